@@ -1,0 +1,111 @@
+# `make` alone prints what there is. Each target does its own set-up, once.
+
+VENV := .venv
+BIN := $(VENV)/bin
+SETUP := tools/setup.sh
+
+# tblite computes with the OpenMP library, RDKit draws with libraries of the X Window System, and
+# the browser test opens the report. A slim system has none of them.
+DEMO_PACKAGES := libexpat1 libgomp1 libxext6 libxrender1
+TEST_PACKAGES := $(DEMO_PACKAGES) chromium
+
+# More flags for pytest, for example: make test PYTEST_FLAGS="-n 2 -x"
+PYTEST_FLAGS ?=
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+.PHONY: help
+help:  ## Print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# ---- What a newcomer runs
+
+.PHONY: demo
+demo: demo-packages $(VENV)/.stamp-demo  ## Install, then run the solvation campaign
+	@$(BIN)/vladder demo
+
+.PHONY: test
+test: system-deps-install $(VENV)/.stamp-test check  ## Install, check and run the tests
+	@$(BIN)/python -m pytest -m "not slow" $(PYTEST_FLAGS)
+
+# ---- What a developer runs
+
+.PHONY: dev
+dev: $(VENV)/.stamp-dev  ## Install everything that developers need
+
+.PHONY: check
+check: $(VENV)/.stamp-test  ## Lint, formatting and types
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/python tools/linktree.py
+	@$(BIN)/mypy
+
+.PHONY: test-full
+test-full: system-deps-install $(VENV)/.stamp-test check  ## All tests, the slow ones too, with ten times the examples
+	@$(BIN)/python -m pytest --hypothesis-profile=full --timeout=900 $(PYTEST_FLAGS)
+
+.PHONY: fuzz
+fuzz: $(VENV)/.stamp-test  ## Property tests only, with a hundred times the examples, chosen anew
+	@$(BIN)/python -m pytest -m hypothesis --hypothesis-profile=fuzz --timeout=3600 $(PYTEST_FLAGS)
+
+.PHONY: coverage
+coverage: $(VENV)/.stamp-test  ## Run the tests and name the lines that none reaches
+	@$(BIN)/coverage erase
+	@$(BIN)/coverage run -m pytest -m "not slow" $(PYTEST_FLAGS)
+	@$(BIN)/coverage combine --quiet
+	@$(BIN)/coverage report
+
+.PHONY: bench
+bench: bench-import bench-overhead bench-throughput  ## All measurements; each is a ratio within one run
+
+.PHONY: bench-import
+bench-import: $(VENV)/.stamp-test  ## How long starting takes, against Python alone
+	@$(BIN)/python benchmarks/import_time.py
+
+.PHONY: bench-overhead
+bench-overhead: $(VENV)/.stamp-test  ## What scoring costs per sample with a trivial verifier
+	@$(BIN)/python benchmarks/score_overhead.py
+
+.PHONY: bench-throughput
+bench-throughput: $(VENV)/.stamp-test  ## The fast tier with everything on, against bare RDKit
+	@$(BIN)/python benchmarks/fast_tier.py
+
+.PHONY: docs
+docs: $(VENV)/.stamp-docs  ## Build the documentation into build/docs; a warning is an error
+	@$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs
+	@echo "Built build/docs/index.html"
+
+.PHONY: constraints
+constraints:  ## Resolve all dependencies anew and write constraints.txt
+	@tools/constraints.sh
+
+# ---- System packages
+
+.PHONY: system-deps
+system-deps:  ## List the Debian packages that the tests use
+	@printf '%s\n' $(TEST_PACKAGES)
+
+.PHONY: system-deps-install
+system-deps-install:  ## Install them (root on Debian or Ubuntu)
+	@$(SETUP) system-install "xTB, molecule drawings and the browser test" $(TEST_PACKAGES)
+
+.PHONY: demo-packages
+demo-packages:
+	@$(SETUP) system-install "xTB and molecule drawings" $(DEMO_PACKAGES)
+
+# ---- House-keeping
+
+.PHONY: clean
+clean:  ## Remove the environment, builds and caches; ledgers stay
+	rm -rf $(VENV) build dist htmlcov .coverage .coverage.* *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# ---- Stamps: an installation is repeated only when its inputs change
+
+$(BIN)/python:
+	@$(SETUP) venv $(VENV)
+
+$(VENV)/.stamp-%: pyproject.toml constraints.txt | $(BIN)/python
+	@$(SETUP) install $(VENV) $*
+	@touch $@

@@ -1,0 +1,1 @@
+"""The scheduler: how far each candidate climbs, and what the learner is told meanwhile."""

@@ -1,0 +1,90 @@
+"""Batches: whatever a caller hands over, as columns of samples of one run and step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from verifier_ladder.candidate import Candidate, Sample
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.scheduler.scorer import Batch
+
+Given = Sample | Candidate | str | bytes
+
+
+def batches_of(
+    given: Sequence[Given], *, kind: str, run: str, step: int, groups: Sequence[str] | None
+) -> list[tuple[Batch, list[int]]]:
+    """Sort what was given by run and step; each batch comes with the places of its samples.
+
+    Args:
+        given: Samples, candidates, or bare content.
+        kind: The ladder's kind of candidate.
+        run: Run of those that name none.
+        step: Step of those that name none.
+        groups: One group per element, for elements that are not samples.
+
+    Raises:
+        ConfigError: If an element is of another kind, or ids repeat.
+    """
+    if isinstance(given, (str, bytes, Candidate, Sample)):
+        raise ConfigError(f"score takes a list of candidates, not one {type(given).__name__}")
+    given = list(given)
+    if groups is not None and len(groups) != len(given):
+        raise ConfigError(f"groups has {len(groups)} entries for {len(given)} candidates")
+    for place, item in enumerate(given):
+        if type(item) is not str:
+            _check(place, item, kind)
+    if not any(isinstance(item, Sample) for item in given):
+        plain = Batch(
+            run, step, list(range(len(given))), given,  # type: ignore[arg-type]
+            list(groups) if groups is not None else None,
+        )  # fmt: skip
+        return [(plain, plain.positions)] if given else []
+    samples = [_sample(item, kind, groups[i] if groups else "") for i, item in enumerate(given)]
+    return _sorted(samples, run, step)
+
+
+def _check(place: int, item: object, kind: str) -> None:
+    candidate = item.candidate if isinstance(item, Sample) else item
+    if isinstance(candidate, Candidate):
+        if candidate.kind != kind:
+            raise ConfigError(
+                f"candidate {place} is a {candidate.kind}, and the ladder is about {kind}"
+            )
+    elif not isinstance(candidate, (str, bytes)):
+        raise ConfigError(
+            f"candidate {place} is a {type(candidate).__name__}; give text, a vl.Candidate or a "
+            "vl.Sample"
+        )
+
+
+def _sample(item: Given, kind: str, group: str) -> Sample:
+    if isinstance(item, Sample):
+        return item
+    candidate = item if isinstance(item, Candidate) else Candidate(kind, item)
+    return Sample(candidate, group=group)
+
+
+def _sorted(samples: list[Sample], run: str, step: int) -> list[tuple[Batch, list[int]]]:
+    by_step: dict[tuple[str, int], list[int]] = {}
+    for place, sample in enumerate(samples):
+        key = (sample.run or run, sample.step if sample.step >= 0 else step)
+        by_step.setdefault(key, []).append(place)
+    return [(_batch(samples, places, *key), places) for key, places in by_step.items()]
+
+
+def _batch(samples: list[Sample], places: list[int], run: str, step: int) -> Batch:
+    chosen = [samples[place] for place in places]
+    positions = [
+        sample.position if sample.position >= 0 else place
+        for sample, place in zip(chosen, places, strict=True)
+    ]
+    if len(set(positions)) < len(positions):
+        raise ConfigError(
+            f"two samples of step {step} in run {run!r} have one position; each needs its own"
+        )
+    return Batch(
+        run, step, positions, [sample.candidate for sample in chosen],
+        [sample.group for sample in chosen], [sample.group_size for sample in chosen],
+        [sample.learner_version for sample in chosen], [sample.weight for sample in chosen],
+    )  # fmt: skip

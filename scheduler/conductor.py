@@ -1,0 +1,136 @@
+"""The conductor: one open campaign at work in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from threading import RLock
+from time import monotonic, time
+from typing import Any
+
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.ladder import Ladder
+from verifier_ladder.ledger import Ledger
+from verifier_ladder.reward import Reward
+from verifier_ladder.scheduler.beliefs import OffsetBelief
+from verifier_ladder.scheduler.candidates import candidate_of
+from verifier_ladder.scheduler.climb import Climb
+from verifier_ladder.scheduler.desk import Desk
+from verifier_ladder.scheduler.engines.local import LocalEngine
+from verifier_ladder.scheduler.intake import Intake
+from verifier_ladder.scheduler.reviser import Reviser
+from verifier_ladder.scheduler.scorer import Batch, Scorer
+from verifier_ladder.scheduler.watch import SampleKey, Watches
+from verifier_ladder.verdict import Verdict
+
+
+class Conductor:
+    """Joins the score path and the climb path of one campaign on one engine.
+
+    **Threads.** Any number of threads may score at once.
+    """
+
+    def __init__(
+        self, name: str, ladder: Ladder, ledger: Ledger, engine: LocalEngine, seed: bytes
+    ) -> None:
+        """Build the paths; `start` takes up what an earlier process left."""
+        self.name, self.ladder = name, ladder
+        self._ledger, self._engine = ledger, engine
+        lock = RLock()
+        self._watches = Watches()
+        self._model = OffsetBelief.for_ladder(ladder)
+        climb = Climb(ladder, self._model, seed)
+        intake = Intake(ladder, ledger, engine, lock)
+        desk = Desk(name, ladder, ledger, climb, intake, self._watches, lock)
+        self._scorer = Scorer(desk)
+        self._reviser = Reviser(desk, self._scorer)
+
+    def start(self) -> None:
+        """Restore beliefs and go on with checks that were under way."""
+        last: Mapping[str, Any] | None = None
+        for entry in self._ledger.entries(kind="belief", campaign=self.name):
+            last = self._ledger.read(entry).facts
+        if last is not None:
+            self._model.restore(last["belief"])
+        self._engine.attach(self.name, self)
+
+    def score(self, batch: Batch, deadline: float | None) -> list[Reward]:
+        """Score one batch.
+
+        Args:
+            batch: Samples of one run and step.
+            deadline: Seconds until the rewards are needed. With None, higher tiers are waited
+                for only by samples that no tier has answered yet.
+        """
+        until = None if deadline is None else monotonic() + deadline
+        keys = [(batch.run, batch.step, position) for position in batch.positions]
+        climbs = len(self.ladder.rungs) > 1 or self.ladder.tiers[0] != 0
+        if climbs:
+            self._watches.want(keys)
+        try:
+            rewards = self._scorer.score(batch, until)
+            pending = [key for key, r in zip(keys, rewards, strict=True) if r.pending]
+            if pending:
+                self._engine.wake()
+                first = [
+                    key for key, r in zip(keys, rewards, strict=True) if r.pending and r.value is None
+                ]
+                self._await(pending if until is not None else first, until)
+        finally:
+            latest = self._watches.close(keys) if climbs else {}
+        if not latest:
+            return rewards
+        return [latest.get(key, reward) for key, reward in zip(keys, rewards, strict=True)]
+
+    def _await(self, keys: Sequence[SampleKey], until: float | None) -> None:
+        if keys:
+            left = None if until is None else max(0.0, until - monotonic())
+            self._watches.wait(keys, left, lambda: self._engine.is_idle)
+
+    def next_step(self, run: str) -> int:
+        """The first step of a run that is not recorded."""
+        return self._ledger.next_step(self.name, run)
+
+    def advance(self, ended: Mapping[bytes, Verdict] | None = None) -> int:
+        """Take samples further whose checks have ended; count them."""
+        count = self._reviser.advance(ended)
+        if count:
+            self._engine.wake()
+        return count
+
+    def nudge(self) -> None:
+        """Wake callers that wait, because nothing more will happen by itself."""
+        self._watches.nudge()
+
+    def drain(self, timeout: float | None) -> bool:
+        """Wait until every climb has stopped, is parked, or waits for the world."""
+        self._engine.wake()
+        return self._engine.wait_idle(timeout)
+
+    def answer(self, check_key: bytes, value: object, source: str, event: str) -> bool:
+        """Take a result from the world and revise the rewards that waited for it.
+
+        Raises:
+            ConfigError: If there is no such case, or the value is not valid for it.
+        """
+        check = next(iter(self._ledger.checks(keys=[check_key])), None)
+        if check is None:
+            raise ConfigError(f"no open case has the key {check_key.hex()}")
+        verifier = next((v for v in self.ladder.verifiers if v.name == check.verifier), None)
+        if verifier is None:
+            raise ConfigError(f"the ladder has no verifier {check.verifier}; open its own campaign")
+        verdict = verifier.answered(candidate_of(check.payload), value)
+        taken = self._ledger.answer(
+            check_key, verdict, source=source, event=event, now=time()
+        )
+        if taken:
+            self.advance({check_key: verdict})
+        return taken
+
+    def wake(self) -> None:
+        """Say that budgets or the queue have changed."""
+        self._engine.wake()
+
+    def close(self) -> None:
+        """Leave the engine."""
+        self._engine.detach(self.name)
+

@@ -1,0 +1,141 @@
+"""Blame: which candidate brought a worker down, so that the others still get their verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+from verifier_ladder.scheduler.engines.watch import Failure
+
+T = TypeVar("T")
+_FINAL = {"start", "load", "budget", "refused"}
+"""Causes that are nobody's in the batch: all that are open share them."""
+
+
+class Answers(NamedTuple, Generic[T]):
+    """What a worker answered for a group, in the group's order."""
+
+    items: list[T]
+    seconds: float
+    suspects: dict[int, str] = {}  # noqa: RUF012 - never changed
+    """Positions whose answer says that it ran out of memory, and how that reads."""
+
+
+class Case(Generic[T]):
+    """Gets an answer for every candidate of a batch, with as few workers lost as possible.
+
+    A failure with a suspect (the position the worker had noted) tries the suspect alone and the
+    others together. Without one, or when a suspect has proved innocent and the marks are not
+    exact, the group is halved. A candidate that fails alone in a fresh worker is the culprit;
+    when a control is there, it must fail in two, while the control passes.
+    """
+
+    def __init__(
+        self,
+        count: int,
+        attempt: Callable[[Sequence[int], bool], Answers[T] | Failure],
+        convict: Callable[[int, Failure, bool], T],
+        *,
+        give_up: Callable[[int, Failure], T],
+        control: Callable[[], bool] | None = None,
+        exact: bool = False,
+    ) -> None:
+        """Open the case.
+
+        Args:
+            count: Candidates in the batch.
+            attempt: Tries these positions; in a fresh worker if the flag is set.
+            convict: Makes the answer of a culprit; the flag says that a control has passed.
+            give_up: Makes the answer of a candidate whose worker failed through no fault of its.
+            control: Tells whether a harmless candidate passes in a fresh worker.
+            exact: Whether the marked position is surely the one that was being judged.
+        """
+        self._attempt, self._convict, self._give_up = attempt, convict, give_up
+        self._control, self._trusted, self._exact = control, True, exact
+        self._answers: dict[int, T] = {}
+        self._count = count
+        self._failures: dict[int, int] = {}
+        self._fresh: dict[int, int] = {}
+        self._sane: bool | None = None
+        self._culprits: list[int] = []
+        self._unclear = 0.0
+        self.seconds = 0.0
+        """What all attempts took."""
+        self.wasted: dict[int, float] = {}
+        """What failed attempts took, by the position that is charged with it."""
+
+    def settle(self) -> list[T]:
+        """Answer for every position."""
+        groups: list[list[int]] = [list(range(self._count))] if self._count else []
+        while groups:
+            group = groups.pop()
+            alone = group[0] if len(group) == 1 else None
+            fresh = alone is not None and self._failures.get(alone, 0) > 0
+            outcome = self._attempt(group, fresh)
+            self.seconds += outcome.seconds
+            if isinstance(outcome, Answers):
+                groups += self._record(group, outcome, fresh=fresh)
+            elif outcome.cause in _FINAL:
+                self._unclear += outcome.seconds
+                self._abandon(outcome)
+                break
+            elif alone is None:
+                groups += self._narrow(group, outcome)
+            else:
+                groups += self._alone(alone, outcome, fresh=fresh)
+        self._share_out()
+        return [self._answers[position] for position in range(self._count)]
+
+    def _record(self, group: list[int], said: Answers[T], *, fresh: bool) -> list[list[int]]:
+        again: list[list[int]] = []
+        for position, item in zip(group, said.items, strict=True):
+            if position in said.suspects:
+                failure = Failure("memory", said.suspects[position], position)
+                again += self._alone(position, failure, fresh=fresh)
+            else:
+                self._answers[position] = item
+        if len(group) == 1 and fresh and not said.suspects and not self._exact:
+            self._trusted = False  # the mark was wrong: the verifier does not work one by one
+        return again
+
+    def _narrow(self, group: list[int], failure: Failure) -> list[list[int]]:
+        suspect = failure.position if self._trusted else None
+        if suspect in group:
+            self._charge(suspect, failure)
+            self._failures[suspect] = self._failures.get(suspect, 0) + 1
+            return [[p for p in group if p != suspect], [suspect]]
+        self._unclear += failure.seconds
+        middle = len(group) // 2
+        halves = [group[middle:], group[:middle]]
+        for half in halves:
+            if len(half) == 1:
+                self._failures[half[0]] = self._failures.get(half[0], 0) + 1
+        return halves
+
+    def _alone(self, position: int, failure: Failure, *, fresh: bool) -> list[list[int]]:
+        """A candidate failed alone: try it again in a fresh worker, or settle it."""
+        self._charge(position, failure)
+        self._failures[position] = self._failures.get(position, 0) + 1
+        self._fresh[position] = self._fresh.get(position, 0) + fresh
+        if self._fresh[position] < (1 if self._control is None else 2):
+            return [[position]]
+        if self._sane is None:
+            self._sane = self._control is not None and self._control()
+        self._answers[position] = self._convict(position, failure, self._sane)
+        self._culprits.append(position)
+        return []
+
+    def _charge(self, position: int, failure: Failure) -> None:
+        self.wasted[position] = self.wasted.get(position, 0.0) + failure.seconds
+
+    def _share_out(self) -> None:
+        """Charge what groups wasted before the culprits were known; all pay if there is none."""
+        payers = self._culprits or range(self._count)
+        for position in payers if self._unclear else ():
+            share = self._unclear / len(payers)
+            self.wasted[position] = self.wasted.get(position, 0.0) + share
+
+    def _abandon(self, failure: Failure) -> None:
+        for position in range(self._count):
+            if position not in self._answers:
+                self._answers[position] = self._give_up(position, failure)

@@ -1,0 +1,205 @@
+"""Homes: the one place on a machine where a ledger's checks are run.
+
+The first process that opens a ledger becomes its home: it holds a lock that the kernel frees
+when the process dies, runs the workers, and listens on a local socket. Every other process on
+the machine attaches to it. When the home dies, one of those attached takes its place; calls
+that were under way are made again, and what had been verified is answered from the ledger.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing.connection import Connection, Listener
+from pathlib import Path
+from threading import RLock, Thread
+from typing import IO, Any
+
+import cloudpickle
+
+from verifier_ladder.errors import ConfigError, LadderError, LedgerError
+from verifier_ladder.ladder import Ladder
+from verifier_ladder.ledger import Ledger, open_ledger
+from verifier_ladder.scheduler.conductor import Conductor
+from verifier_ladder.scheduler.engines.local import LocalEngine
+
+CALLS = frozenset({"score", "drain", "answer", "wake", "next_step"})
+"""What an attached process may ask of a conductor."""
+
+
+def meeting_place(url: str) -> Path:
+    """Folder of a ledger's lock and socket: private to the user, and short enough for a socket."""
+    base = Path(tempfile.gettempdir()) / f"verifier-ladder-{os.getuid()}"
+    base.mkdir(mode=0o700, exist_ok=True)
+    status = base.stat()
+    if status.st_uid != os.getuid() or status.st_mode & 0o077:
+        raise LedgerError(f"{base} is not private to this user; remove it and try again")
+    place = base / hashlib.sha256(url.encode()).hexdigest()[:16]
+    place.mkdir(mode=0o700, exist_ok=True)
+    return place
+
+
+class Home:
+    """Conductors of one ledger, in the process that runs its checks."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        lock: IO[str] | None = None,
+        *,
+        workers: int | None = None,
+        memory: int | None = None,
+    ) -> None:
+        """Run the checks of a ledger in this process.
+
+        Args:
+            ledger: The ledger; closed with the home if there is a lock.
+            lock: The held lock file; None for a ledger that no other process can open.
+            workers: Worker processes; one per core by default.
+            memory: Bytes that one worker may use.
+        """
+        self.ledger = ledger
+        self.engine = LocalEngine(ledger, workers=workers, memory=memory)
+        self._lock_file = lock
+        self._lock = RLock()
+        self._conductors: dict[str, Conductor] = {}
+        self._users: dict[str, int] = {}
+        self._listener: Listener | None = None
+        if lock is not None:
+            self._listen()
+
+    # -- conductors ----------------------------------------------------------------------------
+
+    def conductor(self, name: str, ladder: Ladder) -> Conductor:
+        """Open a campaign, or join it if it is open; pair each call with `leave`.
+
+        Raises:
+            ConfigError: If the campaign exists with another ladder.
+        """
+        with self._lock:
+            made = self._conductors.get(name)
+            if made is None:
+                seed = agreed_seed(self.ledger, name, ladder)
+                made = Conductor(name, ladder, self.ledger, self.engine, seed)
+                made.start()
+                self._conductors[name] = made
+            elif made.ladder.digest != ladder.digest:
+                raise ConfigError(
+                    f"campaign {name!r} is open with another ladder; choose another name"
+                )
+            self._users[name] = self._users.get(name, 0) + 1
+            return made
+
+    def leave(self, name: str) -> bool:
+        """Stop using a campaign; True if nobody uses this home any more."""
+        with self._lock:
+            self._users[name] -= 1
+            if self._users[name] == 0:
+                del self._users[name]
+                self._conductors.pop(name).close()
+            return not self._users
+
+    def close(self) -> None:
+        """Give running work back, stop the workers, free the lock."""
+        if self._listener is not None:
+            with suppress(OSError):
+                self._listener.close()
+        self.engine.close()
+        if self._lock_file is not None:
+            self.ledger.close()
+            self._lock_file.close()
+
+    # -- the socket ----------------------------------------------------------------------------
+
+    def _listen(self) -> None:
+        address = meeting_place(self.ledger.url) / "socket"
+        address.unlink(missing_ok=True)
+        self._listener = Listener(str(address), family="AF_UNIX", backlog=64)
+        address.chmod(0o600)
+        Thread(target=self._accept, name="vl-home", daemon=True).start()
+
+    def _accept(self) -> None:
+        while self._listener is not None:
+            try:
+                connection = self._listener.accept()
+            except (OSError, EOFError):
+                return
+            Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: Connection[Any, Any]) -> None:
+        """Answer one attached process until it goes away."""
+        name = ""
+        try:
+            with connection:
+                name, ladder = connection.recv()
+                conductor = _reply(
+                    connection, lambda: self.conductor(name, cloudpickle.loads(ladder)), say=False
+                )
+                if conductor is None:
+                    name = ""
+                    return
+                while True:
+                    method, arguments = connection.recv()
+                    if method in CALLS:
+                        _reply(connection, lambda: getattr(conductor, method)(*arguments))  # noqa: B023
+        except (EOFError, OSError):
+            pass
+        finally:
+            if name:
+                with suppress(LadderError):
+                    self.leave(name)
+
+
+def _reply(connection: Connection[Any, Any], call: Callable[[], Any], *, say: bool = True) -> Any:
+    """Make a call and send what came of it; an error is sent as itself."""
+    try:
+        result = call()
+    except Exception as error:  # noqa: BLE001 - it belongs to the caller's process
+        connection.send((False, error))
+        return None
+    connection.send((True, result if say else None))
+    return result
+
+
+def agreed_seed(ledger: Ledger, name: str, ladder: Ladder) -> bytes:
+    """Record a campaign, or check that it is the same as recorded; gives its secret seed.
+
+    Raises:
+        ConfigError: If it was recorded with another ladder.
+    """
+    spec = {**ladder.as_json(), "seed": os.urandom(16).hex()}
+    row = ledger.open_campaign(name, spec, ladder.digest)
+    if row.ladder_digest != ladder.digest:
+        raise ConfigError(
+            f"campaign {name!r} was opened with another ladder ({_difference(row.ladder, spec)}); "
+            "choose another name, so that its rewards stay comparable"
+        )
+    return bytes.fromhex(str(row.ladder["seed"]))
+
+
+def _difference(old: Any, new: Any) -> str:
+    keys = [k for k in new if k not in ("seed", "budget") and old.get(k) != _plain(new[k])]
+    return f"its {' and '.join(keys)} changed" if keys else "its settings changed"
+
+
+def _plain(value: Any) -> Any:
+    """A value as it comes back from JSON."""
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+def become_home(url: str, **options: Any) -> Home | None:
+    """Take a ledger's lock and run its checks here; None if another process does so."""
+    place = meeting_place(url)
+    file = (place / "lock").open("a+")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        return None
+    return Home(open_ledger(url), file, **options)

@@ -1,0 +1,207 @@
+"""Lanes: a thread and the worker process it owns, doing one job after another."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from collections.abc import Sequence
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import cloudpickle
+
+from verifier_ladder.errors import ConfigError, EngineError, LadderError
+from verifier_ladder.scheduler.engines import wire
+from verifier_ladder.scheduler.engines.blame import Answers, Case
+from verifier_ladder.scheduler.engines.job import Job
+from verifier_ladder.scheduler.engines.process import WorkerProcess
+from verifier_ladder.scheduler.engines.watch import Failure, Watch
+from verifier_ladder.verdict import Verdict
+
+if TYPE_CHECKING:
+    from verifier_ladder.scheduler.engines.pool import WorkerPool
+
+_STARTS = 3
+"""Workers that may fail to start in a row before a job gives up."""
+_LOADS = 2
+"""Workers that may crash while they load a verifier before its job gives up."""
+_BACK_OFF = 0.1
+_LARGEST_BACK_OFF = 5.0
+_ROUNDS = 8
+_PATIENCE = 3.0
+
+
+class PoolClosed(EngineError):  # noqa: N818 - what happened, not what went wrong
+    """The worker pool is closed; open a new one."""
+
+
+class Lane:
+    """One worker process and the thread that feeds, watches and replaces it.
+
+    The thread lives as long as the lane, because the kernel ends a worker when the thread that
+    started it ends.
+    """
+
+    def __init__(self, pool: WorkerPool, number: int) -> None:
+        """Start the thread; the process starts with the first job."""
+        self.number = number
+        self.busy_since: float | None = None
+        """When it began its present job; None when idle."""
+        self.closing = threading.Event()
+        self._pool = pool
+        self._process: WorkerProcess | None = None
+        self._failed_starts = 0
+        self.name = f"{pool.name}-{number}"
+        self.thread = threading.Thread(target=self._live, name=self.name, daemon=True)
+
+    def _live(self) -> None:
+        while (job := self._pool.next_job(self)) is not None:
+            self.busy_since = monotonic()
+            self._do(job)
+            self.busy_since = None
+        if self._process is not None:
+            self._process.kill()
+            self._process = None
+
+    def _do(self, job: Job[Any]) -> None:
+        if not job.future.set_running_or_notify_cancel():
+            return
+        try:
+            job.future.set_result(self._settled(job))
+        except BaseException as error:  # noqa: BLE001 - a lane must outlive its own mistakes
+            job.future.set_exception(error)
+
+    def _settled(self, job: Job[Any]) -> Any:
+        case: Case[Any] = Case(
+            job.count, lambda group, fresh: self._attempt(job, group, case.seconds, fresh=fresh),
+            job.convict, give_up=job.give_up, exact=job.exact,
+            control=self._control(job),
+        )  # fmt: skip
+        items = case.settle()
+        return job.answer(case, items, self.number)
+
+    def _control(self, job: Job[Any]) -> Any:
+        control = job.control()
+        if control is None:
+            return None
+
+        def passes() -> bool:
+            said = self._attempt(control, [0], 0.0, fresh=True)
+            if isinstance(said, Failure) or said.suspects:
+                return False
+            item = said.items[0]
+            return not (isinstance(item, Verdict) and item.failed_at)
+
+        return passes
+
+    def _attempt(
+        self, job: Job[Any], group: Sequence[int], spent: float, *, fresh: bool
+    ) -> Answers[Any] | Failure:
+        """Try some of a job's candidates in this lane's process, or in a new one."""
+        crashes = 0
+        watch = Watch(job.patience, max(self._pool.loading, job.patience), job.limit, spent)
+        while True:
+            process = self._ready(fresh=fresh)
+            said = self._converse(process, job, group, watch)
+            if self.closing.is_set():
+                raise PoolClosed
+            if not isinstance(said, Failure):
+                self._failed_starts = 0
+                return said
+            if process.pid is None or said.cause not in ("refused", "budget"):
+                self._process = None
+            if said.cause == "start":
+                self._failed_starts += 1
+                if self._failed_starts % _STARTS == 0:
+                    return said
+            elif said.cause == "load" and crashes + 1 < _LOADS:
+                crashes += 1
+            else:
+                return self._placed(said, group)
+
+    @staticmethod
+    def _placed(failure: Failure, group: Sequence[int]) -> Failure:
+        """Say the position in the batch instead of that in the group."""
+        if failure.position is None or failure.position >= len(group):
+            return failure._replace(position=None)
+        return failure._replace(position=group[failure.position])
+
+    def _ready(self, *, fresh: bool) -> WorkerProcess:
+        if self._failed_starts:
+            pause = _BACK_OFF * 2 ** min(self._failed_starts, 10)
+            self.closing.wait(min(pause, _LARGEST_BACK_OFF))
+        if self.closing.is_set():
+            raise PoolClosed
+        if self._process is not None and fresh and self._process.used:
+            self._process.kill()
+            self._process = None
+        if self._process is None:
+            self._process = WorkerProcess(
+                self.name, memory=self._pool.memory, nice=self._pool.nice
+            )
+        return self._process
+
+    def _converse(
+        self, process: WorkerProcess, job: Job[Any], group: Sequence[int], watch: Watch
+    ) -> Answers[Any] | Failure:
+        """Ask; answer the worker's questions about code; read its reply."""
+        shipments = self._pool.shipments
+        try:
+            token = shipments.token(job.thing)
+            arguments = job.arguments(group)
+            for _ in range(_ROUNDS):
+                code = None if token in process.known else shipments.code(job.thing)
+                reply = process.call(_request(token, code, job.work, arguments), watch)
+                if isinstance(reply, Failure):
+                    return reply
+                kind, *rest, seconds = wire.unpack(reply)
+                if kind == "ok":
+                    process.known.add(token)
+                    return job.read(*rest, seconds)
+                process.known.discard(token)
+                if kind == "refuse":
+                    return _refusal(wire.rebuild(rest[0], seconds), seconds)
+                if kind == "import" and not shipments.send_by_value(job.thing, rest[0]):
+                    break
+            raise ConfigError(f"a worker process can't load {job.name}: {rest[-1]}")
+        except LadderError as error:
+            return Failure("refused", f"{error}", boundary=error.boundary)
+
+    @property
+    def pid(self) -> int | None:
+        """Id of the worker process, if one runs."""
+        process = self._process
+        return process.pid if process else None
+
+    def end(self, *, kill: bool) -> None:
+        """End the thread and its worker; from another thread."""
+        if not kill:
+            self.thread.join()
+            return
+        self.closing.set()
+        deadline = monotonic() + _PATIENCE
+        while self.thread.is_alive() and monotonic() < deadline:
+            # Again and again, for the lane may be just starting a worker.
+            process = self._process
+            if process is not None:
+                process.signal_death()
+            self.thread.join(0.05)
+
+
+def _refusal(verdict: Verdict, seconds: float) -> Failure:
+    boundary = verdict.failed_at or "verifier"
+    return Failure("refused", verdict.reason, seconds=seconds, boundary=boundary)
+
+
+def _request(token: int, code: bytes | None, work: str, arguments: Any) -> bytes:
+    message = (token, code, work, arguments)
+    try:
+        return pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+    except Exception:  # noqa: BLE001 - a task field may hold what only cloudpickle can write
+        try:
+            return bytes(cloudpickle.dumps(message))
+        except Exception as error:
+            raise ConfigError(
+                f"the batch can't be sent to a worker process: {error}; keep only JSON values in "
+                "a candidate's task and turns"
+            ) from error

@@ -1,0 +1,74 @@
+"""Logs: the last words a worker printed, kept small whatever it prints."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import threading
+from typing import Any
+
+from multiprocessing.reduction import DupFd
+
+_KEPT = 2048
+_PIPE = 1 << 20
+
+
+class LogWriter:
+    """The end of the pipe that becomes a worker's standard output and error."""
+
+    def __init__(self, descriptor: int) -> None:
+        """Hold the descriptor."""
+        self._descriptor = descriptor
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Send the descriptor to a process that is being spawned."""
+        return _received, (DupFd(self._descriptor),)
+
+    def take_over(self) -> None:
+        """Make it this process's standard output and error."""
+        os.dup2(self._descriptor, 1)
+        os.dup2(self._descriptor, 2)
+        self.close()
+
+    def close(self) -> None:
+        """Close it."""
+        with contextlib.suppress(OSError):
+            os.close(self._descriptor)
+
+
+def _received(duplicate: Any) -> LogWriter:
+    return LogWriter(duplicate.detach())
+
+
+class Log:
+    """Reads what a worker prints and keeps the last two kilobytes.
+
+    It reads in the lane's process, because a verifier that fills the pipe from C holds the GIL of
+    its own. It ends when the last process holding the writer has ended.
+    """
+
+    def __init__(self, name: str) -> None:
+        """Open the pipe and start reading."""
+        self._reader, writer = os.pipe()
+        with contextlib.suppress(AttributeError, OSError):  # Linux; the default holds 64 kB
+            fcntl.fcntl(self._reader, fcntl.F_SETPIPE_SZ, _PIPE)
+        self.writer = LogWriter(writer)
+        self._tail = b""
+        self._thread = threading.Thread(target=self._read, name=f"{name}-log", daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        try:
+            while chunk := os.read(self._reader, _PIPE):
+                self._tail = (self._tail + chunk[-_KEPT:])[-_KEPT:]
+        finally:
+            os.close(self._reader)
+
+    def join(self, seconds: float) -> None:
+        """Wait for the end, after the worker has died; a stray child of it may delay that."""
+        self._thread.join(seconds)
+
+    def tail(self) -> str:
+        """The last words."""
+        return self._tail.decode("utf-8", "replace").strip()

@@ -1,0 +1,219 @@
+"""The worker pool: killable processes in which verifiers and canonicalisers run."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import os
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future
+from time import monotonic
+from types import TracebackType
+from typing import Any, Self
+
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.canonicaliser import Canonicaliser
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.scheduler.engines.job import (
+    BatchAnswer,
+    CanonicalAnswer,
+    CanonicalJob,
+    Job,
+    VerifyJob,
+)
+from verifier_ladder.scheduler.engines.lane import Lane, PoolClosed
+from verifier_ladder.scheduler.engines.shipment import Shipments
+from verifier_ladder.scheduler.engines.watch import Limit
+from verifier_ladder.verifiers import Verifier
+
+_LOADING = 300.0
+_LONG = 0.02
+"""Seconds after which a busy lane's waiting jobs may be stolen."""
+_Heap = list[tuple[float, int, Job[Any]]]
+
+
+class WorkerPool:
+    """Killable worker processes, one lane each, that verify and canonicalise batches.
+
+    **Isolation.** Whatever a verifier does, only its own candidate is without an answer: a crash,
+    a hang, an exit, too much memory or output. The culprit is found, tried again alone in a fresh
+    worker, and its batch-mates get their verdicts.
+
+    **Futures** never raise for anything a verifier does. They raise `PoolClosed` when the pool
+    is closed first, and `CancelledError` when the caller cancels a batch that has not begun.
+
+    **Clocks** start when a worker starts on a candidate, never while a batch waits.
+
+    **Life.** Workers are spawned, never forked, and start with the first batch. They end when the
+    pool is closed, when the program ends, and when it is killed. A pool can't be used in a
+    process forked from the one that made it.
+
+    Threads of the same process may share a pool.
+
+    Example:
+        >>> from verifier_ladder import Candidate, verifier
+        >>> @verifier(kind="text", version="1")
+        ... def length(candidate):
+        ...     return float(len(candidate.content))
+        >>> with WorkerPool(1) as pool:
+        ...     answer = pool.verify(length, [Candidate("text", "abc")]).result()
+        >>> answer.verdicts[0].score
+        3.0
+    """
+
+    def __init__(
+        self, size: int, *, memory: int | None = None, nice: int = 0, name: str = "fast",
+        loading: float = _LOADING,
+    ) -> None:  # fmt: skip
+        """Open the pool.
+
+        Args:
+            size: How many workers; each is given one thread.
+            memory: Bytes that a verifier may use in a worker, beyond the interpreter and other
+                verifiers; None for no limit.
+            nice: Added to the workers' niceness, so that they leave the learner its cores.
+            name: What its threads are called.
+            loading: Seconds a worker may take to start, import and set up a verifier.
+
+        Raises:
+            ConfigError: If a number makes no sense.
+        """
+        if size < 1:
+            raise ConfigError(f"WorkerPool({size!r}): a pool needs at least one worker")
+        if memory is not None and memory < 1:
+            raise ConfigError(f"WorkerPool(memory={memory!r}): give bytes, or None for no limit")
+        self.name, self.memory, self.nice, self.loading = name, memory, nice, loading
+        self.shipments = Shipments()
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        self._wake = threading.Condition(self._lock)
+        self._serial = itertools.count()
+        self._shared: _Heap = []
+        self._hinted: list[_Heap] = [[] for _ in range(size)]
+        self._closed = False
+        self._lanes = [Lane(self, number) for number in range(size)]
+        for lane in self._lanes:
+            lane.thread.start()
+        # Runs before the interpreter waits for threads; plain atexit functions run after it.
+        threading._register_atexit(self.close)  # type: ignore[attr-defined]  # noqa: SLF001
+
+    @property
+    def size(self) -> int:
+        """How many workers it has."""
+        return len(self._lanes)
+
+    def pids(self) -> list[int]:
+        """Process ids of the workers that run now."""
+        return [pid for lane in self._lanes if (pid := lane.pid) is not None]
+
+    def verify(
+        self,
+        verifier: Verifier,
+        candidates: Sequence[Candidate],
+        *,
+        lane: int | None = None,
+        priority: float = 0.0,
+        limit: Limit | None = None,
+        seeds: Sequence[int] | None = None,
+    ) -> Future[BatchAnswer]:
+        """Have one verifier judge a batch.
+
+        Args:
+            verifier: Travels to each worker once.
+            candidates: One batch; split large ones for speed.
+            lane: The lane to prefer, because its worker remembers the candidates. Another takes
+                the batch when that one is busy for long.
+            priority: Larger goes first.
+            limit: What the budget has reserved; the batch is killed there unless extended.
+            seeds: One per candidate: `random` and, if loaded, `numpy.random` are seeded with it
+                before each candidate that is read.
+        """
+        if seeds is not None and len(seeds) != len(candidates):
+            raise ConfigError(f"{len(seeds)} seeds for {len(candidates)} candidates")
+        job = VerifyJob(
+            verifier, candidates, lane=lane, priority=priority, limit=limit, seeds=seeds
+        )
+        return self._put(job)
+
+    def canonicalise(
+        self,
+        canonicaliser: Canonicaliser,
+        contents: Sequence[str | bytes],
+        *,
+        priority: float = 0.0,
+    ) -> Future[CanonicalAnswer]:
+        """Bring a batch of contents to canonical form."""
+        return self._put(CanonicalJob(canonicaliser, contents, priority))
+
+    def _put(self, job: Job[Any]) -> Future[Any]:
+        if os.getpid() != self._pid:
+            raise PoolClosed("this pool belongs to the process that forked this one; open another")
+        entry = (-job.priority, next(self._serial), job)
+        with self._lock:
+            if self._closed:
+                job.future.set_exception(PoolClosed())
+                return job.future
+            hinted = job.lane is not None and 0 <= job.lane < len(self._lanes)
+            heapq.heappush(self._hinted[job.lane] if hinted else self._shared, entry)  # type: ignore[index]
+            self._wake.notify_all()
+        return job.future
+
+    def next_job(self, lane: Lane) -> Job[Any] | None:
+        """Wait for the lane's next job; None when the pool closes. For lanes."""
+        with self._lock:
+            while True:
+                own = self._hinted[lane.number]
+                heap = min((h for h in (own, self._shared) if h), key=lambda h: h[0], default=None)
+                heap, pause = (heap, None) if heap else self._to_steal(lane)
+                if heap:
+                    return heapq.heappop(heap)[2]
+                if self._closed:
+                    return None
+                self._wake.wait(pause)
+
+    def _to_steal(self, thief: Lane) -> tuple[_Heap | None, float | None]:
+        """Jobs that wait for a lane busy for long, or how soon there may be some."""
+        now, pause = monotonic(), None
+        for lane, heap in zip(self._lanes, self._hinted, strict=True):
+            if heap and lane is not thief:
+                since = lane.busy_since
+                busy = 0.0 if since is None else now - since
+                if busy >= _LONG:
+                    return heap, None
+                pause = min(pause or _LONG, max(_LONG - busy, 1e-3))
+        return None, pause
+
+    def close(self, *, kill: bool = True) -> None:
+        """End the workers; closing twice is allowed.
+
+        Args:
+            kill: Whether to kill what runs; otherwise all that was asked for is finished first.
+        """
+        if os.getpid() != self._pid:
+            return
+        with self._lock:
+            self._closed = True
+            waiting = [entry[2] for heap in (self._shared, *self._hinted) for entry in heap]
+            if kill:
+                for heap in (self._shared, *self._hinted):
+                    heap.clear()
+            self._wake.notify_all()
+        for job in waiting if kill else ():
+            if job.future.set_running_or_notify_cancel():
+                job.future.set_exception(PoolClosed())
+        for lane in self._lanes:
+            lane.end(kill=kill)
+
+    def __enter__(self) -> Self:
+        """Use it as a context manager."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        self.close()

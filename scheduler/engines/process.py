@@ -1,0 +1,148 @@
+"""Worker processes: started, watched and killed by the lane that owns them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from concurrent.futures import Future
+from time import monotonic
+from typing import Any
+
+from loky.process_executor import ProcessPoolExecutor
+
+from verifier_ladder.scheduler.engines import worker
+from verifier_ladder.scheduler.engines.log import Log
+from verifier_ladder.scheduler.engines.progress import LOADING, NOT_STARTED, Progress
+from verifier_ladder.scheduler.engines.watch import Failure, Spending, Watch
+
+_ONE_THREAD = (
+    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS", "RAYON_NUM_THREADS",
+)  # fmt: skip
+_LAST_WORDS = 0.2
+
+
+class WorkerProcess:
+    """One killable process: fork and exec, so neither locks nor CUDA contexts are inherited.
+
+    `loky` starts it without importing the caller's `__main__` again and notices its death within
+    milliseconds. It must be started from the lane's thread, whose end ends the process.
+    """
+
+    def __init__(self, name: str, *, memory: int | None, nice: int) -> None:
+        """Prepare; the process starts with the first call."""
+        self.known: set[int] = set()
+        """Tokens of the verifiers it has been sent."""
+        self.used = False
+        """Whether it has worked: a second opinion wants a fresh one."""
+        self.pid: int | None = None
+        """Its process id, once it has been started."""
+        self._process: Any = None
+        self._since = 0.0
+        """When the worker took the present request, as far as was seen."""
+        self._log = Log(name)
+        self._progress = Progress()
+        self._executor = ProcessPoolExecutor(
+            max_workers=1, timeout=None, env=dict.fromkeys(_ONE_THREAD, "1"),
+            initializer=worker.start,
+            initargs=(self._progress, self._log.writer, memory, nice, os.getpid()),
+        )  # fmt: skip
+
+    def call(self, request: bytes, watch: Watch) -> bytes | Failure:
+        """Run one request to its end, or to the worker's. After a failure the process is gone."""
+        self._progress.cell[0] = NOT_STARTED
+        self._since = monotonic()
+        try:
+            future = self._executor.submit(worker.run, request)
+            self._note_start()
+            failure = self._wait(future, watch)
+            if failure is None:
+                self.used = True
+                return future.result()
+        except Exception as error:  # noqa: BLE001 - loky: no processes, no semaphores, broken
+            failure = self._death(error)
+        self.kill()
+        return failure._replace(log=self._log.tail())
+
+    def _note_start(self) -> None:
+        if self.pid is not None:
+            return
+        executor = self._executor
+        (self._process,) = executor._processes.values()  # noqa: SLF001 - the only way to it
+        self.pid = self._process.pid
+        # Held by both sides, a pipe would not end when the worker dies inside a message.
+        self._log.writer.close()
+        executor._result_queue._writer.close()  # noqa: SLF001
+        executor._call_queue._reader.close()  # noqa: SLF001
+
+    def _wait(self, future: Future[bytes], watch: Watch) -> Failure | None:
+        """Wait for the answer. None when it is there; the worker's death raises."""
+        cell, at, since = self._progress.cell, NOT_STARTED, self._since
+        spending = Spending(self._process.pid, watch)
+        while True:
+            if cell[0] != at:
+                since = monotonic()
+                if at == NOT_STARTED:
+                    self._since = since
+                at = cell[0]
+            allowed = watch.loading if at in (NOT_STARTED, LOADING) else watch.patience
+            left = since + allowed - monotonic()
+            if left <= 0 and cell[0] == at:
+                return self._hang(allowed)
+            if (reserved := spending.exceeded()) is not None:
+                message = f"spent the {reserved:.3g} cpu-seconds reserved for it"
+                return self._failure("budget", message)._replace(boundary="budget")
+            # A hang is noticed within a tenth of its time limit.
+            pause = min(left, max(allowed / 10, 0.02), 1.0, spending.pause)
+            with contextlib.suppress(TimeoutError):
+                future.result(timeout=max(pause, 0.005))
+                return None
+            if self._process.exitcode is not None:
+                self.signal_death()  # a child of the dead worker may hold its pipes open
+
+    def _hang(self, allowed: float) -> Failure:
+        at = self._progress.cell[0]
+        if at in (NOT_STARTED, LOADING):
+            cause = "start" if at == NOT_STARTED else "load"
+            return self._failure(cause, f"took longer than {allowed:g} s to set up")
+        return self._failure("hang", f"ran longer than {allowed:g} s")
+
+    def _death(self, error: Exception) -> Failure:
+        if self._process is None:
+            return self._failure("start", f"could not be started: {error}")
+        self._process.join(timeout=1.0)
+        code = self._process.exitcode
+        how = f"could not be reached: {error}" if code is None else _ending(code)
+        causes = {NOT_STARTED: "start", LOADING: "load"}
+        return self._failure(causes.get(self._progress.cell[0], "crash"), how)
+
+    def _failure(self, cause: str, message: str) -> Failure:
+        at: int = self._progress.cell[0]
+        return Failure(cause, message, at if at >= 0 else None, monotonic() - self._since)
+
+    def signal_death(self) -> None:
+        """Kill it and its children; from another thread, its lane then notices and cleans up."""
+        if self.pid is not None:
+            for end in (os.killpg, os.kill):  # the group exists once the worker is set up
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    end(self.pid, signal.SIGKILL)
+                    return
+
+    def kill(self) -> None:
+        """Kill it with all its children, and give its resources back."""
+        self._executor.shutdown(wait=True, kill_workers=True)
+        self.signal_death()
+        if self._process is None:
+            self._log.writer.close()
+        self._log.join(_LAST_WORDS)
+        self._progress.close()
+
+
+def _ending(code: int) -> str:
+    if code >= 0:
+        return f"ended its process with exit code {code}"
+    number = -code
+    name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+    hint = ", perhaps because the machine ran out of memory" if number == signal.SIGKILL else ""
+    return f"crashed with {name}{hint}"

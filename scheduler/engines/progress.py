@@ -1,0 +1,78 @@
+"""Progress: eight bytes that a worker and its lane share, so that a dead worker names its culprit."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from multiprocessing.reduction import DupFd
+
+NOT_STARTED = -1
+"""The worker has not taken the job yet."""
+LOADING = -2
+"""It reads the job, imports the verifier and sets it up."""
+DONE = -3
+"""All candidates are judged; the answers are being written."""
+_SIZE = 8
+
+
+class Progress:
+    """The position of the candidate a worker is at, written by it and read by its lane.
+
+    It lies in an unlinked file, so nothing stays behind whoever is killed, and it can be sent to
+    a process that is being spawned.
+    """
+
+    def __init__(self, descriptor: int | None = None) -> None:
+        """Make one, or map the one behind a descriptor."""
+        if descriptor is None:
+            folder = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - unnamed
+            with tempfile.TemporaryFile(dir=folder) as file:
+                file.truncate(_SIZE)
+                descriptor = os.dup(file.fileno())
+        self._descriptor = descriptor
+        self._memory = mmap.mmap(descriptor, _SIZE)
+        self.cell = memoryview(self._memory).cast("q")
+        self.cell[0] = NOT_STARTED
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Send the descriptor to a process that is being spawned."""
+        return _mapped, (DupFd(self._descriptor),)
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self.cell.release()
+        self._memory.close()
+        os.close(self._descriptor)
+
+
+def _mapped(duplicate: Any) -> Progress:
+    return Progress(duplicate.detach())
+
+
+class Marked(list[Any]):
+    """A batch that notes which of its candidates is being looked at.
+
+    A verifier that walks through its candidates one by one leaves exact marks. One that reads
+    them all first leaves its last; the lane treats a mark as a suspicion, never as proof.
+    """
+
+    def __init__(self, items: Sequence[Any], offset: int, visit: Any) -> None:
+        """Wrap the candidates at positions `offset`, `offset + 1`, … of the job."""
+        super().__init__(items)
+        self._offset, self._visit = offset, visit
+
+    def __iter__(self) -> Iterator[Any]:
+        """Walk, telling `visit` each position."""
+        visit = self._visit
+        for position, item in enumerate(super().__iter__(), self._offset):
+            visit(position)
+            yield item
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel as a plain list: marks mean nothing elsewhere."""
+        return list, (self[:],)

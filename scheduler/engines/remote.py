@@ -1,0 +1,103 @@
+"""Attaching: using a campaign whose checks another process of this machine runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing.connection import Client, Connection
+from threading import Lock
+from typing import Any
+
+import cloudpickle
+
+from verifier_ladder.ladder import Ladder
+from verifier_ladder.reward import Reward
+from verifier_ladder.scheduler.engines.home import meeting_place
+from verifier_ladder.scheduler.scorer import Batch
+
+
+class HomeLostError(ConnectionError):
+    """The process that runs this ledger's checks went away."""
+
+
+class RemoteConductor:
+    """Makes a conductor's calls over the local socket, one connection per concurrent call.
+
+    Raises `HomeLostError` from any call when the home has gone; the campaign then finds a new one.
+    """
+
+    def __init__(self, url: str, name: str, ladder: Ladder) -> None:
+        """Attach to the home of a ledger.
+
+        Raises:
+            HomeLostError: If nobody listens.
+            ConfigError: If the campaign is open there with another ladder.
+        """
+        self._url, self._name = url, name
+        self._ladder = cloudpickle.dumps(ladder)
+        self._lock = Lock()
+        self._spare: list[Connection[Any, Any]] = [self._connect()]
+
+    def _connect(self) -> Connection[Any, Any]:
+        try:
+            connection = Client(str(meeting_place(self._url) / "socket"), family="AF_UNIX")
+            connection.send((self._name, self._ladder))
+            _result(connection)
+        except (OSError, EOFError) as error:
+            raise HomeLostError(str(error)) from error
+        return connection
+
+    def _call(self, method: str, *arguments: Any) -> Any:
+        with self._lock:
+            connection = self._spare.pop() if self._spare else None
+        connection = connection or self._connect()
+        try:
+            connection.send((method, arguments))
+            result = _result(connection, lambda: self._put_back(connection))
+        except (OSError, EOFError) as error:
+            with suppress(OSError):
+                connection.close()
+            raise HomeLostError(str(error)) from error
+        return result
+
+    def _put_back(self, connection: Connection[Any, Any]) -> None:
+        with self._lock:
+            self._spare.append(connection)
+
+    def score(self, batch: Batch, deadline: float | None) -> list[Reward]:
+        """Score one batch at the home."""
+        return self._call("score", batch, deadline)  # type: ignore[no-any-return]
+
+    def drain(self, timeout: float | None) -> bool:
+        """Wait until the home has nothing left to do by itself."""
+        return self._call("drain", timeout)  # type: ignore[no-any-return]
+
+    def answer(self, check_key: bytes, value: object, source: str, event: str) -> bool:
+        """Hand in a result from the world."""
+        return self._call("answer", check_key, value, source, event)  # type: ignore[no-any-return]
+
+    def next_step(self, run: str) -> int:
+        """The first step of a run that is not recorded."""
+        return self._call("next_step", run)  # type: ignore[no-any-return]
+
+    def wake(self) -> None:
+        """Say that budgets or the queue have changed."""
+        self._call("wake")
+
+    def close(self) -> None:
+        """Detach."""
+        with self._lock:
+            for connection in self._spare:
+                with suppress(OSError):
+                    connection.close()
+            self._spare = []
+
+
+def _result(connection: Connection[Any, Any], done: Callable[[], None] | None = None) -> Any:
+    """Read what came of a call; an error of the home's side is raised here."""
+    good, value = connection.recv()
+    if done is not None:
+        done()
+    if not good:
+        raise value
+    return value

@@ -1,0 +1,96 @@
+"""Watches: how long a worker may take, what it may spend, and what went wrong when it did not."""
+
+from __future__ import annotations
+
+import contextlib
+from time import monotonic
+from typing import NamedTuple, Protocol
+
+import psutil
+
+_LEAST_PAUSE = 0.1
+
+
+class Limit(Protocol):
+    """**Protocol:** what the budget has reserved for a batch."""
+
+    seconds: float
+    """Cpu-seconds reserved for the whole batch, all attempts together."""
+
+    def extend(self) -> bool:
+        """Reserve more and raise `seconds`; False when the budget does not allow it."""
+        ...
+
+
+class Failure(NamedTuple):
+    """What brought a worker down, or kept it from starting."""
+
+    cause: str
+    """start, load, refused, crash, hang, memory or budget."""
+    message: str
+    """What happened, in words for a person; reads on after the verifier's name."""
+    position: int | None = None
+    """Index in the batch of the candidate it was at, if known."""
+    seconds: float = 0.0
+    """How long it ran."""
+    log: str = ""
+    """The last lines it printed."""
+    boundary: str = "engine"
+    """The boundary that failed."""
+
+
+class Watch(NamedTuple):
+    """How long a worker may take, and what it may spend."""
+
+    patience: float
+    """Seconds without progress that count as a hang."""
+    loading: float
+    """Seconds to start, import and set up."""
+    limit: Limit | None = None
+    spent: float = 0.0
+    """Cpu-seconds that earlier attempts at the batch have taken."""
+
+
+class Spending:
+    """Compares what a process has spent with what is reserved, no more often than needed."""
+
+    def __init__(self, pid: int, watch: Watch) -> None:
+        """Start counting now."""
+        self._pid, self._limit, self._earlier = pid, watch.limit, watch.spent
+        self._base = cpu_seconds(pid) if watch.limit else 0.0
+        self._next = monotonic()
+
+    @property
+    def pause(self) -> float:
+        """Seconds until it makes sense to look again."""
+        return max(0.01, self._next - monotonic()) if self._limit else float("inf")
+
+    def exceeded(self) -> float | None:
+        """The reservation that was spent and not extended, if so."""
+        limit = self._limit
+        if limit is None or monotonic() < self._next:
+            return None
+        spent = self._earlier + cpu_seconds(self._pid) - self._base
+        while spent >= limit.seconds:
+            reserved = limit.seconds
+            try:
+                extended = limit.extend()
+            except Exception:  # noqa: BLE001 - a ledger that can't say yes says no
+                extended = False
+            if not extended or limit.seconds <= reserved:
+                return reserved
+        self._next = monotonic() + max(_LEAST_PAUSE, limit.seconds - spent)
+        return None
+
+
+def cpu_seconds(pid: int) -> float:
+    """Cpu-seconds of a process and its children, living ones included."""
+    total = 0.0
+    with contextlib.suppress(psutil.Error):
+        process = psutil.Process(pid)
+        own = process.cpu_times()
+        total = own.user + own.system + own.children_user + own.children_system
+        for child in process.children(recursive=True):
+            times = child.cpu_times()
+            total += times.user + times.system
+    return total

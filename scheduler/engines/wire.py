@@ -1,0 +1,175 @@
+"""Wire: how answers cross from a worker to its lane as plain data, never as a user's objects."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Sequence
+from math import isfinite
+from typing import Any
+
+import orjson
+
+from verifier_ladder.cost import Cost
+from verifier_ladder.errors import EngineError, VerifierError
+from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict
+from verifier_ladder.verifiers import Verifier, as_verdict, failure
+
+LARGEST_TEXT = 64 * 1024
+"""Characters of a reason or a feedback, bytes of evidence; the rest is cut."""
+LARGEST_FORM = 16 * 1024 * 1024
+"""Characters or bytes of a canonical form."""
+_MOST_TURNS = 10_000
+_EXACT = 2**53
+_ACCEPT = Outcome.ACCEPT
+_JSON = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
+
+Fields = tuple[Any, ...]
+"""A verdict as plain data."""
+
+
+def pack(message: object) -> bytes:
+    """Write plain data."""
+    return pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    """Reads plain data and refuses everything that would run code."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        raise EngineError(f"a worker answered with an object of {module}.{name}")
+
+
+def unpack(message: bytes) -> Any:
+    """Read plain data.
+
+    Raises:
+        EngineError: If it is anything else.
+    """
+    try:
+        return _PlainUnpickler(io.BytesIO(message)).load()
+    except EngineError:
+        raise
+    except Exception as error:
+        raise EngineError(f"a worker's answer can't be read: {error}") from error
+
+
+def flatten(verdict: Verdict) -> Fields:
+    """Take a verdict apart into exact built-in types, cut to size."""
+    cost = verdict.cost
+    return (
+        str.__str__(Outcome(verdict.outcome).value),
+        _number(verdict.score), _number(verdict.uncertainty),
+        _text(verdict.unit, 100), _text(verdict.reason), _text(verdict.feedback),
+        None if verdict.failed_at is None else _text(verdict.failed_at, 100),
+        [
+            (int(turn.turn), _number(turn.score), _text(turn.feedback, 4096))
+            for turn in verdict.turns[:_MOST_TURNS]
+        ],
+        _evidence(verdict.evidence),
+        cost and tuple(map(float, (
+            cost.seconds, cost.gpu_seconds, cost.money, cost.person_minutes
+        ))),
+    )  # fmt: skip
+
+
+def _number(value: Any) -> float | None:
+    if value is None:
+        return None
+    number = float(value)
+    if not isfinite(number):
+        raise VerifierError(f"a verdict's numbers must be finite, not {number!r}")
+    return number
+
+
+def _text(value: Any, most: int = LARGEST_TEXT) -> str:
+    """Exact `str` without lone surrogates, which no ledger can store."""
+    if not isinstance(value, str):
+        raise VerifierError(f"a verdict's texts must be text, not {type(value).__name__}")
+    cut = str.__getitem__(value, slice(most))
+    tail = " … [cut]" if str.__len__(value) > most else ""
+    return str.encode(cut, "utf-8", "replace").decode() + tail
+
+
+def _evidence(evidence: Any) -> bytes:
+    if not evidence:
+        return b""
+    try:
+        written = orjson.dumps(dict(evidence), option=_JSON)
+    except (TypeError, ValueError) as error:
+        return orjson.dumps({"dropped": f"the evidence was not JSON: {error}"[:500]})
+    if len(written) > LARGEST_TEXT:
+        note = f"{len(written)} bytes of evidence, of which {LARGEST_TEXT} are allowed"
+        return orjson.dumps({"dropped": note})
+    return written
+
+
+def rebuild(fields: Fields, seconds: float) -> Verdict:
+    """Put a verdict together again; its cost is what the engine measured, unless it has its own."""
+    outcome, score, uncertainty, unit, reason, feedback, failed_at, turns, evidence, cost = fields
+    return Verdict(
+        Outcome(outcome), score, uncertainty, unit, reason, feedback, failed_at,
+        tuple(TurnVerdict(*turn) for turn in turns),
+        orjson.loads(evidence) if evidence else {},
+        Cost(seconds) if cost is None else Cost(*cost),
+    )  # fmt: skip
+
+
+def encode(verifier: Verifier, answers: Sequence[Any]) -> list[Any]:
+    """Write what a verifier answered: plain numbers stay, all else becomes fields.
+
+    An answer that is no verdict becomes an abstention of its own candidate.
+    """
+    if type(verifier).verdict_of is not Verifier.verdict_of:
+        return [_fields(verifier, answer) for answer in answers]
+    return [
+        answer
+        if (type(answer) is float and answer - answer == 0.0) or type(answer) is bool
+        else float(answer)
+        if type(answer) is int and -_EXACT < answer < _EXACT
+        else _fields(verifier, answer)
+        for answer in answers
+    ]
+
+
+def _fields(verifier: Verifier, answer: Any) -> Fields:
+    try:
+        return flatten(verifier.verdict_of(answer))
+    except Exception as error:  # noqa: BLE001 - a hostile answer may raise anything
+        return flatten(failure(error))
+
+
+def decode(answers: Sequence[Any], unit: str, seconds: Sequence[float] | float) -> list[Verdict]:
+    """Read what `encode` wrote.
+
+    Args:
+        answers: Numbers, truth values and fields.
+        unit: The verifier's unit, for plain numbers.
+        seconds: Cpu-seconds of each candidate, or one number for all.
+    """
+    same: Cost | None = None
+    costs: Sequence[Cost]
+    if isinstance(seconds, float):
+        same, costs = Cost(seconds), ()
+    else:
+        costs = [Cost(each) for each in seconds]
+    known: dict[bool, Verdict] = {}
+    verdicts = []
+    for place, answer in enumerate(answers):
+        cost = same or costs[place]
+        if type(answer) is float:
+            verdict = Verdict(_ACCEPT, answer, None, unit, "", "", None, (), {}, cost)
+        elif type(answer) is bool:
+            found = known.get(answer) if same else None
+            verdict = found or known.setdefault(answer, _truth(answer, unit, cost))
+            if not same:
+                known.clear()
+        else:
+            verdict = rebuild(answer, cost.seconds)
+        verdicts.append(verdict)
+    return verdicts
+
+
+def _truth(answer: bool, unit: str, cost: Cost) -> Verdict:  # noqa: FBT001 - it is the answer
+    said = as_verdict(answer, unit=unit)
+    return Verdict(said.outcome, said.score, None, unit, said.reason, cost=cost)

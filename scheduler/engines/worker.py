@@ -1,0 +1,283 @@
+"""Workers: what runs inside a killable process, and nothing else of the engine does.
+
+A request and its reply are bytes. A reply is plain data whose first item says what happened:
+`ok`, `need` (send the verifier's code again), `import` (the code can't be imported here, send it
+by value), or `refuse` (nothing in the batch can be judged; a verdict says why).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import importlib
+import os
+import pickle
+import random
+import resource
+import signal
+import sys
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from time import process_time
+from typing import Any, TextIO
+
+from verifier_ladder.candidate import Candidate, Turn
+from verifier_ladder.canonicaliser import Canonicaliser
+from verifier_ladder.errors import ConfigError, LadderError, VerifierError
+from verifier_ladder.scheduler.engines import wire
+from verifier_ladder.scheduler.engines.log import LogWriter
+from verifier_ladder.scheduler.engines.progress import DONE, LOADING, Marked, Progress
+from verifier_ladder.verifiers import Verifier, failure
+
+_PR_SET_PDEATHSIG = 1
+_MOST_LOADED = 32
+
+
+class Worker:
+    """The state of this process: loaded verifiers, and the cell it reports its progress in."""
+
+    def __init__(self, progress: Progress, memory: int | None) -> None:
+        """Take the progress cell and the pool's memory limit."""
+        self.cell = progress.cell
+        self.memory = memory
+        self.loaded: OrderedDict[int, Any] = OrderedDict()
+        self.sizes: dict[int, int] = {}
+        self.floor = _data_bytes()
+
+    def load(self, token: int, code: bytes | None) -> Any:
+        """Give the verifier or canonicaliser behind a token, setting it up at first.
+
+        Raises:
+            KeyError: If it is not here and no code came with the request.
+        """
+        if token in self.loaded:
+            self.loaded.move_to_end(token)
+            return self.loaded[token]
+        if code is None:
+            raise KeyError(token)
+        before = _data_bytes()
+        thing = pickle.loads(code)  # noqa: S301 - written by our own parent
+        self.limit(token, thing)
+        if isinstance(thing, Verifier):
+            _set_up(thing)
+        self.loaded[token] = thing
+        self.sizes[token] = max(0, _data_bytes() - before)
+        if len(self.loaded) > _MOST_LOADED:
+            del self.sizes[self.loaded.popitem(last=False)[0]]
+        return thing
+
+    def limit(self, token: int, thing: Any) -> None:
+        """Limit the memory, not counting the interpreter and what other verifiers hold.
+
+        RLIMIT_DATA counts memory that can be written. RLIMIT_AS would also count address space
+        that numpy, torch and CUDA reserve and never touch, and fail them at a fraction of it.
+        """
+        wanted = [m for m in (getattr(thing, "memory", None), self.memory) if m is not None]
+        soft = resource.RLIM_INFINITY
+        if wanted:
+            others = sum(size for other, size in self.sizes.items() if other != token)
+            soft = self.floor + others + min(wanted)
+        hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        if hard != resource.RLIM_INFINITY:
+            soft = hard if soft == resource.RLIM_INFINITY else min(soft, hard)
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+_WORKER: list[Worker] = []
+
+
+def start(progress: Progress, log: LogWriter, memory: int | None, nice: int, parent: int) -> None:
+    """Make this fresh process a worker: tied to its parent's life, quiet, without core dumps."""
+    log.take_over()
+    os.setsid()  # its children share its group, so that one signal ends them all
+    _die_with(parent)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which kills us
+    _, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
+    if nice:
+        os.nice(nice)
+    sys.stdout, sys.stderr = _printer(1), _printer(2)
+    # loky would replace a worker that loads a large model, taking it for a leak.
+    pool = importlib.import_module("loky.process_executor")
+    vars(pool)["_MEMORY_LEAK_CHECK_DELAY"] = float("inf")
+    _WORKER.append(Worker(progress, memory))
+
+
+def _printer(descriptor: int) -> TextIO:
+    """A stream that passes on each line at once: a worker may be killed at any moment."""
+    return open(  # noqa: SIM115 - for as long as the process lives
+        descriptor, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False
+    )
+
+
+def _die_with(parent: int) -> None:
+    with contextlib.suppress(OSError, AttributeError):  # Linux only; elsewhere the pipe's end does
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def _data_bytes() -> int:
+    """Bytes of writable memory now; 0 where it is unknown."""
+    with contextlib.suppress(OSError), open("/proc/self/statm", "rb") as file:  # noqa: PTH123 - hot
+        return int(file.read().split()[5]) * resource.getpagesize()
+    return 0
+
+
+def _set_up(verifier: Verifier) -> None:
+    try:
+        verifier.setup()
+    except LadderError:
+        raise
+    except BaseException as error:
+        said = f"{type(error).__name__}: {error}"
+        raise VerifierError(f"the set-up of verifier {verifier.name} failed: {said}") from error
+
+
+def run(request: bytes) -> bytes:
+    """Do one job; whatever happens in Python, the reply is plain data."""
+    worker = _WORKER[0]
+    worker.cell[0] = LOADING
+    started = cpu()
+    reply = _reply(worker, request)
+    worker.cell[0] = DONE
+    return wire.pack((*reply, cpu() - started))
+
+
+def _reply(worker: Worker, request: bytes) -> tuple[Any, ...]:
+    try:
+        token, code, work, arguments = pickle.loads(request)  # noqa: S301 - see Worker.load
+        try:
+            thing = worker.load(token, code)
+        except KeyError:
+            if code is None:
+                return ("need",)
+            raise
+        except (ImportError, AttributeError) as error:
+            return ("import", getattr(error, "name", None) or "", f"{error}")
+        worker.limit(token, thing)
+        return ("ok", *_WORK[work](worker, thing, *arguments))
+    except BaseException as error:  # noqa: BLE001 - set-up, or a task that can't be read
+        return ("refuse", wire.flatten(_refusal(error)))
+
+
+def _refusal(error: BaseException) -> Any:
+    if isinstance(error, (LadderError, MemoryError)):
+        return failure(error)
+    return failure(ConfigError(f"a worker can't read this job: {type(error).__name__}: {error}"))
+
+
+def cpu() -> float:
+    """Cpu-seconds of this process and of its children that have ended."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return process_time() + children.ru_utime + children.ru_stime
+
+
+class Meter:
+    """Notes the position in the shared cell and, if asked, what each candidate costs."""
+
+    def __init__(self, cell: Any, count: int, seeds: Sequence[int] | None, *, each: bool) -> None:
+        """Measure `count` candidates."""
+        self.cell, self.seeds = cell, seeds
+        self.spent = [0.0] * count if each else None
+        self._at, self._since = 0, cpu() if each else 0.0
+        slow = each or seeds is not None
+        self.visit: Callable[[int], None] = self._visit if slow else self._mark
+
+    def _mark(self, position: int) -> None:
+        self.cell[0] = position
+
+    def _visit(self, position: int) -> None:
+        self.cell[0] = position
+        if self.spent is not None:
+            self.settle()
+            self._at = position
+        if self.seeds is not None:
+            _seed(self.seeds[position])
+
+    def settle(self) -> None:
+        """Charge the time since the last mark to the candidate it stood at."""
+        if self.spent is not None:
+            now = cpu()
+            self.spent[self._at] += now - self._since
+            self._since = now
+
+
+def _seed(seed: int) -> None:
+    random.seed(seed)
+    if numpy := sys.modules.get("numpy"):
+        numpy.random.seed(seed % 2**32)
+
+
+def _verify(
+    worker: Worker, verifier: Verifier, columns: tuple[Any, ...],
+    seeds: Sequence[int] | None, each: bool,  # noqa: FBT001 - a message's field
+) -> tuple[Any, ...]:  # fmt: skip
+    candidates = _candidates(*columns)
+    meter = Meter(worker.cell, len(candidates), seeds, each=each)
+    answers = _judged(verifier, candidates, 0, meter.visit)
+    meter.settle()
+    return wire.encode(verifier, answers), meter.spent
+
+
+def _candidates(
+    kinds: str | list[str], contents: list[Any], tasks: list[Any] | None, turns: list[Any] | None
+) -> list[Candidate]:
+    if isinstance(kinds, str):
+        kinds = [kinds] * len(contents)
+    if tasks is None and turns is None:
+        return list(map(Candidate, kinds, contents))
+    tasks = tasks or [None] * len(contents)
+    turns = turns or [()] * len(contents)
+    rebuilt = [tuple(Turn(*turn) for turn in each) for each in turns]
+    return list(map(Candidate, kinds, contents, tasks, rebuilt))
+
+
+def _judged(
+    verifier: Verifier, candidates: list[Candidate], offset: int, visit: Callable[[int], None]
+) -> list[Any]:
+    """Judge; when the whole batch fails, halve it until the failure stands alone."""
+    visit(offset)
+    try:
+        answers = verifier.answers(Marked(candidates, offset, visit))
+        return list(answers.tolist() if hasattr(answers, "tolist") else answers)
+    except BaseException as error:  # noqa: BLE001 - sys.exit in a verifier is its own failure
+        if len(candidates) == 1:
+            return [failure(error)]
+    middle = len(candidates) // 2
+    first = _judged(verifier, candidates[:middle], offset, visit)
+    return first + _judged(verifier, candidates[middle:], offset + middle, visit)
+
+
+def _canonicalise(
+    worker: Worker, canonicaliser: Canonicaliser, contents: list[str | bytes]
+) -> tuple[Any, ...]:
+    forms: list[Any] = []
+    cell, canonicalise = worker.cell, canonicaliser.canonicalise
+    for position, content in enumerate(contents):
+        cell[0] = position
+        try:
+            form = canonicalise(content)
+            kind = type(form)
+            if (kind is not str and kind is not bytes) or len(form) > wire.LARGEST_FORM:
+                form = _no_form(canonicaliser, form)
+        except BaseException as error:  # noqa: BLE001 - whatever it raises, it is this candidate's
+            form = wire.flatten(failure(error))
+        forms.append(form)
+    return forms, None
+
+
+def _no_form(canonicaliser: Canonicaliser, form: Any) -> Any:
+    if isinstance(form, (str, bytes)) and len(form) <= wire.LARGEST_FORM:
+        return str.__str__(form) if isinstance(form, str) else bytes(form)
+    size = f" of length {len(form)}" if hasattr(form, "__len__") else ""
+    raise VerifierError(
+        f"canonicaliser {canonicaliser.name} returned a {type(form).__name__}{size}; return text "
+        f"or bytes of at most {wire.LARGEST_FORM}"
+    )
+
+
+_WORK: dict[str, Callable[..., tuple[Any, ...]]] = {
+    "verify": _verify,
+    "canonicalise": _canonicalise,
+}

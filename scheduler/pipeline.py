@@ -1,0 +1,53 @@
+"""Pipelines: many jobs that each wait for futures, driven by one thread."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from concurrent.futures import Future
+from queue import Empty, SimpleQueue
+from time import monotonic
+from typing import Any
+
+Job = Generator[Future[Any], Any, None]
+
+
+def drive(jobs: Iterable[Job], until: float | None, *, window: int) -> bool:
+    """Run jobs, each of which yields the future it waits for and is sent its result.
+
+    Args:
+        jobs: Generators; started in order, at most `window` at a time.
+        until: Monotonic time at which to give up; jobs still waiting are closed.
+        window: How many jobs are under way at once.
+
+    Returns:
+        Whether all of them finished.
+    """
+    ready: SimpleQueue[tuple[Job, Future[Any]]] = SimpleQueue()
+    waiting: dict[int, tuple[Job, Future[Any]]] = {}
+    source = iter(jobs)
+
+    def advance(job: Job, value: Any) -> None:
+        try:
+            future = job.send(value)
+        except StopIteration:
+            return
+        waiting[id(job)] = (job, future)
+        future.add_done_callback(lambda done: ready.put((job, done)))
+
+    try:
+        while True:
+            while len(waiting) < window and (job := next(source, None)) is not None:
+                advance(job, None)
+            if not waiting:
+                return True
+            try:
+                left = None if until is None else max(until - monotonic(), 0.0)
+                job, future = ready.get(timeout=left)
+            except Empty:
+                return False
+            del waiting[id(job)]
+            advance(job, future.result())
+    finally:
+        for job, future in waiting.values():
+            future.cancel()
+            job.close()

@@ -1,0 +1,34 @@
+"""Escalation policies, one per module, found by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from verifier_ladder.decision import EscalationPolicy
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.scheduler.policies.alltiers import AllTiers
+from verifier_ladder.scheduler.policies.thresholds import Thresholds
+
+__all__ = ["AllTiers", "Thresholds", "create_policy"]
+
+POLICIES = {"all_tiers": AllTiers, "thresholds": Thresholds}
+
+
+def create_policy(name: str, settings: Mapping[str, Any]) -> EscalationPolicy:
+    """Make a policy from its name and settings, as a ladder's TOML gives them.
+
+    Raises:
+        ConfigError: If the policy is unknown or does not take these settings.
+
+    Example:
+        >>> create_policy("all_tiers", {}).name
+        'all_tiers'
+    """
+    if name not in POLICIES:
+        raise ConfigError(f"no policy is called {name!r}; there is {', '.join(POLICIES)}")
+    accepted = {k: v for k, v in settings.items() if k != "audit" or name == "thresholds"}
+    try:
+        return POLICIES[name](**accepted)
+    except TypeError as error:
+        raise ConfigError(f"policy {name} does not take these settings: {error}") from None

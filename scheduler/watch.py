@@ -1,0 +1,67 @@
+"""Watches: how a caller with a deadline hears of revisions while it waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from threading import Condition
+
+from verifier_ladder.reward import Reward
+
+SampleKey = tuple[str, int, int]
+IdleTest = Callable[[], bool]
+
+
+class Watches:
+    """The latest reward of samples that somebody waits for."""
+
+    def __init__(self) -> None:
+        """Watch nothing yet."""
+        self._changed = Condition()
+        self._open: dict[SampleKey, Reward] = {}
+        self._wanted: set[SampleKey] = set()
+
+    def want(self, keys: Sequence[SampleKey]) -> None:
+        """Say beforehand which samples will be waited for."""
+        with self._changed:
+            self._wanted.update(keys)
+
+    def open(
+        self, run: str, step: int, positions: Sequence[int], rewards: Sequence[Reward]
+    ) -> None:
+        """Note first rewards, before a higher tier can revise them."""
+        if not self._wanted:
+            return
+        with self._changed:
+            for position, reward in zip(positions, rewards, strict=True):
+                key = (run, step, position)
+                if key in self._wanted and reward.pending:
+                    self._open[key] = reward
+
+    def revise(self, key: SampleKey, reward: Reward) -> None:
+        """Note a revision."""
+        if not self._wanted:
+            return
+        with self._changed:
+            if key in self._wanted:
+                self._open[key] = reward
+                if not reward.pending:
+                    self._changed.notify_all()
+
+    def nudge(self) -> None:
+        """Wake who waits, because nothing more will happen by itself."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def wait(self, keys: Sequence[SampleKey], timeout: float | None, idle: IdleTest) -> None:
+        """Wait until none of the samples is pending, or until `idle` says that all is quiet."""
+        with self._changed:
+            self._changed.wait_for(lambda: idle() or not self._pending(keys), timeout)
+
+    def _pending(self, keys: Sequence[SampleKey]) -> bool:
+        return any(key in self._open and self._open[key].pending for key in keys)
+
+    def close(self, keys: Sequence[SampleKey]) -> dict[SampleKey, Reward]:
+        """Stop watching; gives the latest reward of those that were pending."""
+        with self._changed:
+            self._wanted.difference_update(keys)
+            return {key: self._open.pop(key) for key in keys if key in self._open}

@@ -1,0 +1,34 @@
+"""Importing the package, or asking for help, loads no heavy library.
+
+What is loaded decides the time and doesn't depend on the machine; `benchmarks/import_time.py`
+measures the time itself.
+"""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {"alembic", "ase", "celery", "numpy", "pyscf", "rdkit", "scipy", "sqlalchemy", "torch"}
+IMPORT = "import verifier_ladder"
+HELP = """
+import contextlib, io, sys
+from verifier_ladder.cli import main
+sys.argv = ["vladder", "--help"]
+with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+    main()
+"""
+
+
+def loaded_by(code: str) -> set[str]:
+    """Return the top-level names of all modules in memory after the code ran."""
+    ending = "\nimport json, sys\nprint(json.dumps(list(sys.modules)))"
+    command = [sys.executable, "-P", "-c", code + ending]
+    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return {name.partition(".")[0] for name in json.loads(output)}
+
+
+@pytest.mark.parametrize("code", [IMPORT, HELP], ids=["import", "help"])
+def test_no_heavy_library_is_loaded(code: str) -> None:
+    assert set() == loaded_by(code) & HEAVY

@@ -1,0 +1,1 @@
+"""This much can be imported."""

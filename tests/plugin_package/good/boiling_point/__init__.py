@@ -1,0 +1,1 @@
+"""Boiling points, estimated."""

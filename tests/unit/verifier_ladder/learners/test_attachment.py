@@ -1,0 +1,116 @@
+"""Attachments: failures of what lies under the verifiers, names, time limits."""
+
+import pickle
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import verifier_ladder as vl
+from verifier_ladder.errors import LedgerError
+from verifier_ladder.learners.attachment import Attachment, ladder_of, launch_name
+from verifier_ladder.ledger.memory import MemoryLedger
+
+
+def words(completions: list[str]) -> list[float]:
+    return [float(len(c.split())) for c in completions]
+
+
+def sample(content: str) -> vl.Sample:
+    return vl.Sample(vl.Candidate("text", content))
+
+
+class FullLedger(MemoryLedger):
+    """A ledger whose disk is full while `full` is true."""
+
+    full = True
+
+    def append(self, *arguments: Any, **options: Any) -> int:
+        if self.full:
+            raise LedgerError("the disk is full")
+        return super().append(*arguments, **options)
+
+
+@pytest.fixture
+def full() -> Iterator[FullLedger]:
+    with FullLedger() as ledger:
+        yield ledger
+
+
+def attach(**options: Any) -> Attachment:
+    return Attachment(vl.wrap(words, isolation="inline"), **options)
+
+
+def test_a_failing_ledger_makes_rewards_unknown(full: FullLedger) -> None:
+    (reward,) = attach(ledger=full).score([sample("a b")])
+
+    assert reward.value is None
+    assert "ledger" == reward.failed_at
+    assert "disk is full" in reward.reason
+
+
+def test_the_third_failure_in_a_row_is_raised(full: FullLedger) -> None:
+    """A training that can learn nothing any more should stop."""
+    attachment = attach(ledger=full)
+    attachment.score([sample("a")])
+    attachment.score([sample("b")])
+
+    with pytest.raises(LedgerError):
+        attachment.score([sample("c")])
+
+
+def test_a_success_forgives_earlier_failures(full: FullLedger) -> None:
+    attachment = attach(ledger=full)
+    attachment.score([sample("a")])
+    attachment.score([sample("b")])
+    full.full = False
+    attachment.score([sample("c")])
+    full.full = True
+
+    assert attachment.score([sample("d e f")])[0].value is None
+
+
+def test_a_single_verifier_gets_a_third_of_the_deadline() -> None:
+    assert 10.0 == ladder_of(vl.wrap(words), 30.0).verifiers[0].timeout
+
+
+def test_a_timeout_of_its_own_is_kept() -> None:
+    assert 45.0 == ladder_of(vl.wrap(words, timeout=45.0), 30.0).verifiers[0].timeout
+
+
+def test_the_verifier_that_was_given_is_not_changed() -> None:
+    check = vl.wrap(words)
+    ladder_of(check, 3.0)
+
+    assert 60.0 == check.timeout
+
+
+def test_another_version_is_another_campaign() -> None:
+    """Otherwise raising the version would make the next training fail."""
+    first = Attachment(vl.wrap(words, version="1", isolation="inline"))
+    second = Attachment(vl.wrap(words, version="2", isolation="inline"))
+
+    assert ("words-v1", "words-v2") == (first.campaign.name, second.campaign.name)
+    first.close()
+    second.close()
+
+
+def test_runs_started_in_one_process_have_names_of_their_own() -> None:
+    assert launch_name("mine") != launch_name("mine")
+
+
+def test_an_open_ledger_can_not_travel() -> None:
+    with MemoryLedger() as ledger, pytest.raises(vl.ConfigError, match="ledger"):
+        pickle.dumps(attach(ledger=ledger))
+
+
+@pytest.mark.parametrize("deadline", [0, "soon", -1])
+def test_a_deadline_that_leaves_no_time_is_refused(deadline: Any) -> None:
+    with pytest.raises(vl.ConfigError):
+        attach(deadline=deadline)
+
+
+def test_a_registered_verifier_is_found_by_name() -> None:
+    vl.wrap(words)
+
+    assert "words" == Attachment("words").name

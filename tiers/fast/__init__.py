@@ -1,0 +1,1 @@
+"""The fast tier: parsers, rules and estimates, in microseconds to milliseconds."""

@@ -1,0 +1,44 @@
+"""Verifiers that look at one candidate at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.verdict import Verdict
+from verifier_ladder.verifiers import Verifier, failure
+
+
+class SingleVerifier(Verifier):
+    """Base class of a verifier whose candidates share no work.
+
+    A subclass overrides `examine`. An error there costs only its own candidate, whatever the
+    others of the batch are.
+
+    Example:
+        >>> class Short(SingleVerifier):
+        ...     name, version = "short", "1"
+        ...     def examine(self, candidate):
+        ...         return Verdict.accept(float(len(candidate.content)))
+        >>> [v.score for v in Short().judge([Candidate("text", "ab"), Candidate("text", "c")])]
+        [2.0, 1.0]
+    """
+
+    def examine(self, candidate: Candidate) -> Verdict:
+        """Judge one candidate.
+
+        Raises:
+            CandidateError: If the candidate is bad: it is rejected.
+            ToolError: If a tool failed: the verifier abstains.
+        """
+        raise TypeError(f"{type(self).__name__} has no examine method for {candidate.kind}")
+
+    def verify(self, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
+        """Examine one after the other."""
+        return [self._guarded(candidate) for candidate in candidates]
+
+    def _guarded(self, candidate: Candidate) -> Verdict:
+        try:
+            return self.examine(candidate)
+        except Exception as error:  # noqa: BLE001 - whatever it raises, it is this candidate's
+            return failure(error)

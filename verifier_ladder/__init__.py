@@ -1,0 +1,82 @@
+"""verifier-ladder: rewards from verifiers that cost from microseconds to weeks.
+
+Everything a user needs is imported from here; heavy parts load when first touched.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from verifier_ladder.campaign import Campaign
+    from verifier_ladder.candidate import Candidate, Sample, SampleId, Turn
+    from verifier_ladder.canonicaliser import Canonicaliser
+    from verifier_ladder.command import CommandVerifier
+    from verifier_ladder.cost import Cost
+    from verifier_ladder.decision import Action, Belief, Decision, Decisions, Situation
+    from verifier_ladder.endpoint import EndpointVerifier
+    from verifier_ladder.errors import (
+        BudgetError,
+        CandidateError,
+        ConfigError,
+        EngineError,
+        LadderError,
+        LeaseError,
+        LedgerError,
+        PluginError,
+        SandboxError,
+        ToolError,
+        VerifierError,
+    )
+    from verifier_ladder.function import verifier, wrap
+    from verifier_ladder.ladder import Ladder
+    from verifier_ladder.ledger import Ledger, open_ledger
+    from verifier_ladder.reward import Revision, Reward, RewardRule
+    from verifier_ladder.rollouts import score_file
+    from verifier_ladder.run import Run
+    from verifier_ladder.target import Target
+    from verifier_ladder.tier import Tier
+    from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict
+    from verifier_ladder.verifiers import Verifier
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Action": "decision", "Belief": "decision", "BudgetError": "errors", "Campaign": "campaign",
+    "Candidate": "candidate", "CandidateError": "errors", "Canonicaliser": "canonicaliser",
+    "CommandVerifier": "command", "ConfigError": "errors", "Cost": "cost",
+    "Decision": "decision", "Decisions": "decision", "EndpointVerifier": "endpoint",
+    "EngineError": "errors", "Ladder": "ladder", "LadderError": "errors",
+    "LeaseError": "errors", "Ledger": "ledger", "LedgerError": "errors", "Outcome": "verdict",
+    "PluginError": "errors", "Revision": "reward", "Reward": "reward", "RewardRule": "reward",
+    "Run": "run", "Sample": "candidate", "SampleId": "candidate", "SandboxError": "errors",
+    "Situation": "decision", "Target": "target", "Tier": "tier", "ToolError": "errors",
+    "Turn": "candidate", "TurnVerdict": "verdict", "Verdict": "verdict",
+    "Verifier": "verifiers", "VerifierError": "errors", "open_ledger": "ledger",
+    "score_file": "rollouts", "verifier": "function", "wrap": "function",
+}  # fmt: skip
+
+__all__ = [
+    "Action", "Belief", "BudgetError", "Campaign", "Candidate", "CandidateError",
+    "Canonicaliser", "CommandVerifier", "ConfigError", "Cost", "Decision", "Decisions",
+    "EndpointVerifier", "EngineError", "Ladder", "LadderError", "LeaseError", "Ledger",
+    "LedgerError", "Outcome", "PluginError", "Revision", "Reward", "RewardRule", "Run", "Sample",
+    "SampleId", "SandboxError", "Situation", "Target", "Tier", "ToolError", "Turn",
+    "TurnVerdict", "Verdict", "Verifier", "VerifierError", "open_ledger", "score_file",
+    "verifier", "wrap",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"verifier_ladder.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return sorted([*globals(), *__all__])

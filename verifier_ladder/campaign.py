@@ -1,0 +1,365 @@
+"""Campaigns: a ladder, a budget and a ledger under one durable name."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from time import monotonic, sleep
+from types import TracebackType
+from typing import Any, NamedTuple, Self, TypeVar
+from uuid import uuid4
+
+from verifier_ladder.candidate import Candidate, Sample
+from verifier_ladder.cost import seconds
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.ladder import Ladder
+from verifier_ladder.ledger import Ledger, open_ledger
+from verifier_ladder.ledger.records import CheckRow, CheckState
+from verifier_ladder.reward import Revision, Reward
+from verifier_ladder.run import Run
+from verifier_ladder.scheduler.batches import batches_of
+from verifier_ladder.scheduler.candidates import candidate_of
+from verifier_ladder.scheduler.conductor import Conductor
+from verifier_ladder.scheduler.engines.remote import HomeLostError, RemoteConductor
+from verifier_ladder.scheduler.engines.shared import join, leave
+from verifier_ladder.status import CampaignStatus, campaign_status
+from verifier_ladder.tier import Tier
+from verifier_ladder.verdict import Verdict
+
+T = TypeVar("T")
+_NAME = re.compile(r"[\w.\-:+ ]{1,100}")
+_POLL = 0.05
+
+
+class Case(NamedTuple):
+    """An open world case: a question to a person, a laboratory or a market."""
+
+    check_key: bytes
+    verifier: str
+    candidate: Candidate
+    question: str
+    unit: str
+    deadline: float | None
+    """Seconds since 1970; None if it may stay open for ever."""
+
+
+class Campaign:
+    """A named durable unit of work: ladder, budget and ledger.
+
+    **Durability.** Whatever `score` returned is in the ledger. A campaign that was killed is
+    resumed by opening it again.
+
+    **Threads and processes.** One campaign may be used from many threads; eight processes of one
+    machine may open the same one and share one set of workers.
+
+    Example:
+        >>> import verifier_ladder as vl
+        >>> @vl.verifier(tier="fast", kind="text", version="1", isolation="inline")
+        ... def length(candidate):
+        ...     return float(len(candidate.content))
+        >>> with vl.Campaign.open("try", ladder=vl.Ladder("lengths", [length])) as campaign:
+        ...     [reward.value for reward in campaign.score(["a", "bcd"])]
+        [1.0, 3.0]
+    """
+
+    def __init__(
+        self, name: str, ladder: Ladder, ledger: Ledger, run: Run, *, owns_ledger: bool,
+        options: Mapping[str, Any],
+    ) -> None:
+        """Use `Campaign.open`."""
+        self.name, self.ladder, self.ledger, self.run = name, ladder, ledger, run
+        self._owns_ledger, self._options = owns_ledger, dict(options)
+        self._lock = Lock()
+        self._pid = os.getpid()
+        self._is_closed = False
+        self._conductor: Conductor | RemoteConductor = join(name, ladder, ledger, **self._options)
+        self._step = self._call(lambda conductor: conductor.next_step(run.name))
+
+    @classmethod
+    def open(
+        cls,
+        name: str,
+        *,
+        ladder: Ladder | str | Path,
+        ledger: str | Path | Ledger | None = None,
+        budget: Mapping[str, float | str | None] | None = None,
+        run: Run | str | None = None,
+        workers: int | None = None,
+        memory: int | None = None,
+    ) -> Campaign:
+        """Open a campaign, new or known; one that was under way goes on.
+
+        Args:
+            name: Its name in the ledger.
+            ladder: The ladder, or a TOML file that describes it.
+            ledger: A path, a URL or an open ledger; None keeps everything in memory only.
+            budget: Cap per tier as cpu time, such as `{"high_fidelity": "2 h"}`; None lifts a
+                cap. Tiers left out keep the cap they have, at first the ladder's.
+            run: The training or evaluation run that the samples belong to; a new one by default.
+            workers: Worker processes; one per core by default.
+            memory: Bytes that one worker may use.
+
+        Raises:
+            ConfigError: If the name is known with another ladder, or a budget makes no sense.
+            LedgerError: If the ledger can't be opened.
+        """
+        if not _NAME.fullmatch(name):
+            raise ConfigError(
+                f"a campaign can't be called {name!r}; use up to 100 letters, digits and ._-:+"
+            )
+        if not isinstance(ladder, Ladder):
+            ladder = Ladder.from_toml(ladder)
+        caps = _caps(budget, ladder)
+        store = open_ledger(ledger)
+        run = run if isinstance(run, Run) else Run(run or _run_name())
+        campaign = cls(
+            name, ladder, store, run, owns_ledger=store is not ledger,
+            options={"workers": workers, "memory": memory},
+        )  # fmt: skip
+        campaign._begin(caps)
+        return campaign
+
+    def _begin(self, caps: dict[Tier, float | None]) -> None:
+        given = {account.tier for account in self.ledger.accounts(self.name)}
+        default = {t: v for t, v in self.ladder.budget.items() if int(t) not in given}
+        wanted = {int(tier): cap for tier, cap in {**default, **caps}.items()}
+        if wanted:
+            self.ledger.set_caps(self.name, wanted)
+            self._call(lambda conductor: conductor.wake())
+        self.ledger.add_run(self.name, self.run.as_json())
+        for verifier in self.ladder.verifiers:
+            _note_source(self.ledger, verifier)
+
+    # -- scoring -------------------------------------------------------------------------------
+
+    def score(
+        self,
+        samples: Sequence[Sample | Candidate | str | bytes],
+        *,
+        deadline: float | str | None = None,
+        step: int | None = None,
+        groups: Sequence[str] | None = None,
+    ) -> list[Reward]:
+        """Reward samples, in the order given.
+
+        Every verdict and reward is in the ledger when this returns. Higher tiers go on in the
+        background; their results arrive as revisions.
+
+        Args:
+            samples: Samples, candidates, or bare content.
+            deadline: How long the caller can wait for higher tiers, in seconds or as text such
+                as `"30 s"`. Without one, they are waited for only where no tier has answered.
+            step: Training step of samples that name none; the next free one by default.
+            groups: Group of each element, if they are not samples.
+
+        Returns:
+            One reward each. `value` is None where nothing is known: mask it, never read it as 0.
+
+        Raises:
+            ConfigError: If an element is not a candidate of the ladder's kind.
+            LedgerError: If the ledger can't be written; nothing is half-written.
+        """
+        limit = None if deadline is None else seconds(deadline)
+        with self._lock:
+            number = self._step if step is None else step
+            batches = batches_of(
+                samples, kind=self.ladder.kind, run=self.run.name, step=number, groups=groups
+            )
+            if step is None and batches:
+                self._step += 1
+        until = None if limit is None else monotonic() + limit
+        rewards: list[Reward | None] = [None] * sum(len(places) for _, places in batches)
+        for batch, places in batches:
+            left = None if until is None else max(0.0, until - monotonic())
+            made = self._call(partial(_score, batch=batch, deadline=left))
+            for place, reward in zip(places, made, strict=True):
+                rewards[place] = reward
+        return rewards  # type: ignore[return-value]
+
+    async def ascore(
+        self,
+        samples: Sequence[Sample | Candidate | str | bytes],
+        *,
+        deadline: float | str | None = None,
+        step: int | None = None,
+        groups: Sequence[str] | None = None,
+    ) -> list[Reward]:
+        """`score` for learners with an event loop; the loop is never blocked."""
+        call = partial(self.score, samples, deadline=deadline, step=step, groups=groups)
+        return await asyncio.to_thread(call)
+
+    def revisions(self, *, after: int = 0, wait: float | None = None) -> Iterator[Revision]:
+        """Rewards that were replaced because a higher tier answered, oldest first.
+
+        Args:
+            after: Cursor of the last revision already read; 0 for all.
+            wait: Seconds to go on waiting for more once the known ones are given; None gives
+                only those that are known.
+        """
+        until = None if wait is None else monotonic() + wait
+        while True:
+            for entry in self.ledger.entries(after=after, kind="revision", campaign=self.name):
+                after = entry.id
+                yield from _revisions(entry.id, self.ledger.read(entry))
+            if until is None or monotonic() >= until or self._is_closed:
+                return
+            sleep(_POLL)
+
+    @property
+    def cursor(self) -> int:
+        """Id of the newest entry of the ledger: `revisions(after=…)` gives what comes later."""
+        return int(self.ledger.statistics()["newest"])
+
+    def drain(self, timeout: float | str | None = None) -> bool:
+        """Wait until every climb has stopped, is parked on its budget, or waits for the world.
+
+        Returns:
+            False if the time ran out before.
+        """
+        limit = None if timeout is None else seconds(timeout)
+        return self._call(lambda conductor: conductor.drain(limit))
+
+    # -- world cases ---------------------------------------------------------------------------
+
+    def cases(self) -> list[Case]:
+        """Open world cases, the most valuable first."""
+        waiting = self.ledger.checks(states=[CheckState.WAITING], campaign=self.name)
+        return [self._case(check) for check in waiting]
+
+    def _case(self, check: CheckRow) -> Case:
+        candidate = candidate_of(check.payload)
+        verifier = next((v for v in self.ladder.verifiers if v.name == check.verifier), None)
+        ask: Callable[[Candidate], str] | None = getattr(verifier, "question", None)
+        question = ask(candidate) if ask else f"What does {check.verifier} say of it?"
+        unit = verifier.unit if verifier else ""
+        return Case(check.check_key, check.verifier, candidate, question, unit, check.deadline)
+
+    def answer(
+        self, check_key: bytes, value: Verdict | float | bool | None, *, source: str,
+        event: str | None = None,
+    ) -> bool:
+        """Hand in the world's result for a case; the rewards that waited for it are revised.
+
+        Args:
+            check_key: The case.
+            value: A number in the case's unit, a truth value, a verdict, or None to decline.
+            source: Who answers.
+            event: Id of the delivery: the same (source, event) again changes nothing.
+
+        Returns:
+            Whether it was taken.
+
+        Raises:
+            ConfigError: If there is no such case.
+            VerifierError: If the value is not valid for it.
+        """
+        delivery = event or uuid4().hex
+        return self._call(lambda conductor: conductor.answer(check_key, value, source, delivery))
+
+    # -- state and life ------------------------------------------------------------------------
+
+    def status(self) -> CampaignStatus:
+        """Where every check stands right now, tier by tier."""
+        return campaign_status(self.ledger, self.name)
+
+    def _call(self, call: Callable[[Conductor | RemoteConductor], T]) -> T:
+        """Make a call wherever the ledger is at home; when the home dies, find the next one."""
+        while True:
+            self._check_open()
+            conductor = self._conductor
+            try:
+                return call(conductor)
+            except HomeLostError:
+                with self._lock:
+                    if self._conductor is conductor:
+                        self._conductor = join(
+                            self.name, self.ladder, self.ledger, **self._options
+                        )
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise ConfigError(f"campaign {self.name!r} is closed; open it again")
+        if os.getpid() != self._pid:
+            raise ConfigError(
+                f"campaign {self.name!r} was opened before this process was forked; "
+                "open it in the process that uses it"
+            )
+
+    def close(self) -> None:
+        """Leave; running checks are given back, and go on when the campaign is opened again."""
+        if self._is_closed or os.getpid() != self._pid:
+            return
+        self._is_closed = True
+        leave(self.name, self.ledger, self._conductor)
+        if self._owns_ledger:
+            self.ledger.close()
+
+    def __enter__(self) -> Self:
+        """Use it as a context manager."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def __repr__(self) -> str:
+        """Show the name, the ladder and the ledger."""
+        return f"<campaign {self.name}: {self.ladder!r} in {self.ledger.url}>"
+
+
+def _score(
+    conductor: Conductor | RemoteConductor, batch: Any, deadline: float | None
+) -> list[Reward]:
+    return conductor.score(batch, deadline)
+
+
+def _revisions(cursor: int, block: Any) -> Iterator[Revision]:
+    samples = block.samples
+    for position, reward, previous in zip(
+        samples.positions, block.rewards, block.facts["previous"], strict=True
+    ):
+        yield Revision(cursor, samples.run, samples.step, position, reward, previous)
+
+
+def _caps(
+    budget: Mapping[str, float | str | None] | None, ladder: Ladder
+) -> dict[Tier, float | None]:
+    caps: dict[Tier, float | None] = {}
+    for name, value in (budget or {}).items():
+        tier = Tier.parse(name)
+        if tier not in ladder.tiers:
+            raise ConfigError(
+                f"the budget names tier {tier.label}, which ladder {ladder.name} does not have"
+            )
+        caps[tier] = None if value is None else seconds(value)
+    return caps
+
+
+def _run_name() -> str:
+    now = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    return f"run-{now}-{uuid4().hex[:6]}"
+
+
+def _note_source(ledger: Ledger, verifier: Any) -> None:
+    """Warn when a verifier's source changed and its version did not."""
+    source = verifier.source_digest
+    if not source:
+        return
+    earlier = ledger.note_verifier(verifier.name, verifier.version, source)
+    if earlier is not None:
+        import warnings  # noqa: PLC0415 - rarely needed
+
+        warnings.warn(
+            f"the source of verifier {verifier.name} changed and its version is still "
+            f"{verifier.version}; raise the version, or old verdicts answer for the new code",
+            stacklevel=4,
+        )

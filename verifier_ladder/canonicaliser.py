@@ -1,0 +1,58 @@
+"""Canonicalisers: they give every spelling of one thing the same form, and so the same key."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, ClassVar
+
+from verifier_ladder.keys import digest
+
+
+class Canonicaliser:
+    """Brings candidates of one kind to canonical form; runs in the worker pool, for it can crash.
+
+    A subclass sets `kind`, `name`, `version`, and overrides `canonicalise`.
+    """
+
+    kind: str = ""
+    name: str = ""
+    version: str = "1"
+    inline: ClassVar[bool] = False
+    """Whether it is trusted never to hang or crash, so that it may run in the caller's process."""
+    timeout: float = 10.0
+    """Seconds one candidate may take."""
+    control: str | bytes | None = None
+    """Content that is certainly harmless; see `Verifier.control`."""
+
+    def __init__(self, **settings: Any) -> None:
+        """Keep the settings that affect the canonical form."""
+        self.settings: dict[str, Any] = settings
+
+    @cached_property
+    def digest(self) -> bytes:
+        """Digest of all that affects the canonical form."""
+        return digest({"name": self.name, "version": self.version, "settings": self.settings})
+
+    def canonicalise(self, content: str | bytes) -> str | bytes:
+        """Give the canonical form.
+
+        Raises:
+            CandidateError: If the content is not of this kind: the candidate is rejected.
+        """
+        raise TypeError(f"{type(self).__name__} has no canonicalise method")
+
+
+class Identity(Canonicaliser):
+    """Takes content as it is: every spelling is its own thing."""
+
+    name = "identity"
+    inline = True
+
+    def __init__(self, kind: str) -> None:
+        """Serve one kind."""
+        self.kind = kind
+        super().__init__()
+
+    def canonicalise(self, content: str | bytes) -> str | bytes:
+        """Return the content unchanged."""
+        return content

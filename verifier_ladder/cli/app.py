@@ -1,0 +1,71 @@
+"""The application: all commands under one name, and what happens when one of them fails."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from verifier_ladder import __version__
+from verifier_ladder.cli import campaign, demo, doctor, ledger, review, score, verifier
+from verifier_ladder.cli.output import report, stop_output
+from verifier_ladder.errors import LadderError
+
+_EPILOG = (
+    "Exit codes: 0 done · 1 what was asked about failed or is not there · 2 wrong usage or "
+    "configuration · 3 ledger, engine or tool failed · 130 interrupted."
+)
+
+
+class Commands(TyperGroup):
+    """The root command: errors of ours end in one sentence, never in a traceback."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run and exit with the documented code."""
+        try:
+            return super().main(*args, **kwargs)
+        except LadderError as error:
+            sys.exit(int(report(error)))
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run one command; a reader that went away, as with `| head`, ends it quietly."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            stop_output()
+        return result
+
+
+app = typer.Typer(
+    cls=Commands, no_args_is_help=True, add_completion=False, epilog=_EPILOG,
+    rich_markup_mode="rich", pretty_exceptions_show_locals=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)  # fmt: skip
+
+
+def _version(value: bool) -> None:  # noqa: FBT001 - typer calls it so
+    if value:
+        typer.echo(f"verifier-ladder {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[  # noqa: ARG001 - its callback has answered
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """Spend verification where it changes the answer: score, look, review."""
+
+
+app.command("demo")(demo.demo)
+app.command("doctor")(doctor.doctor)
+app.command("score")(score.score)
+app.add_typer(campaign.app, name="campaign")
+app.add_typer(ledger.app, name="ledger")
+app.add_typer(verifier.app, name="verifier")
+app.add_typer(review.app, name="review")

@@ -1,0 +1,34 @@
+"""`vladder demo`: the solvation campaign, from candidates to a report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from verifier_ladder.cli.output import Exit, console, interrupted
+
+
+def demo(
+    ledger: Annotated[
+        Path | None, typer.Option("--ledger", help="Where to keep the demo's ledger.")
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option("--report", help="Where to write the HTML report.")
+    ] = None,
+    *,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer candidates and a smaller budget.")
+    ] = False,
+) -> None:
+    """Run the solvation campaign: 60 molecules climb four tiers in under three minutes."""
+    from verifier_ladder.demo import run_demo
+
+    places: dict[str, Any] = {"ledger": ledger, "report": report}
+    given = {name: place for name, place in places.items() if place is not None}
+    try:
+        code = run_demo(quick=quick, console=console(), **given)
+    except KeyboardInterrupt:
+        interrupted("Run the same command again: it goes on where it stopped.")
+    raise typer.Exit(code or Exit.OK)

@@ -1,0 +1,62 @@
+"""Opening what a command works on: the settings, the ledger, a campaign of it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from verifier_ladder.errors import ConfigError
+
+if TYPE_CHECKING:
+    from verifier_ladder.ledger import Ledger
+    from verifier_ladder.ledger.records import CampaignRow
+
+
+def ledger_place(given: str | None) -> str:
+    """Where the ledger lies: as given, or else as the settings say."""
+    from verifier_ladder.settings import load_settings
+
+    settings = load_settings()
+    logging.basicConfig(level=settings.log_level.upper(), format="%(levelname)s: %(message)s")
+    return given or settings.ledger
+
+
+@contextmanager
+def existing_ledger(given: str | None) -> Iterator[Ledger]:
+    """Open a ledger for reading; one that is not there is not made.
+
+    Raises:
+        ConfigError: If there is no ledger at this place.
+    """
+    from verifier_ladder.ledger import open_ledger
+
+    place = ledger_place(given)
+    path = place.removeprefix("sqlite:///")
+    if "://" not in path and not Path(path).exists():
+        raise ConfigError(
+            f"there is no ledger at {path}; give its place with --ledger or VLADDER_LEDGER, or "
+            "make one with `vladder demo` or `vladder score`"
+        )
+    with open_ledger(place) as ledger:
+        yield ledger
+
+
+def only_campaign(ledger: Ledger, name: str | None) -> CampaignRow:
+    """The campaign of this name; without a name the only one, or else the newest.
+
+    Raises:
+        ConfigError: If there is none.
+    """
+    rows = ledger.campaigns()
+    if not rows:
+        raise ConfigError("the ledger holds no campaign yet")
+    if name is None:
+        return rows[-1]
+    found = next((row for row in rows if row.name == name), None)
+    if found is None:
+        known = ", ".join(row.name for row in rows)
+        raise ConfigError(f"the ledger holds no campaign {name!r}; it holds {known}")
+    return found

@@ -1,0 +1,123 @@
+"""`vladder score`: rewards for a file of rollouts, without any training."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from verifier_ladder.cli.output import AsJson, Exit, LedgerAt, console, interrupted, print_json
+
+if TYPE_CHECKING:
+    from verifier_ladder.rollouts import Progress, ScoredFile
+    from verifier_ladder.rollouts.scoring import Report
+
+_SLOW = 2.0
+"""Seconds after which a person wants to see that something happens."""
+
+
+def score(
+    file: Annotated[Path, typer.Argument(help="JSON lines (also gzip) or Parquet.")],
+    ladder: Annotated[Path, typer.Option("--ladder", help="The ladder, in TOML.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Table to write: .parquet, .jsonl or .csv.")
+    ] = None,
+    ledger: LedgerAt = None,
+    content: Annotated[
+        str | None, typer.Option("--content", help="Column of the completion.")
+    ] = None,
+    task: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--task", help="Column of the task, or FIELD=COLUMN; repeat it for several columns."
+        ),
+    ] = None,
+    group: Annotated[
+        str | None, typer.Option("--group", help="Column that names the prompt.")
+    ] = None,
+    campaign: Annotated[
+        str | None, typer.Option("--campaign", help="Name of the campaign. [default: the ladder's]")
+    ] = None,
+    deadline: Annotated[
+        str | None, typer.Option("--deadline", help='How long higher tiers may take: "10 min".')
+    ] = None,
+    pass_at: Annotated[
+        float | None, typer.Option("--pass-at", help="Reward at which a sample passes.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", min=1, help="Worker processes.")
+    ] = None,
+    *,
+    wait: Annotated[
+        bool, typer.Option("--wait/--no-wait", help="Wait for tiers above the lowest.")
+    ] = True,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if a row is bad.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Score a file of rollouts: mean reward, pass@k, costs, bad rows by line.
+
+    Run the same command again after an interruption: finished rows come from the ledger.
+    """
+    from verifier_ladder.cli.opening import ledger_place
+    from verifier_ladder.rollouts import score_file
+    from verifier_ladder.settings import load_settings
+
+    settings = load_settings()
+    try:
+        with _progress(file.name) as report:
+            scored = score_file(
+                file, ladder=ladder, ledger=ledger_place(ledger), out=out, campaign=campaign,
+                columns=_columns(content, task, group), deadline=deadline, wait=wait,
+                pass_at=pass_at, workers=workers or settings.workers,
+                memory=settings.worker_memory, report=report,
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        interrupted("Run the same command again: finished rows come from the ledger.")
+    _tell(scored, as_json=as_json)
+    failed = not scored.rewards or (strict and scored.bad_rows)
+    raise typer.Exit(Exit.FAILED if failed else Exit.OK)
+
+
+def _columns(
+    content: str | None, task: list[str] | None, group: str | None
+) -> Mapping[str, Any]:
+    """The options as `score_file` takes them."""
+    given: dict[str, Any] = {"content": content, "group": group}
+    if task and (len(task) > 1 or "=" in task[0]):
+        pairs = [item.partition("=") for item in task]
+        given["task"] = {field: column or field for field, _, column in pairs}
+    elif task:
+        given["task"] = task[0]
+    return {part: column for part, column in given.items() if column is not None}
+
+
+def _tell(scored: ScoredFile, *, as_json: bool) -> None:
+    if as_json:
+        print_json(scored.as_json())
+    else:
+        console().print(scored.summary(), soft_wrap=True)
+
+
+@contextlib.contextmanager
+def _progress(name: str) -> Iterator[Report]:
+    """Show how far it is on stderr, once it takes longer than a moment."""
+    from time import monotonic
+
+    from verifier_ladder.cli.live import LiveView
+    from verifier_ladder.text import printable
+
+    started, screen = monotonic(), console(to_stderr=True)
+    with contextlib.ExitStack() as stack:
+        views: list[LiveView] = []
+
+        def report(progress: Progress) -> None:
+            if monotonic() - started < _SLOW:
+                return
+            if not views:
+                views.append(stack.enter_context(LiveView(screen, printable(name))))
+            views[0].update(progress.status, f"{progress.done:,} of {progress.total:,} rows")
+
+        yield report

@@ -1,0 +1,71 @@
+"""Costs: what a check is expected to take, and what it took."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from math import isfinite
+
+from verifier_ladder.errors import ConfigError
+
+_UNITS = {
+    "us": 1e-6, "ms": 1e-3,
+    "s": 1.0, "sec": 1.0, "second": 1.0, "seconds": 1.0, "cpu-second": 1.0, "cpu-seconds": 1.0,
+    "m": 60.0, "min": 60.0, "minute": 60.0, "minutes": 60.0,
+    "h": 3600.0, "hour": 3600.0, "hours": 3600.0,
+    "d": 86400.0, "day": 86400.0, "days": 86400.0,
+    "w": 604800.0, "week": 604800.0, "weeks": 604800.0,
+}  # fmt: skip
+_QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?|\.[0-9]+)\s*([a-z-]*)\s*", re.I)
+
+
+def seconds(value: float | str) -> float:
+    """Read a duration or an amount of cpu time, in seconds.
+
+    Args:
+        value: Seconds as a number, or text such as `"2 h"`, `"100 cpu-seconds"`, `"15 min"`.
+
+    Raises:
+        ConfigError: If the text is not a number and a known unit, or is negative.
+
+    Example:
+        >>> seconds("2 h")
+        7200.0
+    """
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        amount, unit = float(value), "s"
+    else:
+        match = _QUANTITY.fullmatch(str(value))
+        amount, unit = (float(match[1]), match[2].lower() or "s") if match else (-1.0, "")
+    if unit not in _UNITS or not isfinite(amount) or amount < 0:
+        raise ConfigError(
+            f"{value!r} is not an amount of time; write a number and a unit, "
+            'such as "90 s", "15 min", "2 h" or "3 d"'
+        )
+    return amount * _UNITS[unit]
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one check takes, resource by resource; declared beforehand or measured afterwards.
+
+    Example:
+        >>> Cost(seconds=2e-5)
+        Cost(seconds=2e-05, gpu_seconds=0.0, money=0.0, person_minutes=0.0)
+    """
+
+    seconds: float = 0.0
+    """Seconds of one cpu core."""
+    gpu_seconds: float = 0.0
+    """Seconds of one accelerator."""
+    money: float = 0.0
+    """Money, in the campaign's currency."""
+    person_minutes: float = 0.0
+    """Minutes of somebody's attention."""
+
+    def __post_init__(self) -> None:
+        """Refuse costs that no budget could pay."""
+        for name in ("seconds", "gpu_seconds", "money", "person_minutes"):
+            value = getattr(self, name)
+            if not (isfinite(value) and value >= 0):
+                raise ConfigError(f"Cost({name}={value!r}): give a finite number of at least 0")

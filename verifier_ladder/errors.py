@@ -1,0 +1,92 @@
+"""What can go wrong, one class per boundary that was crossed.
+
+    LadderError
+     ├── CandidateError   the candidate is bad: the learner's fault, a reject
+     ├── VerifierError    a verifier raised, or answered nonsense
+     ├── ToolError        a tool a verifier uses failed (did not converge, is missing)
+     ├── SandboxError     untrusted code could not be contained
+     ├── EngineError      a worker crashed, hung or ran out of memory
+     ├── BudgetError      the work is not affordable
+     ├── LeaseError       somebody else owns this check now
+     ├── LedgerError      the ledger can't be read or written
+     ├── ConfigError      what the user asked for can't be: says what to do instead
+     └── PluginError      an installed plugin can't be loaded
+
+Only `CandidateError` may lower a reward.
+Every other one makes the verifier abstain and is noted as `failed_at`.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class LadderError(Exception):
+    """Something in verifier-ladder failed."""
+
+    boundary: ClassVar[str] = "ladder"
+    """Name of the boundary, as stored in `Verdict.failed_at`."""
+
+    def __init__(self, message: str | None = None) -> None:
+        """Take the class docstring as the message when none is given."""
+        super().__init__(message or (type(self).__doc__ or "").split("\n", maxsplit=1)[0])
+
+
+class CandidateError(LadderError):
+    """The candidate is not what it claims to be."""
+
+    boundary = "candidate"
+
+
+class VerifierError(LadderError):
+    """The verifier raised an error or answered with something that is not a verdict."""
+
+    boundary = "verifier"
+
+
+class ToolError(LadderError):
+    """A tool that the verifier needs failed or is not installed."""
+
+    boundary = "tool"
+
+
+class SandboxError(LadderError):
+    """Untrusted code could not be run in a sandbox."""
+
+    boundary = "sandbox"
+
+
+class EngineError(LadderError):
+    """A worker process crashed, ran past its time limit or out of memory."""
+
+    boundary = "engine"
+
+
+class BudgetError(LadderError):
+    """The budget does not pay for this work."""
+
+    boundary = "budget"
+
+
+class LeaseError(LadderError):
+    """The lease on this check ran out and another worker holds it now."""
+
+    boundary = "lease"
+
+
+class LedgerError(LadderError):
+    """The ledger could not be read or written."""
+
+    boundary = "ledger"
+
+
+class ConfigError(LadderError):
+    """The configuration can't work as given."""
+
+    boundary = "config"
+
+
+class PluginError(LadderError):
+    """A plugin is installed but can't be loaded."""
+
+    boundary = "plugin"

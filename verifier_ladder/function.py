@@ -1,0 +1,284 @@
+"""Verifiers made from functions: the decorator, and existing reward functions unchanged."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, overload
+
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.cost import Cost
+from verifier_ladder.errors import ConfigError, VerifierError
+from verifier_ladder.registry import REGISTRY
+from verifier_ladder.signature import LISTS, MESSAGES, RewardSignature, is_async, name_of, plain
+from verifier_ladder.verdict import Verdict
+from verifier_ladder.verifiers import Verifier, _source_digest, failure
+
+Answer = Verdict | float | bool | None
+_OPTIONS = {
+    "role", "isolation", "timeout", "memory", "batch_size", "reads", "task_fields",
+    "reads_turns", "replicates", "unit", "deviation", "same_quantity", "control", "tools",
+}  # fmt: skip
+
+
+class FunctionVerifier(Verifier):
+    """A verifier made from a function of one candidate, or of a list of them.
+
+    A function that raises costs only its own candidate. An `async` function is awaited for the
+    whole batch at once, `concurrency` at a time: the form for judges behind a network.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        name: str,
+        version: str,
+        batch: bool = False,
+        concurrency: int = 32,
+        settings: dict[str, Any] | None = None,
+        **attributes: Any,
+    ) -> None:
+        """Wrap the function; see `verifier` for the arguments."""
+        self.name, self.version = name, version
+        self.function, self.batch, self.concurrency = function, batch, concurrency
+        for key, value in attributes.items():
+            setattr(self, key, value)
+        super().__init__(**(settings or {}))
+
+    @property
+    def source_digest(self) -> str:
+        """Digest of the function's source code."""
+        return _source_digest(plain(self.function))
+
+    @property
+    def is_async(self) -> bool:
+        """Whether the function must be awaited."""
+        return is_async(self.function)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function itself, as if it had not been decorated."""
+        return self.function(*args, **kwargs)
+
+    def verify(self, candidates: Sequence[Candidate]) -> Sequence[Answer]:
+        """Call the function for each candidate, or once for all of them."""
+        if self.is_async:
+            return asyncio.run(self._gather(candidates))
+        if self.batch:
+            return self._ask_all(candidates)  # type: ignore[no-any-return]
+        return [self._one(candidate) for candidate in candidates]
+
+    def _ask(self, candidate: Candidate) -> Any:
+        """The function's answer about one candidate, or a coroutine of it."""
+        return self.function(candidate)
+
+    def _ask_all(self, candidates: Sequence[Candidate]) -> Any:
+        """The function's answers about a batch, or a coroutine of them."""
+        return self.function(candidates)
+
+    def _one(self, candidate: Candidate) -> Answer:
+        try:
+            return self._ask(candidate)  # type: ignore[no-any-return]
+        except Exception as error:  # noqa: BLE001 - whatever it raises, it is this candidate's
+            return failure(error)
+
+    async def _gather(self, candidates: Sequence[Candidate]) -> Sequence[Answer]:
+        if self.batch:
+            return await self._ask_all(candidates)  # type: ignore[no-any-return]
+        gate = asyncio.Semaphore(self.concurrency)
+
+        async def one(candidate: Candidate) -> Answer:
+            async with gate:
+                try:
+                    answer: Awaitable[Answer] = self._ask(candidate)
+                    return await asyncio.wait_for(answer, self.timeout)
+                except TimeoutError:
+                    return Verdict.abstain(f"no answer in {self.timeout:g} s", failed_at="tool")
+                except Exception as error:  # noqa: BLE001 - see _one
+                    return failure(error)
+
+        return await asyncio.gather(*(one(candidate) for candidate in candidates))
+
+
+class RewardFunctionVerifier(FunctionVerifier):
+    """An existing reward function of the form `f(completions, **columns) -> list[float]`.
+
+    It is called for one completion at a time, so that one that raises, crashes or hangs costs
+    nobody else a reward; with `batch` it is called once for many.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        version: str,
+        columns: Sequence[str] | str = (),
+        name: str | None = None,
+        **attributes: Any,
+    ) -> None:
+        """Wrap the function; see `wrap` for the arguments."""
+        name = name or name_of(function)
+        self.signature = RewardSignature.read(function, columns, name)
+        self.columns = self.signature.columns
+        self.task_fields = self.signature.task_fields
+        super().__init__(function, name=name, version=version, **attributes)
+
+    def _ask(self, candidate: Candidate) -> Any:
+        answers = self._ask_all([candidate])
+        return _awaited_one(answers) if self.is_async else _only(answers)
+
+    def _ask_all(self, candidates: Sequence[Candidate]) -> Any:
+        return self.function(**self._arguments(candidates))
+
+    def _arguments(self, candidates: Sequence[Candidate]) -> dict[str, list[Any]]:
+        """The lists that a learner would call the function with."""
+        tasks = [candidate.task or {} for candidate in candidates]
+        arguments = {name: [self._field(task, name) for task in tasks] for name in self.columns}
+        for argument in self.signature.lists:
+            if argument == "completions":
+                arguments[argument] = [
+                    task.get(MESSAGES, candidate.content)
+                    for task, candidate in zip(tasks, candidates, strict=True)
+                ]
+            else:
+                arguments[argument] = [self._field(task, LISTS[argument]) for task in tasks]
+        return arguments
+
+    def _field(self, task: Mapping[str, Any], name: str) -> Any:
+        try:
+            return task[name]
+        except KeyError:
+            raise VerifierError(
+                f"the candidate's task has no {name!r}, which {self.name} reads"
+            ) from None
+
+
+def _only(answers: Any) -> Answer:
+    """The one answer in what a reward function returned for one completion."""
+    try:
+        (answer,) = answers
+    except (TypeError, ValueError):
+        raise VerifierError(
+            "a reward function must return a list with one number per completion"
+        ) from None
+    return answer  # type: ignore[no-any-return]
+
+
+async def _awaited_one(answers: Awaitable[Any]) -> Answer:
+    return _only(await answers)
+
+
+@overload
+def verifier(function: Callable[..., Any], /) -> FunctionVerifier: ...
+@overload
+def verifier(
+    *,
+    name: str | None = None,
+    version: str = "1",
+    tier: str = "fast",
+    kind: str = "text",
+    cost: Cost | None = None,
+    batch: bool = False,
+    **options: Any,
+) -> Callable[[Callable[..., Any]], FunctionVerifier]: ...
+def verifier(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    version: str = "1",
+    tier: str = "fast",
+    kind: str = "text",
+    cost: Cost | None = None,
+    batch: bool = False,
+    **options: Any,
+) -> FunctionVerifier | Callable[[Callable[..., Any]], FunctionVerifier]:
+    """Register a function as a verifier.
+
+    Args:
+        function: Set when the decorator is used without parentheses.
+        name: Its name in the registry; the function's own by default.
+        version: Raise it when results may change: verdicts are filed under it.
+        tier: fast, simulation, high_fidelity or world.
+        kind: Kind of candidate it reads.
+        cost: What one check is expected to take.
+        batch: Whether the function takes a list of candidates and returns a list.
+        options: Any attribute of `Verifier`: role, isolation, timeout, memory, task_fields, …
+
+    Returns:
+        The verifier; calling it still calls the function.
+
+    Raises:
+        ConfigError: If an option is unknown.
+
+    Example:
+        >>> @verifier(tier="fast", kind="text", version="1")
+        ... def polite(candidate):
+        ...     return "please" in candidate.content
+        >>> polite.judge([Candidate("text", "please")])[0].outcome.value
+        'accept'
+    """
+    unknown = set(options) - _OPTIONS - {"concurrency", "settings"}
+    if unknown:
+        raise ConfigError(
+            f"unknown option {', '.join(sorted(unknown))}; a verifier takes "
+            f"{', '.join(sorted(_OPTIONS))}"
+        )
+
+    def register(inner: Callable[..., Any]) -> FunctionVerifier:
+        made = FunctionVerifier(
+            inner, name=name or inner.__name__, version=version, batch=batch,
+            tier=tier, kind=kind, cost=cost or Cost(), **options,
+        )  # fmt: skip
+        REGISTRY.add(made)
+        return made
+
+    return register if function is None else register(function)
+
+
+def wrap(
+    function: Callable[..., Any],
+    *,
+    version: str = "1",
+    columns: Sequence[str] | str = (),
+    batch: bool = False,
+    **options: Any,
+) -> RewardFunctionVerifier:
+    """Make a verifier of an existing reward function, unchanged.
+
+    The function is called as learners call it, with lists by name: `completions`, the columns,
+    and `prompts` and `completion_ids` if it has parameters of these names. Completions are text
+    or, if the learner gave chat messages, lists of messages. The function may be async. It runs
+    in a worker process, so it may crash or hang.
+
+    Args:
+        function: Returns one number (or None) per completion.
+        version: Raise it when results may change.
+        columns: Dataset columns that it reads; they become part of the check key.
+        batch: Call it once for many completions, for functions that gain from it. Its answer
+            about one completion must not depend on the others: verdicts are kept and used again.
+        options: Any attribute of `Verifier`, such as `timeout`, `tier` or `name`.
+
+    Raises:
+        ConfigError: If an option is unknown, or the function can't be called with these columns.
+
+    Example:
+        >>> def accuracy(completions, answer, **kwargs):
+        ...     return [float(c == a) for c, a in zip(completions, answer)]
+        >>> check = wrap(accuracy, version="1", columns=["answer"])
+        >>> check.judge([Candidate("text", "4", {"answer": "4"})])[0].score
+        1.0
+    """
+    known = _OPTIONS | {"name", "cost", "tier", "kind", "concurrency"}
+    unknown = set(options) - known
+    if unknown:
+        raise ConfigError(
+            f"unknown option {', '.join(sorted(unknown))}; wrap takes {', '.join(sorted(known))}"
+        )
+    if not callable(function):
+        raise ConfigError(f"{function!r} is not a function; wrap takes a reward function")
+    made = RewardFunctionVerifier(
+        function, version=version, columns=columns, batch=batch, **options
+    )
+    REGISTRY.add(made)
+    return made

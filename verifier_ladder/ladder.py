@@ -1,0 +1,257 @@
+"""Ladders: ordered tiers of verifiers, the escalation policy and the reward rule."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from verifier_ladder.canonicaliser import Canonicaliser
+from verifier_ladder.cost import seconds
+from verifier_ladder.decision import EscalationPolicy
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.keys import digest
+from verifier_ladder.registry import REGISTRY
+from verifier_ladder.reward import RewardRule
+from verifier_ladder.target import Target
+from verifier_ladder.tier import Tier
+from verifier_ladder.verifiers import Verifier
+
+_SECTIONS = {"name", "kind", "audit", "target", "reward", "policy", "verifiers", "budget", "prior"}
+
+
+class Rung:
+    """One tier of a ladder: its gates, all of which must pass, and its primary verifier."""
+
+    def __init__(self, tier: Tier, verifiers: Sequence[Verifier]) -> None:
+        """Order the verifiers: gates first.
+
+        Raises:
+            ConfigError: If there is more than one primary verifier.
+        """
+        self.tier = tier
+        self.gates = tuple(v for v in verifiers if v.role == "gate")
+        primaries = [v for v in verifiers if v.role != "gate"]
+        if len(primaries) > 1:
+            names = ", ".join(v.name for v in primaries)
+            raise ConfigError(
+                f"tier {tier.label} has {len(primaries)} primary verifiers ({names}); "
+                'make all but one a gate with role="gate"'
+            )
+        self.primary = primaries[0] if primaries else None
+        self.verifiers: tuple[Verifier, ...] = (*self.gates, *primaries)
+
+    @property
+    def waits(self) -> bool:
+        """Whether the tier answers later, from the world."""
+        return any(v.waits for v in self.verifiers)
+
+
+class Ladder:
+    """Ordered tiers with their verifiers, the escalation policy and the reward rule.
+
+    Example:
+        >>> from verifier_ladder.function import verifier
+        >>> @verifier(tier="fast", kind="text", version="1")
+        ... def short(candidate):
+        ...     return len(candidate.content) < 80
+        >>> Ladder("brief", [short]).kind
+        'text'
+    """
+
+    def __init__(
+        self,
+        name: str,
+        verifiers: Sequence[Verifier | str] = (),
+        *,
+        policy: EscalationPolicy | None = None,
+        reward: RewardRule | None = None,
+        target: Target | None = None,
+        audit: float = 0.0,
+        budget: Mapping[str, float | str] | None = None,
+        prior: tuple[float, float] | None = None,
+        canonicaliser: Canonicaliser | None = None,
+    ) -> None:
+        """Build a ladder.
+
+        Args:
+            name: Its name in the ledger.
+            verifiers: In any order; their tier says where they stand. Names are looked up.
+            policy: How far a sample climbs; by default it climbs while it passes and the
+                budget lasts.
+            reward: How target units become rewards; by default they pass unchanged.
+            target: The quantity it is about; by default the top primary verifier's score.
+            audit: Share of samples that climb to the top whatever the policy says, at random
+                with known probability, so that cheap verifiers can't be gamed unnoticed.
+            budget: Default caps per tier, such as `{"high_fidelity": "2 h"}`.
+            prior: Mean and standard deviation of the target before anything is known.
+            canonicaliser: What brings candidates to canonical form; by default that of the kind.
+
+        Raises:
+            ConfigError: If the verifiers don't fit together.
+        """
+        self.name = name
+        found = [REGISTRY.get(v) if isinstance(v, str) else v for v in verifiers]
+        for verifier in found:
+            if not isinstance(verifier, Verifier):
+                raise ConfigError(
+                    f"{verifier!r} is not a verifier; decorate it with @vl.verifier(...) or, "
+                    "for an existing reward function, use vl.wrap(...)"
+                )
+        self.kind = self._one_kind(found)
+        self.rungs = self._stack(found)
+        self.audit = _share("audit", audit)
+        self.target = target or self._default_target()
+        self.reward = reward or RewardRule()
+        self.policy = policy or self._default_policy()
+        self.budget = {Tier.parse(t): seconds(v) for t, v in (budget or {}).items()}
+        self.prior = prior
+        self.canonicaliser = canonicaliser or REGISTRY.canonicaliser(self.kind)
+
+    def _one_kind(self, verifiers: Sequence[Verifier]) -> str:
+        if not self.name or not isinstance(self.name, str):
+            raise ConfigError("a ladder needs a name; verdicts and rewards are filed under it")
+        if not verifiers:
+            raise ConfigError(f"ladder {self.name} has no verifiers; give at least one")
+        kinds = sorted({v.kind for v in verifiers})
+        if len(kinds) > 1:
+            raise ConfigError(
+                f"ladder {self.name} mixes candidates of kind {' and '.join(kinds)}; "
+                "a ladder is about one kind"
+            )
+        names = [v.name for v in verifiers]
+        for name in names:
+            if names.count(name) > 1:
+                raise ConfigError(f"ladder {self.name} holds verifier {name} twice")
+        return kinds[0]
+
+    @staticmethod
+    def _stack(verifiers: Sequence[Verifier]) -> tuple[Rung, ...]:
+        tiers = sorted({Tier.parse(v.tier) for v in verifiers})
+        return tuple(Rung(t, [v for v in verifiers if v.tier == t]) for t in tiers)
+
+    def _default_target(self) -> Target:
+        top = self.rungs[-1].primary
+        return Target(name=top.name, unit=top.unit) if top else Target()
+
+    def _default_policy(self) -> EscalationPolicy:
+        from verifier_ladder.scheduler.policies.thresholds import (  # noqa: PLC0415 - lazy numpy
+            Thresholds,
+        )
+
+        return Thresholds(audit=self.audit)
+
+    @property
+    def tiers(self) -> tuple[Tier, ...]:
+        """Its tiers, from cheap to dear."""
+        return tuple(rung.tier for rung in self.rungs)
+
+    @property
+    def verifiers(self) -> tuple[Verifier, ...]:
+        """All its verifiers, in the order they are asked."""
+        return tuple(v for rung in self.rungs for v in rung.verifiers)
+
+    @cached_property
+    def digest(self) -> bytes:
+        """Digest of all that affects rewards."""
+        spec = self.as_json()
+        spec.pop("budget")
+        return digest(spec)
+
+    def as_json(self) -> dict[str, Any]:
+        """The ladder as the ledger records it."""
+        return {
+            "name": self.name, "kind": self.kind, "audit": self.audit,
+            "target": self.target.as_json(), "reward": self.reward.as_json(),
+            "policy": dict(self.policy.as_json()), "prior": self.prior,
+            "verifiers": [v.as_json() for v in self.verifiers],
+            "canonicaliser": {
+                "name": self.canonicaliser.name, "version": self.canonicaliser.version,
+                "settings": self.canonicaliser.settings,
+            },
+            "budget": {tier.label: value for tier, value in self.budget.items()},
+        }  # fmt: skip
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> Ladder:
+        """Read a ladder from a TOML file that names registered verifiers.
+
+        Raises:
+            ConfigError: If the file can't be read, or names something that does not exist.
+        """
+        try:
+            table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise ConfigError(f"can't read ladder {path}: {error.strerror}") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise ConfigError(f"ladder {path} is not TOML: {error}") from None
+        return cls.from_table(table)
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, Any]) -> Ladder:
+        """Build a ladder from the tables of its TOML form.
+
+        Raises:
+            ConfigError: If a section or a verifier is unknown.
+        """
+        unknown = set(table) - _SECTIONS
+        if unknown:
+            raise ConfigError(
+                f"a ladder has no section {', '.join(sorted(unknown))}; "
+                f"it has {', '.join(sorted(_SECTIONS))}"
+            )
+        prior = table.get("prior")
+        return cls(
+            table.get("name", ""),
+            [_verifier(entry) for entry in table.get("verifiers", [])],
+            policy=_policy(table.get("policy"), float(table.get("audit", 0.0))),
+            reward=_made(RewardRule, table.get("reward")),
+            target=_made(Target, table.get("target")),
+            audit=float(table.get("audit", 0.0)),
+            budget=table.get("budget"),
+            prior=(float(prior["mean"]), float(prior["deviation"])) if prior else None,
+        )
+
+    def __repr__(self) -> str:
+        """Show the name and the tiers."""
+        return f"<ladder {self.name}: {' → '.join(tier.label for tier in self.tiers)}>"
+
+
+def _share(name: str, value: float) -> float:
+    if not 0 <= value <= 1:
+        raise ConfigError(f"{name}={value!r} must lie between 0 and 1")
+    return float(value)
+
+
+def _verifier(entry: Mapping[str, Any] | str) -> Verifier:
+    if isinstance(entry, str):
+        return REGISTRY.get(entry)
+    if "name" not in entry:
+        raise ConfigError(f"a verifier in the ladder has no name: {dict(entry)!r}")
+    wanted = entry.get("version")
+    made = REGISTRY.create(entry["name"], dict(entry.get("settings", {})))
+    if wanted is not None and made.version != wanted:
+        raise ConfigError(
+            f"the ladder wants version {wanted} of {made.name}, installed is {made.version}"
+        )
+    return made
+
+
+def _policy(table: Mapping[str, Any] | None, audit: float) -> EscalationPolicy | None:
+    if table is None:
+        return None
+    from verifier_ladder.scheduler.policies import create_policy  # noqa: PLC0415 - lazy numpy
+
+    settings = dict(table)
+    return create_policy(settings.pop("name", "thresholds"), {"audit": audit, **settings})
+
+
+def _made(kind: type[Any], table: Mapping[str, Any] | None) -> Any:
+    if table is None:
+        return None
+    try:
+        return kind(**table)
+    except TypeError as error:
+        raise ConfigError(f"[{kind.__name__}] of the ladder: {error}") from None

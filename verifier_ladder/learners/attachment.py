@@ -1,0 +1,267 @@
+"""Attachments: a learner's side of a campaign, opened when the first completions arrive."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import os
+import weakref
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from verifier_ladder.candidate import Sample
+from verifier_ladder.cost import seconds
+from verifier_ladder.errors import ConfigError, LadderError
+from verifier_ladder.ladder import Ladder
+from verifier_ladder.registry import REGISTRY
+from verifier_ladder.reward import Reward
+from verifier_ladder.run import Run
+from verifier_ladder.verifiers import Verifier
+
+if TYPE_CHECKING:
+    from verifier_ladder.campaign import Campaign
+    from verifier_ladder.ledger import Ledger
+
+_LOG = logging.getLogger("verifier_ladder")
+_PATIENCE = 3
+"""Calls in a row that may fail for want of a ledger or workers before the run is told."""
+_ATTEMPTS = 3
+"""How many tries of one hanging candidate must fit into a deadline."""
+_RANK_STRIDE = 1 << 24
+"""Positions kept for each process of a distributed run."""
+_LAUNCHES: Counter[str] = Counter()
+"""How many runs of each name this process has started."""
+
+
+class Attachment:
+    """Scores a learner's samples in a campaign that is opened by the first call.
+
+    **Pickling.** A copy carries the arguments and opens the campaign again where it arrives.
+
+    **Failures.** What verifiers do never raises. If the ledger or the workers fail, rewards are
+    unknown; only the third failure in a row is raised, for then nothing is being learnt.
+    """
+
+    def __init__(
+        self,
+        verifier: Verifier | Ladder | str | Path,
+        *,
+        ledger: str | Path | Ledger | None = None,
+        deadline: float | str | None = 30.0,
+        campaign: Campaign | str | None = None,
+        name: str | None = None,
+        budget: Mapping[str, float | str | None] | None = None,
+        run: Run | str | None = None,
+    ) -> None:
+        """Check the arguments; nothing is opened yet.
+
+        Raises:
+            ConfigError: If they can't work together.
+        """
+        self.deadline = None if deadline is None else seconds(deadline)
+        if self.deadline == 0:
+            raise ConfigError("deadline=0 leaves no time to verify; give seconds, or None")
+        self.ladder = ladder_of(verifier, self.deadline)
+        self.name = name or self.ladder.name
+        self._arguments = {
+            "verifier": verifier, "ledger": ledger, "deadline": deadline, "campaign": campaign,
+            "name": name, "budget": budget, "run": run,
+        }  # fmt: skip
+        self._lock = Lock()
+        self._run = run
+        self._starts_run = run is None and (campaign is None or isinstance(campaign, str))
+        self._campaign: Campaign | None = None
+        self._failures = 0
+        self._next: dict[int, int] = {}
+        self._adopt(campaign, ledger, budget, run)
+
+    def _adopt(self, campaign: Any, ledger: Any, budget: Any, run: Any) -> None:
+        """Take over an open campaign, whose own ledger, budget and run then hold."""
+        if campaign is None or isinstance(campaign, str):
+            return
+        given = {"ledger": ledger, "budget": budget, "run": run}
+        extra = [name for name, value in given.items() if value is not None]
+        if extra:
+            raise ConfigError(
+                f"an open campaign has its own {' and '.join(extra)}; leave the argument out, "
+                "or give the campaign's name instead"
+            )
+        if campaign.ladder.digest != self.ladder.digest:
+            raise ConfigError(
+                f"campaign {campaign.name} was opened with ladder {campaign.ladder.name}; "
+                f"give that ladder instead of {self.ladder.name}"
+            )
+        self.ladder = campaign.ladder
+        self._campaign = campaign
+
+    @property
+    def task_fields(self) -> tuple[str, ...] | None:
+        """The task fields that its verifiers read; None if one of them reads all."""
+        fields: dict[str, None] = {}
+        for verifier in self.ladder.verifiers:
+            if verifier.task_fields is None:
+                return None
+            fields.update(dict.fromkeys(verifier.task_fields))
+        return tuple(fields)
+
+    def _campaign_name(self) -> str:
+        """The ladder's name; a verifier's with its version, for that makes another ladder."""
+        if isinstance(self._arguments["verifier"], Ladder) or len(self.ladder.verifiers) > 1:
+            return self.ladder.name
+        return f"{self.ladder.name}-v{self.ladder.verifiers[0].version}"
+
+    @property
+    def campaign(self) -> Campaign:
+        """The campaign; the first use opens it, and it is closed when the process ends.
+
+        Raises:
+            LadderError: If it can't be opened.
+        """
+        from verifier_ladder.campaign import Campaign
+
+        with self._lock:
+            if self._campaign is None:
+                given = self._arguments
+                self._run = self._run or launch_name(self.name)
+                self._campaign = Campaign.open(
+                    given["campaign"] or self._campaign_name(),
+                    ladder=self.ladder,
+                    ledger=given["ledger"],
+                    budget=given["budget"],
+                    run=self._run,
+                )
+                weakref.finalize(self, self._campaign.close)
+            return self._campaign
+
+    def places(self, step: int, count: int) -> range:
+        """Positions for the next samples of a step; a later call in the same step goes on.
+
+        So evaluation, several generations in one step, a second training in one process, a
+        training resumed from an earlier step, and every process of a distributed run have
+        places of their own.
+        """
+        start = int(os.environ.get("RANK", "0")) * _RANK_STRIDE
+        campaign = self.campaign
+        with self._lock:
+            if step not in self._next and not self._starts_run:
+                taken = campaign.ledger.recorded(campaign.name, campaign.run.name, step)
+                mine = [place for place in taken if start <= place < start + _RANK_STRIDE]
+                self._next[step] = max(mine, default=start - 1) + 1
+            first = self._next.get(step, start)
+            self._next[step] = first + count
+        return range(first, first + count)
+
+    def score(self, samples: Sequence[Sample]) -> list[Reward]:
+        """Score samples; one reward each, in order.
+
+        Raises:
+            ConfigError: If the samples can't be keyed.
+            LadderError: If the campaign can't be opened, or failed three times in a row.
+        """
+        campaign = self.campaign
+        try:
+            rewards = campaign.score(samples, deadline=self.deadline)
+        except ConfigError:
+            raise
+        except LadderError as error:
+            return self._unknown(error, len(samples))
+        self._failures = 0
+        return rewards
+
+    async def ascore(self, samples: Sequence[Sample]) -> list[Reward]:
+        """Score samples without holding up the event loop; see `score`."""
+        campaign = self.campaign
+        try:
+            rewards = await campaign.ascore(samples, deadline=self.deadline)
+        except ConfigError:
+            raise
+        except LadderError as error:
+            return self._unknown(error, len(samples))
+        self._failures = 0
+        return rewards
+
+    def _unknown(self, error: LadderError, count: int) -> list[Reward]:
+        self._failures += 1
+        if self._failures >= _PATIENCE:
+            raise error
+        _LOG.warning("%d completions of %s have no reward: %s", count, self.name, error)
+        return [Reward(None, reason=str(error), failed_at=error.boundary)] * count
+
+    def close(self) -> None:
+        """Close the campaign if this attachment opened it; the next call opens it again."""
+        with self._lock:
+            campaign, self._campaign = self._campaign, None
+        if campaign is not None and campaign is not self._arguments["campaign"]:
+            campaign.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Carry the arguments only; functions of a script or a notebook travel by value."""
+        import cloudpickle
+
+        _portable(self._arguments)
+        return _restore, (cloudpickle.dumps(self._arguments),)
+
+
+def ladder_of(verifier: Verifier | Ladder | str | Path, deadline: float | None) -> Ladder:
+    """The ladder that a learner means: one given, in a TOML file, or of one verifier.
+
+    A single verifier that sets no timeout gets a third of the deadline for each candidate, so
+    that a hang is found out, and the candidates behind it are still judged, in time.
+
+    Raises:
+        ConfigError: If it is none of these.
+    """
+    if isinstance(verifier, Ladder):
+        return verifier
+    if isinstance(verifier, Path) or (isinstance(verifier, str) and verifier.endswith(".toml")):
+        return Ladder.from_toml(verifier)
+    if isinstance(verifier, str):
+        verifier = REGISTRY.get(verifier)
+    if not isinstance(verifier, Verifier):
+        raise ConfigError(
+            f"{verifier!r} is neither a verifier nor a ladder; wrap a plain function: "
+            'vl.wrap(function, version="1", columns=[…])'
+        )
+    return Ladder(verifier.name, [_in_time(verifier, deadline)])
+
+
+def _in_time(verifier: Verifier, deadline: float | None) -> Verifier:
+    if deadline is None or verifier.timeout != Verifier.timeout:
+        return verifier
+    verifier = copy.copy(verifier)
+    verifier.timeout = min(verifier.timeout, deadline / _ATTEMPTS)
+    return verifier
+
+
+def launch_name(name: str) -> str:
+    """A new name for a run, the same in all processes of a distributed launch.
+
+    A script that is started again is another run: its completions are other samples.
+    """
+    import psutil
+
+    alone = int(os.environ.get("WORLD_SIZE", "1")) == 1
+    process = psutil.Process(os.getpid() if alone else os.getppid())
+    started = datetime.fromtimestamp(process.create_time(), tz=UTC)
+    _LAUNCHES[name] += 1
+    again = f"-{_LAUNCHES[name]}" if _LAUNCHES[name] > 1 else ""
+    return f"{name}-{started:%Y%m%d-%H%M%S}-{process.pid}{again}"
+
+
+def _portable(arguments: Mapping[str, Any]) -> None:
+    for name in ("ledger", "campaign"):
+        if not isinstance(arguments[name], (str, Path, type(None))):
+            raise ConfigError(
+                f"an open {name} can't move to another process; give its path or name instead"
+            )
+
+
+def _restore(data: bytes) -> Attachment:
+    import cloudpickle
+
+    arguments = cloudpickle.loads(data)
+    return Attachment(arguments.pop("verifier"), **arguments)

@@ -1,0 +1,78 @@
+"""Messages: what a learner hands over, plain text or chat messages, read as candidates."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from verifier_ladder.candidate import Turn
+from verifier_ladder.errors import ConfigError
+
+
+def text_of(completion: Any) -> str:
+    """The text that is verified: the completion, or its last message from the assistant.
+
+    Raises:
+        ConfigError: If it is neither text nor chat messages.
+
+    Example:
+        >>> text_of([{"role": "assistant", "content": "CCO"}])
+        'CCO'
+    """
+    if isinstance(completion, str):
+        return completion
+    messages = _messages(completion)
+    spoken = [m for m in messages if m.get("role", "assistant") == "assistant"]
+    return _content(spoken[-1]) if spoken else ""
+
+
+def turns_of(completion: Any) -> tuple[Turn, ...]:
+    """The actions and observations of a completion in which tools were called.
+
+    Plain text and a single message have none.
+
+    Example:
+        >>> turns_of([{"role": "assistant", "content": "2+2"}, {"role": "tool", "content": "4"}])
+        (Turn(action='2+2', observation='4', metadata=None),)
+    """
+    if isinstance(completion, str) or len(completion) < 2:  # noqa: PLR2004 - no second message
+        return ()
+    turns: list[Turn] = []
+    for message in _messages(completion):
+        if message.get("role", "assistant") == "assistant":
+            turns.append(Turn(_action(message)))
+        elif turns:
+            last = turns[-1]
+            seen = "\n".join(filter(None, (last.observation, _content(message))))
+            turns[-1] = Turn(last.action, seen)
+    return tuple(turns)
+
+
+def group_of(prompt: Any) -> str:
+    """A short name for a prompt: completions of one prompt form a group."""
+    text = prompt if isinstance(prompt, str) else json.dumps(prompt, sort_keys=True, default=repr)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _messages(completion: Any) -> Sequence[Mapping[str, Any]]:
+    if isinstance(completion, Sequence) and all(isinstance(m, Mapping) for m in completion):
+        return completion
+    raise ConfigError(
+        f"a completion must be text or a list of chat messages, not {type(completion).__name__}"
+    )
+
+
+def _content(message: Mapping[str, Any]) -> str:
+    """The text of one message, whose content may be a list of blocks, some of them images."""
+    content = message.get("content") or ""
+    if isinstance(content, str):
+        return content
+    return "".join(str(b.get("text", "")) for b in content if isinstance(b, Mapping))
+
+
+def _action(message: Mapping[str, Any]) -> str:
+    calls = message.get("tool_calls")
+    text = _content(message)
+    return text if not calls else text + json.dumps(calls, sort_keys=True, default=str)

@@ -1,0 +1,103 @@
+"""Accounts: a campaign's budget per tier; money is reserved before work and settled after."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from verifier_ladder.ledger.protocol import MICRO, micro
+from verifier_ladder.ledger.records import Account
+from verifier_ladder.ledger.store import Store
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+
+def reserve(connection: Connection, campaign: str, tier: int, amount: int) -> bool:
+    """Set money aside, if the cap allows."""
+    _ensure(connection, campaign, tier)
+    found = connection.exec_driver_sql(
+        "UPDATE account SET reserved = reserved + ?1 WHERE campaign = ?2 AND tier = ?3 "
+        "AND (cap IS NULL OR settled + failed + reserved + ?1 <= cap) RETURNING 1",
+        (amount, campaign, tier),
+    )
+    return found.first() is not None
+
+
+def settle(
+    connection: Connection, campaign: str, tier: int, *, reserved: int, spent: int, failed: bool
+) -> None:
+    """Free a reservation and record what was spent of it."""
+    paid = min(spent, reserved)
+    connection.exec_driver_sql(
+        "UPDATE account SET reserved = reserved - ?, settled = settled + ?, "
+        "failed = failed + ?, checks = checks + ? WHERE campaign = ? AND tier = ?",
+        (reserved, 0 if failed else paid, paid if failed else 0, 0 if failed else 1,
+         campaign, tier),
+    )  # fmt: skip
+
+
+def free(connection: Connection, campaign: str, tier: int, amount: int) -> None:
+    """Give a reservation back."""
+    connection.exec_driver_sql(
+        "UPDATE account SET reserved = reserved - ? WHERE campaign = ? AND tier = ?",
+        (amount, campaign, tier),
+    )
+
+
+def charge(connection: Connection, campaign: str, tier: int, amount: int, checks: int) -> None:
+    """Record spend that needed no reservation; it may pass the cap, for it is spent already."""
+    _ensure(connection, campaign, tier)
+    connection.exec_driver_sql(
+        "UPDATE account SET settled = settled + ?1, checks = checks + ?2, "
+        "excess = max(excess, settled + ?1 + failed + reserved - ifnull(cap, 0)) "
+        "WHERE campaign = ?3 AND tier = ?4",
+        (amount, checks, campaign, tier),
+    )
+
+
+def _ensure(connection: Connection, campaign: str, tier: int) -> None:
+    connection.exec_driver_sql(
+        "INSERT INTO account (campaign, tier) VALUES (?, ?) ON CONFLICT DO NOTHING",
+        (campaign, int(tier)),
+    )
+
+
+class SqlAccounts(Store):
+    """**Abstract:** the budget part of the SQL ledger."""
+
+    def set_caps(self, campaign: str, caps: Mapping[int, float | None]) -> None:
+        """See `Ledger.set_caps`."""
+        rows = [
+            (campaign, int(tier), None if cap is None else micro(cap))
+            for tier, cap in caps.items()
+        ]
+        if not rows:
+            return
+        with self._writing() as connection:
+            # What is spent already stays spent under a lower cap: that part is the excess.
+            connection.exec_driver_sql(
+                "INSERT INTO account (campaign, tier, cap) VALUES (?, ?, ?) "
+                "ON CONFLICT (campaign, tier) DO UPDATE SET cap = excluded.cap, excess = "
+                "max(0, settled + failed + reserved - ifnull(excluded.cap, 0))",
+                rows,
+            )
+
+    def accounts(self, campaign: str) -> list[Account]:
+        """See `Ledger.accounts`."""
+        with self._reading() as connection:
+            rows = connection.exec_driver_sql(
+                "SELECT tier, cap, settled, reserved, failed, checks FROM account "
+                "WHERE campaign = ? AND (cap IS NOT NULL OR settled + reserved + failed + checks > 0) "
+                "ORDER BY tier",
+                (campaign,),
+            ).all()
+        return [_account(row) for row in rows]
+
+
+def _account(row: Any) -> Account:
+    tier, cap, settled, reserved, failed, checks = row
+    return Account(
+        tier, None if cap is None else cap / MICRO, settled / MICRO, reserved / MICRO,
+        failed / MICRO, checks,
+    )  # fmt: skip

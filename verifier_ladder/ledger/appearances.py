@@ -1,0 +1,152 @@
+"""Appearances: in which entries a candidate stands, indexed when somebody first asks.
+
+Writing one index row per sample would cost more than all else that a cached sample costs, and
+most ledgers are never asked. So the index is filled up by the reader, entry by entry, from the
+bodies; it holds nothing that the bodies don't.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from verifier_ladder.ledger.encoding import decode, mentioned
+from verifier_ladder.ledger.records import Block
+from verifier_ladder.ledger.samples import hexadecimal
+from verifier_ladder.ledger.store import Store, prefix
+from verifier_ladder.verdict import Outcome
+
+_BITS = 48
+_ENTRIES = 64
+"""Entries indexed in one transaction, so that writers need not wait long."""
+
+
+class SqlAppearances(Store):
+    """**Abstract:** the part of the SQL ledger that finds candidates."""
+
+    def mentions(self, content_key: bytes) -> list[int]:
+        """See `Ledger.mentions`."""
+        self._index_appearances()
+        with self._reading() as connection:
+            rows = connection.exec_driver_sql(
+                "SELECT DISTINCT e.id, e.body FROM appearance a JOIN entry e ON e.id = a.entry_id "
+                "WHERE a.candidate = ? ORDER BY e.id",
+                (prefix(content_key),),
+            )
+            return [entry for entry, body in rows if content_key in mentioned(body)]
+
+    def find_contents(self, prefix: str, limit: int = 20) -> list[tuple[bytes, str, str | bytes]]:
+        """See `Ledger.find_contents`."""
+        lowest, highest = _bounds(prefix)
+        self._index_appearances()
+        found: dict[bytes, tuple[bytes, str, str | bytes]] = {}
+        blocks: dict[int, Block] = {}
+        with self._reading() as connection:
+            rows = connection.exec_driver_sql(
+                "SELECT entry_id, place FROM appearance "
+                "WHERE candidate BETWEEN ? AND ? AND place >= 0 ORDER BY candidate, entry_id",
+                (lowest, highest),
+            )
+            for entry, place in rows:
+                if len(found) >= limit:
+                    break
+                if entry not in blocks:
+                    blocks[entry] = decode(_body(connection, entry))
+                row = blocks[entry].candidates[place]
+                if row.content_key.hex().startswith(hexadecimal(prefix)):
+                    form = row.content if row.canonical is None else row.canonical
+                    found.setdefault(row.content_key, (row.content_key, row.kind, form))
+        return sorted(found.values(), key=lambda row: row[0])
+
+    def statistics(self, campaign: str | None = None) -> dict[str, Any]:
+        """See `Ledger.statistics`."""
+        self._index_appearances()
+        with self._reading() as connection:
+
+            def rows(statement: str) -> list[Any]:
+                return list(connection.exec_driver_sql(statement, (campaign,)).all())
+
+            ((entries,),) = rows(
+                "SELECT count(*) FROM entry WHERE ?1 IS NULL OR campaign = ?1"
+            )
+            ((candidates,),) = rows(
+                "SELECT count(DISTINCT candidate) FROM appearance WHERE ?1 IS NULL OR entry_id IN "
+                "(SELECT id FROM entry WHERE campaign = ?1)"
+            )
+            ((samples,),) = rows(
+                "SELECT ifnull(sum(s.last - s.first + 1), 0) FROM span s JOIN entry e "
+                "ON e.id = s.entry_id AND e.kind <> 'revision' "
+                "WHERE ?1 IS NULL OR s.campaign = ?1"
+            )
+            verdicts = rows(
+                "SELECT r.name, r.version, v.outcome, count(*) FROM verdict v "
+                "JOIN verifier r ON r.id = v.verifier WHERE (?1 IS NULL OR v.entry_id IN "
+                "(SELECT id FROM entry WHERE campaign = ?1)) AND v.id NOT IN "
+                "(SELECT supersedes FROM verdict WHERE supersedes IS NOT NULL) "
+                "GROUP BY r.name, r.version, v.outcome ORDER BY r.name, r.version, v.outcome"
+            )
+        return {
+            "entries": entries, "candidates": candidates, "samples": samples,
+            "verdicts": tally(verdicts),
+        }  # fmt: skip
+
+    def _index_appearances(self) -> None:
+        while self._index_some():
+            pass
+
+    def _index_some(self) -> bool:
+        """Index the next entries; tell whether there may be more."""
+        with self._reading() as connection:
+            pending = connection.exec_driver_sql(_PENDING).scalar()
+        if not pending:
+            return False
+        with self._writing(tell=False) as connection:
+            rows = connection.exec_driver_sql(
+                "SELECT id, body FROM entry WHERE id > (SELECT ifnull(max(entry_id), 0) "
+                "FROM appearance_until) ORDER BY id LIMIT ?",
+                (_ENTRIES,),
+            ).all()
+            places = [
+                (prefix(key), entry, place)
+                for entry, body in rows
+                for key, place in mentioned(body).items()
+            ]
+            if places:
+                connection.exec_driver_sql(
+                    "INSERT INTO appearance (candidate, entry_id, place) VALUES (?, ?, ?) "
+                    "ON CONFLICT DO NOTHING",
+                    sorted(places),
+                )
+            if rows:
+                connection.exec_driver_sql(
+                    "INSERT INTO appearance_until (entry_id) VALUES (?)", (rows[-1][0],)
+                )
+        return len(rows) == _ENTRIES
+
+
+_PENDING = (
+    "SELECT ifnull((SELECT max(id) FROM entry), 0) > "
+    "ifnull((SELECT max(entry_id) FROM appearance_until), 0)"
+)
+
+
+def tally(rows: list[Any]) -> dict[str, dict[str, int]]:
+    """Counts per verifier and outcome."""
+    counts: dict[str, dict[str, int]] = {}
+    for name, version, outcome, count in rows:
+        row = counts.setdefault(f"{name} {version}", dict.fromkeys(map(str, Outcome), 0))
+        row[str(list(Outcome)[outcome])] += count
+    return counts
+
+
+def _body(connection: Any, entry: int) -> bytes:
+    return bytes(
+        connection.exec_driver_sql("SELECT body FROM entry WHERE id = ?", (entry,)).scalar_one()
+    )
+
+
+def _bounds(prefix: str) -> tuple[int, int]:
+    """The first and last index key of content keys that begin so."""
+    digits = hexadecimal(prefix)[: _BITS // 4]
+    rest = _BITS - 4 * len(digits)
+    lowest = int(digits or "0", 16) << rest
+    return lowest, lowest + (1 << rest) - 1

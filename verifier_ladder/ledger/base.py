@@ -1,0 +1,272 @@
+"""The ledger's contract: what every store of verdicts promises.
+
+Two stores keep it: SQLite through SQLAlchemy, and an in-memory twin for tests and for throw-away
+scoring. `verifier_ladder.testing.LedgerTestCase` holds a store to every sentence below.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from verifier_ladder.ledger.records import (
+    Account,
+    Alias,
+    Block,
+    CampaignRow,
+    CheckRow,
+    CheckState,
+    Claim,
+    Completion,
+    Entry,
+    Request,
+    SampleReward,
+)
+from verifier_ladder.verdict import Verdict
+
+
+class Ledger(ABC):
+    """Append-only record and cache of everything, with the work queue and accounts beside it.
+
+    **History.** Entries are only ever appended. A correction is a later entry. An entry's bytes
+    are hashed as stored and never rewritten.
+
+    **Transactions.** Every method below is one transaction: it happens wholly or not at all,
+    and is durable when it returns.
+
+    **Threads and processes.** One object may be used from many threads. Several processes may
+    open one SQLite file on one machine.
+
+    **Time.** Methods that depend on the clock take `now`, in seconds since 1970.
+
+    **Errors.** `LedgerError` says what failed and what to do; nothing is half-written.
+    """
+
+    url: str
+    """Where it lies, in the form that opens it again."""
+
+    # -- cache -------------------------------------------------------------------------------
+
+    @abstractmethod
+    def aliases(self, canonicaliser: bytes, raw_keys: Sequence[bytes]) -> dict[bytes, Alias]:
+        """What is known of these raw keys under this canonicaliser; one query for all."""
+
+    @abstractmethod
+    def verdicts(self, check_keys: Sequence[bytes]) -> dict[bytes, Verdict]:
+        """The current verdict of each check that has one; one query for all.
+
+        Verdicts come back equal to what was written. Failures (`Verdict.is_answer` false) are
+        never returned: an outage is not an answer.
+        """
+
+    # -- entries -----------------------------------------------------------------------------
+
+    @abstractmethod
+    def append(
+        self,
+        block: Block,
+        *,
+        enqueue: Sequence[tuple[CheckRow, Sequence[Request]]] = (),
+        answered: Sequence[Request] = (),
+        charges: Mapping[int, tuple[float, int]] | None = None,
+    ) -> int:
+        """Write one block with its index rows; in the same transaction change the queue.
+
+        Args:
+            block: The records. Verdicts whose check key already has a current verdict keep
+                the old one in the index, unless the block's kind is `review` or `import`,
+                which supersede. Failures are recorded in the body and not indexed.
+            enqueue: Checks to ask for, each with the samples that wait for it. A check that is
+                already queued is joined: its priority rises to the larger one. A cancelled,
+                dead or expired check is queued again. For a check that is done only the
+                requests are added.
+            answered: Requests that this block answers; they are removed.
+            charges: Spend that needed no reservation (the fast tier's), per tier: cpu-seconds
+                and number of checks; added to the accounts of the block's campaign.
+
+        Returns:
+            The entry's id; ids grow.
+        """
+
+    @abstractmethod
+    def entries(
+        self, *, after: int = 0, kind: str | None = None, campaign: str | None = None,
+        limit: int | None = None,
+    ) -> Iterator[Entry]:
+        """Entries with an id above `after`, in order."""
+
+    def read(self, entry: Entry) -> Block:
+        """The records of an entry."""
+        from verifier_ladder.ledger.encoding import decode  # noqa: PLC0415 - import cycle
+
+        return decode(entry.body)
+
+    @abstractmethod
+    def mentions(self, content_key: bytes) -> list[int]:
+        """Ids of the entries in which a candidate appears, in order."""
+
+    @abstractmethod
+    def find_contents(self, prefix: str, limit: int = 20) -> list[tuple[bytes, str, str | bytes]]:
+        """Candidates whose hexadecimal content key starts so: key, kind, canonical form."""
+
+    # -- samples -----------------------------------------------------------------------------
+
+    @abstractmethod
+    def next_step(self, campaign: str, run: str) -> int:
+        """One more than the largest step recorded for the run; 0 for a new run."""
+
+    @abstractmethod
+    def recorded(self, campaign: str, run: str, step: int) -> dict[int, SampleReward]:
+        """The latest reward of every sample of a step, by position; {} for a new step."""
+
+    # -- campaigns and runs --------------------------------------------------------------------
+
+    @abstractmethod
+    def open_campaign(self, name: str, ladder: Mapping[str, Any], digest: bytes) -> CampaignRow:
+        """Find a campaign by name, or record a new one. A changed ladder is the caller's to judge."""
+
+    @abstractmethod
+    def campaigns(self) -> list[CampaignRow]:
+        """All campaigns, oldest first."""
+
+    @abstractmethod
+    def add_run(self, campaign: str, run: Mapping[str, Any]) -> None:
+        """Record a run of a campaign; the same run again changes nothing."""
+
+    @abstractmethod
+    def runs(self, campaign: str) -> list[Mapping[str, Any]]:
+        """The runs of a campaign, oldest first."""
+
+    @abstractmethod
+    def note_verifier(self, name: str, version: str, source_digest: str) -> str | None:
+        """Remember the source of a verifier's version; return an earlier, different digest."""
+
+    # -- work queue ------------------------------------------------------------------------------
+
+    @abstractmethod
+    def claim(
+        self, *, verifier: tuple[str, str] | None = None, tiers: Sequence[int] | None = None,
+        campaigns: Sequence[str] | None = None, owner: str, lease: float, limit: int, now: float,
+    ) -> list[Claim]:
+        """Lease up to `limit` queued checks of ONE verifier for `lease` seconds.
+
+        Takes those with the highest priority first, and of them only what the account of the
+        paying campaign can reserve; what can't be paid stays queued with the note
+        "budget" and does not block cheaper checks behind it. Each claim counts an attempt and
+        raises the fence.
+        """
+
+    @abstractmethod
+    def heartbeat(self, claims: Sequence[Claim], *, lease: float, now: float) -> list[Claim]:
+        """Extend leases; the result holds only the claims that are still ours."""
+
+    @abstractmethod
+    def extend(self, claim: Claim, seconds: float) -> bool:
+        """Reserve more for a claimed check; False if its budget does not allow it."""
+
+    @abstractmethod
+    def complete(self, completions: Sequence[Completion], *, now: float) -> list[Completion]:
+        """Finish claimed checks: state done, verdict recorded, reservation settled.
+
+        Only those whose fence still matches are finished and returned; for the others the
+        result is discarded and the attempt's cost recorded as failed. The verdict's
+        `cost.seconds` is what is settled, never more than was reserved.
+        """
+
+    @abstractmethod
+    def fail(
+        self, completions: Sequence[Completion], *, retry_at: float | None, now: float
+    ) -> list[Completion]:
+        """End claimed checks without an answer: queued again at `retry_at`, or dead if None.
+
+        The verdict (an abstention with `failed_at`) is recorded in an entry and not cached.
+        """
+
+    @abstractmethod
+    def release(self, claims: Sequence[Claim], *, now: float) -> None:
+        """Give claims back untouched: queued again, reservation freed, attempt not counted."""
+
+    @abstractmethod
+    def wait(self, claims: Sequence[Claim], *, deadline: float | None, now: float) -> list[Claim]:
+        """Turn claims into open world cases; returns those that were still ours."""
+
+    @abstractmethod
+    def answer(
+        self, check_key: bytes, verdict: Verdict, *, source: str, event: str, now: float
+    ) -> bool:
+        """Take the world's result for a waiting, expired or even done check.
+
+        A second delivery of the same (source, event) changes nothing and returns False. A result
+        after done supersedes: the newer verdict becomes current, the older stays in history.
+        """
+
+    @abstractmethod
+    def reap(self, *, now: float) -> int:
+        """Queue checks whose lease ran out, expire those past their deadline; count both."""
+
+    @abstractmethod
+    def cancel(self, check_keys: Sequence[bytes], *, now: float) -> int:
+        """Cancel queued or waiting checks that nobody requests; count them."""
+
+    @abstractmethod
+    def revive(self, check_keys: Sequence[bytes], *, now: float) -> int:
+        """Queue dead, cancelled or expired checks again, with a fresh count of attempts."""
+
+    @abstractmethod
+    def checks(
+        self, *, states: Sequence[CheckState] | None = None, campaign: str | None = None,
+        keys: Sequence[bytes] | None = None, limit: int | None = None,
+    ) -> list[CheckRow]:
+        """Checks of the work queue, highest priority first."""
+
+    @abstractmethod
+    def requests(
+        self, *, campaign: str | None = None, check_keys: Sequence[bytes] | None = None,
+        final: bool | None = None, limit: int | None = None,
+    ) -> list[Request]:
+        """Samples that wait; with `final=True` only those whose check has ended."""
+
+    @abstractmethod
+    def counts(self, campaign: str) -> dict[int, dict[CheckState, int]]:
+        """How many checks stand where, per tier, among those this campaign asked for."""
+
+    # -- accounts ----------------------------------------------------------------------------------
+
+    @abstractmethod
+    def set_caps(self, campaign: str, caps: Mapping[int, float | None]) -> None:
+        """Set the cap of tiers, in cpu-seconds; None lifts it. Spend is kept."""
+
+    @abstractmethod
+    def accounts(self, campaign: str) -> list[Account]:
+        """The budget of each tier that has one or has spent. settled + failed + reserved ≤ cap."""
+
+    # -- life --------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def statistics(self, campaign: str | None = None) -> dict[str, Any]:
+        """Totals for summaries: entries, candidates, verdicts per verifier and outcome."""
+
+    def subscribe(self, call: Callable[[], None]) -> None:
+        """Call back after every commit of this process; for waiting without polling."""
+        self._listeners = (*getattr(self, "_listeners", ()), call)
+
+    def _tell(self) -> None:
+        for call in getattr(self, "_listeners", ()):
+            call()
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release files and connections; closing twice is allowed."""
+
+    def __enter__(self) -> Self:
+        """Use it as a context manager."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        self.close()

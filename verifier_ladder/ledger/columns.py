@@ -1,0 +1,140 @@
+"""Columns: many values of one meaning, written short.
+
+A column is a JSON list, or an object that says how the list is made:
+
+- `{"all": value}`: every value is this one;
+- `{"from": first}`: whole numbers that count up by one;
+- `{"keys": hex}`: digests of 32 bytes, one after the other;
+- `{"same": name}`: equal to an earlier column of digests of the same entry.
+
+The number of values stands once, with the columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import copysign, isfinite
+from typing import Any
+
+from verifier_ladder.ledger.values import pack, unpack
+
+_PLAIN = {str, int, float, bool, type(None)}
+_WIDTH = 32
+_LARGEST = 2**63
+
+
+def listed(values: Sequence[Any]) -> Sequence[Any]:
+    """Python values of a column that may be an array."""
+    if isinstance(values, (list, tuple)):
+        return values
+    tolist = getattr(values, "tolist", None)
+    return tolist() if tolist is not None else list(values)
+
+
+def is_constant(values: Sequence[Any]) -> bool:
+    """Whether one value stands for all, in type and sign too."""
+    first = values[0]
+    if values[-1] is not first and values[-1] != first:
+        return False
+    try:
+        if values.count(first) != len(values):
+            return False
+    except (TypeError, ValueError):  # Values that can't be compared, such as arrays.
+        return False
+    if isinstance(first, (tuple, list, Mapping)):  # Their parts may differ in type.
+        return all(item is first for item in values) or not first
+    if len(set(map(type, values))) > 1:
+        return False
+    return not (first == 0 and isinstance(first, float)) or (
+        len({copysign(1.0, value) for value in values}) == 1
+    )
+
+
+def pack_column(values: Sequence[Any]) -> Any:
+    """Write a column of any values.
+
+    Example:
+        >>> pack_column(["a", "a"]), pack_column([1, 2])
+        ({'all': 'a'}, [1, 2])
+    """
+    values = listed(values)
+    if not values:
+        return []
+    if is_constant(values):
+        return {"all": pack(values[0])}
+    return values if _is_plain(values) else [pack(value) for value in values]
+
+
+def _is_plain(values: Sequence[Any]) -> bool:
+    """Whether orjson writes the values so that they come back the same."""
+    types = set(map(type, values))
+    if not types <= _PLAIN:
+        return False
+    try:
+        if float in types:
+            numbers = [v for v in values if v is not None and type(v) is not str]
+            return isfinite(sum(numbers)) and types <= {float, type(None)}
+        if str in types:
+            "".join([v for v in values if type(v) is str]).encode()
+        if int in types:
+            numbers = [v for v in values if type(v) is int]
+            return -_LARGEST <= min(numbers) and max(numbers) < _LARGEST
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def unpack_column(column: Any, count: int) -> list[Any]:
+    """Read a column of any values."""
+    if isinstance(column, list):
+        if any(type(value) is dict or type(value) is list for value in column):
+            return [unpack(value) for value in column]
+        return column
+    if "from" in column:
+        return list(range(column["from"], column["from"] + count))
+    return [unpack(column["all"])] * count
+
+
+def pack_counting(values: Sequence[int]) -> Any:
+    """Write whole numbers that mostly count up by one."""
+    values = listed(values)
+    if len(values) > 1 and isinstance(values[0], int):
+        first = values[0]
+        if values[-1] - first == len(values) - 1 and list(values) == list(
+            range(first, first + len(values))
+        ):
+            return {"from": int(first)}
+    return pack_column(values)
+
+
+class KeyColumns:
+    """The columns of digests of one entry; equal ones are written once."""
+
+    def __init__(self) -> None:
+        """Start an entry."""
+        self._known: dict[str, list[bytes]] = {}
+
+    def pack(self, name: str, keys: Sequence[bytes]) -> Any:
+        """Write a column of digests; `name` is what later columns may refer to."""
+        keys = list(keys)
+        for other, known in self._known.items():
+            if keys == known:
+                return {"same": other}
+        self._known[name] = keys
+        if not keys or set(map(len, keys)) != {_WIDTH}:
+            return pack_column(keys)
+        if len(keys) > 1 and is_constant(keys):
+            return {"all": pack(keys[0])}
+        return {"keys": b"".join(keys).hex()}
+
+    def unpack(self, name: str, column: Any, count: int) -> list[bytes]:
+        """Read a column of digests."""
+        if isinstance(column, dict) and "same" in column:
+            return self._known[column["same"]]
+        if isinstance(column, dict) and "keys" in column:
+            joined = bytes.fromhex(column["keys"])
+            keys = [joined[at : at + _WIDTH] for at in range(0, len(joined), _WIDTH)]
+        else:
+            keys = unpack_column(column, count)
+        self._known[name] = keys
+        return keys

@@ -1,0 +1,102 @@
+"""Making and upgrading the tables of a ledger file."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from verifier_ladder.errors import LedgerError
+from verifier_ladder.ledger.faults import explained
+from verifier_ladder.ledger.schema import (
+    APPLICATION_ID,
+    REVISION,
+    VERSION_TABLE,
+    guards,
+    metadata,
+)
+from verifier_ladder.ledger.store import BUSY, make_engine
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+
+
+def prepare(path: Path, migrations: Path = MIGRATIONS, revision: str = REVISION) -> None:
+    """Give a ledger file the tables of this version: make them, or upgrade older ones.
+
+    Args:
+        path: The file; it need not exist.
+        migrations: The Alembic folder.
+        revision: The schema that this program reads.
+
+    Raises:
+        LedgerError: If the file is no ledger, or a newer program made it.
+    """
+    with explained(str(path)):
+        found = _revision(path)
+        if found is None:
+            _create(path, revision)
+        elif found != revision:
+            _upgrade(path, found, migrations, revision)
+
+
+def _revision(path: Path) -> str | None:
+    """The schema of a file; None if it has no tables yet."""
+    if not path.exists() or path.stat().st_size == 0:
+        return None
+    with closing(sqlite3.connect(path, timeout=BUSY)) as connection:
+        tables = {
+            name for (name,) in connection.execute("SELECT name FROM sqlite_master").fetchall()
+        }
+        if VERSION_TABLE in tables:
+            row = connection.execute(f"SELECT version_num FROM {VERSION_TABLE}").fetchone()
+            return "" if row is None else str(row[0])
+    if tables:
+        raise LedgerError(
+            f"{path} is the SQLite database of another program; give the ledger its own file"
+        )
+    return None
+
+
+def _create(path: Path, revision: str) -> None:
+    """Make all tables in one transaction; Alembic is not needed for that, only its stamp."""
+    engine = make_engine(path)
+    try:
+        with engine.connect() as connection, connection.begin():
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            if _exists(connection):  # Another process was faster.
+                return
+            metadata.create_all(connection, checkfirst=False)
+            for statement in (*guards(), *_stamp(revision)):
+                connection.exec_driver_sql(statement)
+    finally:
+        engine.dispose()
+
+
+def _exists(connection: Any) -> bool:
+    found = connection.exec_driver_sql(
+        "SELECT 1 FROM sqlite_master WHERE name = ?", (VERSION_TABLE,)
+    )
+    return found.first() is not None
+
+
+def _stamp(revision: str) -> Sequence[str]:
+    return (
+        f"PRAGMA application_id = {APPLICATION_ID}",
+        f"CREATE TABLE {VERSION_TABLE} (version_num VARCHAR(32) NOT NULL, "
+        f"CONSTRAINT {VERSION_TABLE}_pkc PRIMARY KEY (version_num))",
+        f"INSERT INTO {VERSION_TABLE} (version_num) VALUES ('{revision}')",
+    )
+
+
+def _upgrade(path: Path, found: str, migrations: Path, revision: str) -> None:
+    """Bring an older file up to date, after copying it."""
+    from verifier_ladder.ledger.upgrade import known_revisions, upgrade
+
+    if found not in known_revisions(migrations):
+        raise LedgerError(
+            f"{path} was written by a newer verifier-ladder (schema {found}, this one reads "
+            f"{revision}): upgrade the program with `pip install --upgrade verifier-ladder`"
+        )
+    upgrade(path, found, migrations, revision)

@@ -1,0 +1,218 @@
+"""History in SQL: entries, the cache of verdicts, samples, campaigns and runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from verifier_ladder.ledger.encoding import decode
+from verifier_ladder.ledger.records import (
+    Alias,
+    Block,
+    CampaignRow,
+    Entry,
+    SampleReward,
+)
+from verifier_ladder.ledger.rows import write_block
+from verifier_ladder.ledger.samples import sample_rewards
+from verifier_ladder.ledger.store import Store, chunks, marks, prefix
+from verifier_ladder.ledger.values import dumps, loads
+from verifier_ladder.ledger.verdicts import plain_verdict, unpack_verdict
+from verifier_ladder.verdict import Verdict
+
+_PAGE = 32
+"""Entries read at once; a body may hold megabytes."""
+
+
+class SqlHistory(Store):
+    """**Abstract:** the append-only part of the SQL ledger."""
+
+    # -- cache -----------------------------------------------------------------------------------
+
+    def aliases(self, canonicaliser: bytes, raw_keys: Sequence[bytes]) -> dict[bytes, Alias]:
+        """See `Ledger.aliases`."""
+        found: dict[bytes, Alias] = {}
+        wanted = set(raw_keys)
+        with self._reading() as connection:
+            number = connection.exec_driver_sql(
+                "SELECT id FROM canonicaliser WHERE digest = ?", (canonicaliser,)
+            ).scalar()
+            if number is None:
+                return found
+            for part in chunks(sorted(map(prefix, wanted))):
+                rows = connection.exec_driver_sql(
+                    "SELECT raw_key, canonicaliser, content_key, canonical, detail FROM alias "
+                    f"WHERE key IN ({marks(len(part))}) ORDER BY key, id",
+                    tuple(part),
+                )
+                for raw, by, content, canonical, detail in rows.all():
+                    if by == number and raw in wanted and raw not in found:
+                        found[raw] = _alias(content, canonical, detail)
+        return found
+
+    def verdicts(self, check_keys: Sequence[bytes]) -> dict[bytes, Verdict]:
+        """See `Ledger.verdicts`."""
+        found: dict[bytes, Verdict] = {}
+        wanted = set(check_keys)
+        with self._reading() as connection:
+            units: dict[int, str] = dict(
+                connection.exec_driver_sql("SELECT id, unit FROM verifier").all()  # type: ignore[arg-type]
+            )
+            for part in chunks(sorted(map(prefix, wanted))):
+                rows = connection.exec_driver_sql(
+                    "SELECT check_key, verifier, outcome, score, uncertainty, seconds, detail "
+                    f"FROM verdict WHERE key IN ({marks(len(part))}) ORDER BY key, id",
+                    tuple(part),
+                )
+                # In the order of ids, so the latest of each check stays.
+                for key, verifier, outcome, score, spread, seconds, detail in rows.all():
+                    if key in wanted:
+                        found[key] = (
+                            plain_verdict(outcome, score, spread, units[verifier], seconds)
+                            if detail is None
+                            else unpack_verdict(loads(detail))
+                        )
+        return found
+
+    # -- entries -----------------------------------------------------------------------------------
+
+    def entries(
+        self, *, after: int = 0, kind: str | None = None, campaign: str | None = None,
+        limit: int | None = None,
+    ) -> Iterator[Entry]:
+        """See `Ledger.entries`."""
+        self._check_open()
+        return self._pages(after, kind, campaign, limit)
+
+    def _pages(
+        self, after: int, kind: str | None, campaign: str | None, limit: int | None
+    ) -> Iterator[Entry]:
+        filters, values = ["id > ?"], []
+        for name, value in (("kind", kind), ("campaign", campaign)):
+            if value is not None:
+                filters.append(f"{name} = ?")
+                values.append(value)
+        left = limit
+        while left is None or left > 0:
+            size = _PAGE if left is None else min(_PAGE, left)
+            with self._reading() as connection:
+                rows = connection.exec_driver_sql(
+                    "SELECT id, kind, campaign, recorded_at, body, leaf FROM entry "
+                    f"WHERE {' AND '.join(filters)} ORDER BY id LIMIT ?",
+                    (after, *values, size),
+                ).all()
+            yield from (Entry(*row) for row in rows)
+            if len(rows) < size:
+                return
+            after = rows[-1][0]
+            left = None if left is None else left - len(rows)
+
+    # -- samples -----------------------------------------------------------------------------------
+
+    def next_step(self, campaign: str, run: str) -> int:
+        """See `Ledger.next_step`."""
+        with self._reading() as connection:
+            largest = connection.exec_driver_sql(
+                "SELECT max(step) FROM span WHERE campaign = ? AND run = ?", (campaign, run)
+            ).scalar()
+        return 0 if largest is None else int(largest) + 1
+
+    def recorded(self, campaign: str, run: str, step: int) -> dict[int, SampleReward]:
+        """See `Ledger.recorded`."""
+        with self._reading() as connection:
+            rows = connection.exec_driver_sql(
+                "SELECT id, body FROM entry WHERE id IN (SELECT entry_id FROM span "
+                "WHERE campaign = ? AND run = ? AND step = ?) ORDER BY id",
+                (campaign, run, step),
+            ).all()
+        found: dict[int, SampleReward] = {}
+        for entry, body in rows:
+            found.update(sample_rewards(entry, decode(body)))
+        return found
+
+    # -- campaigns and runs ----------------------------------------------------------------------
+
+    def open_campaign(self, name: str, ladder: Mapping[str, Any], digest: bytes) -> CampaignRow:
+        """See `Ledger.open_campaign`."""
+        with self._reading() as connection:
+            known = _campaign_rows(connection, name)
+        if known:
+            return known[0]
+        now = time.time()
+        with self._writing() as connection:
+            known = _campaign_rows(connection, name)  # Another process may have been faster.
+            if known:
+                return known[0]
+            facts = {"name": name, "ladder": ladder, "ladder_digest": digest.hex()}
+            write_block(connection, Block("campaign", name, facts=facts), now)
+            connection.exec_driver_sql(
+                "INSERT INTO campaign (name, ladder, ladder_digest, created_at) "
+                "VALUES (?, ?, ?, ?)",
+                (name, dumps(ladder), digest, now),
+            )
+            return _campaign_rows(connection, name)[0]
+
+    def campaigns(self) -> list[CampaignRow]:
+        """See `Ledger.campaigns`."""
+        with self._reading() as connection:
+            return _campaign_rows(connection)
+
+    def add_run(self, campaign: str, run: Mapping[str, Any]) -> None:
+        """See `Ledger.add_run`."""
+        with self._writing() as connection:
+            known = connection.exec_driver_sql(
+                "SELECT 1 FROM run WHERE campaign = ? AND name = ?", (campaign, run["name"])
+            ).first()
+            if known is None:
+                write_block(connection, Block("run", campaign, facts=dict(run)))
+                connection.exec_driver_sql(
+                    "INSERT INTO run (campaign, name, body) VALUES (?, ?, ?)",
+                    (campaign, run["name"], dumps(dict(run))),
+                )
+
+    def runs(self, campaign: str) -> list[Mapping[str, Any]]:
+        """See `Ledger.runs`."""
+        with self._reading() as connection:
+            rows = connection.exec_driver_sql(
+                "SELECT body FROM run WHERE campaign = ? ORDER BY id", (campaign,)
+            ).all()
+        return [loads(body) for (body,) in rows]
+
+    def note_verifier(self, name: str, version: str, source_digest: str) -> str | None:
+        """See `Ledger.note_verifier`."""
+        if not source_digest:
+            return None
+        values = (name, version, source_digest)
+        with self._reading() as connection:
+            rows = connection.exec_driver_sql(
+                "SELECT digest FROM verifier_source WHERE name = ? AND version = ? ORDER BY id",
+                (name, version),
+            ).all()
+        known = [digest for (digest,) in rows]
+        if source_digest not in known:
+            with self._writing() as connection:
+                connection.exec_driver_sql(
+                    "INSERT INTO verifier_source (name, version, digest) VALUES (?, ?, ?) "
+                    "ON CONFLICT DO NOTHING",
+                    values,
+                )
+        others = [digest for digest in known if digest != source_digest]
+        return others[-1] if others else None
+
+
+def _alias(content: bytes, canonical: str | bytes | None, detail: bytes | None) -> Alias:
+    if detail is None:
+        return Alias(content, canonical, None)
+    parts = loads(detail)
+    verdict = None if parts["verdict"] is None else unpack_verdict(parts["verdict"])
+    return Alias(content, parts["canonical"], verdict)
+
+
+def _campaign_rows(connection: Any, name: str | None = None) -> list[CampaignRow]:
+    rows = connection.exec_driver_sql(
+        "SELECT name, ladder, ladder_digest, created_at FROM campaign "
+        "WHERE ?1 IS NULL OR name = ?1 ORDER BY id",
+        (name,),
+    ).all()
+    return [CampaignRow(row[0], loads(row[1]), row[2], row[3]) for row in rows]

@@ -1,0 +1,257 @@
+"""The ledger in memory: for tests and throw-away scoring, and the oracle of the SQL one."""
+
+from __future__ import annotations
+
+import threading
+import time
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from verifier_ladder.errors import LedgerError
+from verifier_ladder.ledger.base import Ledger
+from verifier_ladder.ledger.encoding import encode, leaf
+from verifier_ladder.ledger.memoryqueue import MemoryQueue
+from verifier_ladder.ledger.records import (
+    Alias,
+    Block,
+    CampaignRow,
+    CheckRow,
+    Entry,
+    Request,
+    SampleReward,
+    VerdictRow,
+)
+from verifier_ladder.ledger.samples import (
+    IDENTITY,
+    SUPERSEDING,
+    distinct,
+    hexadecimal,
+    sample_rewards,
+)
+from verifier_ladder.ledger.values import dumps, loads
+from verifier_ladder.verdict import Outcome, Verdict
+
+
+class MemoryLedger(MemoryQueue, Ledger):
+    """A ledger that is gone when the process ends.
+
+    **Processes.** It is not shared: a forked process has its own copy from then on.
+
+    Example:
+        >>> ledger = MemoryLedger()
+        >>> ledger.append(Block("score", "trial"))
+        1
+    """
+
+    def __init__(self) -> None:
+        """Start empty."""
+        super().__init__()
+        self.url = "memory://"
+        self._lock = threading.RLock()
+        self._closed = False
+        self._entries: list[Entry] = []
+        self._aliases: dict[tuple[bytes, bytes], Alias] = {}
+        self._verdicts: dict[bytes, tuple[VerdictRow, int]] = {}
+        self._rewards: dict[tuple[str, str, int], dict[int, SampleReward]] = {}
+        self._samples: dict[int, int] = {}
+        self._appearances: dict[bytes, list[int]] = {}
+        self._contents: dict[bytes, tuple[bytes, str, str | bytes]] = {}
+        self._campaigns: dict[str, CampaignRow] = {}
+        self._runs: dict[str, dict[str, bytes]] = {}
+        self._sources: dict[tuple[str, str], list[str]] = {}
+
+    @contextmanager
+    def _held(self, *, tell: bool = False) -> Iterator[None]:
+        """Hold the lock; then tell the listeners, if something has changed."""
+        with self._lock:
+            if self._closed:
+                raise LedgerError("this ledger is closed; open it again with open_ledger")
+            yield
+        if tell:
+            self._tell()
+
+    # -- cache -----------------------------------------------------------------------------------
+
+    def aliases(self, canonicaliser: bytes, raw_keys: Sequence[bytes]) -> dict[bytes, Alias]:
+        """See `Ledger.aliases`."""
+        with self._held():
+            return {
+                key: alias
+                for key in raw_keys
+                if (alias := self._aliases.get((canonicaliser, key))) is not None
+            }
+
+    def verdicts(self, check_keys: Sequence[bytes]) -> dict[bytes, Verdict]:
+        """See `Ledger.verdicts`."""
+        with self._held():
+            known = self._verdicts
+            return {key: known[key][0].verdict for key in check_keys if key in known}
+
+    # -- entries ---------------------------------------------------------------------------------
+
+    def append(
+        self,
+        block: Block,
+        *,
+        enqueue: Sequence[tuple[CheckRow, Sequence[Request]]] = (),
+        answered: Sequence[Request] = (),
+        charges: Mapping[int, tuple[float, int]] | None = None,
+    ) -> int:
+        """See `Ledger.append`."""
+        now = time.time()
+        body = encode(block, now)
+        with self._held(tell=True):
+            amounts = self._amounts(charges or {})
+            entry = self._record(block, now, body)
+            self._remove_requests(answered)
+            self._add_requests(enqueue)
+            self._charge(block.campaign, amounts)
+        return entry
+
+    def _record(self, block: Block, now: float, body: bytes | None = None) -> int:
+        body = encode(block, now) if body is None else body
+        entry = len(self._entries) + 1
+        self._entries.append(Entry(entry, block.kind, block.campaign, now, body, leaf(body)))
+        for row in block.candidates:
+            form = row.content if row.canonical is None else row.canonical
+            self._contents.setdefault(row.content_key, (row.content_key, row.kind, form))
+            if row.canonicaliser != IDENTITY and (row.verdict is None or row.verdict.is_answer):
+                alias = Alias(row.content_key, row.canonical, row.verdict)
+                self._aliases.setdefault((row.canonicaliser, row.raw_key), alias)
+        self._index_verdicts(block, entry)
+        self._index_samples(block, entry)
+        for key in distinct(block):
+            self._appearances.setdefault(key, []).append(entry)
+        return entry
+
+    def _index_verdicts(self, block: Block, entry: int) -> None:
+        known = self._verdicts
+        for row in block.verdicts:
+            if not row.verdict.is_answer:
+                continue
+            if block.kind in SUPERSEDING or row.check_key not in known:
+                known[row.check_key] = (row, entry)
+
+    def _index_samples(self, block: Block, entry: int) -> None:
+        if block.samples is None:
+            return
+        key = (block.campaign, block.samples.run, block.samples.step)
+        self._rewards.setdefault(key, {}).update(sample_rewards(entry, block))
+        if block.kind != "revision":
+            self._samples[entry] = len(set(block.samples.positions))
+
+    def entries(
+        self, *, after: int = 0, kind: str | None = None, campaign: str | None = None,
+        limit: int | None = None,
+    ) -> Iterator[Entry]:
+        """See `Ledger.entries`."""
+        with self._held():
+            pass
+        return self._select(max(0, after), kind, campaign, limit)
+
+    def _select(
+        self, after: int, kind: str | None, campaign: str | None, limit: int | None
+    ) -> Iterator[Entry]:
+        left = limit
+        while after < len(self._entries) and (left is None or left > 0):
+            entry = self._entries[after]
+            after += 1
+            if kind in {None, entry.kind} and campaign in {None, entry.campaign}:
+                left = None if left is None else left - 1
+                yield entry
+
+    def mentions(self, content_key: bytes) -> list[int]:
+        """See `Ledger.mentions`."""
+        with self._held():
+            return list(self._appearances.get(content_key, ()))
+
+    def find_contents(self, prefix: str, limit: int = 20) -> list[tuple[bytes, str, str | bytes]]:
+        """See `Ledger.find_contents`."""
+        digits = hexadecimal(prefix)
+        with self._held():
+            found = sorted(
+                (row for key, row in self._contents.items() if key.hex().startswith(digits)),
+                key=lambda row: row[0],
+            )
+        return found[:limit]
+
+    # -- samples ---------------------------------------------------------------------------------
+
+    def next_step(self, campaign: str, run: str) -> int:
+        """See `Ledger.next_step`."""
+        with self._held():
+            steps = [key[2] for key in self._rewards if key[:2] == (campaign, run)]
+        return max(steps) + 1 if steps else 0
+
+    def recorded(self, campaign: str, run: str, step: int) -> dict[int, SampleReward]:
+        """See `Ledger.recorded`."""
+        with self._held():
+            return dict(self._rewards.get((campaign, run, step), {}))
+
+    # -- campaigns and runs ----------------------------------------------------------------------
+
+    def open_campaign(self, name: str, ladder: Mapping[str, Any], digest: bytes) -> CampaignRow:
+        """See `Ledger.open_campaign`."""
+        with self._held(tell=True):
+            if name not in self._campaigns:
+                now = time.time()
+                facts = {"name": name, "ladder": ladder, "ladder_digest": digest.hex()}
+                self._record(Block("campaign", name, facts=facts), now)
+                kept = loads(dumps(ladder))
+                self._campaigns[name] = CampaignRow(name, kept, digest, now)
+            return self._campaigns[name]
+
+    def campaigns(self) -> list[CampaignRow]:
+        """See `Ledger.campaigns`."""
+        with self._held():
+            return list(self._campaigns.values())
+
+    def add_run(self, campaign: str, run: Mapping[str, Any]) -> None:
+        """See `Ledger.add_run`."""
+        with self._held(tell=True):
+            known = self._runs.setdefault(campaign, {})
+            if run["name"] not in known:
+                self._record(Block("run", campaign, facts=dict(run)), time.time())
+                known[run["name"]] = dumps(dict(run))
+
+    def runs(self, campaign: str) -> list[Mapping[str, Any]]:
+        """See `Ledger.runs`."""
+        with self._held():
+            return [loads(body) for body in self._runs.get(campaign, {}).values()]
+
+    def note_verifier(self, name: str, version: str, source_digest: str) -> str | None:
+        """See `Ledger.note_verifier`."""
+        if not source_digest:
+            return None
+        with self._held():
+            known = self._sources.setdefault((name, version), [])
+            others = [digest for digest in known if digest != source_digest]
+            if source_digest not in known:
+                known.append(source_digest)
+        return others[-1] if others else None
+
+    # -- life ------------------------------------------------------------------------------------
+
+    def statistics(self, campaign: str | None = None) -> dict[str, Any]:
+        """See `Ledger.statistics`."""
+        with self._held():
+            ids = {e.id for e in self._entries if campaign in {None, e.campaign}}
+            verdicts: dict[str, dict[str, int]] = {}
+            for row, entry in self._verdicts.values():
+                if entry in ids:
+                    name = f"{row.verifier} {row.version}"
+                    counts = verdicts.setdefault(name, dict.fromkeys(map(str, Outcome), 0))
+                    counts[str(row.verdict.outcome)] += 1
+            return {
+                "entries": len(ids),
+                "candidates": sum(not ids.isdisjoint(at) for at in self._appearances.values()),
+                "samples": sum(n for entry, n in self._samples.items() if entry in ids),
+                "verdicts": dict(sorted(verdicts.items())),
+            }
+
+    def close(self) -> None:
+        """Refuse further use."""
+        with self._lock:
+            self._closed = True

@@ -1,0 +1,429 @@
+"""The work queue and the accounts in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from verifier_ladder.errors import LedgerError
+from verifier_ladder.ledger.protocol import (
+    ATTEMPTS,
+    MICRO,
+    backoff,
+    blocks_of,
+    micro,
+    no_such_check,
+    note_of,
+    refuse_answers,
+    refuse_failures,
+    spent,
+    verdict_row,
+)
+from verifier_ladder.ledger.records import (
+    Account,
+    Block,
+    CheckRow,
+    CheckState,
+    Claim,
+    Completion,
+    Request,
+    VerdictRow,
+)
+from verifier_ladder.ledger.values import dumps, loads
+from verifier_ladder.verdict import Verdict
+
+
+@dataclass(slots=True)
+class _Work:
+    """A check of the queue and what only the store knows of it."""
+
+    row: CheckRow
+    order: int
+    claimed_at: float = 0.0
+    reserved: int = 0
+
+
+@dataclass(slots=True)
+class _Purse:
+    """One account, in microseconds."""
+
+    cap: int | None = None
+    settled: int = 0
+    reserved: int = 0
+    failed: int = 0
+    checks: int = 0
+
+    def take(self, amount: int) -> bool:
+        """Reserve, if the cap allows."""
+        total = self.settled + self.reserved + self.failed + amount
+        if self.cap is not None and total > self.cap:
+            return False
+        self.reserved += amount
+        return True
+
+
+class MemoryQueue:
+    """**Abstract:** the work-queue part of the memory ledger."""
+
+    if TYPE_CHECKING:
+        _verdicts: dict[bytes, tuple[VerdictRow, int]]
+
+        def _held(self, *, tell: bool = False) -> AbstractContextManager[None]: ...
+        def _record(self, block: Block, now: float, body: bytes | None = None) -> int: ...
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._work: dict[bytes, _Work] = {}
+        self._asked: dict[str, dict[bytes, None]] = {}
+        self._requests: dict[tuple[bytes, str, str, int, int], Request] = {}
+        self._purses: dict[tuple[str, int], _Purse] = {}
+        self._inbox: set[tuple[str, str]] = set()
+
+    # -- asking ----------------------------------------------------------------------------------
+
+    def _add_requests(self, enqueue: Sequence[tuple[CheckRow, Sequence[Request]]]) -> None:
+        for check, waiting in enqueue:
+            self._enter(check)
+            self._asked.setdefault(check.campaign, {})[check.check_key] = None
+            for request in waiting:
+                kept = request._replace(state=loads(dumps(dict(request.state))))
+                self._asked.setdefault(request.campaign, {})[request.check_key] = None
+                self._requests[_identity(request)] = kept
+
+    def _enter(self, check: CheckRow) -> None:
+        work = self._work.get(check.check_key)
+        if work is None:
+            work = _Work(check, len(self._work))
+            self._work[check.check_key] = work
+        elif not work.row.state.is_final:
+            work.row = work.row._replace(priority=max(work.row.priority, check.priority))
+            return
+        elif work.row.state is CheckState.DONE:
+            return
+        known = check.check_key in self._verdicts
+        work.row = check._replace(
+            state=CheckState.DONE if known else CheckState.QUEUED,
+            payload=loads(dumps(dict(check.payload))),
+            owner="", lease_until=0.0, fence=work.row.fence if work.row is not check else 0,
+            attempt=0, note="",
+        )  # fmt: skip
+
+    def _remove_requests(self, answered: Iterable[Request]) -> None:
+        for request in answered:
+            self._requests.pop(_identity(request), None)
+
+    # -- working ---------------------------------------------------------------------------------
+
+    def claim(
+        self, *, verifier: tuple[str, str] | None = None, tiers: Sequence[int] | None = None,
+        campaigns: Sequence[str] | None = None, owner: str, lease: float, limit: int, now: float,
+    ) -> list[Claim]:
+        """See `Ledger.claim`."""
+        claims: list[Claim] = []
+        with self._held(tell=True):
+            for work in self._ordered():
+                row = work.row
+                if len(claims) >= limit:
+                    break
+                if row.state is not CheckState.QUEUED or row.not_before > now:
+                    continue
+                if verifier not in {None, (row.verifier, row.version)} or not (
+                    (tiers is None or row.tier in tiers)
+                    and (campaigns is None or self._is_asked(row.check_key, campaigns))
+                ):
+                    continue
+                amount = micro(row.reserve)
+                if not self._purse(row.campaign, row.tier).take(amount):
+                    work.row = row._replace(note="budget")
+                    continue
+                verifier = (row.verifier, row.version)
+                work.claimed_at, work.reserved = now, amount
+                work.row = row._replace(
+                    state=CheckState.LEASED, owner=owner, lease_until=now + lease,
+                    fence=row.fence + 1, attempt=row.attempt + 1, note="",
+                )  # fmt: skip
+                claims.append(Claim(work.row, work.row.fence))
+        return claims
+
+    def _ordered(self) -> list[_Work]:
+        return sorted(
+            self._work.values(), key=lambda w: (-w.row.priority, w.row.not_before, w.order)
+        )
+
+    def _is_asked(self, check_key: bytes, campaigns: Sequence[str]) -> bool:
+        return any(check_key in self._asked.get(campaign, {}) for campaign in campaigns)
+
+    def _ours(self, claim: Claim) -> _Work | None:
+        work = self._work.get(claim.check.check_key)
+        if work is None or work.row.state is not CheckState.LEASED:
+            return None
+        return work if work.row.fence == claim.fence else None
+
+    def heartbeat(self, claims: Sequence[Claim], *, lease: float, now: float) -> list[Claim]:
+        """See `Ledger.heartbeat`."""
+        ours = []
+        with self._held():
+            for claim in claims:
+                work = self._ours(claim)
+                if work is not None:
+                    work.row = work.row._replace(lease_until=now + lease)
+                    check = claim.check._replace(lease_until=now + lease)
+                    ours.append(Claim(check, claim.fence))
+        return ours
+
+    def extend(self, claim: Claim, seconds: float) -> bool:
+        """See `Ledger.extend`."""
+        amount = micro(seconds)
+        with self._held():
+            work = self._ours(claim)
+            if work is None or not self._purse(work.row.campaign, work.row.tier).take(amount):
+                return False
+            work.reserved += amount
+            return True
+
+    def complete(self, completions: Sequence[Completion], *, now: float) -> list[Completion]:
+        """See `Ledger.complete`."""
+        refuse_failures([completion.verdict for completion in completions])
+        return self._end(completions, CheckState.DONE, 0.0, now)
+
+    def fail(
+        self, completions: Sequence[Completion], *, retry_at: float | None, now: float
+    ) -> list[Completion]:
+        """See `Ledger.fail`."""
+        refuse_answers([completion.verdict for completion in completions])
+        state = CheckState.DEAD if retry_at is None else CheckState.QUEUED
+        return self._end(completions, state, retry_at or 0.0, now)
+
+    def _end(
+        self, completions: Sequence[Completion], state: CheckState, not_before: float, now: float
+    ) -> list[Completion]:
+        ours = []
+        failed = state is not CheckState.DONE
+        with self._held(tell=True):
+            for completion in completions:
+                work = self._ours(completion.claim)
+                if work is None:
+                    continue
+                cost = spent(completion.verdict, work.reserved, now - work.claimed_at)
+                self._settle(work, cost, failed=failed)
+                note = note_of(completion.verdict) if failed else ""
+                _close(work, state, note=note, not_before=not_before)
+                ours.append(completion)
+            for block in blocks_of(ours):
+                self._record(block, now)
+        return ours
+
+    def release(self, claims: Sequence[Claim], *, now: float) -> None:
+        """See `Ledger.release`."""
+        del now
+        with self._held(tell=True):
+            for claim in claims:
+                work = self._ours(claim)
+                if work is not None:
+                    self._free(work)
+                    row = work.row
+                    work.row = row._replace(
+                        state=CheckState.QUEUED, owner="", lease_until=0.0,
+                        attempt=row.attempt - 1,
+                    )  # fmt: skip
+
+    def wait(self, claims: Sequence[Claim], *, deadline: float | None, now: float) -> list[Claim]:
+        """See `Ledger.wait`."""
+        del now
+        ours = []
+        with self._held(tell=True):
+            for claim in claims:
+                work = self._ours(claim)
+                if work is not None:
+                    work.row = work.row._replace(
+                        state=CheckState.WAITING, deadline=deadline, lease_until=0.0
+                    )
+                    ours.append(claim)
+        return ours
+
+    def answer(
+        self, check_key: bytes, verdict: Verdict, *, source: str, event: str, now: float
+    ) -> bool:
+        """See `Ledger.answer`."""
+        refuse_failures([verdict])
+        with self._held(tell=True):
+            work = self._work.get(check_key)
+            if work is None:
+                raise LedgerError(no_such_check(check_key))
+            if (source, event) in self._inbox:
+                return False
+            self._inbox.add((source, event))
+            row = work.row
+            if row.state in {CheckState.LEASED, CheckState.WAITING}:
+                self._settle(work, spent(verdict, work.reserved, 0.0), failed=False)
+            _close(work, CheckState.DONE)
+            if row.state is CheckState.LEASED:
+                work.row = work.row._replace(fence=row.fence + 1)
+            facts = {"source": source, "event": event}
+            block = Block(
+                "review", row.campaign, verdicts=[verdict_row(row, verdict)], facts=facts
+            )
+            self._record(block, now)
+        return True
+
+    def reap(self, *, now: float) -> int:
+        """See `Ledger.reap`."""
+        count = 0
+        with self._held(tell=True):
+            for work in self._work.values():
+                count += self._take_back(work, now)
+        return count
+
+    def _take_back(self, work: _Work, now: float) -> bool:
+        row = work.row
+        if row.state is CheckState.LEASED and row.lease_until < now:
+            cost = spent(None, work.reserved, row.lease_until - work.claimed_at)
+            self._settle(work, cost, failed=True)
+            state = CheckState.DEAD if row.attempt >= ATTEMPTS else CheckState.QUEUED
+            note = f"lease ran out (attempt {row.attempt})"
+            _close(work, state, note=note, not_before=now + backoff(row.attempt))
+            return True
+        if row.state is CheckState.WAITING and row.deadline is not None and row.deadline < now:
+            self._free(work)
+            _close(work, CheckState.EXPIRED, note="no answer before the deadline")
+            return True
+        return False
+
+    def cancel(self, check_keys: Sequence[bytes], *, now: float) -> int:
+        """See `Ledger.cancel`."""
+        del now
+        count = 0
+        with self._held(tell=True):
+            wanted = {key[0] for key in self._requests}
+            for key in dict.fromkeys(check_keys):
+                work = self._work.get(key)
+                if work is not None and key not in wanted and work.row.state in _CANCELLABLE:
+                    self._free(work)
+                    _close(work, CheckState.CANCELLED, not_before=work.row.not_before)
+                    count += 1
+        return count
+
+    def revive(self, check_keys: Sequence[bytes], *, now: float) -> int:
+        """See `Ledger.revive`."""
+        del now
+        count = 0
+        with self._held(tell=True):
+            for key in dict.fromkeys(check_keys):
+                work = self._work.get(key)
+                if work is not None and work.row.state > CheckState.DONE:
+                    work.row = work.row._replace(
+                        state=CheckState.QUEUED, attempt=0, not_before=0.0, note="",
+                        deadline=None,
+                    )  # fmt: skip
+                    count += 1
+        return count
+
+    # -- looking ---------------------------------------------------------------------------------
+
+    def checks(
+        self, *, states: Sequence[CheckState] | None = None, campaign: str | None = None,
+        keys: Sequence[bytes] | None = None, limit: int | None = None,
+    ) -> list[CheckRow]:
+        """See `Ledger.checks`."""
+        wanted = None if keys is None else set(keys)
+        with self._held():
+            rows = [
+                work.row
+                for work in self._ordered()
+                if (states is None or work.row.state in states)
+                and (wanted is None or work.row.check_key in wanted)
+                and (campaign is None or self._is_asked(work.row.check_key, [campaign]))
+            ]
+        return rows[:limit]
+
+    def requests(
+        self, *, campaign: str | None = None, check_keys: Sequence[bytes] | None = None,
+        final: bool | None = None, limit: int | None = None,
+    ) -> list[Request]:
+        """See `Ledger.requests`."""
+        wanted = None if check_keys is None else set(check_keys)
+        with self._held():
+            found = [
+                request
+                for request in self._requests.values()
+                if campaign in {None, request.campaign}
+                and (wanted is None or request.check_key in wanted)
+                and final in {None, self._work[request.check_key].row.state.is_final}
+            ]
+        return found[:limit]
+
+    def counts(self, campaign: str) -> dict[int, dict[CheckState, int]]:
+        """See `Ledger.counts`."""
+        found: dict[int, dict[CheckState, int]] = {}
+        with self._held():
+            for key in self._asked.get(campaign, {}):
+                row = self._work[key].row
+                states = found.setdefault(row.tier, {})
+                states[row.state] = states.get(row.state, 0) + 1
+        return found
+
+    # -- accounts --------------------------------------------------------------------------------
+
+    def set_caps(self, campaign: str, caps: Mapping[int, float | None]) -> None:
+        """See `Ledger.set_caps`."""
+        amounts = {tier: None if cap is None else micro(cap) for tier, cap in caps.items()}
+        with self._held(tell=True):
+            for tier, amount in amounts.items():
+                self._purse(campaign, tier).cap = amount
+
+    def accounts(self, campaign: str) -> list[Account]:
+        """See `Ledger.accounts`."""
+        with self._held():
+            purses = sorted(
+                (key[1], purse) for key, purse in self._purses.items() if key[0] == campaign
+            )
+            return [
+                Account(
+                    tier, None if purse.cap is None else purse.cap / MICRO,
+                    purse.settled / MICRO, purse.reserved / MICRO, purse.failed / MICRO,
+                    purse.checks,
+                )
+                for tier, purse in purses
+                if purse != _Purse()
+            ]  # fmt: skip
+
+    def _purse(self, campaign: str, tier: int) -> _Purse:
+        return self._purses.setdefault((campaign, int(tier)), _Purse())
+
+    def _amounts(self, charges: Mapping[int, tuple[float, int]]) -> dict[int, tuple[int, int]]:
+        return {tier: (micro(seconds), n) for tier, (seconds, n) in charges.items()}
+
+    def _charge(self, campaign: str, amounts: Mapping[int, tuple[int, int]]) -> None:
+        for tier, (amount, checks) in amounts.items():
+            purse = self._purse(campaign, tier)
+            purse.settled += amount
+            purse.checks += checks
+
+    def _settle(self, work: _Work, cost: int, *, failed: bool) -> None:
+        purse = self._purse(work.row.campaign, work.row.tier)
+        if failed:
+            purse.failed += cost
+        else:
+            purse.settled += cost
+            purse.checks += 1
+        self._free(work)
+
+    def _free(self, work: _Work) -> None:
+        self._purse(work.row.campaign, work.row.tier).reserved -= work.reserved
+        work.reserved = 0
+
+
+_CANCELLABLE = (CheckState.QUEUED, CheckState.WAITING)
+
+
+def _close(work: _Work, state: CheckState, *, note: str = "", not_before: float = 0.0) -> None:
+    """Take a check out of its worker's hands."""
+    work.row = work.row._replace(
+        state=state, owner="", lease_until=0.0, note=note, not_before=not_before
+    )
+
+
+def _identity(request: Request) -> tuple[bytes, str, str, int, int]:
+    return request[:5]

@@ -1,0 +1,402 @@
+"""The work queue in SQL: who may work on which check, and who waits for it.
+
+Every change of a leased check compares its fence first, so a worker that lost its lease can
+neither finish nor charge the check a second time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from verifier_ladder.errors import LedgerError
+from verifier_ladder.ledger.accounts import free, reserve, settle
+from verifier_ladder.ledger.asking import check_rows, request_rows, where
+from verifier_ladder.ledger.protocol import (
+    ATTEMPTS,
+    backoff,
+    blocks_of,
+    micro,
+    no_such_check,
+    note_of,
+    refuse_answers,
+    refuse_failures,
+    spent,
+    verdict_row,
+)
+from verifier_ladder.ledger.records import (
+    Block,
+    CheckRow,
+    CheckState,
+    Claim,
+    Completion,
+    Request,
+)
+from verifier_ladder.ledger.rows import write_block
+from verifier_ladder.ledger.store import Store, chunks
+from verifier_ladder.verdict import Verdict
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+
+class SqlQueue(Store):
+    """**Abstract:** the work-queue part of the SQL ledger."""
+
+    def claim(
+        self, *, verifier: tuple[str, str] | None = None, tiers: Sequence[int] | None = None,
+        campaigns: Sequence[str] | None = None, owner: str, lease: float, limit: int, now: float,
+    ) -> list[Claim]:
+        """See `Ledger.claim`."""
+        if not self._anything_ready(now):
+            return []
+        claims: list[Claim] = []
+        seen: set[int] = set()
+        with self._writing() as connection:
+            while len(claims) < limit:
+                rows = _ready(connection, verifier, tiers, campaigns, now, limit)
+                fresh = [row for row in rows if row.id not in seen]
+                if not fresh:
+                    break
+                for row in fresh:
+                    seen.add(row.id)
+                    if verifier in {None, (row.verifier, row.version)} and len(claims) < limit:
+                        claim = _lease(connection, row, owner, now, now + lease)
+                        if claim is not None:
+                            verifier = (row.verifier, row.version)
+                            claims.append(claim)
+        return claims
+
+    def _anything_ready(self, now: float) -> bool:
+        """Look before taking the write lock: workers ask often."""
+        with self._reading() as connection:
+            found = connection.exec_driver_sql(
+                "SELECT 1 FROM check_queue WHERE state = 0 AND not_before <= ? LIMIT 1", (now,)
+            )
+            return found.first() is not None
+
+    def heartbeat(self, claims: Sequence[Claim], *, lease: float, now: float) -> list[Claim]:
+        """See `Ledger.heartbeat`."""
+        with self._writing(tell=False) as connection:
+            return [
+                Claim(claim.check._replace(lease_until=now + lease), claim.fence)
+                for claim in claims
+                if connection.exec_driver_sql(
+                    f"UPDATE check_queue SET lease_until = ? WHERE {_OURS} RETURNING 1",
+                    (now + lease, claim.check.check_key, claim.fence),
+                ).first()
+            ]
+
+    def extend(self, claim: Claim, seconds: float) -> bool:
+        """See `Ledger.extend`."""
+        amount = micro(seconds)
+        check = claim.check
+        with self._writing(tell=False) as connection:
+            payer = connection.exec_driver_sql(
+                f"SELECT campaign FROM check_queue WHERE {_OURS}", (check.check_key, claim.fence)
+            ).scalar()
+            if payer is None or not reserve(connection, payer, check.tier, amount):
+                return False
+            connection.exec_driver_sql(
+                "UPDATE check_queue SET reserved = reserved + ? WHERE check_key = ?",
+                (amount, check.check_key),
+            )
+        return True
+
+    def complete(self, completions: Sequence[Completion], *, now: float) -> list[Completion]:
+        """See `Ledger.complete`."""
+        refuse_failures([completion.verdict for completion in completions])
+        with self._writing() as connection:
+            ours = [c for c in completions if self._end(connection, c, CheckState.DONE, now)]
+            _record(connection, ours, now)
+        return ours
+
+    def fail(
+        self, completions: Sequence[Completion], *, retry_at: float | None, now: float
+    ) -> list[Completion]:
+        """See `Ledger.fail`."""
+        refuse_answers([completion.verdict for completion in completions])
+        state = CheckState.DEAD if retry_at is None else CheckState.QUEUED
+        with self._writing() as connection:
+            ours = [
+                c for c in completions if self._end(connection, c, state, now, retry_at or 0.0)
+            ]
+            _record(connection, ours, now)
+        return ours
+
+    def _end(
+        self, connection: Connection, completion: Completion, state: CheckState, now: float,
+        not_before: float = 0.0,
+    ) -> bool:
+        """Move a claimed check on and settle its money; False if the claim was lost."""
+        failed = state is not CheckState.DONE
+        key, fence = completion.claim.check.check_key, completion.claim.fence
+        held = connection.exec_driver_sql(
+            f"SELECT campaign, tier, reserved, claimed_at FROM check_queue WHERE {_OURS}",
+            (key, fence),
+        ).first()
+        if held is None:
+            return False
+        connection.exec_driver_sql(
+            "UPDATE check_queue SET state = ?, reserved = 0, owner = '', lease_until = 0, "
+            "not_before = ?, note = ? WHERE check_key = ?",
+            (int(state), not_before, note_of(completion.verdict) if failed else "", key),
+        )
+        campaign, tier, reserved, claimed_at = held
+        cost = spent(completion.verdict, reserved, now - claimed_at)
+        settle(connection, campaign, tier, reserved=reserved, spent=cost, failed=failed)
+        return True
+
+    def release(self, claims: Sequence[Claim], *, now: float) -> None:
+        """See `Ledger.release`."""
+        del now
+        with self._writing() as connection:
+            for claim in claims:
+                held = connection.exec_driver_sql(
+                    f"SELECT campaign, tier, reserved FROM check_queue WHERE {_OURS}",
+                    (claim.check.check_key, claim.fence),
+                ).first()
+                if held is not None:
+                    free(connection, held.campaign, held.tier, held.reserved)
+                    connection.exec_driver_sql(
+                        "UPDATE check_queue SET state = 0, reserved = 0, owner = '', "
+                        "lease_until = 0, attempt = attempt - 1 WHERE check_key = ?",
+                        (claim.check.check_key,),
+                    )
+
+    def wait(self, claims: Sequence[Claim], *, deadline: float | None, now: float) -> list[Claim]:
+        """See `Ledger.wait`."""
+        del now
+        with self._writing() as connection:
+            return [
+                claim
+                for claim in claims
+                if connection.exec_driver_sql(
+                    "UPDATE check_queue SET state = 2, deadline = ?, lease_until = 0 "
+                    f"WHERE {_OURS} RETURNING 1",
+                    (deadline, claim.check.check_key, claim.fence),
+                ).first()
+            ]
+
+    def answer(
+        self, check_key: bytes, verdict: Verdict, *, source: str, event: str, now: float
+    ) -> bool:
+        """See `Ledger.answer`."""
+        refuse_failures([verdict])
+        with self._writing() as connection:
+            check = check_rows(connection, "WHERE c.check_key = ?", (check_key,))
+            if not check:
+                raise LedgerError(no_such_check(check_key))
+            fresh = connection.exec_driver_sql(
+                "INSERT INTO inbox (source, event, received_at) VALUES (?, ?, ?) "
+                "ON CONFLICT DO NOTHING RETURNING 1",
+                (source, event, now),
+            ).first()
+            if fresh is None:
+                return False
+            self._finish(connection, check[0], verdict)
+            row = verdict_row(check[0], verdict)
+            facts = {"source": source, "event": event}
+            block = Block("review", check[0].campaign, verdicts=[row], facts=facts)
+            write_block(connection, block, now)
+        return True
+
+    def _finish(self, connection: Connection, check: CheckRow, verdict: Verdict) -> None:
+        """Close a check whose answer came from outside; a worker on it loses its lease."""
+        reserved = connection.exec_driver_sql(
+            "SELECT reserved FROM check_queue WHERE check_key = ?", (check.check_key,)
+        ).scalar_one()
+        if check.state in {CheckState.LEASED, CheckState.WAITING}:
+            cost = spent(verdict, reserved, 0.0)
+            settle(
+                connection, check.campaign, check.tier,
+                reserved=reserved, spent=cost, failed=False,
+            )  # fmt: skip
+        connection.exec_driver_sql(
+            "UPDATE check_queue SET state = 3, fence = fence + (state = 1), reserved = 0, "
+            "owner = '', lease_until = 0, note = '' WHERE check_key = ?",
+            (check.check_key,),
+        )
+
+    def reap(self, *, now: float) -> int:
+        """See `Ledger.reap`."""
+        overdue = "(state = 1 AND lease_until < ?1) OR (state = 2 AND deadline < ?1)"
+        with self._reading() as connection:
+            found = connection.exec_driver_sql(
+                f"SELECT 1 FROM check_queue WHERE {overdue} LIMIT 1", (now,)
+            ).first()
+        if found is None:
+            return 0
+        with self._writing() as connection:
+            rows = connection.exec_driver_sql(
+                "SELECT check_key, campaign, tier, state, attempt, reserved, claimed_at, "
+                f"lease_until FROM check_queue WHERE {overdue}",
+                (now,),
+            ).all()
+            for row in rows:
+                _take_back(connection, row, now)
+        return len(rows)
+
+    def cancel(self, check_keys: Sequence[bytes], *, now: float) -> int:
+        """See `Ledger.cancel`."""
+        del now
+        count = 0
+        with self._writing() as connection:
+            for key in dict.fromkeys(check_keys):
+                held = connection.exec_driver_sql(
+                    "SELECT campaign, tier, reserved FROM check_queue c WHERE check_key = ? "
+                    "AND state IN (0, 2) AND NOT EXISTS "
+                    "(SELECT 1 FROM request r WHERE r.check_key = c.check_key)",
+                    (key,),
+                ).first()
+                if held is None:
+                    continue
+                free(connection, held.campaign, held.tier, held.reserved)
+                connection.exec_driver_sql(
+                    "UPDATE check_queue SET state = 5, reserved = 0, owner = '', note = '' "
+                    "WHERE check_key = ?",
+                    (key,),
+                )
+                count += 1
+        return count
+
+    def revive(self, check_keys: Sequence[bytes], *, now: float) -> int:
+        """See `Ledger.revive`."""
+        del now
+        with self._writing() as connection:
+            return sum(
+                connection.exec_driver_sql(
+                    "UPDATE check_queue SET state = 0, attempt = 0, not_before = 0, note = '', "
+                    "deadline = NULL WHERE check_key = ? AND state >= 4 RETURNING 1",
+                    (key,),
+                ).first()
+                is not None
+                for key in dict.fromkeys(check_keys)
+            )
+
+    # -- looking ---------------------------------------------------------------------------------
+
+    def checks(
+        self, *, states: Sequence[CheckState] | None = None, campaign: str | None = None,
+        keys: Sequence[bytes] | None = None, limit: int | None = None,
+    ) -> list[CheckRow]:
+        """See `Ledger.checks`."""
+        found: list[CheckRow] = []
+        with self._reading() as connection:
+            for part in [None] if keys is None else chunks(list(dict.fromkeys(keys))):
+                clause, values = where(
+                    ("c.state", states), ("c.check_key", part),
+                    asked=None if campaign is None else [campaign],
+                )  # fmt: skip
+                order = " ORDER BY c.priority DESC, c.not_before, c.id LIMIT ?"
+                size = -1 if limit is None else limit
+                found += check_rows(connection, clause + order, (*values, size))
+        if keys is not None and len(keys) > 1:
+            found.sort(key=lambda row: (-row.priority, row.not_before))
+        return found[:limit]
+
+    def requests(
+        self, *, campaign: str | None = None, check_keys: Sequence[bytes] | None = None,
+        final: bool | None = None, limit: int | None = None,
+    ) -> list[Request]:
+        """See `Ledger.requests`."""
+        found: list[Request] = []
+        with self._reading() as connection:
+            for part in [None] if check_keys is None else chunks(list(dict.fromkeys(check_keys))):
+                clause, values = where(
+                    ("r.campaign", None if campaign is None else [campaign]),
+                    ("r.check_key", part),
+                )
+                if final is not None:
+                    ended = "c.state >= 3" if final else "c.state < 3"
+                    clause = f"{clause} AND {ended}" if clause else f"WHERE {ended}"
+                size = -1 if limit is None else limit
+                found += request_rows(
+                    connection, f"{clause} ORDER BY r.id LIMIT ?", (*values, size)
+                )
+        return found[:limit]
+
+    def counts(self, campaign: str) -> dict[int, dict[CheckState, int]]:
+        """See `Ledger.counts`."""
+        found: dict[int, dict[CheckState, int]] = {}
+        with self._reading() as connection:
+            rows = connection.exec_driver_sql(
+                "SELECT c.tier, c.state, count(*) FROM asked a JOIN check_queue c "
+                "ON c.check_key = a.check_key WHERE a.campaign = ? GROUP BY c.tier, c.state",
+                (campaign,),
+            ).all()
+        for tier, state, count in rows:
+            found.setdefault(tier, {})[CheckState(state)] = count
+        return found
+
+
+_OURS = "check_key = ? AND fence = ? AND state = 1"
+
+
+def _ready(
+    connection: Connection, verifier: tuple[str, str] | None, tiers: Sequence[int] | None,
+    campaigns: Sequence[str] | None, now: float, limit: int,
+) -> list[Any]:
+    """Queued checks in the order of their priority; those parked only if they are affordable."""
+    clause, values = where(
+        ("c.tier", tiers),
+        ("c.verifier", None if verifier is None else [verifier[0]]),
+        ("c.version", None if verifier is None else [verifier[1]]),
+        asked=campaigns,
+    )  # fmt: skip
+    ready = (
+        "c.state = 0 AND c.not_before <= ? AND (c.note <> 'budget' OR a.cap IS NULL OR "
+        "a.settled + a.failed + a.reserved + round(c.reserve * 1000000) <= a.cap)"
+    )
+    return list(
+        connection.exec_driver_sql(
+            "SELECT c.* FROM check_queue c LEFT JOIN account a "
+            "ON a.campaign = c.campaign AND a.tier = c.tier "
+            f"{clause or 'WHERE 1'} AND {ready} "
+            "ORDER BY c.priority DESC, c.not_before, c.id LIMIT ?",
+            (*values, now, limit + 16),
+        ).all()
+    )
+
+
+def _lease(connection: Connection, row: Any, owner: str, now: float, until: float) -> Claim | None:
+    """Reserve the money and lease the check; or park it until the budget allows."""
+    amount = micro(row.reserve)
+    if not reserve(connection, row.campaign, row.tier, amount):
+        connection.exec_driver_sql(
+            "UPDATE check_queue SET note = 'budget' WHERE id = ? AND note <> 'budget'", (row.id,)
+        )
+        return None
+    connection.exec_driver_sql(
+        "UPDATE check_queue SET state = 1, owner = ?, lease_until = ?, fence = fence + 1, "
+        "attempt = attempt + 1, note = '', claimed_at = ?, reserved = ? WHERE id = ?",
+        (owner, until, now, amount, row.id),
+    )
+    (check,) = check_rows(connection, "WHERE c.id = ?", (row.id,))
+    return Claim(check, check.fence)
+
+
+def _take_back(connection: Connection, row: Any, now: float) -> None:
+    """End a lease that ran out, or a world case past its deadline."""
+    if row.state == CheckState.WAITING:
+        free(connection, row.campaign, row.tier, row.reserved)
+        state, later, note = CheckState.EXPIRED, 0.0, "no answer before the deadline"
+    else:
+        # Nobody knows what the lost attempt took; it can have worked until its lease ended.
+        cost = spent(None, row.reserved, row.lease_until - row.claimed_at)
+        settle(
+            connection, row.campaign, row.tier, reserved=row.reserved, spent=cost, failed=True
+        )
+        dead = row.attempt >= ATTEMPTS
+        state = CheckState.DEAD if dead else CheckState.QUEUED
+        later, note = now + backoff(row.attempt), f"lease ran out (attempt {row.attempt})"
+    connection.exec_driver_sql(
+        "UPDATE check_queue SET state = ?, reserved = 0, owner = '', lease_until = 0, "
+        "not_before = ?, note = ? WHERE check_key = ?",
+        (int(state), later, note, row.check_key),
+    )
+
+
+def _record(connection: Connection, completions: Sequence[Completion], now: float) -> None:
+    for block in blocks_of(completions):
+        write_block(connection, block, now)

@@ -1,0 +1,238 @@
+"""What is written into the ledger: blocks of records, and what is read back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+from verifier_ladder.reward import Reward
+from verifier_ladder.verdict import Verdict
+
+
+class CandidateRow(NamedTuple):
+    """A candidate seen for the first time by this ledger."""
+
+    raw_key: bytes
+    content_key: bytes
+    kind: str
+    content: str | bytes
+    """The bytes as given."""
+    canonical: str | bytes | None
+    """The canonical form; None if it equals `content`, or if there is none."""
+    canonicaliser: bytes
+    """Digest of the canonicaliser."""
+    verdict: Verdict | None = None
+    """The canonicaliser's reject or abstention, if it has no canonical form."""
+
+
+class Alias(NamedTuple):
+    """What the ledger remembers of a raw key: its content, so nothing is canonicalised twice."""
+
+    content_key: bytes
+    canonical: str | bytes | None
+    """The canonical form; None if it equals the content given, or if there is none."""
+    verdict: Verdict | None
+    """The reject, if there is no canonical form."""
+
+
+class VerdictRow(NamedTuple):
+    """One finished check."""
+
+    check_key: bytes
+    content_key: bytes
+    verifier: str
+    version: str
+    tier: int
+    verdict: Verdict
+    attempt: int = 1
+
+
+@dataclass(slots=True)
+class SampleColumns:
+    """The samples of one call, as columns of equal length; all belong to one run and step."""
+
+    run: str
+    step: int
+    positions: Sequence[int]
+    contents: Sequence[bytes]
+    """Content key of each sample."""
+    checks: Sequence[tuple[bytes, ...]]
+    """Check keys whose verdicts its reward rests on."""
+    groups: Sequence[str] | None = None
+    group_sizes: Sequence[int] | None = None
+    learner_versions: Sequence[str] | None = None
+    weights: Sequence[float] | None = None
+    tasks: Sequence[bytes] | None = None
+    """Digest of each sample's task, where it has one."""
+
+
+@dataclass(slots=True)
+class DecisionColumns:
+    """The decisions of one round, as columns; `sample` indexes the block's samples."""
+
+    policy: str
+    sample: Sequence[int]
+    action: Sequence[int]
+    tier: Sequence[int]
+    """`Tier` value asked for, -1 for none."""
+    reason: Sequence[int]
+    reasons: Sequence[str]
+    mean: Sequence[float]
+    deviation: Sequence[float]
+    propensity: Sequence[float]
+    draw: Sequence[float] | None
+    benefit: Sequence[float]
+    limit: Sequence[float] | None = None
+
+
+@dataclass(slots=True)
+class Block:
+    """All records of one call or one completion: one entry, written in one transaction."""
+
+    kind: str
+    """score, check, revision, campaign, run, review, import."""
+    campaign: str
+    candidates: Sequence[CandidateRow] = ()
+    verdicts: Sequence[VerdictRow] = ()
+    samples: SampleColumns | None = None
+    decisions: Sequence[DecisionColumns] = ()
+    rewards: Sequence[Reward] = ()
+    """One per sample, in the order of `samples`."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What else belongs to this kind of entry: a ladder, a run, a note. JSON values."""
+
+
+class Entry(NamedTuple):
+    """One entry as stored."""
+
+    id: int
+    kind: str
+    campaign: str
+    recorded_at: float
+    """Seconds since 1970, by the writer's clock."""
+    body: bytes
+    """The exact bytes; JSON."""
+    leaf: bytes
+    """SHA-256(0x00 ‖ body)."""
+
+
+class CheckState(IntEnum):
+    """Where a check of the work queue stands."""
+
+    QUEUED = 0
+    """Waiting for a worker, or for its budget."""
+    LEASED = 1
+    """A worker holds it."""
+    WAITING = 2
+    """Open in the world: no lease, a deadline."""
+    DONE = 3
+    """Answered; terminal."""
+    DEAD = 4
+    """Failed too often; `vladder check retry` revives it."""
+    CANCELLED = 5
+    """Nobody wants it any more."""
+    EXPIRED = 6
+    """The world did not answer in time."""
+
+    @property
+    def label(self) -> str:
+        """The state as spelled in tables and pages."""
+        return self.name.lower()
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it will not change by itself."""
+        return self >= CheckState.DONE
+
+
+class Request(NamedTuple):
+    """One sample that waits for a check, with what its climb needs to go on after a restart."""
+
+    check_key: bytes
+    campaign: str
+    run: str
+    step: int
+    position: int
+    content_key: bytes
+    state: Mapping[str, Any]
+    """JSON: group, group_size, learner_version, weight, task, reward value, revision."""
+
+
+class CheckRow(NamedTuple):
+    """One check of the work queue."""
+
+    check_key: bytes
+    content_key: bytes
+    campaign: str
+    """The campaign that pays: the first to ask."""
+    verifier: str
+    version: str
+    tier: int
+    state: CheckState
+    priority: float
+    """Larger goes first."""
+    reserve: float
+    """Cpu-seconds to reserve when it is claimed; it is killed or extended there."""
+    payload: Mapping[str, Any]
+    """JSON: the candidate (kind, content, task, turns) as the verifier reads it."""
+    not_before: float = 0.0
+    """Seconds since 1970 before which it is not claimed."""
+    deadline: float | None = None
+    """When a waiting check expires."""
+    owner: str = ""
+    lease_until: float = 0.0
+    fence: int = 0
+    """Counts the claims; a writer with an older number is refused."""
+    attempt: int = 0
+    note: str = ""
+    """What went wrong last, or why it is parked."""
+
+
+class Claim(NamedTuple):
+    """A leased check, with the number that proves the lease."""
+
+    check: CheckRow
+    fence: int
+
+
+class Completion(NamedTuple):
+    """The end of one claimed check."""
+
+    claim: Claim
+    verdict: Verdict
+    content_key: bytes
+
+
+class Account(NamedTuple):
+    """The budget of one tier of a campaign, in cpu-seconds."""
+
+    tier: int
+    cap: float | None
+    """None if unlimited."""
+    settled: float
+    """Spent on checks that answered."""
+    reserved: float
+    """Set aside for checks at work."""
+    failed: float
+    """Spent on attempts that gave no answer; counts towards the cap."""
+    checks: int
+    """How many checks were settled."""
+
+
+class SampleReward(NamedTuple):
+    """A recorded reward, found by sample id."""
+
+    entry: int
+    content_key: bytes
+    reward: Reward
+
+
+class CampaignRow(NamedTuple):
+    """A campaign as the ledger knows it."""
+
+    name: str
+    ladder: Mapping[str, Any]
+    ladder_digest: bytes
+    created_at: float

@@ -1,0 +1,69 @@
+"""What a block says of candidates and samples, for the indexes of both stores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from verifier_ladder.canonicaliser import Identity
+from verifier_ladder.errors import LedgerError
+from verifier_ladder.ledger.columns import listed
+from verifier_ladder.ledger.records import Block, SampleReward
+
+IDENTITY = Identity("").digest
+"""The identity's aliases are not kept: the raw content hashes straight to the content key."""
+SUPERSEDING = frozenset({"review", "import"})
+"""Kinds of blocks whose verdicts replace the current ones."""
+
+
+def sample_rewards(entry: int, block: Block) -> dict[int, SampleReward]:
+    """The rewards of a block, by position."""
+    samples = block.samples
+    if samples is None or not block.rewards:
+        return {}
+    return {
+        position: SampleReward(entry, content, reward)
+        for position, content, reward in zip(
+            listed(samples.positions), samples.contents, block.rewards, strict=True
+        )
+    }
+
+
+def distinct(block: Block) -> dict[bytes, None]:
+    """The content keys a block mentions, each once."""
+    keys = dict.fromkeys(row.content_key for row in block.candidates)
+    keys.update(dict.fromkeys(row.content_key for row in block.verdicts))
+    if block.samples is not None:
+        keys.update(dict.fromkeys(block.samples.contents))
+    return keys
+
+
+def contiguous(positions: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Runs of positions without a gap, as first and last.
+
+    Example:
+        >>> list(contiguous([4, 0, 1, 2]))
+        [(0, 2), (4, 4)]
+    """
+    ordered = sorted(set(listed(positions)))
+    if ordered and ordered[-1] - ordered[0] == len(ordered) - 1:
+        yield ordered[0], ordered[-1]
+        return
+    start = 0
+    for at in range(1, len(ordered) + 1):
+        if at == len(ordered) or ordered[at] != ordered[at - 1] + 1:
+            yield ordered[start], ordered[at - 1]
+            start = at
+
+
+def hexadecimal(prefix: str) -> str:
+    """The beginning of a key as a person typed it, in small letters.
+
+    Raises:
+        LedgerError: If it is not hexadecimal.
+    """
+    digits = prefix.lower()
+    if any(digit not in "0123456789abcdef" for digit in digits):
+        raise LedgerError(
+            f"{prefix!r} is not the beginning of a content key; give hexadecimal digits (0-9, a-f)"
+        )
+    return digits

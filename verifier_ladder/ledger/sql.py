@@ -1,0 +1,49 @@
+"""The ledger in an SQLite file."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+
+from verifier_ladder.ledger.accounts import SqlAccounts, charge
+from verifier_ladder.ledger.appearances import SqlAppearances
+from verifier_ladder.ledger.asking import add_requests, remove_requests
+from verifier_ladder.ledger.encoding import encode
+from verifier_ladder.ledger.history import SqlHistory
+from verifier_ladder.ledger.protocol import micro
+from verifier_ladder.ledger.queue import SqlQueue
+from verifier_ladder.ledger.records import Block, CheckRow, Request
+from verifier_ladder.ledger.rows import write_entry
+
+
+class SqlLedger(SqlHistory, SqlAppearances, SqlQueue, SqlAccounts):
+    """A ledger in one SQLite file, through SQLAlchemy.
+
+    Open one with `open_ledger`, which makes and upgrades the tables.
+
+    **Processes.** Several processes of one machine may use one file. A process that was forked
+    from one that holds it open must open it again.
+
+    **Durability.** A call that has returned survives a crash of the process and of the machine.
+    """
+
+    def append(
+        self,
+        block: Block,
+        *,
+        enqueue: Sequence[tuple[CheckRow, Sequence[Request]]] = (),
+        answered: Sequence[Request] = (),
+        charges: Mapping[int, tuple[float, int]] | None = None,
+    ) -> int:
+        """See `Ledger.append`."""
+        now = time.time()
+        body = encode(block, now)  # Before the lock: other threads may write meanwhile.
+        with self._writing() as connection:
+            entry = write_entry(connection, block, body, now)
+            if answered:
+                remove_requests(connection, answered)
+            if enqueue:
+                add_requests(connection, enqueue)
+            for tier, (seconds, checks) in (charges or {}).items():
+                charge(connection, block.campaign, int(tier), micro(seconds), checks)
+        return entry

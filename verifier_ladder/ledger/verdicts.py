@@ -1,0 +1,140 @@
+"""Verdicts as the ledger writes them: packed whole for entries, narrow for the index."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from math import copysign
+from typing import Any
+
+from verifier_ladder.cost import Cost
+from verifier_ladder.ledger.values import pack, unpack
+from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict
+
+OUTCOMES = tuple(Outcome)
+OUTCOME_CODES = {outcome: code for code, outcome in enumerate(OUTCOMES)}
+
+VERDICT_DEFAULTS: Mapping[str, Any] = {
+    "outcome": None, "score": None, "uncertainty": None, "unit": "", "reason": "",
+    "feedback": "", "failed_at": None, "turns": (), "evidence": {}, "cost": None,
+}  # fmt: skip
+VERDICT_FIELDS = tuple(VERDICT_DEFAULTS)
+
+
+def pack_field(name: str, value: Any) -> Any:
+    """Write one field of a verdict as JSON."""
+    if name == "cost":
+        return _pack_cost(value)
+    if name == "turns":
+        return [[pack(turn.turn), pack(turn.score), pack(turn.feedback)] for turn in value]
+    return str(value) if name == "outcome" else pack(value)
+
+
+def unpack_field(name: str, value: Any) -> Any:
+    """Read one field of a verdict."""
+    if name == "cost":
+        return _unpack_cost(value)
+    if name == "turns":
+        return tuple(TurnVerdict(*(unpack(part) for part in turn)) for turn in value)
+    return Outcome(value) if name == "outcome" else unpack(value)
+
+
+def _pack_cost(cost: Cost | None) -> Any:
+    if cost is None:
+        return None
+    rest = [cost.gpu_seconds, cost.money, cost.person_minutes]
+    return pack([cost.seconds, *rest]) if any(rest) else pack(cost.seconds)
+
+
+def _unpack_cost(value: Any) -> Cost | None:
+    if value is None:
+        return None
+    return Cost(*unpack(value)) if isinstance(value, list) else seconds_cost(unpack(value))
+
+
+@lru_cache(maxsize=4096, typed=True)
+def seconds_cost(seconds: float) -> Cost:
+    """A cost of cpu time alone; batches share one."""
+    return Cost(seconds=seconds)
+
+
+def pack_verdict(verdict: Verdict) -> dict[str, Any]:
+    """Write a verdict as a JSON object; fields at their usual value are left out.
+
+    Example:
+        >>> pack_verdict(Verdict.accept(0.5))
+        {'outcome': 'accept', 'score': 0.5}
+    """
+    return {
+        name: pack_field(name, value)
+        for name, usual in VERDICT_DEFAULTS.items()
+        if (value := getattr(verdict, name)) != usual
+    }
+
+
+def unpack_verdict(data: Mapping[str, Any]) -> Verdict:
+    """Read what `pack_verdict` wrote."""
+    return Verdict(**{name: unpack_field(name, value) for name, value in data.items()})
+
+
+@lru_cache(maxsize=65536, typed=True)
+def plain_verdict(
+    outcome: int, score: float | None, uncertainty: float | None, unit: str, seconds: float | None
+) -> Verdict:
+    """A verdict that the index holds without detail; equal ones are one object."""
+    cost = None if seconds is None else seconds_cost(seconds)
+    return Verdict(OUTCOMES[outcome], score, uncertainty, unit, cost=cost)
+
+
+def plain_flags(fields: Mapping[str, Sequence[Any]]) -> list[bool] | None:
+    """Which verdicts, given as columns, the index can hold without detail; None for all of them.
+
+    Args:
+        fields: One column per name of `VERDICT_FIELDS`.
+    """
+    if _all_plain(fields):
+        return None
+    rows = zip(*(fields[name] for name in VERDICT_FIELDS), strict=True)
+    return [_is_plain(*row) for row in rows]
+
+
+def _all_plain(fields: Mapping[str, Sequence[Any]]) -> bool:
+    for name in ("reason", "feedback", "failed_at", "turns", "evidence"):
+        if any(fields[name]):
+            return False
+    numbers = (fields["score"], fields["uncertainty"])
+    if any(not set(map(type, column)) <= {float, type(None)} for column in numbers):
+        return False
+    if any(0.0 in column and not all(map(_is_index_number, column)) for column in numbers):
+        return False
+    costs = fields["cost"]
+    return costs.count(costs[0]) == len(costs) and _is_index_cost(costs[0]) or all(
+        map(_is_index_cost, costs)
+    )
+
+
+def _is_plain(
+    _outcome: Outcome, score: Any, uncertainty: Any, _unit: str, *rest: Any
+) -> bool:
+    *texts, cost = rest
+    return (
+        not any(texts)
+        and _is_index_number(score)
+        and _is_index_number(uncertainty)
+        and _is_index_cost(cost)
+    )
+
+
+def _is_index_number(value: Any) -> bool:
+    """SQLite drops the sign of −0.0 and the type of whole numbers."""
+    if value is None:
+        return True
+    return type(value) is float and (value != 0.0 or copysign(1.0, value) > 0.0)
+
+
+def _is_index_cost(cost: Cost | None) -> bool:
+    if cost is None:
+        return True
+    return _is_index_number(cost.seconds) and not (
+        cost.gpu_seconds or cost.money or cost.person_minutes
+    )

@@ -1,0 +1,162 @@
+"""The registry: where verifiers are found by name and version.
+
+Verifiers come from the decorator, and from the entry points of installed packages, which are
+imported only when one of their names is asked for. A package that can't be imported is a
+`Problem` to report, never a reason to fail.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib.metadata import EntryPoint, entry_points
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+from verifier_ladder.errors import ConfigError, PluginError
+
+if TYPE_CHECKING:
+    from verifier_ladder.canonicaliser import Canonicaliser
+    from verifier_ladder.verifiers import Verifier
+
+VERIFIER_GROUP = "verifier_ladder.verifiers"
+CANONICALISER_GROUP = "verifier_ladder.canonicalisers"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A plugin that is installed and can't be loaded."""
+
+    name: str
+    package: str
+    error: str
+
+
+class Registry:
+    """Verifiers by name and version, and canonicalisers by kind."""
+
+    def __init__(self) -> None:
+        """Start empty; entry points are read when a name is first looked up."""
+        self._lock = RLock()
+        self._verifiers: dict[str, dict[str, Verifier]] = {}
+        self._canonicalisers: dict[str, Canonicaliser] = {}
+        self._found: dict[str, dict[str, EntryPoint]] | None = None
+
+    def add(self, verifier: Verifier) -> None:
+        """Register a verifier; the same name and version again replaces it."""
+        with self._lock:
+            self._verifiers.setdefault(verifier.name, {})[verifier.version] = verifier
+
+    def names(self) -> list[str]:
+        """Every name that can be looked up, without importing anything."""
+        with self._lock:
+            return sorted(set(self._verifiers) | set(self._entry_points(VERIFIER_GROUP)))
+
+    def get(self, name: str, version: str | None = None) -> Verifier:
+        """Find a verifier.
+
+        Args:
+            name: Its name.
+            version: Its version; the last one registered if left out.
+
+        Raises:
+            ConfigError: If no verifier has this name or version.
+            PluginError: If the package that offers it can't be imported.
+        """
+        with self._lock:
+            if name not in self._verifiers and name in self._entry_points(VERIFIER_GROUP):
+                self.add(_instance(load(self._entry_points(VERIFIER_GROUP)[name])))
+            versions = self._verifiers.get(name)
+            if versions is None:
+                raise ConfigError(self._unknown(name))
+            if version is None:
+                return next(reversed(versions.values()))
+            if version not in versions:
+                raise ConfigError(
+                    f"verifier {name} has no version {version!r}; there is "
+                    f"{', '.join(sorted(versions))}"
+                )
+            return versions[version]
+
+    def create(self, name: str, settings: dict[str, Any] | None = None) -> Verifier:
+        """Make a verifier with settings of its own.
+
+        Raises:
+            ConfigError: If it is unknown, or does not take these settings.
+        """
+        found = self.get(name)
+        if not settings:
+            return found
+        try:
+            return type(found)(**settings)
+        except TypeError as error:
+            raise ConfigError(f"verifier {name} does not take these settings: {error}") from None
+
+    def canonicaliser(self, kind: str) -> Canonicaliser:
+        """Find what brings candidates of this kind to canonical form; the identity if nothing.
+
+        Raises:
+            PluginError: If the package that offers it can't be imported.
+        """
+        from verifier_ladder.canonicaliser import Identity  # noqa: PLC0415 - import cycle
+
+        with self._lock:
+            if kind not in self._canonicalisers:
+                found = self._entry_points(CANONICALISER_GROUP).get(kind)
+                made = Identity(kind) if found is None else load(found)()
+                self._canonicalisers[kind] = made
+            return self._canonicalisers[kind]
+
+    def add_canonicaliser(self, canonicaliser: Canonicaliser) -> None:
+        """Register how candidates of a kind are brought to canonical form."""
+        with self._lock:
+            self._canonicalisers[canonicaliser.kind] = canonicaliser
+
+    def problems(self) -> list[Problem]:
+        """Load every plugin and report those that fail; nothing is raised."""
+        found: list[Problem] = []
+        for group in (VERIFIER_GROUP, CANONICALISER_GROUP):
+            for name, point in self._entry_points(group).items():
+                try:
+                    load(point)
+                except PluginError as error:
+                    package = point.dist.name if point.dist else "unknown"
+                    found.append(Problem(name, package, str(error)))
+        return found
+
+    def _entry_points(self, group: str) -> dict[str, EntryPoint]:
+        if self._found is None:
+            self._found = {
+                wanted: {point.name: point for point in entry_points(group=wanted)}
+                for wanted in (VERIFIER_GROUP, CANONICALISER_GROUP)
+            }
+        return self._found[group]
+
+    def _unknown(self, name: str) -> str:
+        near = get_close_matches(name, self.names(), n=3)
+        hint = f"did you mean {' or '.join(near)}? " if near else ""
+        return f"no verifier is called {name!r}; {hint}`vladder verifier ls` lists them all"
+
+
+def load(point: EntryPoint) -> Any:
+    """Import what an entry point names.
+
+    Raises:
+        PluginError: If the import fails for any reason.
+    """
+    try:
+        return point.load()
+    except Exception as error:
+        package = point.dist.name if point.dist else "an unknown package"
+        raise PluginError(
+            f"{point.name} of {package} can't be loaded: {type(error).__name__}: {error}; "
+            "install what it needs or remove the package"
+        ) from error
+
+
+def _instance(found: Any) -> Verifier:
+    return found() if isinstance(found, type) else found  # type: ignore[no-any-return]
+
+
+REGISTRY = Registry()
+"""The registry of this process."""

@@ -1,0 +1,216 @@
+"""The page: a summary, its charts and drawings, written into one file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from verifier_ladder.errors import ConfigError, LedgerError
+from verifier_ladder.ledger.base import Ledger
+from verifier_ladder.summary import CandidateSummary, Summary, TierSummary, summarise
+from verifier_ladder.tier import Tier
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+    from verifier_ladder.report.timeline import Event
+
+MOST_ROWS = 24
+MOST_STORIES = 4
+MOST_CHARTS = 6
+
+
+class Story(NamedTuple):
+    """One candidate's timeline, and why it is told."""
+
+    candidate: CandidateSummary
+    why: str
+    events: list[Event]
+
+
+def write_report(ledger: Ledger, campaign: str, path: str | Path) -> Path:
+    """Write a campaign's report as one HTML file that needs no network and no script.
+
+    The file is moved into place when it is complete.
+
+    Args:
+        ledger: The ledger.
+        campaign: Name of the campaign.
+        path: Where to write; missing folders are made.
+
+    Returns:
+        The path.
+
+    Raises:
+        ConfigError: If the ledger has no such campaign, or Jinja2 is not installed.
+        LedgerError: If the file can't be written.
+
+    Example:
+        >>> write_report(ledger, "solvation", "report.html")  # doctest: +SKIP
+        PosixPath('report.html')
+    """
+    target = Path(path)
+    page = render_report(ledger, campaign)
+    partial = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_text(page, encoding="utf-8", errors="replace")
+        partial.replace(target)
+    except OSError as error:
+        raise LedgerError(
+            f"can't write the report to {target}: {error.strerror}; choose another place"
+        ) from error
+    return target
+
+
+def render_report(ledger: Ledger, campaign: str) -> str:
+    """Make the report's HTML.
+
+    All text from the ledger is stripped of control characters and escaped; drawings are rebuilt
+    from paths. The page's security policy allows its own style sheet and nothing else.
+
+    Raises:
+        ConfigError: If the ledger has no such campaign, or Jinja2 is not installed.
+    """
+    try:
+        import jinja2  # noqa: F401, PLC0415 - an extra
+    except ImportError:
+        raise ConfigError(
+            "the report needs Jinja2: pip install 'verifier-ladder[report]'"
+        ) from None
+    from verifier_ladder.report.drawings import draw  # noqa: PLC0415 - loads markupsafe
+
+    summary = summarise(ledger, campaign, best=MOST_ROWS)
+    stories = _stories(ledger, summary)
+    shown = [*summary.best, *(s.candidate for s in summary.suspicious)]
+    molecules = [c.content for c in shown if c.kind == "molecule"]
+    return _render(summary, stories, draw(molecules))
+
+
+def _stories(ledger: Ledger, summary: Summary) -> list[Story]:
+    from verifier_ladder.report.timeline import timeline  # noqa: PLC0415 - loads numbers
+
+    chosen: dict[str, tuple[CandidateSummary, str]] = {}
+    for candidate, why in _worth_telling(summary):
+        chosen.setdefault(candidate.key, (candidate, why))
+    return [
+        Story(c, why, timeline(ledger, summary.campaign, bytes.fromhex(c.key)))
+        for c, why in list(chosen.values())[:MOST_STORIES]
+    ]
+
+
+def _worth_telling(summary: Summary) -> list[tuple[CandidateSummary, str]]:
+    measured = [c for c in summary.best if c.measured is not None]
+    waiting = [c for c in summary.best if c.measured is None]
+    return [
+        *((c, "the best that was measured") for c in measured[:1]),
+        *((c, "the best that was not measured") for c in waiting[:1]),
+        *((s.candidate, "suspicious") for s in summary.suspicious[:1]),
+        *((c, "measured too") for c in measured[1:2]),
+        *((c, "among the best") for c in summary.best[:MOST_STORIES]),
+    ]
+
+
+def _render(
+    summary: Summary, stories: Sequence[Story], drawings: Mapping[str, Markup]
+) -> str:
+    import jinja2  # noqa: PLC0415 - an extra
+    from markupsafe import Markup  # noqa: PLC0415 - comes with jinja2
+
+    from verifier_ladder import __version__  # noqa: PLC0415 - import cycle
+    from verifier_ladder.report import charts  # noqa: PLC0415 - loads markupsafe
+    from verifier_ladder.summary import amounts, terminal  # noqa: PLC0415 - only here
+    from verifier_ladder.text import printable  # noqa: PLC0415 - only here
+
+    def finish(value: Any) -> Any:
+        """Strip every text that is not our own markup; escaping follows."""
+        return value if isinstance(value, (Markup, int, float)) else printable(value, None)
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("verifier_ladder.report"), autoescape=True,
+        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=finish,
+    )  # fmt: skip
+    environment.filters.update(
+        duration=amounts.duration, share=amounts.share, words=charts.words, shorten=printable,
+        moment=_moment, signed=_signed,
+    )  # fmt: skip
+    style = _style()
+    return environment.get_template("report.html.j2").render(
+        summary=summary, stories=stories, drawings=drawings, charts=charts,
+        outline=terminal.outline(summary), objective=terminal.objective(summary),
+        number=amounts.number, plural=amounts.plural, Tier=Tier, version=__version__,
+        style=Markup(style), style_hash=_hash(style), lead=_lead(summary),  # noqa: S704
+        steps=_steps(summary), agreement=summary.agreement[:MOST_CHARTS], made_at=time.time(),
+        most=max((t.asked for t in summary.tiers), default=0), bars=_cost_bars(summary),
+    )  # fmt: skip
+
+
+def _style() -> str:
+    return (Path(__file__).parent / "templates" / "report.css").read_text(encoding="utf-8")
+
+
+def _hash(style: str) -> str:
+    return base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+
+
+def _moment(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(seconds))
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.2f}".replace("-", "−")
+
+
+def _steps(summary: Summary) -> list[Tier]:
+    """The computing tiers that have scored somebody: the table's middle columns."""
+    scored = {tier for candidate in summary.best for tier in candidate.scores}
+    return [t.tier for t in summary.tiers if t.tier in scored and t.tier is not Tier.WORLD]
+
+
+def _lead(summary: Summary) -> str:
+    """The campaign in two sentences, for the top of the page."""
+    from verifier_ladder.summary.amounts import duration, plural  # noqa: PLC0415 - only here
+
+    if not summary.samples:
+        return "Nothing has been scored yet."
+    samples = plural(summary.samples, "output")
+    text = f"{samples} became {plural(summary.candidates, 'distinct candidate')}"
+    climbed = [t for t in summary.tiers[1:] if t.answered]
+    parts = [_reached(t) for t in climbed]
+    if parts:
+        text += f", of which {', '.join(parts[:-1])}{' and ' if parts[1:] else ''}{parts[-1]}"
+    text += f". It took {duration(summary.spent)} of cpu time"
+    if summary.everything is not None and summary.everything > summary.spent:
+        text += f"; climbing everything would have taken about {duration(summary.everything)}"
+    return text + "."
+
+
+def _reached(tier: TierSummary) -> str:
+    if tier.tier is Tier.WORLD:
+        return f"{tier.answered} got an answer from the world"
+    return f"{tier.answered} climbed to {tier.tier.label.replace('_', ' ')}"
+
+
+def _cost_bars(summary: Summary) -> list[tuple[TierSummary, Markup]]:
+    from verifier_ladder.report.charts import Segment, bar, words  # noqa: PLC0415 - markupsafe
+    from verifier_ladder.summary.amounts import duration  # noqa: PLC0415 - only here
+
+    made = []
+    for tier in summary.tiers:
+        if tier.tier is Tier.WORLD and not tier.spent and tier.cap is None:
+            continue
+        whole = tier.cap if tier.cap else max(t.spent for t in summary.tiers)
+        parts = [
+            Segment(f"ok {tier.tier.label}", tier.settled, f"{duration(tier.settled)} answered"),
+            Segment("failed", tier.failed_seconds, f"{duration(tier.failed_seconds)} failed"),
+            Segment("going", tier.reserved, f"{duration(tier.reserved)} reserved"),
+        ]
+        cap = f" of {duration(tier.cap)}" if tier.cap is not None else ""
+        title = f"{words(tier.tier)}: {duration(tier.spent)}{cap} spent"
+        made.append((tier, bar(parts, whole, title)))
+    return made

@@ -1,0 +1,99 @@
+"""Rewards: what the learner gets, and the rule that makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any, NamedTuple
+
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.tier import Tier
+
+
+class Reward(NamedTuple):
+    """A number for the learner, or None when no tier has answered.
+
+    Example:
+        >>> Reward(0.5).value
+        0.5
+    """
+
+    value: float | None
+    """The reward on the learner's scale; None means unknown and must be masked, never read as 0."""
+    uncertainty: float | None = None
+    """One standard deviation, on the same scale; None if nothing is known about it."""
+    tier: Tier | None = None
+    """The highest tier that has answered."""
+    revision: int = 0
+    """0 for the first answer; counts up as higher tiers answer."""
+    components: Mapping[str, float | None] = {}
+    """The score of each verifier that was asked, by name."""
+    reason: str = ""
+    """Why it is what it is: the reject's reason, or what is still awaited."""
+    failed_at: str | None = None
+    """The boundary that failed, if a tier could not answer."""
+    pending: bool = False
+    """Whether a higher tier is still at work, so that a revision may follow."""
+
+
+class Revision(NamedTuple):
+    """A reward that replaces an earlier one, because a higher tier has answered."""
+
+    cursor: int
+    """Pass it to `Campaign.revisions(after=…)` to go on from here."""
+    run: str
+    step: int
+    position: int
+    reward: Reward
+    previous: float | None
+    """The value the learner had before."""
+
+
+@dataclass(frozen=True, slots=True)
+class RewardRule:
+    """Maps the target's units to the learner's scale, and holds the value for rejects.
+
+    With neither `low` nor `high` the value passes unchanged (negated for a target that is
+    minimised). With both, `low` maps to 0 and `high` to 1; swap them to reward small values.
+
+    Example:
+        >>> RewardRule(low=0.0, high=-10.0).scale(-5.0)
+        0.5
+    """
+
+    low: float | None = None
+    high: float | None = None
+    clip: bool = True
+    """Whether a shaped value stays inside [0, 1]; only used with `low` and `high`."""
+    reject: float = 0.0
+    """What a rejected candidate earns, on the learner's scale."""
+
+    def __post_init__(self) -> None:
+        """Refuse a range of no width."""
+        if (self.low is None) != (self.high is None) or (
+            self.low is not None and self.low == self.high
+        ):
+            raise ConfigError(
+                f"reward range low={self.low!r}, high={self.high!r}: give two different numbers, "
+                "or leave both out"
+            )
+        if not isfinite(self.reject):
+            raise ConfigError(f"reward for rejects must be finite, not {self.reject!r}")
+
+    def scale(self, value: float, *, sign: float = 1.0) -> float:
+        """Map one value in target units; scalar arithmetic in a fixed order, so it replays."""
+        if self.low is None or self.high is None:
+            return value if sign > 0 else -value
+        share = (value - self.low) / (self.high - self.low)
+        return min(1.0, max(0.0, share)) if self.clip else share
+
+    def spread(self, deviation: float) -> float:
+        """Map one standard deviation in target units."""
+        if self.low is None or self.high is None:
+            return deviation
+        return abs(deviation / (self.high - self.low))
+
+    def as_json(self) -> dict[str, Any]:
+        """The rule as configuration, for the ledger."""
+        return {"low": self.low, "high": self.high, "clip": self.clip, "reject": self.reject}

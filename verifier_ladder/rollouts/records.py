@@ -1,0 +1,177 @@
+"""Records: the lines of a rollout file, whatever its format, and what is wrong with bad ones."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import orjson
+
+from verifier_ladder.errors import ConfigError
+
+_GZIP = b"\x1f\x8b"
+_BOM = b"\xef\xbb\xbf"
+_BLOCK = 1 << 20
+_BROKEN_GZIP = (EOFError, gzip.BadGzipFile, zlib.error)
+
+
+class Record(NamedTuple):
+    """One line of the file, read."""
+
+    line: int
+    """Counted from 1; in a Parquet file the number of the row."""
+    values: Mapping[str, Any]
+
+
+class BadRow(NamedTuple):
+    """A line that can't be scored. It never becomes a reward and never stops the rest."""
+
+    line: int
+    reason: str
+
+
+class RolloutFile:
+    """A file of rollouts: JSON lines (plain or gzip) or Parquet.
+
+    It may be read any number of times, one record after the other.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        """Look at the file.
+
+        Raises:
+            ConfigError: If it can't be read or is of another format.
+        """
+        self.path = Path(path)
+        try:
+            with self.path.open("rb") as stream:
+                head = stream.read(4)
+        except OSError as error:
+            raise ConfigError(f"can't read {self.path}: {error.strerror}; check the path") from None
+        self.is_parquet = head == b"PAR1"
+        self._is_gzip = head.startswith(_GZIP)
+        if self.path.suffix in {".csv", ".tsv", ".xlsx"}:
+            raise ConfigError(f"{self.path} is a table; give JSON lines or Parquet")
+        if head.removeprefix(_BOM).lstrip().startswith(b"["):
+            raise ConfigError(
+                f"{self.path} is one JSON array; write one object per line, for example with "
+                f"`jq -c '.[]' {self.path.name}`"
+            )
+        self._stamp = self._now()
+
+    def _now(self) -> tuple[int, int]:
+        found = self.path.stat()
+        return found.st_size, found.st_mtime_ns
+
+    def digest(self) -> str:
+        """SHA-256 of the file's bytes, in hexadecimal."""
+        made = hashlib.sha256()
+        with self.path.open("rb") as stream:
+            while block := stream.read(_BLOCK):
+                made.update(block)
+        return made.hexdigest()
+
+    def records(self, once: Sequence[str] = ()) -> Iterator[Record | BadRow]:
+        """Read the file from the start; blank lines are passed over.
+
+        Args:
+            once: Columns that a line must not give twice.
+
+        Raises:
+            ConfigError: If the file was changed since it was first looked at.
+        """
+        if self._now() != self._stamp:
+            raise ConfigError(f"{self.path} was changed while it was read; start again")
+        yield from self._parquet() if self.is_parquet else self._lines(tuple(once))
+
+    def _lines(self, once: tuple[str, ...]) -> Iterator[Record | BadRow]:
+        marks = [orjson.dumps(name) for name in once]
+        with self.path.open("rb") as raw:
+            number = 0
+            try:
+                for number, line in enumerate(self._unpacked(raw), 1):
+                    text = line.removeprefix(_BOM) if number == 1 else line
+                    if text.strip():
+                        yield _record(number, text, marks)
+            except _BROKEN_GZIP as error:
+                yield BadRow(number + 1, f"the compressed data is broken from here on: {error}")
+
+    def _unpacked(self, raw: BinaryIO) -> Iterator[bytes]:
+        if self._is_gzip:
+            with gzip.open(raw, "rb") as stream:
+                yield from stream
+        else:
+            yield from raw
+
+    def _parquet(self) -> Iterator[Record | BadRow]:
+        parquet = import_parquet("read Parquet files")
+        try:
+            with parquet.ParquetFile(self.path) as table:
+                number = 0
+                for batch in table.iter_batches(batch_size=1024):
+                    for values in batch.to_pylist():
+                        number += 1
+                        yield Record(number, values)
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"can't read {self.path} as Parquet: {error}") from None
+
+
+def import_parquet(purpose: str) -> Any:
+    """Load pyarrow's Parquet module.
+
+    Raises:
+        ConfigError: If it is not installed; it names the extra.
+    """
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise ConfigError(
+            f"pyarrow is needed to {purpose}: pip install 'verifier-ladder[frames]'"
+        ) from None
+    return pyarrow.parquet
+
+
+def _record(number: int, line: bytes, marks: list[bytes]) -> Record | BadRow:
+    try:
+        values = _parsed(line)
+    except (ValueError, RecursionError) as error:
+        return BadRow(number, f"not JSON: {error}")
+    if not isinstance(values, dict):
+        return BadRow(number, f"not a JSON object but {words(values)}")
+    if any(line.count(mark) > 1 for mark in marks):
+        names = [name for name, _ in json.loads(line, object_pairs_hook=list)]
+        for name in names:
+            if names.count(name) > 1:
+                return BadRow(number, f"the column {name!r} is given twice")
+    return Record(number, values)
+
+
+def _parsed(line: bytes) -> Any:
+    try:
+        return orjson.loads(line)
+    except ValueError:
+        # A lone surrogate, which tokenizers emit, is JSON to Python's parser and not to orjson.
+        return json.loads(line, parse_constant=_refuse)
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is not a JSON number")
+
+
+def words(value: object) -> str:
+    """What a JSON value is, in words.
+
+    Example:
+        >>> words(None), words([1])
+        ('null', 'a list')
+    """
+    if value is None:
+        return "null"
+    names = {bool: "a truth value", str: "text", list: "a list", dict: "an object"}
+    number = "a number" if isinstance(value, (int, float)) else f"a {type(value).__name__}"
+    return names.get(type(value), number)

@@ -1,0 +1,236 @@
+"""Scoring a file: chunk by chunk through a campaign, resumable at every line."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from itertools import islice
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from verifier_ladder.candidate import Candidate, Sample
+from verifier_ladder.cost import seconds
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.keys import digest
+from verifier_ladder.ladder import Ladder
+from verifier_ladder.rollouts.columns import Columns, TaskColumns, choose_columns
+from verifier_ladder.rollouts.records import BadRow, Record, RolloutFile
+from verifier_ladder.rollouts.rows import Row, rows
+from verifier_ladder.rollouts.scored import ScoredFile
+from verifier_ladder.rollouts.statistics import TierCost
+from verifier_ladder.rollouts.table import check_target
+from verifier_ladder.run import Run
+from verifier_ladder.tier import Tier
+
+if TYPE_CHECKING:
+    from verifier_ladder.campaign import Campaign
+    from verifier_ladder.ledger import Ledger
+    from verifier_ladder.status import CampaignStatus
+
+CHUNK = 1024
+"""Rows of one step. It is part of the run's name, because it numbers the samples."""
+_LOOK = 200
+"""Rows that are looked at to settle the columns."""
+_TICK = 0.5
+
+
+class Progress(NamedTuple):
+    """How far scoring has come."""
+
+    done: int
+    """Rows with a first reward."""
+    total: int
+    status: CampaignStatus | None = None
+    """Where the higher tiers stand, once every row has its first reward."""
+
+
+Report = Callable[[Progress], None]
+
+
+def score_file(
+    path: str | Path,
+    *,
+    ladder: Ladder | str | Path,
+    ledger: str | Path | Ledger | None = None,
+    columns: Mapping[str, TaskColumns] | None = None,
+    out: str | Path | None = None,
+    campaign: str | None = None,
+    deadline: float | str | None = None,
+    wait: bool = True,
+    pass_at: float | None = None,
+    workers: int | None = None,
+    memory: int | None = None,
+    report: Report | None = None,
+) -> ScoredFile:
+    """Score a file of rollouts.
+
+    Run again after an interruption it goes on: rows that are finished come from the ledger.
+    Lines that can't be read are told by number, never stop the rest and never get a reward.
+
+    Args:
+        path: JSON lines (also gzip) or Parquet.
+        ladder: The ladder, or a TOML file that describes it.
+        ledger: Where to keep everything; None keeps nothing, so that nothing can be resumed.
+        columns: Which column holds what: `{"content": "completion", "task": "target", "group":
+            "prompt_id"}`. `task` may also be a list of columns, or an object from task field to
+            column. What is left out is looked for, and told in `columns.assumed`.
+        out: A table to write: `.parquet`, `.jsonl` or `.csv`.
+        campaign: Name of the campaign; the ladder's by default.
+        deadline: How long the higher tiers may take, counted from the start, in seconds or as
+            text such as `"10 min"`; without one they are waited for until nothing more happens
+            by itself. The lowest tier always finishes.
+        wait: False gives the rewards of the lowest tier at once and leaves the rest queued.
+        pass_at: Reward at which a sample passes; see `Statistics.threshold`.
+        workers: Worker processes; one per core by default.
+        memory: Bytes that one worker may use.
+        report: Called with the progress, several times a second.
+
+    Raises:
+        ConfigError: If the file, the columns, the ladder or the target make no sense.
+        LedgerError: If the ledger can't be read or written.
+
+    Example:
+        >>> score_file("rollouts.jsonl", ladder="solvation.toml")  # doctest: +SKIP
+    """
+    started = monotonic()
+    limit = None if deadline is None else started + seconds(deadline)
+    target = None if out is None else check_target(out)
+    ladder = ladder if isinstance(ladder, Ladder) else Ladder.from_toml(ladder)
+    file = RolloutFile(path)
+    chosen = _columns(file, columns, ladder)
+    sizes, total = _survey(file, chosen)
+    with ExitStack() as stack:
+        opened = _open(stack, ladder, ledger, campaign, _run(file, chosen), workers, memory)
+        scored = ScoredFile(
+            file, opened.name, opened.run.name, opened.ledger.url, chosen, pass_at=pass_at
+        )
+        steps = _score(opened, scored, sizes, total, report)
+        if wait:
+            _climb(opened, limit, total, report)
+        scored.rewards = _final(opened, scored, steps)
+        scored.costs = _spent(opened)
+    if target is not None:
+        scored.write(target)
+    return scored
+
+
+def _columns(
+    file: RolloutFile, wanted: Mapping[str, TaskColumns] | None, ladder: Ladder
+) -> Columns:
+    first = list(islice(file.records(), _LOOK))
+    found = [record.values for record in first if isinstance(record, Record)]
+    if not found:
+        bad = next((f"line {r.line} is {r.reason}" for r in first if isinstance(r, BadRow)), "")
+        raise ConfigError(f"{file.path} holds no row that can be read; {bad or 'it is empty'}")
+    return choose_columns(wanted, found, _fields_read(ladder))
+
+
+def _fields_read(ladder: Ladder) -> set[str] | None:
+    """Task fields that the verifiers read; None if one of them reads all."""
+    fields: set[str] = set()
+    for verifier in ladder.verifiers:
+        if verifier.task_fields is None:
+            return None
+        fields.update(verifier.task_fields)
+    return fields
+
+
+def _survey(file: RolloutFile, columns: Columns) -> tuple[Counter[str], int]:
+    """Size of every group, known before the first sample is scored, and the number of rows."""
+    sizes = Counter(row.group for row in rows(file, columns) if isinstance(row, Row))
+    return sizes, sizes.total()
+
+
+def _run(file: RolloutFile, columns: Columns) -> Run:
+    """The same file read the same way is the same run, so its samples have the same ids."""
+    made = digest({"file": file.digest(), "columns": columns.as_json(), "chunk": CHUNK})
+    stem = re.sub(r"[^\w.\-]+", "-", file.path.name.partition(".")[0])[:80] or "rollouts"
+    return Run(f"{stem}-{made.hex()[:12]}")
+
+
+def _open(
+    stack: ExitStack, ladder: Ladder, ledger: str | Path | Ledger | None, name: str | None,
+    run: Run, workers: int | None, memory: int | None,
+) -> Campaign:  # fmt: skip
+    from verifier_ladder.campaign import Campaign
+    from verifier_ladder.ledger import Ledger, open_ledger
+
+    store = open_ledger(ledger)
+    if not isinstance(ledger, Ledger):
+        stack.callback(store.close)
+    if name is None:
+        known = {row.name: row.ladder_digest for row in store.campaigns()}
+        changed = known.get(ladder.name, ladder.digest) != ladder.digest
+        name = f"{ladder.name}-{ladder.digest.hex()[:6]}" if changed else ladder.name
+    return stack.enter_context(
+        Campaign.open(
+            name, ladder=ladder, ledger=store, run=run, workers=workers, memory=memory
+        )
+    )  # fmt: skip
+
+
+def _score(
+    campaign: Campaign, scored: ScoredFile, sizes: Counter[str], total: int, report: Report | None
+) -> list[tuple[int, list[int]]]:
+    """Give every row its first reward; returns each step's number and its lines."""
+    steps: list[tuple[int, list[int]]] = []
+    is_grouped = scored.columns.group is not None
+    for number, chunk in enumerate(_chunks(rows(scored.file, scored.columns))):
+        good = [row for row in chunk if isinstance(row, Row)]
+        scored.bad_rows += [row for row in chunk if isinstance(row, BadRow)]
+        samples = [
+            Sample(
+                Candidate(campaign.ladder.kind, row.content, row.task), run=campaign.run.name,
+                step=number, position=row.line, group=row.group if is_grouped else "",
+                group_size=sizes[row.group],
+            )
+            for row in good
+        ]  # fmt: skip
+        if samples:
+            scored.rewards += campaign.score(samples, step=number)
+        scored.lines += [row.line for row in good]
+        scored.groups += [row.group for row in good]
+        steps.append((number, [row.line for row in good]))
+        _tell(report, Progress(len(scored.lines), total))
+    return steps
+
+
+def _chunks(found: Iterator[Row | BadRow]) -> Iterator[list[Row | BadRow]]:
+    while chunk := list(islice(found, CHUNK)):
+        yield chunk
+
+
+def _climb(campaign: Campaign, limit: float | None, total: int, report: Report | None) -> None:
+    """Wait for the higher tiers, until the limit or until nothing more happens by itself."""
+    while True:
+        left = _TICK if limit is None else min(_TICK, limit - monotonic())
+        if left <= 0 or campaign.drain(left):
+            return
+        _tell(report, Progress(total, total, campaign.status()))
+
+
+def _final(
+    campaign: Campaign, scored: ScoredFile, steps: list[tuple[int, list[int]]]
+) -> list[Any]:
+    """The rewards as they stand now, revisions included."""
+    latest = iter(scored.rewards)
+    made = []
+    for number, lines in steps:
+        recorded = campaign.ledger.recorded(campaign.name, campaign.run.name, number)
+        for line in lines:
+            first = next(latest)
+            made.append(recorded[line].reward if line in recorded else first)
+    return made
+
+
+def _spent(campaign: Campaign) -> list[TierCost]:
+    accounts = campaign.ledger.accounts(campaign.name)
+    return [TierCost(Tier(a.tier), a.checks, a.settled, a.failed) for a in accounts]
+
+
+def _tell(report: Report | None, progress: Progress) -> None:
+    if report is not None:
+        report(progress)

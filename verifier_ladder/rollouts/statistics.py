@@ -1,0 +1,106 @@
+"""Statistics of a scored file: mean, pass@k, what is unknown and what it cost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from verifier_ladder.reward import Reward
+from verifier_ladder.rollouts.passk import Estimate, mean_reward, pass_rates
+from verifier_ladder.tier import Tier
+
+DEFAULT_THRESHOLD = 0.5
+DECLINED = "declined"
+"""Key of the rewards that are unknown because every verifier considered and declined."""
+
+
+class TierCost(NamedTuple):
+    """What one tier has cost the campaign so far."""
+
+    tier: Tier
+    checks: int
+    seconds: float
+    """Cpu-seconds of checks that answered."""
+    failed: float
+    """Cpu-seconds of attempts that gave no answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """The numbers of a scored file. An unknown reward is in none of the means."""
+
+    rows: int
+    """Rows that were scored."""
+    groups: int
+    known: int
+    pending: int
+    """Rewards that a higher tier may still revise."""
+    mean: Estimate | None
+    threshold: float | None
+    """A sample passes at this reward or above; None if nothing sensible can be assumed."""
+    is_assumed: bool
+    """Whether the threshold was assumed rather than given."""
+    passes: Mapping[int, Estimate]
+    unknown: Mapping[str, int] = field(default_factory=dict)
+    """How many rewards are unknown, by the boundary that failed."""
+    costs: Sequence[TierCost] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The statistics as JSON values."""
+        return {
+            "rows": self.rows, "groups": self.groups, "known": self.known,
+            "pending": self.pending, "unknown": dict(self.unknown),
+            "mean": self.mean._asdict() if self.mean else None,
+            "pass_at": self.threshold, "pass_at_assumed": self.is_assumed,
+            "pass": {str(k): estimate._asdict() for k, estimate in self.passes.items()},
+            "costs": [{**cost._asdict(), "tier": cost.tier.label} for cost in self.costs],
+        }  # fmt: skip
+
+
+def statistics_of(
+    rewards: Sequence[Reward],
+    groups: Sequence[str],
+    *,
+    pass_at: float | None = None,
+    costs: Sequence[TierCost] = (),
+) -> Statistics:
+    """Compute the statistics of rewards.
+
+    Args:
+        rewards: One per sample.
+        groups: The group of each.
+        pass_at: The reward at which a sample passes. By default 0.5 if all known rewards lie
+            between 0 and 1; on any other scale nothing is assumed and there is no pass@k.
+        costs: What each tier cost.
+
+    Example:
+        >>> statistics_of([Reward(1.0), Reward(None)], ["a", "a"]).known
+        1
+    """
+    values: dict[str, list[float]] = {group: [] for group in groups}
+    unknown: Counter[str] = Counter()
+    for reward, group in zip(rewards, groups, strict=True):
+        if reward.value is None:
+            unknown[reward.failed_at or DECLINED] += 1
+        else:
+            values[group].append(reward.value)
+    threshold = pass_at if pass_at is not None else assumed_threshold(rewards)
+    passed = {
+        group: [value >= threshold for value in known] if threshold is not None else []
+        for group, known in values.items()
+    }
+    return Statistics(
+        rows=len(rewards), groups=len(values), known=len(rewards) - unknown.total(),
+        pending=sum(reward.pending for reward in rewards), mean=mean_reward(values),
+        threshold=threshold, is_assumed=pass_at is None, passes=pass_rates(passed),
+        unknown=dict(unknown.most_common()), costs=tuple(costs),
+    )  # fmt: skip
+
+
+def assumed_threshold(rewards: Sequence[Reward]) -> float | None:
+    """The reward that counts as a pass when nobody said: 0.5 on a scale from 0 to 1."""
+    known = [reward.value for reward in rewards if reward.value is not None]
+    fits = bool(known) and min(known) >= 0.0 and max(known) <= 1.0
+    return DEFAULT_THRESHOLD if fits else None

@@ -1,0 +1,50 @@
+"""Runs: one training or evaluation run attached to a campaign."""
+
+from __future__ import annotations
+
+import getpass
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from verifier_ladder.errors import ConfigError
+
+_NAME = re.compile(r"[\w.\-:/+@ ]{1,200}")
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One training or evaluation run, with what its report card tells.
+
+    A report-card field that is left empty is shown as "not reported".
+    """
+
+    name: str
+    """Unique inside its campaign; samples carry it."""
+    project: str = ""
+    user: str = field(default_factory=_user)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    environment: str = ""
+    tool_budget: str = ""
+    scaffold: str = ""
+    evaluator: str = ""
+    failure_recovery: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse names that could not be shown or typed."""
+        if not _NAME.fullmatch(self.name):
+            raise ConfigError(
+                f"a run can't be called {self.name!r}; use up to 200 letters, digits and ._-:/+@"
+            )
+
+    def as_json(self) -> dict[str, Any]:
+        """The run as the ledger records it."""
+        return {**asdict(self), "labels": dict(self.labels)}

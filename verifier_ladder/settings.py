@@ -1,0 +1,75 @@
+"""Settings: what the environment may change, in one place.
+
+Commands and the campaign read them; a value given in code or on the command line wins.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Annotated, Literal
+
+from pydantic import ByteSize, Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from verifier_ladder.errors import ConfigError
+
+PREFIX = "VLADDER_"
+_SMALLEST_WORKER = 64 * 2**20
+
+
+class Settings(BaseSettings):
+    """Every setting, with its default; each is also an environment variable.
+
+    The variable is `VLADDER_` and the field's name in capitals: `VLADDER_WORKER_MEMORY=2GiB`.
+
+    Example:
+        >>> Settings(ledger="mine.db").ledger
+        'mine.db'
+    """
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, frozen=True)
+
+    ledger: str = Field("ledger.db", description="Where the ledger lies: a path or a URL.")
+    workers: int | None = Field(
+        None, ge=1, le=1024, description="Worker processes; one per core if unset."
+    )
+    worker_memory: Annotated[ByteSize, Field(ge=_SMALLEST_WORKER)] | None = Field(
+        None, description="Memory that one worker may use, such as 2GiB; the engine's if unset."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "warning", description="The least important message that commands write to stderr."
+    )
+
+
+def load_settings() -> Settings:
+    """Read the settings from the environment.
+
+    Raises:
+        ConfigError: If a variable has a value that makes no sense; it names the variable.
+    """
+    try:
+        return Settings()
+    except ValidationError as error:
+        lines = [
+            f"{PREFIX}{'_'.join(str(p) for p in e['loc'][:1]).upper()}={e['input']!r}: {e['msg']}"
+            for e in error.errors()
+        ]
+        raise ConfigError(
+            "; ".join(dict.fromkeys(lines)) + "; correct or unset the variable"
+        ) from None
+
+
+def unknown_variables(environment: dict[str, str]) -> list[str]:
+    """Variables that look like settings and are none, each with what it may have meant.
+
+    Example:
+        >>> unknown_variables({"VLADDER_LEGDER": "x"})
+        ['VLADDER_LEGDER (did you mean VLADDER_LEDGER?)']
+    """
+    known = [f"{PREFIX}{name}".upper() for name in Settings.model_fields]
+    found = []
+    for name in sorted(environment):
+        if name.upper().startswith(PREFIX) and name.upper() not in known:
+            near = get_close_matches(name.upper(), known, n=1)
+            found.append(f"{name} (did you mean {near[0]}?)" if near else name)
+    return found

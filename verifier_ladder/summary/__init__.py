@@ -1,0 +1,26 @@
+"""Summaries: a campaign at a glance, read from its ledger alone."""
+
+from __future__ import annotations
+
+from verifier_ladder.summary.reading import summarise
+from verifier_ladder.summary.records import (
+    Agreement,
+    CandidateSummary,
+    CurvePoint,
+    Failure,
+    OpenCase,
+    Reason,
+    RewardSummary,
+    RunSummary,
+    Score,
+    Summary,
+    Suspicion,
+    TierSummary,
+)
+from verifier_ladder.summary.terminal import print_summary
+
+__all__ = [
+    "Agreement", "CandidateSummary", "CurvePoint", "Failure", "OpenCase", "Reason",
+    "RewardSummary", "RunSummary", "Score", "Summary", "Suspicion", "TierSummary",
+    "print_summary", "summarise",
+]  # fmt: skip

@@ -1,0 +1,68 @@
+"""Amounts in words: times, shares and numbers with their uncertainty, as a person reads them."""
+
+from __future__ import annotations
+
+from math import floor, log10
+
+_STEPS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
+
+
+def duration(seconds: float | None) -> str:
+    """Cpu time in the unit that reads best.
+
+    Example:
+        >>> duration(0.0042), duration(98.2), duration(9000.0), duration(None)
+        ('4.2 ms', '98 s', '2.5 h', '–')
+    """
+    if seconds is None:
+        return "–"
+    for size, unit in _STEPS:
+        if seconds >= 2 * size:
+            return f"{_short(seconds / size)} {unit}"
+    if seconds >= 1 or seconds == 0:
+        return f"{_short(seconds)} s"
+    return f"{_short(seconds * 1e3)} ms" if seconds >= 1e-3 else f"{_short(seconds * 1e6)} µs"
+
+
+def _short(value: float) -> str:
+    if value >= 10:  # noqa: PLR2004 - two digits are enough
+        return f"{value:.0f}"
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def number(value: float | None, uncertainty: float | None = None) -> str:
+    """A number with as many digits as its uncertainty allows.
+
+    Example:
+        >>> number(-4.731, 0.62), number(0.5), number(None)
+        ('−4.7 ± 0.6', '0.50', '–')
+    """
+    if value is None:
+        return "–"
+    if not uncertainty:
+        return f"{value:.2f}".replace("-", "−")
+    leading = floor(log10(uncertainty))
+    # One digit of the uncertainty is enough, unless it is a 1 or a 2.
+    digits = max(0, min(6, -leading + (uncertainty / 10**leading < 3)))  # noqa: PLR2004
+    return f"{value:.{digits}f} ± {uncertainty:.{digits}f}".replace("-", "−")
+
+
+def share(part: float, whole: float | None) -> str:
+    """A part of a whole, in per cent.
+
+    Example:
+        >>> share(98.0, 100.0), share(1.0, None)
+        ('98 %', '–')
+    """
+    return f"{100 * part / whole:.0f} %" if whole else "–"
+
+
+def plural(count: int, noun: str, more: str | None = None) -> str:
+    """A count with its noun.
+
+    Example:
+        >>> plural(1, "molecule"), plural(2_000, "check")
+        ('1 molecule', '2\u202f000 checks')
+    """
+    word = noun if count == 1 else more or f"{noun}s"
+    return f"{count:,} {word}".replace(",", "\N{NARROW NO-BREAK SPACE}")

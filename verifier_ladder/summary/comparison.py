@@ -1,0 +1,141 @@
+"""Comparisons of tiers: how well the cheap ones foretell the dear ones, and who fools them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+from math import hypot, sqrt
+from typing import NamedTuple
+
+from verifier_ladder.summary.amounts import number
+from verifier_ladder.summary.records import Agreement
+from verifier_ladder.summary.subject import Subject
+from verifier_ladder.tier import Tier
+
+MOST_POINTS = 2000
+_FEWEST_RANKED = 8
+
+
+class Gap(NamedTuple):
+    """A subject whose cheap score is too good for its dear one."""
+
+    subject: Subject
+    low: Tier
+    high: Tier
+    size: float
+    """How far apart, for ranking only."""
+    text: str
+
+
+class _Pair(NamedTuple):
+    subject: Subject
+    low: tuple[float, float | None]
+    high: tuple[float, float | None]
+
+
+def _pairs(subjects: Iterable[Subject], low: Tier, high: Tier) -> list[_Pair]:
+    found = ((s, s.score(low), s.score(high)) for s in subjects)
+    return [_Pair(s, a, b) for s, a, b in found if a is not None and b is not None]
+
+
+def agreements(
+    subjects: Sequence[Subject], tiers: Sequence[Tier], units: Mapping[int, str]
+) -> tuple[Agreement, ...]:
+    """Compare every two tiers that have both scored somebody."""
+    made = []
+    for low, high in combinations(tiers, 2):
+        pairs = _pairs(subjects, low, high)
+        if pairs:
+            made.append(_agreement(pairs, low, high, units.get(low, ""), units.get(high, "")))
+    return tuple(made)
+
+
+def _agreement(
+    pairs: list[_Pair], low: Tier, high: Tier, low_unit: str, high_unit: str
+) -> Agreement:
+    xs, ys = [p.low[0] for p in pairs], [p.high[0] for p in pairs]
+    alike = low_unit == high_unit
+    size = len(pairs)
+    shown = sorted(pairs, key=lambda p: p.subject.content)[:MOST_POINTS]
+    return Agreement(
+        low, high, low_unit, high_unit, size, correlation(xs, ys),
+        sum(abs(x - y) for x, y in zip(xs, ys, strict=True)) / size if alike else None,
+        sum(x - y for x, y in zip(xs, ys, strict=True)) / size if alike else None,
+        tuple((p.low[0], p.high[0]) for p in shown),
+    )  # fmt: skip
+
+
+def correlation(xs: Sequence[float], ys: Sequence[float]) -> float | None:
+    """Pearson's r; None for fewer than three pairs or no spread.
+
+    Example:
+        >>> correlation([1.0, 2.0, 3.0], [2.0, 4.0, 6.0])
+        1.0
+    """
+    size = len(xs)
+    if size < 3:  # noqa: PLR2004 - two points always lie on a line
+        return None
+    mean_x, mean_y = sum(xs) / size, sum(ys) / size
+    spread_x = sum((x - mean_x) ** 2 for x in xs)
+    spread_y = sum((y - mean_y) ** 2 for y in ys)
+    if not spread_x or not spread_y:
+        return None
+    product = sum((x - mean_x) * (y - mean_y) for x, y in zip(xs, ys, strict=True))
+    return max(-1.0, min(1.0, product / (sqrt(spread_x) * sqrt(spread_y))))
+
+
+def gaps(
+    subjects: Sequence[Subject], tiers: Sequence[Tier], units: Mapping[int, str], sign: float
+) -> list[Gap]:
+    """Candidates that look much better to a cheap tier than to a dear one, the worst first.
+
+    Scores in one unit are compared in their own uncertainties: two standard deviations apart in
+    the good direction is suspicious. Scores in different units are compared by rank: the best
+    quarter by the cheap tier that is in the worse half by the dear one, among at least eight.
+
+    Args:
+        subjects: The candidates.
+        tiers: The ladder's tiers.
+        units: Unit of each tier's score.
+        sign: 1 if more of the target is better, -1 if less is.
+    """
+    worst: dict[int, Gap] = {}
+    for low, high in combinations(tiers, 2):
+        pairs = _pairs(subjects, low, high)
+        alike = units.get(low, "") == units.get(high, "") != ""
+        found = _apart(pairs, low, high, units, sign) if alike else _ranked(pairs, low, high)
+        for gap in found:
+            known = worst.get(id(gap.subject))
+            if known is None or gap.size > known.size:
+                worst[id(gap.subject)] = gap
+    return sorted(worst.values(), key=lambda gap: (-gap.size, gap.subject.content))
+
+
+def _apart(
+    pairs: list[_Pair], low: Tier, high: Tier, units: Mapping[int, str], sign: float
+) -> Iterable[Gap]:
+    for subject, (x, x_spread), (y, y_spread) in pairs:
+        spread = hypot(x_spread or 0.0, y_spread or 0.0)
+        better = sign * (x - y)
+        if spread and better >= 2 * spread:
+            text = (
+                f"{low.label} says {number(x)}, {high.label} says {number(y)} {units[high]}: "
+                f"{better / spread:.1f} standard deviations too good"
+            )
+            yield Gap(subject, low, high, better / spread, text)
+
+
+def _ranked(pairs: list[_Pair], low: Tier, high: Tier) -> Iterable[Gap]:
+    size = len(pairs)
+    if size < _FEWEST_RANKED:
+        return
+    by_low = sorted(pairs, key=lambda p: -p.low[0])
+    place = {id(p.subject): i for i, p in enumerate(sorted(pairs, key=lambda p: -p.high[0]))}
+    for rank, pair in enumerate(by_low[: size // 4]):
+        fell = place[id(pair.subject)]
+        if fell >= size // 2:
+            text = (
+                f"rank {rank + 1} of {size} by the {low.label} tier, "
+                f"rank {fell + 1} by the {high.label} tier"
+            )
+            yield Gap(pair.subject, low, high, (fell - rank) / size, text)

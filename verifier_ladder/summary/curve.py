@@ -1,0 +1,76 @@
+"""Curves: how the rewards stood as money was spent."""
+
+from __future__ import annotations
+
+import heapq
+
+from verifier_ladder.summary.records import CurvePoint
+from verifier_ladder.summary.subject import Subject
+
+MOST_POINTS = 400
+
+
+class Curve:
+    """Keeps the best and the mean reward up to date, and a point for every step of spending."""
+
+    def __init__(self) -> None:
+        """Start with nothing spent."""
+        self.seconds = 0.0
+        self._points: list[CurvePoint] = []
+        self._every = 1
+        self._calls = 0
+        self._sum = self._spread = 0.0
+        self._known = self._spreads = 0
+        self._heap: list[tuple[float, int, Subject]] = []
+        self._pushes = 0
+
+    def again(self, subject: Subject) -> None:
+        """Count one more sample of a subject, whose reward may be known already."""
+        subject.samples += 1
+        self._weigh(subject.reward, subject.uncertainty, 1)
+
+    def change(self, subject: Subject, reward: float | None, uncertainty: float | None) -> None:
+        """Replace a subject's reward, for all its samples."""
+        if (reward, uncertainty) == (subject.reward, subject.uncertainty):
+            return
+        self._weigh(subject.reward, subject.uncertainty, -subject.samples)
+        subject.reward, subject.uncertainty = reward, uncertainty
+        self._weigh(reward, uncertainty, subject.samples)
+        if reward is not None:
+            self._pushes += 1
+            heapq.heappush(self._heap, (-reward, self._pushes, subject))
+
+    def _weigh(self, reward: float | None, uncertainty: float | None, count: int) -> None:
+        if reward is None:
+            return
+        self._sum += reward * count
+        self._known += count
+        if uncertainty is not None:
+            self._spread += uncertainty * count
+            self._spreads += count
+
+    def mark(self) -> None:
+        """Note where things stand; of very many points only evenly spaced ones are kept."""
+        self._calls += 1
+        if self._calls % self._every:
+            return
+        self._points.append(self._now())
+        if len(self._points) >= 2 * MOST_POINTS:
+            self._points = self._points[1::2]
+            self._every *= 2
+
+    def _now(self) -> CurvePoint:
+        while self._heap and self._heap[0][2].reward != -self._heap[0][0]:
+            heapq.heappop(self._heap)  # Was revised since.
+        return CurvePoint(
+            self.seconds,
+            -self._heap[0][0] if self._heap else None,
+            self._sum / self._known if self._known else None,
+            self._spread / self._spreads if self._spreads else None,
+        )
+
+    def points(self) -> tuple[CurvePoint, ...]:
+        """All points, the present one last."""
+        now = self._now()
+        return tuple(self._points if self._points and self._points[-1] == now
+                     else [*self._points, now])  # fmt: skip

@@ -1,0 +1,237 @@
+"""Reading a summary out of a ledger."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.ledger.base import Ledger
+from verifier_ladder.ledger.records import CampaignRow, CheckState
+from verifier_ladder.status import TierStatus, campaign_status
+from verifier_ladder.summary.comparison import Gap, agreements, gaps
+from verifier_ladder.summary.records import (
+    CandidateSummary,
+    OpenCase,
+    RewardSummary,
+    Score,
+    Summary,
+    Suspicion,
+    TierSummary,
+)
+from verifier_ladder.summary.subject import Stand, Subject
+from verifier_ladder.summary.tally import Tally
+from verifier_ladder.tier import Tier
+
+MOST_CASES = 200
+
+
+def summarise(ledger: Ledger, campaign: str, *, best: int = 10) -> Summary:
+    """Summarise a campaign from its ledger alone, while it runs or years after.
+
+    The campaign's entries are read one after the other; what is kept are a few hundred bytes
+    per distinct candidate. All numbers are exact except those called estimates.
+
+    Args:
+        ledger: The ledger.
+        campaign: Name of the campaign.
+        best: How many of the best candidates to list.
+
+    Raises:
+        ConfigError: If the ledger has no campaign of this name.
+
+    Example:
+        >>> from verifier_ladder.ledger import open_ledger
+        >>> ledger = open_ledger(":memory:")
+        >>> _ = ledger.open_campaign("try", {"verifiers": []}, b"0" * 32)
+        >>> summarise(ledger, "try").samples
+        0
+    """
+    row = _find(ledger, campaign)
+    tally = _read(ledger, row)
+    status = {s.tier: s for s in campaign_status(ledger, campaign).tiers}
+    return _Writer(ledger, row, tally, status).summary(best)
+
+
+def _find(ledger: Ledger, campaign: str) -> CampaignRow:
+    rows = ledger.campaigns()
+    for row in rows:
+        if row.name == campaign:
+            return row
+    known = ", ".join(row.name for row in rows) or "none yet"
+    raise ConfigError(f"the ledger has no campaign {campaign!r}; it has: {known}")
+
+
+def _read(ledger: Ledger, row: CampaignRow) -> Tally:
+    from verifier_ladder.ledger.encoding import decode  # noqa: PLC0415 - loads orjson
+
+    tally = Tally(row.ladder)
+    for entry in ledger.entries(campaign=row.name):
+        tally.add(entry, decode(entry.body))
+    if tally.unknown_checks or tally.unknown_contents:
+        for entry in ledger.entries():
+            if not (tally.unknown_checks or tally.unknown_contents):
+                break
+            if entry.campaign != row.name:
+                tally.borrow(decode(entry.body))
+    return tally
+
+
+class _Writer:
+    """Turns a finished tally into a summary."""
+
+    def __init__(
+        self, ledger: Ledger, row: CampaignRow, tally: Tally, status: Mapping[Tier, TierStatus]
+    ) -> None:
+        self.ledger, self.row, self.tally, self.status = ledger, row, tally, status
+        self.subjects = list(tally.subjects.values())
+        self.target: Mapping[str, Any] = row.ladder.get("target") or {}
+        self._texts: dict[bytes, str] = {}
+
+    def summary(self, best: int) -> Summary:
+        tally = self.tally
+        self._look_up(tally.rejects.keys())
+        self._look_up(tally.abstentions.keys())
+        self._look_up(tally.failures.keys())
+        sign = -1.0 if self.target.get("direction") == "minimise" else 1.0
+        return Summary(
+            campaign=self.row.name, ledger=self.ledger.url, ladder=self.row.ladder,
+            created_at=self.row.created_at, updated_at=tally.updated_at or self.row.created_at,
+            entries=tally.entries, samples=tally.samples, candidates=len(self.subjects),
+            respellings=tally.respellings, target=self.target,
+            tiers=tuple(self._tier(tier) for tier in tally.tiers),
+            rewards=self._rewards(), best=self._best(best),
+            rejects=tally.rejects.reasons(self._texts),
+            abstentions=tally.abstentions.reasons(self._texts),
+            failures=tally.failures.failures(self._texts),
+            agreement=agreements(self.subjects, tally.tiers, tally.units),
+            suspicious=tuple(map(self._suspicion, gaps(
+                self.subjects, tally.tiers, tally.units, sign)[:best])),
+            curve=tally.curve.points(), cases=self._cases(),
+            runs=self._runs(),
+        )  # fmt: skip
+
+    # -- tiers ---------------------------------------------------------------------------------
+
+    def _tier(self, tier: Tier) -> TierSummary:
+        tally, status = self.tally, self.status.get(tier)
+        places = tally.verifiers(tier)
+        stands: dict[Stand, int] = dict.fromkeys(Stand, 0)
+        answers = own = 0
+        for subject in self.subjects:
+            stand = subject.stand(places)
+            if stand is None:
+                continue
+            stands[stand] += 1
+            if stand is not Stand.FAILED:
+                answers += subject.samples
+                own += subject.own >> tier & 1
+        # A failed attempt may be queued again: above the fast tier only dead checks have failed.
+        is_queued = status is not None and tier is not Tier.FAST
+        failed = status.dead if status is not None and is_queued else stands[Stand.FAILED]
+        open_ = _open(status) if status is not None else {}
+        told = stands[Stand.ACCEPTED] + stands[Stand.REJECTED] + stands[Stand.ABSTAINED]
+        spent = tally.seconds.get(tier, 0.0)
+        mean = spent / own if own and spent else None
+        return TierSummary(
+            tier=tier, verifiers=self._verifiers(tier), asked=told + failed + sum(open_.values()),
+            reused=answers - own, accepted=stands[Stand.ACCEPTED],
+            rejected=stands[Stand.REJECTED], abstained=stands[Stand.ABSTAINED], failed=failed,
+            checks=tally.checks.get(tier, 0), settled=status.settled if status else spent,
+            reserved=status.reserved if status else 0.0,
+            failed_seconds=status.failed if status else 0.0, cap=status.cap if status else None,
+            mean_seconds=mean, everything=None if mean is None else mean * self._acceptable(),
+            **open_,
+        )  # fmt: skip
+
+    def _acceptable(self) -> int:
+        """Distinct candidates that no verifier of the lowest tier has rejected or failed on."""
+        if not self.tally.tiers:
+            return 0
+        places = self.tally.verifiers(self.tally.tiers[0])
+        stands = (subject.stand(places) for subject in self.subjects)
+        return sum(stand in (Stand.ACCEPTED, Stand.ABSTAINED) for stand in stands)
+
+    def _verifiers(self, tier: Tier) -> tuple[str, ...]:
+        listed = self.row.ladder.get("verifiers", ())
+        return tuple(f"{v['name']} {v['version']}" for v in listed if v["tier"] == tier.label)
+
+    # -- candidates ------------------------------------------------------------------------------
+
+    def _best(self, count: int) -> tuple[CandidateSummary, ...]:
+        places = tuple(self.tally.places.values())
+        fair = (
+            s for s in self.subjects
+            if s.reward is not None and s.stand(places) not in (None, Stand.REJECTED)
+        )  # fmt: skip
+        chosen = heapq.nsmallest(count, fair, key=_rank)
+        self._look_up(s.content for s in chosen)
+        return tuple(map(self._candidate, chosen))
+
+    def _candidate(self, subject: Subject) -> CandidateSummary:
+        tally = self.tally
+        self._look_up([subject.content])
+        return CandidateSummary(
+            key=subject.content.hex(), kind=str(self.row.ladder.get("kind", "")),
+            content=self._texts.get(subject.content, ""), samples=subject.samples,
+            reward=subject.reward, uncertainty=subject.uncertainty,
+            mean=subject.mean, deviation=subject.deviation,
+            scores={
+                Tier(t): Score(value, spread, tally.units.get(t, ""), tally.primaries.get(t, ""))
+                for t, value, spread in sorted(subject.scores(), key=lambda score: score[0])
+            },
+            reached=Tier(subject.reached) if subject.reached >= 0 else None,
+            pending=subject.pending,
+        )  # fmt: skip
+
+    def _suspicion(self, gap: Gap) -> Suspicion:
+        return Suspicion(self._candidate(gap.subject), gap.low, gap.high, gap.text)
+
+    def _look_up(self, keys: Iterable[bytes]) -> None:
+        for key in keys:
+            if key not in self._texts:
+                for _, _, content in self.ledger.find_contents(key.hex(), 1):
+                    self._texts[key] = (
+                        content if isinstance(content, str) else content.decode("utf-8", "replace")
+                    )
+
+    # -- the rest ----------------------------------------------------------------------------------
+
+    def _rewards(self) -> RewardSummary:
+        known = [s for s in self.subjects if s.reward is not None]
+        count = sum(s.samples for s in known)
+        total = sum(s.reward * s.samples for s in known if s.reward is not None)
+        return RewardSummary(
+            count=self.tally.samples, unknown=self.tally.samples - count,
+            mean=total / count if count else None,
+            best=max((s.reward for s in known if s.reward is not None), default=None),
+            revised=self.tally.revised,
+        )  # fmt: skip
+
+    def _runs(self) -> tuple[Any, ...]:
+        return tuple(self.tally.runs.values())
+
+    def _cases(self) -> tuple[OpenCase, ...]:
+        rows = self.ledger.checks(
+            states=[CheckState.WAITING], campaign=self.row.name, limit=MOST_CASES
+        )
+        return tuple(
+            OpenCase(
+                row.check_key.hex(), str(row.payload.get("content", "")), row.verifier,
+                row.deadline,
+            )
+            for row in rows
+        )  # fmt: skip
+
+
+def _open(status: TierStatus) -> dict[str, int]:
+    return {
+        "queued": status.queued, "running": status.running, "waiting": status.waiting,
+        "parked": status.parked, "expired": status.expired,
+    }  # fmt: skip
+
+
+def _rank(subject: Subject) -> Sequence[Any]:
+    """Best reward first; of equals the one that climbed further, then by key."""
+    return (-(subject.reward or 0.0), -subject.reached, subject.content)

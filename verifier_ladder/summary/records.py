@@ -1,0 +1,283 @@
+"""What a summary holds: frozen records, in the words of the glossary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from enum import Enum
+from typing import Any
+
+from verifier_ladder.tier import Tier
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What one tier's primary verifier said about one candidate."""
+
+    value: float
+    uncertainty: float | None
+    """One standard deviation, as the verifier sees it."""
+    unit: str
+    verifier: str
+
+
+@dataclass(frozen=True, slots=True)
+class TierSummary:
+    """One tier: how many candidates stand where, and what it cost.
+
+    `asked` is the sum of `accepted`, `rejected`, `abstained`, `failed` and `open`.
+    """
+
+    tier: Tier
+    verifiers: tuple[str, ...]
+    """Name and version of each of its verifiers, in the order they are asked."""
+    asked: int = 0
+    reused: int = 0
+    """Answers given without a new check: duplicates, and candidates already in the ledger."""
+    accepted: int = 0
+    rejected: int = 0
+    abstained: int = 0
+    """Considered abstentions: the verifier declined."""
+    failed: int = 0
+    """No answer, through no fault of the candidate; never counted as a reject."""
+    queued: int = 0
+    running: int = 0
+    waiting: int = 0
+    """Open cases in the world."""
+    parked: int = 0
+    """Worth asking, but the budget does not pay for it."""
+    expired: int = 0
+    checks: int = 0
+    """Checks this campaign paid for that gave an answer."""
+    settled: float = 0.0
+    """Cpu-seconds spent on checks that answered."""
+    reserved: float = 0.0
+    failed_seconds: float = 0.0
+    """Cpu-seconds spent on attempts that gave no answer."""
+    cap: float | None = None
+    mean_seconds: float | None = None
+    """Measured cpu-seconds per candidate that was answered; None if none was."""
+    everything: float | None = None
+    """Estimate: what asking every acceptable candidate would have cost; None if unknown."""
+
+    @property
+    def open(self) -> int:
+        """Candidates that were asked for and have not ended."""
+        return self.queued + self.running + self.waiting + self.parked + self.expired
+
+    @property
+    def answered(self) -> int:
+        """Candidates with a considered answer."""
+        return self.accepted + self.rejected + self.abstained
+
+    @property
+    def spent(self) -> float:
+        """Cpu-seconds spent, failed attempts included."""
+        return self.settled + self.failed_seconds
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateSummary:
+    """One candidate: what it earns and what every tier said."""
+
+    key: str
+    """Its content key, in hexadecimal."""
+    kind: str
+    content: str
+    """Its canonical form; model-made text, to be escaped wherever it is shown."""
+    samples: int
+    reward: float | None
+    uncertainty: float | None
+    mean: float | None
+    """Predicted target before the world answered; target units."""
+    deviation: float | None
+    scores: Mapping[Tier, Score]
+    reached: Tier | None
+    pending: bool = False
+
+    @property
+    def measured(self) -> Score | None:
+        """What the world said."""
+        return self.scores.get(Tier.WORLD)
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why candidates were rejected, or why a verifier declined to judge them."""
+
+    text: str
+    count: int
+    verifier: str
+    tier: Tier
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What kept a verifier from answering; it costs money and never a reward."""
+
+    boundary: str
+    """Which boundary failed: engine, tool, verifier, budget, …"""
+    text: str
+    attempts: int
+    verifier: str
+    tier: Tier
+    seconds: float
+    """Cpu-seconds those attempts took."""
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How well a cheaper tier foretells a dearer one, over the candidates both have scored."""
+
+    low: Tier
+    high: Tier
+    low_unit: str
+    high_unit: str
+    count: int
+    correlation: float | None
+    """Pearson's r; None for fewer than three candidates or no spread."""
+    error: float | None
+    """Mean absolute difference; None if the units differ."""
+    bias: float | None
+    """Mean of low minus high; None if the units differ."""
+    points: tuple[tuple[float, float], ...]
+    """(low, high) of at most 2000 candidates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suspicion:
+    """A candidate that a cheap tier likes much better than a dear one does."""
+
+    candidate: CandidateSummary
+    low: Tier
+    high: Tier
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """Where the rewards stood when so much had been spent."""
+
+    seconds: float
+    best: float | None
+    mean: float | None
+    uncertainty: float | None
+    """Mean uncertainty of the rewards that have one."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCase:
+    """A question the world has not answered yet."""
+
+    key: str
+    """Its check key, in hexadecimal."""
+    content: str
+    verifier: str
+    deadline: float | None
+    """Seconds since 1970; None if it may stay open."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """One run: what it asked and how much of it the ledger knew."""
+
+    name: str
+    samples: int = 0
+    checks: int = 0
+    """New checks its score calls ran at once."""
+    reused: int = 0
+    """Answers its score calls found in the ledger."""
+
+
+@dataclass(frozen=True, slots=True)
+class RewardSummary:
+    """The rewards as they stand, latest revision of each sample."""
+
+    count: int = 0
+    unknown: int = 0
+    """Rewards that are None: no tier has answered."""
+    mean: float | None = None
+    best: float | None = None
+    revised: int = 0
+    """How many revisions were sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A campaign at a glance; everything in it was read from the ledger."""
+
+    campaign: str
+    ledger: str
+    """Where the ledger lies."""
+    ladder: Mapping[str, Any]
+    """The ladder as the ledger records it."""
+    created_at: float
+    updated_at: float
+    """When the newest entry was recorded; seconds since 1970."""
+    entries: int
+    """Entries of this campaign."""
+    samples: int
+    candidates: int
+    """Distinct candidates."""
+    respellings: int
+    """Candidates' further spellings: other text, same thing."""
+    tiers: tuple[TierSummary, ...]
+    rewards: RewardSummary
+    best: tuple[CandidateSummary, ...] = ()
+    rejects: tuple[Reason, ...] = ()
+    abstentions: tuple[Reason, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    agreement: tuple[Agreement, ...] = ()
+    suspicious: tuple[Suspicion, ...] = ()
+    curve: tuple[CurvePoint, ...] = ()
+    cases: tuple[OpenCase, ...] = ()
+    runs: tuple[RunSummary, ...] = ()
+    target: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def duplicates(self) -> int:
+        """Samples whose candidate had appeared before."""
+        return self.samples - self.candidates
+
+    @property
+    def spent(self) -> float:
+        """Cpu-seconds spent on all tiers."""
+        return sum(tier.spent for tier in self.tiers)
+
+    @property
+    def everything(self) -> float | None:
+        """Estimate: cpu-seconds if every acceptable candidate had climbed through every tier.
+
+        Mean measured cost of a candidate on each computing tier, times the number of distinct
+        candidates that no gate has rejected. None as long as one of those tiers has never
+        answered, because then nothing was measured.
+        """
+        parts = [tier.everything for tier in self.tiers if tier.tier is not Tier.WORLD]
+        known = [part for part in parts if part is not None]
+        return sum(known) if known and len(known) == len(parts) else None
+
+    def as_json(self) -> dict[str, Any]:
+        """The summary as JSON values; tiers by label, keys in hexadecimal."""
+        made: dict[str, Any] = _plain(self)
+        return {
+            **made, "duplicates": self.duplicates, "spent": self.spent,
+            "everything": self.everything,
+        }  # fmt: skip
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Tier):
+        return value.label
+    if isinstance(value, Enum):
+        return value.value
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, Mapping):
+        return {_plain(k) if isinstance(k, Tier) else str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, str):  # A lone surrogate can't be written as UTF-8.
+        return value.encode("utf-8", "replace").decode()
+    return value

@@ -1,0 +1,98 @@
+"""Subjects: what a summary keeps of one candidate while it reads the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import IntEnum
+
+from verifier_ladder.verdict import Outcome, Verdict
+
+
+class Stand(IntEnum):
+    """What a verifier said of a candidate; of a tier's several verifiers the lowest counts."""
+
+    REJECTED = 1
+    FAILED = 2
+    ABSTAINED = 3
+    ACCEPTED = 4
+
+
+_STANDS = {
+    Outcome.REJECT: Stand.REJECTED,
+    Outcome.ABSTAIN: Stand.ABSTAINED,
+    Outcome.ACCEPT: Stand.ACCEPTED,
+}
+_BITS = 3
+
+
+class Subject:
+    """One candidate of a campaign, in a few hundred bytes; its text stays in the ledger."""
+
+    __slots__ = (
+        "_said", "_scores", "content", "deviation", "mean", "own", "pending", "reached",
+        "reward", "samples", "spelled", "uncertainty",
+    )  # fmt: skip
+
+    def __init__(self, content: bytes) -> None:
+        """Start with nothing known."""
+        self.content = content
+        self.samples = 0
+        self.reward: float | None = None
+        self.uncertainty: float | None = None
+        self.mean: float | None = None
+        self.deviation: float | None = None
+        self.reached = -1
+        self.pending = False
+        self.spelled = False
+        """Whether a spelling of it was recorded."""
+        self.own = 0
+        """Bit mask of the tiers that this campaign has paid an answered check of."""
+        self._said = 0
+        self._scores: tuple[tuple[int, float, float | None], ...] = ()
+
+    def hear(self, place: int, tier: int, verdict: Verdict, *, is_primary: bool) -> None:
+        """Take a verdict; a later one of the same verifier replaces the earlier.
+
+        Args:
+            place: Number of the verifier in the summary's list.
+            tier: The verifier's tier.
+            verdict: What it said.
+            is_primary: Whether its score is the tier's score.
+        """
+        failed = verdict.failed_at is not None
+        if failed and self.said(place):
+            return
+        self._say(place, Stand.FAILED if failed else _STANDS[verdict.outcome])
+        if is_primary and verdict.score is not None and verdict.outcome is not Outcome.ABSTAIN:
+            others = tuple(score for score in self._scores if score[0] != tier)
+            self._scores = (*others, (tier, verdict.score, verdict.uncertainty))
+
+    def said(self, place: int) -> Stand | None:
+        """What one verifier said; None if it has not spoken."""
+        code = self._said >> (_BITS * place) & 0b111
+        return Stand(code) if code else None
+
+    @property
+    def answers(self) -> int:
+        """How many verifiers have answered; canonicalising, at place 0, is none."""
+        code, count = self._said >> _BITS, 0
+        while code:
+            count += code & 0b111 not in (0, Stand.FAILED)
+            code >>= _BITS
+        return count
+
+    def _say(self, place: int, stand: Stand) -> None:
+        shift = _BITS * place
+        self._said = self._said & ~(0b111 << shift) | int(stand) << shift
+
+    def stand(self, places: Iterable[int]) -> Stand | None:
+        """Where it stands with a tier, given the places of that tier's verifiers."""
+        return min((s for s in map(self.said, places) if s is not None), default=None)
+
+    def scores(self) -> Iterator[tuple[int, float, float | None]]:
+        """Tier, score and its uncertainty, for each tier that has scored it."""
+        return iter(self._scores)
+
+    def score(self, tier: int) -> tuple[float, float | None] | None:
+        """One tier's score and its uncertainty."""
+        return next(((value, spread) for t, value, spread in self._scores if t == tier), None)

@@ -1,0 +1,233 @@
+"""The tally: reads a campaign's entries one after the other and keeps what a summary needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isnan
+from typing import Any
+
+from verifier_ladder.ledger.records import Block, CandidateRow, Entry, SampleColumns, VerdictRow
+from verifier_ladder.summary.curve import Curve
+from verifier_ladder.summary.reasons import Reasons
+from verifier_ladder.summary.records import RunSummary
+from verifier_ladder.summary.subject import Subject
+from verifier_ladder.tier import Tier
+from verifier_ladder.verdict import Outcome, Verdict
+
+_CANONICAL = "canonical form"
+_Owners = dict[bytes, dict[Subject, None]]
+"""Check keys, and the subjects whose rewards rest on them, in order."""
+
+
+class Tally:
+    """Counts a campaign, entry by entry; memory grows with its distinct candidates only."""
+
+    def __init__(self, ladder: Mapping[str, Any]) -> None:
+        """Start at zero.
+
+        Args:
+            ladder: The ladder as the ledger records it: says which verifier is a tier's primary.
+        """
+        listed = ladder.get("verifiers", ())
+        self.tiers = sorted({Tier.parse(v["tier"]) for v in listed})
+        self._gates = {v["name"] for v in listed if v.get("role") == "gate"}
+        self.places: dict[str, int] = {_CANONICAL: 0}
+        self.tier_of: dict[str, int] = {_CANONICAL: int(self.tiers[0]) if self.tiers else 0}
+        for v in listed:
+            self._place(v["name"], Tier.parse(v["tier"]))
+        self.subjects: dict[bytes, Subject] = {}
+        self._tasks: dict[bytes, list[Subject]] = {}
+        """Subjects by content key, where one content appears with several tasks."""
+        self._unplaced: dict[bytes, VerdictRow] = {}
+        """Verdicts on contents with several tasks, until a revision tells whose they are."""
+        self.unknown_checks: _Owners = {}
+        """Checks that rewards rest on and this campaign has not recorded."""
+        self.unknown_contents: _Owners = {}
+        self.curve = Curve()
+        self.rejects, self.abstentions, self.failures = Reasons(), Reasons(), Reasons()
+        self.runs: dict[str, RunSummary] = {}
+        self.units: dict[int, str] = {}
+        self.primaries: dict[int, str] = {}
+        self.seconds: dict[int, float] = {}
+        """Measured cpu-seconds of the answers of each tier."""
+        self.checks: dict[int, int] = {}
+        self.entries = self.samples = self.respellings = self.revised = 0
+        self.updated_at = 0.0
+
+    def _place(self, verifier: str, tier: int) -> int:
+        self.tier_of.setdefault(verifier, int(tier))
+        return self.places.setdefault(verifier, len(self.places))
+
+    def verifiers(self, tier: Tier) -> tuple[int, ...]:
+        """Places of the verifiers of a tier; canonicalising counts to the lowest."""
+        return tuple(p for name, p in self.places.items() if self.tier_of[name] == tier)
+
+    def add(self, entry: Entry, block: Block) -> None:
+        """Take one entry of the campaign."""
+        self.entries += 1
+        self.updated_at = entry.recorded_at
+        samples = block.samples
+        owners = self._owners(samples, count=block.kind == "score") if samples else []
+        contents = {row.content_key: row for row in block.candidates}
+        whose: _Owners = {}
+        if samples:
+            self._link(samples, owners, whose)
+        for candidate in block.candidates:
+            self._canonical(candidate)
+        for row in block.verdicts:
+            self._verdict(row, whose, contents.get(row.content_key))
+        if samples:
+            self._rewards(block, owners)
+            self._notice(block, owners, whose)
+        self.curve.mark()
+
+    # -- samples and their subjects ---------------------------------------------------------
+
+    def _owners(self, samples: SampleColumns, *, count: bool) -> list[Subject]:
+        owners = []
+        for index, content in enumerate(samples.contents):
+            task = samples.tasks[index] if samples.tasks else b""
+            owners.append(self._subject(content, task))
+        if count:
+            self.samples += len(owners)
+            for subject in owners:
+                self.curve.again(subject)
+        else:
+            self.revised += len(owners)
+        return owners
+
+    def _subject(self, content: bytes, task: bytes) -> Subject:
+        key = content + task
+        found = self.subjects.get(key)
+        if found is None:
+            found = self.subjects[key] = Subject(content)
+            if task:
+                self._tasks.setdefault(content, []).append(found)
+        return found
+
+    def _link(
+        self, samples: SampleColumns, owners: list[Subject], whose: _Owners
+    ) -> None:
+        for subject, keys in zip(owners, samples.checks, strict=True):
+            for key in keys:
+                whose.setdefault(key, {})[subject] = None
+                waiting = self._unplaced.pop(key, None)
+                if waiting is not None:
+                    self._hear(subject, waiting, is_own=True)
+
+    def _of(self, content: bytes) -> list[Subject]:
+        if content in self.subjects:
+            return [self.subjects[content]]
+        return self._tasks.get(content, [])
+
+    # -- verdicts ----------------------------------------------------------------------------
+
+    def _canonical(self, row: CandidateRow) -> None:
+        subjects = self._of(row.content_key)
+        tier = self.tier_of[_CANONICAL]
+        for subject in subjects:
+            if row.verdict is not None:
+                subject.hear(0, tier, row.verdict, is_primary=False)
+                subject.own |= 1 << tier
+        if row.verdict is not None:
+            self._reason(_CANONICAL, tier, row.verdict, _text(row.content))
+        if subjects and row.verdict is None:
+            self.respellings += subjects[0].spelled
+            subjects[0].spelled = True
+
+    def _verdict(
+        self, row: VerdictRow, whose: _Owners, candidate: CandidateRow | None
+    ) -> None:
+        if row.verdict.evidence.get("waiting"):
+            return
+        spent = row.verdict.cost.seconds if row.verdict.cost else 0.0
+        self.curve.seconds += spent
+        if row.verdict.is_answer:
+            self.seconds[row.tier] = self.seconds.get(row.tier, 0.0) + spent
+            self.checks[row.tier] = self.checks.get(row.tier, 0) + 1
+        example = _text(candidate.content) if candidate else row.content_key
+        self._reason(row.verifier, row.tier, row.verdict, example, seconds=spent)
+        subjects = list(whose.get(row.check_key, ())) or self._of(row.content_key)
+        if len(subjects) > 1 and row.check_key not in whose:
+            self._unplaced[row.check_key] = row
+            return
+        for subject in subjects:
+            self._hear(subject, row, is_own=True)
+
+    def _hear(self, subject: Subject, row: VerdictRow, *, is_own: bool) -> None:
+        place = self._place(row.verifier, row.tier)
+        primary = row.verifier not in self._gates
+        subject.hear(place, row.tier, row.verdict, is_primary=primary)
+        if is_own and row.verdict.is_answer:
+            subject.own |= 1 << row.tier
+        if primary and row.verdict.score is not None:
+            self.units.setdefault(row.tier, row.verdict.unit)
+            self.primaries.setdefault(row.tier, row.verifier)
+
+    def _reason(
+        self, verifier: str, tier: int, verdict: Verdict, example: str | bytes,
+        seconds: float = 0.0,
+    ) -> None:  # fmt: skip
+        if verdict.failed_at is not None:
+            self.failures.add(
+                verifier, tier, verdict.reason, example,
+                boundary=verdict.failed_at, seconds=seconds,
+            )  # fmt: skip
+        elif verdict.outcome is Outcome.REJECT:
+            self.rejects.add(verifier, tier, verdict.reason, example)
+        elif verdict.outcome is Outcome.ABSTAIN:
+            self.abstentions.add(verifier, tier, verdict.reason, example)
+
+    # -- rewards, decisions, runs ---------------------------------------------------------------
+
+    def _rewards(self, block: Block, owners: list[Subject]) -> None:
+        for subject, reward in zip(owners, block.rewards, strict=False):
+            self.curve.change(subject, reward.value, reward.uncertainty)
+            subject.reached = -1 if reward.tier is None else int(reward.tier)
+            subject.pending = reward.pending
+        for columns in block.decisions:
+            for place, mean, deviation in zip(
+                columns.sample, columns.mean, columns.deviation, strict=True
+            ):
+                # What is predicted is what was believed before the world answered.
+                if owners[place].reached != Tier.WORLD and mean is not None and not isnan(mean):
+                    owners[place].mean = mean
+                    owners[place].deviation = None if isnan(deviation) else deviation
+
+    def _notice(
+        self, block: Block, owners: list[Subject], whose: _Owners
+    ) -> None:
+        """Count the run's reuse, and remember what other campaigns must have recorded."""
+        recorded = {row.check_key for row in block.verdicts}
+        samples = block.samples
+        if samples is None:
+            return
+        if block.kind == "score":
+            run = self.runs.get(samples.run, RunSummary(samples.run))
+            needed = sum(map(len, samples.checks))
+            self.runs[samples.run] = RunSummary(
+                run.name, run.samples + len(owners), run.checks + len(recorded),
+                run.reused + max(0, needed - len(recorded)),
+            )  # fmt: skip
+        for subject, keys in zip(owners, samples.checks, strict=True):
+            if not keys and not subject.said(0):
+                self.unknown_contents.setdefault(subject.content, {})[subject] = None
+            if len(keys) > subject.answers:
+                for key in set(keys) - recorded:
+                    self.unknown_checks.setdefault(key, {})[subject] = None
+
+    # -- what other campaigns recorded ------------------------------------------------------------
+
+    def borrow(self, block: Block) -> None:
+        """Take from another campaign's entry what this one's rewards rest on; it cost nothing."""
+        for row in block.verdicts:
+            for subject in self.unknown_checks.pop(row.check_key, ()):
+                self._hear(subject, row, is_own=False)
+        for candidate in block.candidates:
+            if candidate.verdict is not None:
+                for subject in self.unknown_contents.pop(candidate.content_key, ()):
+                    subject.hear(0, self.tier_of[_CANONICAL], candidate.verdict, is_primary=False)
+
+
+def _text(content: str | bytes) -> str:
+    return content if isinstance(content, str) else content.decode("utf-8", "replace")

@@ -1,0 +1,269 @@
+"""The summary in a terminal: what a tired person needs, in the order they need it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from verifier_ladder.summary.amounts import duration, number, plural, share
+from verifier_ladder.summary.records import CandidateSummary, Summary, TierSummary
+from verifier_ladder.text import printable
+from verifier_ladder.tier import Tier
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+MOST_LINES = 6
+_BAR = 10
+_HINT = "dim"
+
+
+def print_summary(summary: Summary, console: Console, *, best: int = 8) -> None:
+    """Print a campaign's summary: funnel, costs, best, rejects, failures, what to do next.
+
+    Rejects are the candidates' doing, failures are not, and they are never mixed. Text that a
+    model wrote is stripped of control characters.
+
+    Args:
+        summary: What `summarise` returned.
+        console: Where to print.
+        best: How many candidates to list.
+
+    Example:
+        >>> from rich.console import Console  # doctest: +SKIP
+        >>> print_summary(summarise(ledger, "solvation"), Console())  # doctest: +SKIP
+    """
+    _heading(summary, console)
+    console.print(_funnel(summary))
+    _costs(summary, console)
+    if summary.best:
+        console.print(_candidates(summary, best))
+    _rejects(summary, console)
+    _failures(summary, console)
+    _cases(summary, console)
+    _next(summary, console)
+
+
+def outline(summary: Summary) -> str:
+    """What went in, in one sentence."""
+    text = f"{plural(summary.samples, 'output')}, {plural(summary.candidates, 'distinct candidate')}"
+    if summary.duplicates:
+        text += f"; {plural(summary.duplicates, 'duplicate')} cost nothing"
+        if summary.respellings:
+            text += f", {summary.respellings} of them in another spelling"
+    return text
+
+
+def objective(summary: Summary) -> str:
+    """The target with its unit and direction; empty if it has no name."""
+    target = summary.target
+    unit = f", {target['unit']}" if target.get("unit") else ""
+    good = "lower is better" if target.get("direction") == "minimise" else "higher is better"
+    return f"{target['name']}{unit}, {good}" if target.get("name") else ""
+
+
+def _heading(summary: Summary, console: Console) -> None:
+    from rich.text import Text  # noqa: PLC0415 - keeps `vladder --help` quick
+
+    console.print()
+    console.print(Text.assemble(
+        (printable(summary.campaign), "bold"), ("  " + printable(objective(summary)), _HINT)
+    ))  # fmt: skip
+    console.print(Text(outline(summary)))
+    console.print()
+
+
+def _table(*columns: tuple[str, str]) -> Table:
+    """A table without lines; a column is left, right or `fold`ed."""
+    from rich.table import Table  # noqa: PLC0415 - keeps `vladder --help` quick
+
+    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
+    for name, side in columns:
+        table.add_column(
+            name, justify="right" if side == "right" else "left",
+            no_wrap=side != "fold", overflow="ellipsis",
+        )  # fmt: skip
+    return table
+
+
+_COUNTS: tuple[tuple[str, Callable[[TierSummary], int], str], ...] = (
+    ("asked", lambda t: t.asked, ""),
+    ("passed", lambda t: t.accepted, "green"),
+    ("rejected", lambda t: t.rejected, "red"),
+    ("no opinion", lambda t: t.abstained, ""),
+    ("failed", lambda t: t.failed, "yellow"),
+    ("queued", lambda t: t.queued + t.running, ""),
+    ("waiting", lambda t: t.waiting, "cyan"),
+    ("parked", lambda t: t.parked, "magenta"),
+    ("expired", lambda t: t.expired, ""),
+)
+_ALWAYS = 3
+
+
+def _funnel(summary: Summary) -> Table:
+    from rich.text import Text  # noqa: PLC0415 - keeps `vladder --help` quick
+
+    shown = [
+        column for place, column in enumerate(_COUNTS)
+        if place < _ALWAYS or any(column[1](tier) for tier in summary.tiers)
+    ]  # fmt: skip
+    names = [("tier", "left"), *((name, "right") for name, _, _ in shown)]
+    table = _table(*names, ("cpu time", "right"), ("of budget", "left"))
+    for tier in summary.tiers:
+        counts = [(count(tier), style) for _, count, style in shown]
+        cells = [Text(str(n), style=style) if n else Text("·", style=_HINT) for n, style in counts]
+        spent = Text("–" if tier.tier is Tier.WORLD and not tier.spent else duration(tier.spent))
+        table.add_row(Text(tier.tier.label, style="bold"), *cells, spent, _budget(tier))
+    return table
+
+
+def _budget(tier: TierSummary) -> Text:
+    from rich.text import Text  # noqa: PLC0415 - keeps `vladder --help` quick
+
+    if tier.cap is None:
+        return Text("no cap", style=_HINT)
+    used = min(1.0, tier.spent / tier.cap) if tier.cap else 1.0
+    full = round(used * _BAR)
+    text = Text("━" * full, style="magenta")
+    text.append("━" * (_BAR - full), style=_HINT)
+    return text.append(f" {share(tier.spent, tier.cap)} of {duration(tier.cap)}")
+
+
+def _costs(summary: Summary, console: Console) -> None:
+    text = f"\nSpent {duration(summary.spent)} of cpu time. "
+    if summary.everything is not None:
+        text += (
+            f"Climbing everything would have cost about {duration(summary.everything)} "
+            "(an estimate: the mean measured cost of each tier × every acceptable candidate)."
+        )
+    console.print(text, highlight=False)
+    reused = sum(tier.reused for tier in summary.tiers)
+    if reused:
+        console.print(
+            f"{plural(reused, 'answer')} came from the ledger without a new check.",
+            highlight=False,
+        )
+
+
+def _candidates(summary: Summary, best: int) -> Table:
+    from rich.text import Text  # noqa: PLC0415 - keeps `vladder --help` quick
+
+    tiers = [t.tier for t in summary.tiers if any(t.tier in c.scores for c in summary.best)]
+    steps = [tier for tier in tiers if tier is not Tier.WORLD]
+    columns = [(tier.label, "right") for tier in steps]
+    table = _table(
+        ("best", "left"), ("reward", "right"), ("predicted", "right"), *columns,
+        ("measured", "right"),
+    )  # fmt: skip
+    table.title = None
+    for candidate in summary.best[:best]:
+        scores = [_score(candidate, tier) for tier in steps]
+        table.add_row(
+            Text(printable(candidate.content, 34), style="bold"),
+            number(candidate.reward, candidate.uncertainty),
+            number(candidate.mean, candidate.deviation), *scores,
+            Text(_score(candidate, Tier.WORLD), style="green"),
+        )  # fmt: skip
+    return table
+
+
+def _score(candidate: CandidateSummary, tier: Tier) -> str:
+    score = candidate.scores.get(tier)
+    if score is None:
+        return "–"
+    return number(score.value, score.uncertainty if tier is Tier.WORLD else None)
+
+
+def _rejects(summary: Summary, console: Console) -> None:
+    rows = [(r.count, r.text, r.examples) for r in summary.rejects]
+    _listing("Rejected, and why", rows, console, "red")
+    rows = [(r.count, f"{r.verifier}: {r.text}", r.examples) for r in summary.abstentions]
+    _listing("No opinion (the verifier declined)", rows, console, "")
+
+
+def _failures(summary: Summary, console: Console) -> None:
+    rows = [
+        (f.attempts, f"{f.boundary}: {f.text} ({f.verifier})", f.examples)
+        for f in summary.failures
+    ]
+    _listing("Failed (no reward was lowered)", rows, console, "yellow")
+    for item in summary.suspicious[:MOST_LINES]:
+        console.print(
+            f"  [magenta]suspicious[/]  {_safe(item.candidate.content, 40)}: {_safe(item.text)}",
+            highlight=False,
+        )
+
+
+def _listing(
+    title: str, rows: Iterable[tuple[int, str, tuple[str, ...]]], console: Console, style: str
+) -> None:
+    from rich.text import Text  # noqa: PLC0415 - keeps `vladder --help` quick
+
+    listed = list(rows)
+    if not listed:
+        return
+    console.print(Text(f"\n{title}", style="bold"))
+    table = _table(("", "right"), ("", "fold"), ("", "left"))
+    table.show_header = False
+    for count, text, examples in listed[:MOST_LINES]:
+        example = ", ".join(printable(e, 24) or "(empty)" for e in examples[:2])
+        table.add_row(
+            Text(str(count), style=style), printable(text, 110), Text(example, style=_HINT)
+        )
+    console.print(table)
+    if len(listed) > MOST_LINES:
+        console.print(f"    … and {plural(len(listed) - MOST_LINES, 'more reason')}", style=_HINT)
+
+
+def _cases(summary: Summary, console: Console) -> None:
+    waiting = sum(tier.waiting for tier in summary.tiers)
+    if waiting:
+        names = ", ".join(_safe(case.content, 24) for case in summary.cases[:3])
+        console.print(
+            f"\n[cyan]{plural(waiting, 'open case')}[/] for the world to answer: {names}",
+            highlight=False,
+        )
+
+
+def _next(summary: Summary, console: Console) -> None:
+    from rich.text import Text  # noqa: PLC0415 - keeps `vladder --help` quick
+
+    path = summary.ledger.removeprefix("sqlite:///")
+    console.print(f"\nLedger  {_safe(path, 200)}", highlight=False, soft_wrap=True)
+    console.print("Next", style="bold")
+    table = _table(("", "left"), ("", "fold"))
+    table.show_header = False
+    for command, why in commands(summary):
+        table.add_row(Text("  " + command, style="cyan"), Text(why, style=_HINT))
+    console.print(table)
+
+
+def commands(summary: Summary) -> list[tuple[str, str]]:
+    """The next three commands to try, each with what it does."""
+    ledger = summary.ledger.removeprefix("sqlite:///")
+    where = f"--ledger {_quoted(ledger)}"
+    example = summary.best[0].content if summary.best else ""
+    made = [
+        (f"vladder campaign show {_quoted(summary.campaign)} --json {where}", "all numbers"),
+        (f"vladder ledger show {_quoted(printable(example, 60))} {where}", "why one got its reward"),
+    ] if example else [
+        (f"vladder campaign show {_quoted(summary.campaign)} --json {where}", "all numbers"),
+        (f"vladder ledger ls {where}", "what was recorded"),
+    ]  # fmt: skip
+    if any(tier.waiting for tier in summary.tiers):
+        return [*made, (f"vladder review next {where}", "answer an open case")]
+    return [*made, (f"vladder ledger export --format jsonl {where}", "take everything with you")]
+
+
+def _quoted(text: str) -> str:
+    import shlex  # noqa: PLC0415 - a rare need
+
+    return shlex.quote(text)
+
+
+def _safe(text: str, limit: int = 200) -> str:
+    """Text for a line with rich markup in it."""
+    from rich.markup import escape  # noqa: PLC0415 - keeps `vladder --help` quick
+
+    return escape(printable(text, limit))

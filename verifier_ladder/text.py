@@ -1,0 +1,58 @@
+"""Text that a model wrote, made fit to be shown to a person."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_ESCAPES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # Colours, cursor movements.
+    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # Titles, links.
+    r"|\x1b[ -/]*[0-~]"
+)
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def printable(text: object, limit: int | None = 200) -> str:
+    """One line of text without control characters, terminal escapes and direction overrides.
+
+    Args:
+        text: What to show; bytes are read as UTF-8.
+        limit: Longest result, in characters; a longer text ends in an ellipsis. None for all.
+
+    Example:
+        >>> printable("a\\x1b[31mb\\nc")
+        'ab c'
+    """
+    whole = text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
+    cut = whole if limit is None else whole[: 8 * limit + 64]
+    plain = cut if cut.isascii() and cut.isprintable() else _visible(cut)
+    shown = " ".join(plain.split())
+    if limit is not None and (len(shown) > limit or len(cut) < len(whole)):
+        return shown[: max(0, limit - 1)] + "…"
+    return shown
+
+
+def _visible(text: str) -> str:
+    plain = _ESCAPES.sub("", text)
+    return "".join(
+        " " if c.isspace() else c
+        for c in plain
+        if c.isspace() or unicodedata.category(c) not in _HIDDEN
+    )
+
+
+def csv_cell(value: object) -> object:
+    """A value as it may stand in a CSV file: text that a spreadsheet would run is quoted.
+
+    Numbers stay numbers, negative ones too.
+
+    Example:
+        >>> csv_cell("=1+1"), csv_cell(-1.5)
+        ("'=1+1", -1.5)
+    """
+    if not isinstance(value, str):
+        return value
+    clean = value.encode("utf-8", "replace").decode().replace("\0", "")
+    return "'" + clean if clean.lstrip(" ").startswith(_FORMULA) else clean

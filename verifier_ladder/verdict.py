@@ -1,0 +1,131 @@
+"""Verdicts: what one check says about one candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from math import isfinite
+from typing import Any
+
+from verifier_ladder.cost import Cost
+from verifier_ladder.errors import VerifierError
+
+
+class Outcome(StrEnum):
+    """The three things a verifier can say."""
+
+    ACCEPT = "accept"
+    """The candidate passes; `score` says how good it is."""
+    REJECT = "reject"
+    """The candidate is bad."""
+    ABSTAIN = "abstain"
+    """Nothing is known: the verifier could not, or would not, judge. Never a zero."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnVerdict:
+    """What a verifier says about one turn of a trajectory."""
+
+    turn: int
+    """Index of the turn inside the candidate, from 0."""
+    score: float | None = None
+    feedback: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one check says. It is not a reward: the ladder's reward rule makes that.
+
+    Build one with `accept`, `reject` or `abstain`, which leave no contradictory states.
+
+    Example:
+        >>> Verdict.accept(-4.7, uncertainty=0.6, unit="kcal/mol").score
+        -4.7
+        >>> Verdict.abstain("SCF did not converge", failed_at="tool").score is None
+        True
+    """
+
+    outcome: Outcome
+    score: float | None = None
+    """The measured or estimated quantity, in `unit`; None when there is none."""
+    uncertainty: float | None = None
+    """One standard deviation of `score`, in `unit`, as the verifier sees it."""
+    unit: str = ""
+    reason: str = ""
+    """Why it was rejected, or why the verifier abstains, in words for a person."""
+    feedback: str = ""
+    """Directive text a student model can learn from."""
+    failed_at: str | None = None
+    """Which boundary failed (`LadderError.boundary`); None for a considered verdict."""
+    turns: tuple[TurnVerdict, ...] = ()
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    """Small JSON facts that support the verdict."""
+    cost: Cost | None = None
+    """What the check took, measured; filled in by the engine."""
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that can't be compared."""
+        for value in (self.score, self.uncertainty):
+            if value is not None and not isfinite(value):
+                raise VerifierError(
+                    f"a verdict's numbers must be finite, not {value!r}; "
+                    "abstain when there is no number to give"
+                )
+
+    @classmethod
+    def accept(
+        cls,
+        score: float | None = None,
+        *,
+        uncertainty: float | None = None,
+        unit: str = "",
+        feedback: str = "",
+        evidence: Mapping[str, Any] | None = None,
+        turns: tuple[TurnVerdict, ...] = (),
+    ) -> Verdict:
+        """Say that the candidate passes, and how good it is."""
+        return cls(
+            Outcome.ACCEPT, score, uncertainty, unit,
+            feedback=feedback, turns=turns, evidence=evidence or {},
+        )  # fmt: skip
+
+    @classmethod
+    def reject(
+        cls,
+        reason: str,
+        *,
+        score: float | None = None,
+        unit: str = "",
+        feedback: str = "",
+        evidence: Mapping[str, Any] | None = None,
+        turns: tuple[TurnVerdict, ...] = (),
+    ) -> Verdict:
+        """Say that the candidate is bad, and why."""
+        return cls(
+            Outcome.REJECT, score, None, unit, reason,
+            feedback=feedback, turns=turns, evidence=evidence or {},
+        )  # fmt: skip
+
+    @classmethod
+    def abstain(
+        cls,
+        reason: str,
+        *,
+        failed_at: str | None = None,
+        evidence: Mapping[str, Any] | None = None,
+    ) -> Verdict:
+        """Say that nothing is known.
+
+        Args:
+            reason: Why, in words for a person.
+            failed_at: The boundary that failed. None means that the verifier itself considered
+                the candidate and declines; only then the verdict is kept as an answer.
+            evidence: Small JSON facts, such as the last lines of a log.
+        """
+        return cls(Outcome.ABSTAIN, reason=reason, failed_at=failed_at, evidence=evidence or {})
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether the verdict may be cached: an outage never is, it starts a new attempt."""
+        return self.failed_at is None

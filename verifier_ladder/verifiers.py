@@ -1,0 +1,235 @@
+"""Verifiers: named, versioned code that looks at candidates and returns verdicts."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import numbers
+import textwrap
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.cost import Cost
+from verifier_ladder.errors import CandidateError, ConfigError, LadderError, VerifierError
+from verifier_ladder.keys import digest
+from verifier_ladder.tier import Tier
+from verifier_ladder.verdict import Outcome, Verdict
+
+Isolation = Literal["process", "inline", "sandbox"]
+Role = Literal["gate", "primary"]
+
+
+class Verifier:
+    """Base class of every verifier; subclass it when there is a model to load or state to keep.
+
+    A subclass sets the class attributes below, takes its settings in `__init__` and passes
+    those that affect results to `super().__init__(**settings)`. `setup` runs once in every
+    worker; `verify` gets a batch and returns one verdict per candidate, in order.
+
+    **Guarantees to the author.** `verify` is called from one thread of one process at a time.
+    A candidate that crashes or hangs the worker is found by bisection and costs nobody else
+    a verdict. Raise `CandidateError` for a bad candidate, `ToolError` when a tool failed.
+
+    Example:
+        >>> class Length(Verifier):
+        ...     name, version, tier, kind = "length", "1", "fast", "text"
+        ...     def verify(self, candidates):
+        ...         return [float(len(c.content)) for c in candidates]
+        >>> Length().judge([Candidate("text", "abc")])[0].score
+        3.0
+    """
+
+    name: str = ""
+    version: str = ""
+    tier: Tier | str = Tier.FAST
+    kind: str = "text"
+    cost: Cost = Cost()
+    """What one check is expected to take."""
+    role: Role = "primary"
+    """A gate only accepts or rejects; the primary verifier of a tier gives its score."""
+    isolation: Isolation = "process"
+    """`inline` is for trusted pure Python that can neither hang nor crash."""
+    timeout: float = 60.0
+    """Seconds one candidate may take once work on it has started."""
+    memory: int | None = None
+    """Bytes a worker may use; None for the engine's limit."""
+    batch_size: int = 256
+    """How many candidates a worker is given at once."""
+    reads: Literal["canonical", "raw"] = "canonical"
+    task_fields: Sequence[str] | None = ()
+    """Names of the task fields it reads; None for all of them. They are part of the check key."""
+    reads_turns: bool = False
+    replicates: int = 1
+    """How many distinct checks a stochastic verifier wants per candidate."""
+    unit: str = ""
+    deviation: float | None = None
+    """Declared standard deviation of its score around the target, in target units."""
+    same_quantity: bool = False
+    """Whether its score estimates the target itself, in the target's unit."""
+    control: Candidate | None = None
+    """A candidate that is certainly harmless. When it passes and another candidate brings two
+    fresh workers down, the fault is that candidate's, and it is rejected."""
+    tools: Mapping[str, str] = {}
+    """Versions of the tools that affect results."""
+    waits: ClassVar[bool] = False
+    """Whether it opens a case and answers later (world tier) instead of computing."""
+
+    def __init__(self, **settings: Any) -> None:
+        """Keep the settings that affect results.
+
+        Args:
+            settings: JSON values; they are part of every check key.
+
+        Raises:
+            ConfigError: If the class lacks a name or a version, or a setting can't be a key.
+        """
+        if not self.name or not self.version:
+            raise ConfigError(
+                f"verifier {type(self).__name__} needs a name and a version; both are part of "
+                "what a verdict is filed under"
+            )
+        self.tier = Tier.parse(self.tier)
+        self.settings: dict[str, Any] = settings
+
+    @cached_property
+    def digest(self) -> bytes:
+        """Digest of all that affects its results: name, version, settings, tools."""
+        return digest(
+            {
+                "name": self.name, "version": self.version, "settings": self.settings,
+                "tools": dict(self.tools), "reads": self.reads,
+            }
+        )  # fmt: skip
+
+    @property
+    def source_digest(self) -> str:
+        """Digest of its source code, to notice a change without a new version; "" if unknown."""
+        return _source_digest(type(self))
+
+    def setup(self) -> None:
+        """Load models and tools; runs once in each worker, before the first `verify`."""
+
+    def verify(self, candidates: Sequence[Candidate]) -> Sequence[Verdict | float | bool | None]:
+        """Judge a batch; one answer per candidate, in the same order."""
+        raise TypeError(f"{type(self).__name__} has no verify method")
+
+    def expected_cost(self, candidate: Candidate) -> Cost:
+        """What this candidate is expected to cost; the declared cost unless overridden."""
+        del candidate
+        return self.cost
+
+    def answered(self, candidate: Candidate, value: object) -> Verdict:
+        """Make a verdict of a result that came from outside, for a verifier that waits.
+
+        Args:
+            candidate: What the case was about.
+            value: A verdict, a number, a truth value, or None to decline.
+
+        Raises:
+            VerifierError: If the value can't be a verdict of this verifier.
+        """
+        del candidate
+        return as_verdict(value, unit=self.unit)
+
+    def answers(self, candidates: Sequence[Candidate]) -> Sequence[object]:
+        """Run `verify` and see that it answered every candidate.
+
+        Raises:
+            VerifierError: If the number of answers is wrong.
+        """
+        answers = self.verify(candidates)
+        if isinstance(answers, (str, bytes)) or not hasattr(answers, "__len__"):
+            raise VerifierError(
+                f"verifier {self.name} returned a {type(answers).__name__}; "
+                "return a list with one verdict per candidate"
+            )
+        if len(answers) != len(candidates):
+            raise VerifierError(
+                f"verifier {self.name} returned {len(answers)} verdicts for "
+                f"{len(candidates)} candidates"
+            )
+        return answers
+
+    def judge(self, candidates: Sequence[Candidate]) -> list[Verdict]:
+        """Run `verify` and make every answer a proper verdict.
+
+        Raises:
+            VerifierError: If the number of answers is wrong.
+        """
+        return [self.verdict_of(answer) for answer in self.answers(candidates)]
+
+    def verdict_of(self, answer: object) -> Verdict:
+        """Make one answer a verdict; one that can't be is an abstention, not an error."""
+        try:
+            return as_verdict(answer, unit=self.unit)
+        except VerifierError as error:
+            return failure(error)
+
+    def as_json(self) -> dict[str, Any]:
+        """What the ledger records of it."""
+        return {
+            "name": self.name, "version": self.version, "tier": Tier.parse(self.tier).label,
+            "kind": self.kind, "role": self.role, "settings": self.settings,
+            "tools": dict(self.tools), "digest": self.digest.hex(),
+        }  # fmt: skip
+
+    def __repr__(self) -> str:
+        """Show what identifies it."""
+        return f"<verifier {self.name} {self.version} ({Tier.parse(self.tier).label})>"
+
+
+def as_verdict(answer: object, *, unit: str = "") -> Verdict:
+    """Read what a verifier answered: a verdict, a number, a truth value, or None.
+
+    A number is an accept with that score; True and False are accept and reject with score 1
+    and 0; None is a considered abstention.
+
+    Raises:
+        VerifierError: If it is anything else, or a number that is not finite.
+    """
+    if isinstance(answer, Verdict):
+        return answer
+    if not isinstance(answer, (float, int, str)) and hasattr(answer, "item"):
+        answer = _scalar(answer)
+    if isinstance(answer, bool):
+        if answer:
+            return Verdict(Outcome.ACCEPT, 1.0, unit=unit)
+        return Verdict(Outcome.REJECT, 0.0, unit=unit, reason="the verifier said no")
+    if isinstance(answer, numbers.Real):
+        return Verdict(Outcome.ACCEPT, float(answer), unit=unit)
+    if answer is None:
+        return Verdict.abstain("the verifier has no opinion")
+    raise VerifierError(
+        f"a verifier must answer with a Verdict, a number, True, False or None, "
+        f"not {type(answer).__name__}"
+    )
+
+
+def _scalar(answer: Any) -> object:
+    """The Python number inside a numpy or torch scalar."""
+    try:
+        return answer.item()
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise VerifierError(f"expected one number per candidate: {error}") from error
+
+
+def failure(error: BaseException) -> Verdict:
+    """The verdict that an error amounts to: a reject if the candidate is at fault, else none."""
+    text = f"{error}" or type(error).__name__
+    if isinstance(error, CandidateError):
+        return Verdict.reject(text)
+    if isinstance(error, LadderError):
+        return Verdict.abstain(text, failed_at=error.boundary)
+    if isinstance(error, MemoryError):
+        return Verdict.abstain(f"out of memory {text}".strip(), failed_at="engine")
+    return Verdict.abstain(f"{type(error).__name__}: {text}", failed_at="verifier")
+
+
+def _source_digest(thing: Any) -> str:
+    try:
+        source = inspect.getsource(thing)
+    except (OSError, TypeError):
+        return ""
+    return hashlib.sha256(textwrap.dedent(source).encode()).hexdigest()
