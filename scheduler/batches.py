@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from verifier_ladder.candidate import Candidate, Sample
 from verifier_ladder.errors import ConfigError
@@ -26,7 +26,8 @@ def batches_of(
     Raises:
         ConfigError: If an element is of another kind, or ids repeat.
     """
-    if isinstance(given, (str, bytes, Candidate, Sample)):
+    is_one = isinstance(given, (str, bytes, Mapping, Candidate, Sample))
+    if is_one or not isinstance(given, Iterable):
         raise ConfigError(f"score takes a list of candidates, not one {type(given).__name__}")
     given = list(given)
     if groups is not None and len(groups) != len(given):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import nan, sqrt
+from math import isfinite, nan, sqrt
 from typing import Any, Protocol
 
 from verifier_ladder.decision import Belief
@@ -45,7 +45,9 @@ class Residuals:
     squares: float = 0.0
 
     def add(self, residual: float) -> None:
-        """Take one more pair."""
+        """Take one more pair; one so far off that sums would overflow is left out."""
+        if not isfinite(self.squares + residual * residual):
+            return
         self.count += 1
         self.total += residual
         self.squares += residual * residual

@@ -1,11 +1,12 @@
-"""Candidates as JSON, for the work queue, and back."""
+"""Candidates as JSON, for the work queue, and back; and the part of one that a verifier reads."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from verifier_ladder.candidate import Candidate, Turn
+from verifier_ladder.verifiers import Verifier
 
 
 def candidate_json(candidate: Candidate) -> dict[str, Any]:
@@ -24,8 +25,21 @@ def candidate_json(candidate: Candidate) -> dict[str, Any]:
     if candidate.task:
         made["task"] = dict(candidate.task)
     if candidate.turns:
-        made["turns"] = [[t.action, t.observation] for t in candidate.turns]
+        made["turns"] = turns_json(candidate.turns)
     return made
+
+
+def turns_json(turns: Sequence[Turn]) -> list[list[Any]]:
+    """A trajectory as JSON; a turn without metadata is two texts.
+
+    Example:
+        >>> turns_json([Turn("2+2", "4")])
+        [['2+2', '4']]
+    """
+    return [
+        [t.action, t.observation, dict(t.metadata)] if t.metadata else [t.action, t.observation]
+        for t in turns
+    ]
 
 
 def candidate_of(stored: Mapping[str, Any]) -> Candidate:
@@ -36,5 +50,25 @@ def candidate_of(stored: Mapping[str, Any]) -> Candidate:
         'CCO'
     """
     content = bytes.fromhex(stored["bytes"]) if "bytes" in stored else stored["content"]
-    turns = tuple(Turn(action, seen) for action, seen in stored.get("turns", ()))
+    turns = tuple(Turn(*turn) for turn in stored.get("turns", ()))
     return Candidate(stored["kind"], content, stored.get("task"), turns)
+
+
+def task_fields(task: Mapping[str, Any], verifier: Verifier) -> dict[str, Any]:
+    """The part of a task that a verifier reads."""
+    if verifier.task_fields is None:
+        return dict(task)
+    return {name: task[name] for name in verifier.task_fields if name in task}
+
+
+def as_seen(candidate: Candidate, verifier: Verifier) -> Candidate:
+    """The candidate with only what the verifier declares that it reads.
+
+    What it doesn't declare is not in its check key: if it could read that all the same, a
+    verdict would be used again where it does not hold.
+    """
+    if not candidate.task and not candidate.turns:
+        return candidate
+    task = None if candidate.task is None else task_fields(candidate.task, verifier)
+    turns = candidate.turns if verifier.reads_turns else ()
+    return Candidate(candidate.kind, candidate.content, task, turns)

@@ -8,30 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import nan
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from verifier_ladder.decision import Action, Decisions, Situation
-from verifier_ladder.ladder import Ladder
+from verifier_ladder.decision import Action, Belief, Decisions, Situation
+from verifier_ladder.ladder import Ladder, Rung
 from verifier_ladder.ledger.records import DecisionColumns
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.beliefs import BeliefModel
 from verifier_ladder.scheduler.draws import uniform
-from verifier_ladder.scheduler.standing import (
-    Standing,
-    conclude,
-    has_answered,
-    rejection,
-    scores_of,
-)
-from verifier_ladder.tier import Tier
+from verifier_ladder.scheduler.standing import ENDS, Standing, Survey, conclude
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_SETTLED = ("it was rejected", "the top of the ladder has answered", "a gate could not judge it")
-
+_UNKNOWN = Belief(nan, nan)
 
 @dataclass(slots=True)
 class Step:
@@ -79,11 +72,10 @@ class Climb:
             stage: Which decision of these samples' climb it is.
         """
         rewards = [conclude(self.ladder, self.model, standing) for standing in standings]
-        settled = self._settled(standings)
         result = Step([], rewards, [])
-        still = [i for i, reason in enumerate(settled) if reason < 0]
+        still = [i for i, standing in enumerate(standings) if standing.end < 0]
         if len(still) < len(standings):
-            result.decisions.append(self._stops(standings, settled))
+            result.decisions.append(self._stops(standings))
         if still:
             situation = self._situation(
                 [standings[i] for i in still], affordable,
@@ -96,41 +88,15 @@ class Climb:
             self._apply(self.ladder.policy.decide(situation), situation, still, result)
         return result
 
-    def _settled(self, standings: Sequence[Standing]) -> list[int]:
-        """Index into `_SETTLED` of each sample that has nowhere to go, else -1."""
-        known: dict[int, int] = {}
-        out = []
-        for standing in standings:
-            reason = known.get(id(standing))
-            if reason is None:
-                reason = known[id(standing)] = self._settlement(standing)
-            out.append(reason)
-        return out
-
-    def _settlement(self, standing: Standing) -> int:
-        if rejection(self.ladder, standing) is not None:
-            return 0
-        if standing.problem is not None:
-            return 2
-        top = self.ladder.rungs[-1]
-        if all(verifier.name in standing.verdicts for verifier in top.verifiers):
-            return 1
-        for rung in self.ladder.rungs:
-            if all(g.name in standing.verdicts for g in rung.gates) and not all(
-                standing.verdicts[g.name].outcome == "accept" for g in rung.gates
-            ):
-                return 2
-        return -1
-
-    def _stops(self, standings: Sequence[Standing], settled: list[int]) -> DecisionColumns:
-        chosen = [i for i, reason in enumerate(settled) if reason >= 0]
+    def _stops(self, standings: Sequence[Standing]) -> DecisionColumns:
+        chosen = [i for i, standing in enumerate(standings) if standing.end >= 0]
         size = len(chosen)
-        beliefs = [standings[i].belief for i in chosen]
+        beliefs = [standings[i].belief or _UNKNOWN for i in chosen]
         return DecisionColumns(
             policy=self._policy, sample=chosen, action=[int(Action.STOP)] * size,
-            tier=[-1] * size, reason=[settled[i] for i in chosen], reasons=_SETTLED,
-            mean=[b.mean if b else float("nan") for b in beliefs],
-            deviation=[b.deviation if b else float("nan") for b in beliefs],
+            tier=[-1] * size, reason=[standings[i].end for i in chosen], reasons=ENDS,
+            mean=[belief.mean for belief in beliefs],
+            deviation=[belief.deviation for belief in beliefs],
             propensity=[1.0] * size, draw=None, benefit=[0.0] * size,
         )  # fmt: skip
 
@@ -142,21 +108,18 @@ class Climb:
         groups: Sequence[str] | None,
     ) -> Situation:
         ladder, size = self.ladder, len(standings)
-        answered = np.array([[has_answered(r, s) for r in ladder.rungs] for s in standings])
-        asked = np.array(
-            [[all(v.name in s.verdicts for v in r.verifiers) for r in ladder.rungs]
-             for s in standings]
-        )  # fmt: skip
+        surveys = [s.survey or Survey(ladder, s) for s in standings]
+        beliefs = [s.belief or _UNKNOWN for s in standings]
+        asked = np.array([survey.asked for survey in surveys])
         columns = np.arange(len(ladder.rungs))
-        reached = np.where(asked, columns, -1).max(axis=1)
         numbers: dict[str, int] = {}
         group = [numbers.setdefault(g, len(numbers)) for g in groups or [""] * size]
         return Situation(
-            tiers=ladder.tiers, reached=reached,
-            mean=np.array([s.belief.mean if s.belief else np.nan for s in standings]),
-            deviation=np.array([s.belief.deviation if s.belief else np.nan for s in standings]),
-            rejected=np.zeros(size, dtype=bool), answered=answered | asked,
-            cost=np.array([[_cost(ladder, r.tier, s) for r in ladder.rungs] for s in standings]),
+            tiers=ladder.tiers, reached=np.where(asked, columns, -1).max(axis=1),
+            mean=np.array([belief.mean for belief in beliefs]),
+            deviation=np.array([belief.deviation for belief in beliefs]),
+            rejected=np.zeros(size, dtype=bool), answered=asked,
+            cost=np.array([[_cost(r, s) for r in ladder.rungs] for s in standings]),
             affordable=np.broadcast_to(affordable, (size, len(columns))),
             weight=np.array(weights) if weights else np.ones(size),
             group=np.array(group, dtype=np.int64), sign=ladder.target.sign,
@@ -187,11 +150,10 @@ class Climb:
 
     def learn(self, standing: Standing) -> None:
         """Teach the belief model a candidate whose top tier has answered."""
-        scores, _ = scores_of(self.ladder, standing)
+        scores = Survey(self.ladder, standing).scores
         if scores[-1] is not None:
             self.model.learn(scores, scores[-1])
 
 
-def _cost(ladder: Ladder, tier: Tier, standing: Standing) -> float:
-    rung = next(r for r in ladder.rungs if r.tier == tier)
+def _cost(rung: Rung, standing: Standing) -> float:
     return sum(v.expected_cost(standing.candidate).seconds for v in rung.verifiers)

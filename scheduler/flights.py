@@ -20,11 +20,12 @@ class Flight:
         self.keys = keys
         self.verdicts: dict[bytes, Verdict] = {}
         self.future: Future[None] = Future()
+        self.future.set_running_or_notify_cancel()  # A waiter that gives up can't cancel it.
 
     def land(self) -> None:
         """Give the keys back and wake who waits, whether or not there is a verdict for each."""
-        self._home.clear(self.keys)
         if not self.future.done():
+            self._home.clear(self.keys)
             self.future.set_result(None)
 
 
@@ -39,7 +40,7 @@ class Flights:
     def board(self, keys: Sequence[bytes]) -> tuple[Flight, list[Flight]]:
         """Take on what nobody is at work on; also give the flights that hold the rest."""
         with self._lock:
-            free = [key for key in keys if key not in self._by_key]
+            free = [key for key in dict.fromkeys(keys) if key not in self._by_key]
             flight = Flight(self, free)
             others = {id(f): f for key in keys if (f := self._by_key.get(key)) is not None}
             self._by_key.update(dict.fromkeys(free, flight))

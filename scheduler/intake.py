@@ -21,12 +21,13 @@ from verifier_ladder.keys import content_key, digest, raw_key
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import CandidateRow, VerdictRow
+from verifier_ladder.scheduler.candidates import as_seen, turns_json
 from verifier_ladder.scheduler.engines.local import LocalEngine
 from verifier_ladder.scheduler.flights import Flights
 from verifier_ladder.scheduler.pipeline import drive
-from verifier_ladder.scheduler.standing import Standing, rejection
+from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.tier import Tier
-from verifier_ladder.verdict import Verdict
+from verifier_ladder.verdict import Outcome, Verdict
 from verifier_ladder.verifiers import Verifier, failure
 
 _MEMO_LIMIT = 200_000
@@ -53,7 +54,7 @@ def memo_key(candidate: Candidate) -> Hashable:
     """What tells two candidates of one kind apart, as a dictionary key."""
     if not candidate.task and not candidate.turns:
         return candidate.content
-    turns = tuple((t.action, t.observation) for t in candidate.turns)
+    turns = digest(turns_json(candidate.turns))
     return (candidate.content, digest(dict(candidate.task or {})), turns)
 
 
@@ -81,7 +82,10 @@ class Intake:
         keys = [memo_key(c) if isinstance(c, Candidate) else c for c in candidates]
         arrivals = Arrivals()
         memo = self._memo
-        new = {key: c for key, c in zip(keys, candidates, strict=True) if key not in memo}
+        new = {
+            key: c for key, c in zip(keys, candidates, strict=True)
+            if (known := memo.get(key)) is None or known.lapsed
+        }  # fmt: skip
         found: dict[Hashable, Standing] = {}
         if new:
             self._trim(len(new))
@@ -91,7 +95,7 @@ class Intake:
             for key, candidate in items:
                 if key not in found:
                     found[key] = _late(candidate)
-        return [memo.get(key) or found[key] for key in keys], arrivals
+        return [found.get(key) or memo[key] for key in keys], arrivals
 
     def remember(self, standing: Standing) -> None:
         """Keep a standing that was rebuilt from the ledger."""
@@ -132,22 +136,31 @@ class Intake:
         """Take one chunk from raw text to the first tier's verdicts."""
         raws = [raw_key(c.kind, c.content) for _, c in items]
         forms, lane = yield from self._canonical(items, raws, arrivals)
-        mine: dict[Hashable, Standing] = {}
-        for (key, candidate), raw, (content, form) in zip(items, raws, forms, strict=True):
-            standing = self._standing(candidate, raw, content, form)
-            if not (standing.problem and standing.problem.failed_at):
-                standing = mine.setdefault(_subject(standing), standing)
-            found[key] = standing
-        with self._lock:
-            fresh = [s for name, s in mine.items() if self._subjects.setdefault(name, s) is s]
-            for key, _ in items:
-                standing = found[key]
-                if standing.problem is None or not standing.problem.failed_at:
-                    found[key] = self._memo[key] = self._subjects.get(_subject(standing), standing)
-        self._look_up(fresh)
-        everyone = list({id(found[key]): found[key] for key, _ in items}.values())
+        made = [
+            self._standing(candidate, raw, content, form)
+            for (_, candidate), raw, (content, form) in zip(items, raws, forms, strict=True)
+        ]
+        standings = self._publish(made)
+        found.update(zip((key for key, _ in items), standings, strict=True))
+        everyone = list({id(standing): standing for standing in standings}.values())
         for verifier in self._first:
             yield from self._ask(verifier, everyone, lane, arrivals)
+        with self._lock:
+            self._memo.update(
+                (key, found[key]) for key, _ in items if not _is_unusable(found[key])
+            )
+
+    def _publish(self, made: list[Standing]) -> list[Standing]:
+        """Share standings with other callers, once they hold all that the ledger knows."""
+        mine = {_subject(standing): standing for standing in reversed(made)}
+        with self._lock:
+            fresh = [s for name, s in mine.items() if name not in self._subjects]
+        self._look_up(fresh)
+        with self._lock:
+            for name, standing in mine.items():
+                if not _is_unusable(standing):
+                    mine[name] = self._subjects.setdefault(name, standing)
+        return [mine[_subject(standing)] for standing in made]
 
     def _canonical(
         self, items: list[tuple[Hashable, Candidate]], raws: list[bytes], arrivals: Arrivals
@@ -237,7 +250,7 @@ class Intake:
         todo = {
             s.keys[position]: s for s in standings
             if s.problem is None and verifier.name not in s.verdicts
-            and (not s.verdicts or rejection(self._ladder, s) is None)
+            and not self._is_stopped(s)
         }  # fmt: skip
         flight, theirs = self._flights.board(list(todo))
         try:
@@ -253,11 +266,23 @@ class Intake:
                 for key in todo.keys() & other.verdicts.keys():
                     todo[key].learn(verifier.name, other.verdicts[key])
 
+    def _is_stopped(self, standing: Standing) -> bool:
+        """Whether a gate of the first tier has not let it pass, or the primary has rejected it."""
+        verdicts = standing.verdicts
+        if not verdicts:
+            return False
+        gates = self._ladder.rungs[0].gates
+        blocked = any(
+            gate.name in verdicts and verdicts[gate.name].outcome is not Outcome.ACCEPT
+            for gate in gates
+        )
+        return blocked or standing.is_rejected
+
     def _judge(
         self, verifier: Verifier, part: list[tuple[bytes, Standing]], lane: int | None,
         arrivals: Arrivals, landed: dict[bytes, Verdict],
     ) -> Job:
-        candidates = [standing.candidate for _, standing in part]
+        candidates = [as_seen(standing.candidate, verifier) for _, standing in part]
         if verifier.isolation == "inline":
             verdicts, seconds = judge_inline(verifier, candidates)
         else:
@@ -281,10 +306,8 @@ class Intake:
         """Drop abstentions of a failed boundary: an outage is not an answer."""
         with self._lock:
             for standing in standings:
-                failed = [name for name, v in standing.verdicts.items() if v.failed_at]
-                for name in failed:
-                    del standing.verdicts[name]
-                    standing.reward = None
+                if standing.survey is not None and standing.survey.failed is not None:
+                    standing.forget_failures()
 
 
 def judge_inline(
@@ -316,6 +339,11 @@ def _subject(standing: Standing) -> Hashable:
     if not candidate.task and not candidate.turns:
         return standing.content_key
     return (standing.content_key, memo_key(candidate))
+
+
+def _is_unusable(standing: Standing) -> bool:
+    """Whether it could not even be canonicalised, for a reason that may pass."""
+    return standing.problem is not None and standing.problem.failed_at is not None
 
 
 def _late(candidate: Candidate) -> Standing:

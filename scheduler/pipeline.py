@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any
@@ -11,8 +11,14 @@ from typing import Any
 Job = Generator[Future[Any], Any, None]
 
 
+def _failure(done: Future[Any]) -> BaseException | None:
+    return CancelledError() if done.cancelled() else done.exception()
+
+
 def drive(jobs: Iterable[Job], until: float | None, *, window: int) -> bool:
     """Run jobs, each of which yields the future it waits for and is sent its result.
+
+    A future that failed is thrown into its job, which may handle it or clean up.
 
     Args:
         jobs: Generators; started in order, at most `window` at a time.
@@ -26,9 +32,10 @@ def drive(jobs: Iterable[Job], until: float | None, *, window: int) -> bool:
     waiting: dict[int, tuple[Job, Future[Any]]] = {}
     source = iter(jobs)
 
-    def advance(job: Job, value: Any) -> None:
+    def advance(job: Job, done: Future[Any] | None) -> None:
         try:
-            future = job.send(value)
+            error = _failure(done) if done else None
+            future = job.throw(error) if error else job.send(done.result() if done else None)
         except StopIteration:
             return
         waiting[id(job)] = (job, future)
@@ -46,7 +53,7 @@ def drive(jobs: Iterable[Job], until: float | None, *, window: int) -> bool:
             except Empty:
                 return False
             del waiting[id(job)]
-            advance(job, future.result())
+            advance(job, future)
     finally:
         for job, future in waiting.values():
             future.cancel()

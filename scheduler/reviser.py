@@ -16,7 +16,6 @@ from verifier_ladder.scheduler.scorer import (
     Scorer,
     check_of,
     join,
-    used_checks,
 )
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.verdict import Verdict
@@ -117,7 +116,7 @@ class Reviser:
     ) -> None:
         samples = SampleColumns(
             run, step, [r.position for r in requests], [s.content_key for s in standings],
-            used_checks(self._desk.ladder, standings), [str(r.state["group"]) for r in requests],
+            [s.used for s in standings], [str(r.state["group"]) for r in requests],
             None, [str(r.state["learner_version"]) for r in requests],
             [float(r.state["weight"]) for r in requests],
         )  # fmt: skip

@@ -19,7 +19,7 @@ from verifier_ladder.ledger.records import (
     SampleColumns,
 )
 from verifier_ladder.reward import Reward
-from verifier_ladder.scheduler.candidates import candidate_json
+from verifier_ladder.scheduler.candidates import as_seen, candidate_json
 from verifier_ladder.scheduler.climb import Step
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.intake import Arrivals
@@ -143,7 +143,7 @@ class Scorer:
     ) -> None:
         samples = SampleColumns(
             batch.run, batch.step, batch.positions,
-            [s.content_key for s in standings], used_checks(self._desk.ladder, standings),
+            [s.content_key for s in standings], [s.used for s in standings],
             batch.groups, batch.group_sizes, batch.learner_versions, batch.weights,
         )  # fmt: skip
         block = Block(
@@ -164,21 +164,6 @@ def join(
     had[1].append(request)
     if check.priority > had[0].priority:
         asked[check.check_key] = (check, had[1])
-
-
-def used_checks(ladder: Ladder, standings: Sequence[Standing]) -> list[tuple[bytes, ...]]:
-    """Check keys that each sample's reward rests on; one tuple per standing, shared."""
-    seen: dict[int, tuple[bytes, ...]] = {}
-    out = []
-    for standing in standings:
-        used = seen.get(id(standing))
-        if used is None:
-            used = seen[id(standing)] = tuple([
-                key for verifier, key in zip(ladder.verifiers, standing.keys, strict=False)
-                if verifier.name in standing.verdicts
-            ])  # fmt: skip
-        out.append(used)
-    return out
 
 
 def next_verifier(ladder: Ladder, standing: Standing, column: int) -> Verifier:
@@ -202,7 +187,8 @@ def check_of(
         version=verifier.version, tier=int(verifier.tier), state=CheckState.QUEUED,
         priority=benefit, reserve=min(expected, verifier.timeout),
         payload={
-            **candidate_json(standing.candidate), "digest": verifier.digest.hex(),
+            **candidate_json(as_seen(standing.candidate, verifier)),
+            "digest": verifier.digest.hex(),
             "raw": standing.raw_key.hex(),
         },
     )  # fmt: skip

@@ -12,8 +12,15 @@ from verifier_ladder.keys import NO_TASK, check_key, digest
 from verifier_ladder.ladder import Ladder, Rung
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.beliefs import BeliefModel
+from verifier_ladder.scheduler.candidates import task_fields, turns_json
+from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Outcome, Verdict
 from verifier_ladder.verifiers import Verifier
+
+ENDS = (
+    "it was rejected", "the top of the ladder has answered", "a gate could not judge it",
+)  # fmt: skip
+"""Why a climb is over."""
 
 
 class Standing:
@@ -23,8 +30,8 @@ class Standing:
     """
 
     __slots__ = (
-        "belief", "candidate", "content_key", "keys", "problem", "raw_key", "reward", "subject",
-        "verdicts",
+        "belief", "candidate", "content_key", "end", "keys", "lapsed", "problem", "raw_key", "reward",
+        "survey", "used", "verdicts",
     )  # fmt: skip
 
     def __init__(
@@ -41,88 +48,115 @@ class Standing:
         self.candidate = candidate
         self.raw_key = raw_key
         self.content_key = content_key
-        self.subject = content_key
         self.problem = problem
         self.keys: tuple[bytes, ...] = ()
         self.verdicts: dict[str, Verdict] = {}
         self.belief: Belief | None = None
         self.reward: Reward | None = None
+        self.survey: Survey | None = None
+        """What the verdicts amount to, while the climb goes on."""
+        self.end = -1
+        """Index into `ENDS` of why its climb is over, once concluded; -1 if it is not."""
+        self.lapsed = False
+        """Whether a failure was dropped, so that its verifier must be asked again."""
+        self.used: tuple[bytes, ...] = ()
+        """Check keys that its reward rests on, once concluded."""
 
     def learn(self, verifier: str, verdict: Verdict) -> None:
         """Take a verdict; what was concluded before no longer holds."""
         self.verdicts[verifier] = verdict
-        self.belief = None
         self.reward = None
+        self.lapsed = False
+
+    @property
+    def is_rejected(self) -> bool:
+        """Whether any verifier has rejected it."""
+        return any(verdict.outcome is Outcome.REJECT for verdict in self.verdicts.values())
+
+    def forget_failures(self) -> None:
+        """Drop abstentions of a failed boundary: an outage is not an answer."""
+        for name in [name for name, verdict in self.verdicts.items() if verdict.failed_at]:
+            del self.verdicts[name]
+            self.reward = None
+            self.lapsed = True
 
     def key_of(self, verifier: Verifier) -> bytes:
         """Key of a verifier's check of this candidate."""
         task, turns = NO_TASK, NO_TASK
-        if self.candidate.task and verifier.task_fields != ():
-            task = digest(task_fields(self.candidate.task, verifier))
+        if fields := task_fields(self.candidate.task or {}, verifier):
+            task = digest(fields)
         if verifier.reads_turns and self.candidate.turns:
-            turns = digest([[t.action, t.observation] for t in self.candidate.turns])
+            turns = digest(turns_json(self.candidate.turns))
         content = self.raw_key if verifier.reads == "raw" else self.content_key
         return check_key(verifier.digest, content, task, turns)
 
 
-def task_fields(task: Mapping[str, Any], verifier: Verifier) -> dict[str, Any]:
-    """The part of a task that a verifier reads."""
-    if verifier.task_fields is None:
-        return dict(task)
-    return {name: task[name] for name in verifier.task_fields if name in task}
+class Survey:
+    """What a standing's verdicts amount to, read in one pass over the ladder."""
 
+    __slots__ = (
+        "asked", "components", "deviations", "failed", "passed", "reject", "rejecter", "scores",
+        "tier", "why",
+    )  # fmt: skip
 
-def rejection(ladder: Ladder, standing: Standing) -> tuple[Verdict, Verifier | None] | None:
-    """The verdict that stops the climb for good, and who gave it; None if there is none."""
-    if standing.problem is not None:
-        return (standing.problem, None) if standing.problem.outcome is Outcome.REJECT else None
-    for rung in ladder.rungs:
+    def __init__(self, ladder: Ladder, standing: Standing) -> None:
+        """Read the verdicts."""
+        self.scores: list[float | None] = []
+        self.deviations: list[float | None] = []
+        """Score and own deviation of each tier's primary verifier, from cheap to dear."""
+        self.asked: list[bool] = []
+        """Whether all of a tier's verifiers have been asked."""
+        self.passed: list[bool] = []
+        """Whether none of a tier's gates has rejected or failed."""
+        self.components: dict[str, float | None] = {}
+        self.reject: Verdict | None = None
+        """The first reject: it stops the climb for good."""
+        self.rejecter: Verifier | None = None
+        self.failed: Verdict | None = None
+        """The lowest failure of a boundary."""
+        self.tier: Tier | None = None
+        """The highest tier with a score."""
+        self.why = ""
+        """What the highest verifier said in words."""
+        if standing.problem is not None:
+            self._refuse(standing.problem)
+        for rung in ladder.rungs:
+            self._read(rung, standing.verdicts)
+
+    def _refuse(self, problem: Verdict) -> None:
+        if problem.outcome is Outcome.REJECT:
+            self.reject = problem
+        else:
+            self.failed = problem
+        self.why = problem.reason
+
+    def _read(self, rung: Rung, verdicts: Mapping[str, Verdict]) -> None:
+        asked = passed = True
+        score = deviation = None
         for verifier in rung.verifiers:
-            verdict = standing.verdicts.get(verifier.name)
-            if verdict is not None and verdict.outcome is Outcome.REJECT:
-                return verdict, verifier
-    return None
+            verdict = verdicts.get(verifier.name)
+            if verdict is None:
+                asked = False
+                continue
+            accepted = verdict.outcome is Outcome.ACCEPT
+            self.components[verifier.name] = verdict.score
+            self.why = verdict.reason or self.why
+            if not accepted:
+                self._object(verifier, verdict)
+            if verifier is not rung.primary:
+                passed = passed and accepted
+            elif verdict.score is not None and verdict.outcome is not Outcome.ABSTAIN:
+                score, deviation, self.tier = verdict.score, verdict.uncertainty, rung.tier
+        self.scores.append(score)
+        self.deviations.append(deviation)
+        self.asked.append(asked)
+        self.passed.append(passed)
 
-
-def has_answered(rung: Rung, standing: Standing) -> bool:
-    """Whether the climb may go past a tier: all of it was asked, and every gate has passed.
-
-    A primary verifier that abstains is passed by; a gate that could not judge is not.
-    """
-    if standing.problem is not None:
-        return False
-    for verifier in rung.verifiers:
-        verdict = standing.verdicts.get(verifier.name)
-        if verdict is None:
-            return False
-        if verifier.role == "gate" and verdict.outcome is not Outcome.ACCEPT:
-            return False
-    return True
-
-
-def first_failure(ladder: Ladder, standing: Standing) -> Verdict | None:
-    """The lowest failure of a boundary among its verdicts, if there is one."""
-    if standing.problem is not None and standing.problem.failed_at:
-        return standing.problem
-    for verifier in ladder.verifiers:
-        verdict = standing.verdicts.get(verifier.name)
-        if verdict is not None and verdict.failed_at:
-            return verdict
-    return None
-
-
-def scores_of(
-    ladder: Ladder, standing: Standing
-) -> tuple[list[float | None], list[float | None]]:
-    """Score and own deviation of every tier's primary verifier, from cheap to dear."""
-    scores: list[float | None] = []
-    deviations: list[float | None] = []
-    for rung in ladder.rungs:
-        verdict = standing.verdicts.get(rung.primary.name) if rung.primary else None
-        accepted = verdict is not None and verdict.outcome is not Outcome.ABSTAIN
-        scores.append(verdict.score if verdict and accepted else None)
-        deviations.append(verdict.uncertainty if verdict and accepted else None)
-    return scores, deviations
+    def _object(self, verifier: Verifier, verdict: Verdict) -> None:
+        if verdict.outcome is Outcome.REJECT and self.reject is None:
+            self.reject, self.rejecter = verdict, verifier
+        elif verdict.failed_at and self.failed is None:
+            self.failed = verdict
 
 
 def conclude(ladder: Ladder, model: BeliefModel, standing: Standing) -> Reward:
@@ -132,65 +166,50 @@ def conclude(ladder: Ladder, model: BeliefModel, standing: Standing) -> Reward:
     """
     if standing.reward is not None:
         return standing.reward
-    rejected = rejection(ladder, standing)
-    belief = model.predict(*scores_of(ladder, standing))
-    standing.belief = belief
-    if rejected is not None:
-        standing.reward = _reward_of_reject(ladder, standing, *rejected)
+    survey = standing.survey = Survey(ladder, standing)
+    standing.belief = model.predict(survey.scores, survey.deviations)
+    if survey.reject is not None:
+        standing.reward = _reward_of_reject(ladder, survey, survey.reject)
     else:
-        standing.reward = _reward_of_belief(ladder, standing, belief)
+        standing.reward = _reward_of_belief(ladder, survey, standing.belief)
+    standing.end = _end(survey)
+    if standing.end >= 0 and survey.failed is None:
+        standing.survey = None  # Nobody asks again, and a hundred thousand of them weigh.
+    standing.used = tuple([
+        key for verifier, key in zip(ladder.verifiers, standing.keys, strict=False)
+        if verifier.name in standing.verdicts
+    ])  # fmt: skip
     return standing.reward
 
 
-def _reward_of_reject(
-    ladder: Ladder, standing: Standing, verdict: Verdict, verifier: Verifier | None
-) -> Reward:
+def _end(survey: Survey) -> int:
+    """Index into `ENDS` of why the climb is over; -1 if it is not."""
+    if survey.reject is not None:
+        return 0
+    if survey.asked[-1]:
+        return 1
+    if survey.failed is not None and not survey.asked[0] and not survey.components:
+        return 2
+    return -1 if all(survey.passed) else 2
+
+
+def _reward_of_reject(ladder: Ladder, survey: Survey, verdict: Verdict) -> Reward:
     """A reject earns the rule's value; the top primary's own number counts if it gave one."""
-    value = ladder.reward.reject
-    if verifier is not None and verifier is ladder.rungs[-1].primary and verdict.score is not None:
+    value, by = ladder.reward.reject, survey.rejecter
+    if by is not None and by is ladder.rungs[-1].primary and verdict.score is not None:
         value = ladder.reward.scale(verdict.score, sign=ladder.target.sign)
-    tier = verifier.tier if verifier is not None else ladder.tiers[0]
-    return Reward(
-        value, 0.0, tier, components=_components(standing), reason=verdict.reason,  # type: ignore[arg-type]
-    )  # fmt: skip
+    tier = Tier.parse(by.tier) if by is not None else ladder.tiers[0]
+    return Reward(value, 0.0, tier, 0, survey.components, verdict.reason)
 
 
-def _reward_of_belief(ladder: Ladder, standing: Standing, belief: Belief) -> Reward:
-    failed = first_failure(ladder, standing)
-    answered = [
-        rung.tier for rung in ladder.rungs
-        if rung.primary is not None and _has_score(standing, rung.primary)
-    ]  # fmt: skip
-    value = uncertainty = None
-    reason = failed.reason if failed else ""
-    if answered:
-        value = ladder.reward.scale(belief.mean, sign=ladder.target.sign)
-        uncertainty = None if isnan(belief.deviation) else ladder.reward.spread(belief.deviation)
-    elif not reason:
-        reason = _why_unknown(ladder, standing)
-    return Reward(
-        value, uncertainty, answered[-1] if answered else None,
-        components=_components(standing), reason=reason,
-        failed_at=failed.failed_at if failed else None,
-    )  # fmt: skip
-
-
-def _has_score(standing: Standing, verifier: Verifier) -> bool:
-    verdict = standing.verdicts.get(verifier.name)
-    return (
-        verdict is not None
-        and verdict.outcome is not Outcome.ABSTAIN
-        and verdict.score is not None
-    )
-
-
-def _why_unknown(ladder: Ladder, standing: Standing) -> str:
-    for verifier in reversed(ladder.verifiers):
-        verdict = standing.verdicts.get(verifier.name)
-        if verdict is not None and verdict.reason:
-            return verdict.reason
-    return "no tier has given a score"
-
-
-def _components(standing: Standing) -> Mapping[str, float | None]:
-    return {name: verdict.score for name, verdict in standing.verdicts.items()}
+def _reward_of_belief(ladder: Ladder, survey: Survey, belief: Belief) -> Reward:
+    failed = survey.failed
+    reason = failed.reason if failed is not None else ""
+    failed_at = failed.failed_at if failed is not None else None
+    if survey.tier is None:
+        reason = reason or survey.why or "no tier has given a score"
+        return Reward(None, None, None, 0, survey.components, reason, failed_at)
+    rule = ladder.reward
+    value = rule.scale(belief.mean, sign=ladder.target.sign)
+    spread = None if isnan(belief.deviation) else rule.spread(belief.deviation)
+    return Reward(value, spread, survey.tier, 0, survey.components, reason, failed_at)

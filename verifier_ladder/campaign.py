@@ -214,7 +214,7 @@ class Campaign:
     @property
     def cursor(self) -> int:
         """Id of the newest entry of the ledger: `revisions(after=…)` gives what comes later."""
-        return int(self.ledger.statistics()["newest"])
+        return self.ledger.newest()
 
     def drain(self, timeout: float | str | None = None) -> bool:
         """Wait until every climb has stopped, is parked on its budget, or waits for the world.

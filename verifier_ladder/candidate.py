@@ -42,8 +42,13 @@ class Candidate:
             raise ConfigError(
                 f"a candidate's content must be text or bytes, not {type(self.content).__name__}"
             )
-        if not self.kind or "\0" in self.kind:
+        if not self.kind or not isinstance(self.kind, str) or "\0" in self.kind:
             raise ConfigError(f"a candidate's kind must be a name, not {self.kind!r}")
+        if self.task is not None and not isinstance(self.task, Mapping):
+            raise ConfigError(
+                "a candidate's task must hold fields by name, such as {'answer': '4'}, "
+                f"not {type(self.task).__name__}"
+            )
 
 
 class SampleId(NamedTuple):

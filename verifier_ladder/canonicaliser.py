@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any, ClassVar
 
+from verifier_ladder.errors import ConfigError
 from verifier_ladder.keys import digest
 
 
@@ -25,7 +26,16 @@ class Canonicaliser:
     """Content that is certainly harmless; see `Verifier.control`."""
 
     def __init__(self, **settings: Any) -> None:
-        """Keep the settings that affect the canonical form."""
+        """Keep the settings that affect the canonical form.
+
+        Raises:
+            ConfigError: If the class lacks a kind, a name or a version.
+        """
+        if not (self.kind and self.name and self.version):
+            raise ConfigError(
+                f"canonicaliser {type(self).__name__} needs a kind, a name and a version; "
+                "canonical forms are filed under them"
+            )
         self.settings: dict[str, Any] = settings
 
     @cached_property

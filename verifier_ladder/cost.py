@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, nan
+from typing import Any
 
 from verifier_ladder.errors import ConfigError
 
@@ -33,16 +34,25 @@ def seconds(value: float | str) -> float:
         7200.0
     """
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        amount, unit = float(value), "s"
+        amount, unit = value, "s"
     else:
         match = _QUANTITY.fullmatch(str(value))
         amount, unit = (float(match[1]), match[2].lower() or "s") if match else (-1.0, "")
-    if unit not in _UNITS or not isfinite(amount) or amount < 0:
+    total = _float(amount) * _UNITS.get(unit, nan)
+    if not 0.0 <= total < inf:
         raise ConfigError(
             f"{value!r} is not an amount of time; write a number and a unit, "
             'such as "90 s", "15 min", "2 h" or "3 d"'
         )
-    return amount * _UNITS[unit]
+    return total
+
+
+def _float(value: Any) -> float:
+    """The number as a float; NaN for what is none, or is too large."""
+    try:
+        return float(value) if not isinstance(value, (str, bytes)) else nan
+    except (TypeError, ValueError, OverflowError):
+        return nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,5 +77,5 @@ class Cost:
         """Refuse costs that no budget could pay."""
         for name in ("seconds", "gpu_seconds", "money", "person_minutes"):
             value = getattr(self, name)
-            if not (isfinite(value) and value >= 0):
+            if not 0.0 <= (value if type(value) is float else _float(value)) < inf:
                 raise ConfigError(f"Cost({name}={value!r}): give a finite number of at least 0")

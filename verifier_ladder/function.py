@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, overload
 
 from verifier_ladder.candidate import Candidate
@@ -63,7 +64,7 @@ class FunctionVerifier(Verifier):
     def verify(self, candidates: Sequence[Candidate]) -> Sequence[Answer]:
         """Call the function for each candidate, or once for all of them."""
         if self.is_async:
-            return asyncio.run(self._gather(candidates))
+            return _run(self._gather(candidates))
         if self.batch:
             return self._ask_all(candidates)  # type: ignore[no-any-return]
         return [self._one(candidate) for candidate in candidates]
@@ -80,7 +81,17 @@ class FunctionVerifier(Verifier):
         try:
             return self._ask(candidate)  # type: ignore[no-any-return]
         except Exception as error:  # noqa: BLE001 - whatever it raises, it is this candidate's
-            return failure(error)
+            return self._failure(error)
+
+    def _failure(self, error: Exception) -> Verdict:
+        """The verdict that an error amounts to; a field that was not declared is named."""
+        undeclared = isinstance(error, KeyError) and self.task_fields is not None
+        if undeclared and error.args and error.args[0] not in (self.task_fields or ()):
+            error = VerifierError(
+                f"KeyError: {error}; a verifier sees only the task fields that it declares. "
+                f"If this is one, name it in the task_fields (or columns) of {self.name}"
+            )
+        return failure(error)
 
     async def _gather(self, candidates: Sequence[Candidate]) -> Sequence[Answer]:
         if self.batch:
@@ -95,7 +106,7 @@ class FunctionVerifier(Verifier):
                 except TimeoutError:
                     return Verdict.abstain(f"no answer in {self.timeout:g} s", failed_at="tool")
                 except Exception as error:  # noqa: BLE001 - see _one
-                    return failure(error)
+                    return self._failure(error)
 
         return await asyncio.gather(*(one(candidate) for candidate in candidates))
 
@@ -164,6 +175,16 @@ def _only(answers: Any) -> Answer:
     return answer  # type: ignore[no-any-return]
 
 
+def _run(answers: Coroutine[Any, Any, Sequence[Answer]]) -> Sequence[Answer]:
+    """Wait for a coroutine, also where an event loop runs already, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(answers)
+    with ThreadPoolExecutor(1) as other:
+        return other.submit(asyncio.run, answers).result()
+
+
 async def _awaited_one(answers: Awaitable[Any]) -> Answer:
     return _only(await answers)
 
@@ -222,12 +243,14 @@ def verifier(
     if unknown:
         raise ConfigError(
             f"unknown option {', '.join(sorted(unknown))}; a verifier takes "
-            f"{', '.join(sorted(_OPTIONS))}"
+            f"{', '.join(sorted(_OPTIONS | {'concurrency', 'settings'}))}"
         )
 
     def register(inner: Callable[..., Any]) -> FunctionVerifier:
+        if not callable(inner):
+            raise ConfigError(f"{inner!r} is not a function; write @verifier or @verifier(name=…)")
         made = FunctionVerifier(
-            inner, name=name or inner.__name__, version=version, batch=batch,
+            inner, name=name or name_of(inner), version=version, batch=batch,
             tier=tier, kind=kind, cost=cost or Cost(), **options,
         )  # fmt: skip
         REGISTRY.add(made)

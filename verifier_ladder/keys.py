@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from math import isfinite
 from typing import Any
 
@@ -25,20 +26,27 @@ def canonical_json(value: Any) -> bytes:
 
     The profile: text, booleans, null, integers below 2⁵³, lists and objects with ASCII keys.
     Floats become their shortest decimal text, because their JSON forms differ between writers.
+    Bytes, and text with lone surrogates, which no JSON can hold, become objects of one field.
 
     Raises:
-        ConfigError: If the value leaves the profile, NaN and infinity included.
+        ConfigError: If the value leaves the profile, NaN and infinity included, or nests deeper
+            than JSON writers allow.
 
     Example:
         >>> canonical_json({"b": 1, "a": 0.5})
         b'{"a":"0.5","b":1}'
     """
-    return orjson.dumps(_profile(value), option=orjson.OPT_SORT_KEYS)
+    try:
+        return orjson.dumps(_profile(value), option=orjson.OPT_SORT_KEYS)
+    except (orjson.JSONEncodeError, RecursionError):
+        raise ConfigError("a value that nests so deeply can't be part of a key") from None
 
 
 def _profile(value: Any) -> Any:
-    if value is None or isinstance(value, (str, bool)):
-        return str(value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return _text(value)
+    if value is None or isinstance(value, bool):
+        return value
     if isinstance(value, int):
         if abs(value) >= _LARGEST_INTEGER:
             raise ConfigError(f"{value} is too large for a key; give it as text")
@@ -61,33 +69,59 @@ def _profile(value: Any) -> Any:
     )
 
 
+def _text(value: str) -> Any:
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return {"surrogatepass": _bytes(value).hex()}
+    return str(value)
+
+
+def _bytes(content: str | bytes) -> bytes:
+    """UTF-8 that keeps lone surrogates apart, which a language model's tokenizer can emit."""
+    return content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+
+
+@lru_cache(maxsize=256)
+def _head(purpose: bytes, kind: str) -> bytes:
+    name = _bytes(kind)
+    return b"vl:%s:1\0%d\0%s\0" % (purpose, len(name), name)
+
+
+def _of_kind(purpose: bytes, kind: str, content: str | bytes) -> bytes:
+    data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+    return hashlib.sha256(_head(purpose, kind) + data).digest()
+
+
 def digest(value: Any) -> bytes:
     """SHA-256 of a value's canonical JSON."""
     return hashlib.sha256(canonical_json(value)).digest()
 
 
 def raw_key(kind: str, content: str | bytes) -> bytes:
-    """Key of a candidate's bytes exactly as they were given.
-
-    Lone surrogates, which a language model's tokenizer can emit, are kept apart from each other.
-    """
-    data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
-    return hashlib.sha256(b"vl:raw:1\0%s\0%s" % (kind.encode(), data)).digest()
+    """Key of a candidate's bytes exactly as they were given."""
+    return _of_kind(b"raw", kind, content)
 
 
 def content_key(kind: str, canonical: str | bytes) -> bytes:
     """Key of a candidate's canonical form: the same for every spelling of one thing."""
-    data = canonical.encode("utf-8", "surrogatepass") if isinstance(canonical, str) else canonical
-    return hashlib.sha256(b"vl:content:1\0%s\0%s" % (kind.encode(), data)).digest()
+    return _of_kind(b"content", kind, canonical)
 
 
 def check_key(
-    verifier: bytes, content: bytes, task: bytes = NO_TASK, turns: bytes = NO_TASK, replicate: int = 0
+    verifier: bytes,
+    content: bytes,
+    task: bytes = NO_TASK,
+    turns: bytes = NO_TASK,
+    replicate: int = 0,
 ) -> bytes:
     """Key of one check: the same work has the same key on every machine.
 
+    The first four are digests of 32 bytes, so their boundaries can't be mistaken.
+
     Args:
-        verifier: `Verifier.digest`: name, version, settings, tools, cache namespace.
+        verifier: `Verifier.digest`: name, version, settings, tools.
         content: The content key, or the raw key for a verifier that reads raw text.
         task: Digest of the task fields that the verifier reads.
         turns: Digest of the trajectory, if the verifier reads it.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from functools import cached_property
+from math import inf, isfinite, nan
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +86,8 @@ class Ladder:
             reward: How target units become rewards; by default they pass unchanged.
             target: The quantity it is about; by default the top primary verifier's score.
             audit: Share of samples that climb to the top whatever the policy says, at random
-                with known probability, so that cheap verifiers can't be gamed unnoticed.
+                with known probability, so that cheap verifiers can't be gamed unnoticed. A
+                policy of your own that audits takes its share itself.
             budget: Default caps per tier, such as `{"high_fidelity": "2 h"}`.
             prior: Mean and standard deviation of the target before anything is known.
             canonicaliser: What brings candidates to canonical form; by default that of the kind.
@@ -93,6 +96,8 @@ class Ladder:
             ConfigError: If the verifiers don't fit together.
         """
         self.name = name
+        if isinstance(verifiers, (str, Verifier)) or not isinstance(verifiers, Iterable):
+            raise ConfigError(f"ladder {name} takes a list of verifiers, not {verifiers!r}")
         found = [REGISTRY.get(v) if isinstance(v, str) else v for v in verifiers]
         for verifier in found:
             if not isinstance(verifier, Verifier):
@@ -102,12 +107,12 @@ class Ladder:
                 )
         self.kind = self._one_kind(found)
         self.rungs = self._stack(found)
-        self.audit = _share("audit", audit)
+        self.audit = _audit(audit, policy)
         self.target = target or self._default_target()
         self.reward = reward or RewardRule()
         self.policy = policy or self._default_policy()
-        self.budget = {Tier.parse(t): seconds(v) for t, v in (budget or {}).items()}
-        self.prior = prior
+        self.budget = _budget(budget)
+        self.prior = _prior(prior)
         self.canonicaliser = canonicaliser or REGISTRY.canonicaliser(self.kind)
 
     def _one_kind(self, verifiers: Sequence[Verifier]) -> str:
@@ -143,12 +148,12 @@ class Ladder:
 
         return Thresholds(audit=self.audit)
 
-    @property
+    @cached_property
     def tiers(self) -> tuple[Tier, ...]:
         """Its tiers, from cheap to dear."""
         return tuple(rung.tier for rung in self.rungs)
 
-    @property
+    @cached_property
     def verifiers(self) -> tuple[Verifier, ...]:
         """All its verifiers, in the order they are asked."""
         return tuple(v for rung in self.rungs for v in rung.verifiers)
@@ -202,41 +207,98 @@ class Ladder:
                 f"a ladder has no section {', '.join(sorted(unknown))}; "
                 f"it has {', '.join(sorted(_SECTIONS))}"
             )
-        prior = table.get("prior")
-        return cls(
+        entries = table.get("verifiers", [])
+        if not isinstance(entries, list):
+            raise ConfigError(f"verifiers={entries!r} of the ladder: give a list of verifiers")
+        audit = _share("audit", table.get("audit", 0.0))
+        prior = _section(table, "prior", {"mean", "deviation"})
+        ladder = cls(
             table.get("name", ""),
-            [_verifier(entry) for entry in table.get("verifiers", [])],
-            policy=_policy(table.get("policy"), float(table.get("audit", 0.0))),
-            reward=_made(RewardRule, table.get("reward")),
-            target=_made(Target, table.get("target")),
-            audit=float(table.get("audit", 0.0)),
-            budget=table.get("budget"),
-            prior=(float(prior["mean"]), float(prior["deviation"])) if prior else None,
+            [_verifier(entry) for entry in entries],
+            policy=_policy(_section(table, "policy"), audit),
+            reward=_made(RewardRule, "reward", table),
+            target=_made(Target, "target", table),
+            audit=audit,
+            budget=_section(table, "budget"),
+            prior=None if prior is None else (prior.get("mean"), prior.get("deviation")),
         )
+        if table.get("kind", ladder.kind) != ladder.kind:
+            raise ConfigError(
+                f"the ladder is for kind {table['kind']!r}, its verifiers for {ladder.kind!r}"
+            )
+        return ladder
 
     def __repr__(self) -> str:
         """Show the name and the tiers."""
         return f"<ladder {self.name}: {' → '.join(tier.label for tier in self.tiers)}>"
 
 
-def _share(name: str, value: float) -> float:
-    if not 0 <= value <= 1:
-        raise ConfigError(f"{name}={value!r} must lie between 0 and 1")
+def _share(name: str, value: Any) -> float:
+    if not isinstance(value, (int, float)) or not 0 <= value <= 1:
+        raise ConfigError(f"{name}={value!r} must be a number between 0 and 1")
     return float(value)
+
+
+def _audit(value: float, policy: EscalationPolicy | None) -> float:
+    """The share of audits, which a policy of the user's own may hold instead."""
+    audit, own = _share("audit", value), getattr(policy, "audit", None)
+    if own is None or own == audit:
+        return audit
+    if audit:
+        raise ConfigError(
+            f"audit={audit!r} of the ladder, {own!r} of its policy: give the share to the policy"
+        )
+    return float(own)
+
+
+def _budget(caps: Mapping[str, float | str] | None) -> dict[Tier, float]:
+    if not isinstance(caps, Mapping | None):
+        raise ConfigError(
+            f'budget={caps!r}: give an amount for each tier, such as {{"high_fidelity": "2 h"}}'
+        )
+    return {Tier.parse(tier): seconds(cap) for tier, cap in (caps or {}).items()}
+
+
+def _prior(prior: Any) -> tuple[float, float] | None:
+    if prior is None:
+        return None
+    try:
+        mean, deviation = map(float, prior)
+    except (TypeError, ValueError):
+        mean, deviation = nan, nan
+    if not isfinite(mean) or not 0 <= deviation < inf:
+        raise ConfigError(
+            f"prior={prior!r}: give the mean and the standard deviation of the target"
+        )
+    return mean, deviation
+
+
+def _section(
+    table: Mapping[str, Any], name: str, keys: set[str] | None = None
+) -> Mapping[str, Any] | None:
+    """A section of the ladder's TOML form; None if it is missing."""
+    found = table.get(name)
+    if not isinstance(found, Mapping | None):
+        raise ConfigError(f"[{name}] of the ladder must be a table, not {found!r}")
+    if keys and (unknown := set(found or {}) - keys):
+        raise ConfigError(
+            f"[{name}] of the ladder has no {', '.join(sorted(unknown))}; "
+            f"it has {', '.join(sorted(keys))}"
+        )
+    return found
 
 
 def _verifier(entry: Mapping[str, Any] | str) -> Verifier:
     if isinstance(entry, str):
         return REGISTRY.get(entry)
-    if "name" not in entry:
-        raise ConfigError(f"a verifier in the ladder has no name: {dict(entry)!r}")
+    if not isinstance(entry, Mapping) or "name" not in entry:
+        raise ConfigError(f"a verifier in the ladder has no name: {entry!r}")
+    _section({"verifiers": entry}, "verifiers", {"name", "version", "settings"})
     wanted = entry.get("version")
-    made = REGISTRY.create(entry["name"], dict(entry.get("settings", {})))
-    if wanted is not None and made.version != wanted:
-        raise ConfigError(
-            f"the ladder wants version {wanted} of {made.name}, installed is {made.version}"
-        )
-    return made
+    settings = _section(entry, "settings")
+    return REGISTRY.create(
+        str(entry["name"]), dict(settings or {}), None if wanted is None else str(wanted)
+    )
 
 
 def _policy(table: Mapping[str, Any] | None, audit: float) -> EscalationPolicy | None:
@@ -245,13 +307,12 @@ def _policy(table: Mapping[str, Any] | None, audit: float) -> EscalationPolicy |
     from verifier_ladder.scheduler.policies import create_policy  # noqa: PLC0415 - lazy numpy
 
     settings = dict(table)
-    return create_policy(settings.pop("name", "thresholds"), {"audit": audit, **settings})
+    name = settings.pop("name", "thresholds")
+    if audit:
+        settings.setdefault("audit", audit)
+    return create_policy(name, settings)
 
 
-def _made(kind: type[Any], table: Mapping[str, Any] | None) -> Any:
-    if table is None:
-        return None
-    try:
-        return kind(**table)
-    except TypeError as error:
-        raise ConfigError(f"[{kind.__name__}] of the ladder: {error}") from None
+def _made(kind: type[Any], name: str, table: Mapping[str, Any]) -> Any:
+    section = _section(table, name, {field.name for field in fields(kind)})
+    return None if section is None else kind(**section)

@@ -45,7 +45,9 @@ class Registry:
     def add(self, verifier: Verifier) -> None:
         """Register a verifier; the same name and version again replaces it."""
         with self._lock:
-            self._verifiers.setdefault(verifier.name, {})[verifier.version] = verifier
+            versions = self._verifiers.setdefault(verifier.name, {})
+            versions.pop(verifier.version, None)  # The last one registered stands last.
+            versions[verifier.version] = verifier
 
     def names(self) -> list[str]:
         """Every name that can be looked up, without importing anything."""
@@ -63,9 +65,9 @@ class Registry:
             ConfigError: If no verifier has this name or version.
             PluginError: If the package that offers it can't be imported.
         """
+        if name not in self._verifiers and (point := self._entry_points(VERIFIER_GROUP).get(name)):
+            self.add(_offered(point))  # Imports, so it must not hold the lock.
         with self._lock:
-            if name not in self._verifiers and name in self._entry_points(VERIFIER_GROUP):
-                self.add(_instance(load(self._entry_points(VERIFIER_GROUP)[name])))
             versions = self._verifiers.get(name)
             if versions is None:
                 raise ConfigError(self._unknown(name))
@@ -78,19 +80,30 @@ class Registry:
                 )
             return versions[version]
 
-    def create(self, name: str, settings: dict[str, Any] | None = None) -> Verifier:
+    def create(
+        self, name: str, settings: dict[str, Any] | None = None, version: str | None = None
+    ) -> Verifier:
         """Make a verifier with settings of its own.
+
+        Args:
+            name: Its name.
+            settings: What its class is made with; the registered verifier itself if there is none.
+            version: Its version; the last one registered if left out.
 
         Raises:
             ConfigError: If it is unknown, or does not take these settings.
+            PluginError: If the package that offers it can't be imported.
         """
-        found = self.get(name)
+        found = self.get(name, version)
         if not settings:
             return found
         try:
             return type(found)(**settings)
-        except TypeError as error:
-            raise ConfigError(f"verifier {name} does not take these settings: {error}") from None
+        except (TypeError, ValueError) as error:
+            given = ", ".join(settings)
+            raise ConfigError(
+                f"verifier {name} can't be made with the settings {given}: {error}"
+            ) from None
 
     def canonicaliser(self, kind: str) -> Canonicaliser:
         """Find what brings candidates of this kind to canonical form; the identity if nothing.
@@ -100,12 +113,12 @@ class Registry:
         """
         from verifier_ladder.canonicaliser import Identity  # noqa: PLC0415 - import cycle
 
-        with self._lock:
-            if kind not in self._canonicalisers:
-                found = self._entry_points(CANONICALISER_GROUP).get(kind)
-                made = Identity(kind) if found is None else load(found)()
-                self._canonicalisers[kind] = made
-            return self._canonicalisers[kind]
+        if kind not in self._canonicalisers:
+            found = self._entry_points(CANONICALISER_GROUP).get(kind)
+            made = Identity(kind) if found is None else _made(found)
+            with self._lock:
+                self._canonicalisers.setdefault(kind, made)
+        return self._canonicalisers[kind]
 
     def add_canonicaliser(self, canonicaliser: Canonicaliser) -> None:
         """Register how candidates of a kind are brought to canonical form."""
@@ -118,7 +131,7 @@ class Registry:
         for group in (VERIFIER_GROUP, CANONICALISER_GROUP):
             for name, point in self._entry_points(group).items():
                 try:
-                    load(point)
+                    _offered(point) if group == VERIFIER_GROUP else _made(point)
                 except PluginError as error:
                     package = point.dist.name if point.dist else "unknown"
                     found.append(Problem(name, package, str(error)))
@@ -147,15 +160,37 @@ def load(point: EntryPoint) -> Any:
     try:
         return point.load()
     except Exception as error:
-        package = point.dist.name if point.dist else "an unknown package"
-        raise PluginError(
-            f"{point.name} of {package} can't be loaded: {type(error).__name__}: {error}; "
-            "install what it needs or remove the package"
-        ) from error
+        raise _broken(point, error) from error
 
 
-def _instance(found: Any) -> Verifier:
-    return found() if isinstance(found, type) else found  # type: ignore[no-any-return]
+def _made(point: EntryPoint) -> Any:
+    """What an entry point names; a class is made into an instance."""
+    found = load(point)
+    try:
+        return found() if isinstance(found, type) else found
+    except Exception as error:
+        raise _broken(point, error) from error
+
+
+def _offered(point: EntryPoint) -> Verifier:
+    """The verifier of an entry point, which must have the entry point's name."""
+    from verifier_ladder.verifiers import Verifier  # noqa: PLC0415 - import cycle
+
+    made = _made(point)
+    if not isinstance(made, Verifier):
+        raise _broken(point, f"it is a {type(made).__name__}, not a verifier")
+    if made.name != point.name:
+        raise _broken(point, f"it is a verifier called {made.name}, which must be its name here")
+    return made
+
+
+def _broken(point: EntryPoint, error: Exception | str) -> PluginError:
+    package = point.dist.name if point.dist else "an unknown package"
+    why = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+    return PluginError(
+        f"{point.name} of {package} can't be loaded: {why}; "
+        "install what it needs or remove the package"
+    )
 
 
 REGISTRY = Registry()

@@ -37,6 +37,15 @@ class Reward(NamedTuple):
     """Whether a higher tier is still at work, so that a revision may follow."""
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and isfinite(value)
+
+
+def _is_range(low: float, high: float) -> bool:
+    """Whether two ends have a width that a value can be divided by."""
+    return _is_number(low) and _is_number(high) and low != high and isfinite(high - low)
+
+
 class Revision(NamedTuple):
     """A reward that replaces an earlier one, because a higher tier has answered."""
 
@@ -70,15 +79,18 @@ class RewardRule:
     """What a rejected candidate earns, on the learner's scale."""
 
     def __post_init__(self) -> None:
-        """Refuse a range of no width."""
-        if (self.low is None) != (self.high is None) or (
-            self.low is not None and self.low == self.high
-        ):
+        """Refuse a range of no width, and numbers that no value can be compared with.
+
+        Raises:
+            ConfigError: If `low`, `high` or `reject` make no sense.
+        """
+        ends = [end for end in (self.low, self.high) if end is not None]
+        if len(ends) == 1 or (ends and not _is_range(*ends)):
             raise ConfigError(
                 f"reward range low={self.low!r}, high={self.high!r}: give two different numbers, "
                 "or leave both out"
             )
-        if not isfinite(self.reject):
+        if not _is_number(self.reject):
             raise ConfigError(f"reward for rejects must be finite, not {self.reject!r}")
 
     def scale(self, value: float, *, sign: float = 1.0) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from verifier_ladder.errors import ConfigError
@@ -40,11 +40,12 @@ class Run:
 
     def __post_init__(self) -> None:
         """Refuse names that could not be shown or typed."""
-        if not _NAME.fullmatch(self.name):
+        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
             raise ConfigError(
                 f"a run can't be called {self.name!r}; use up to 200 letters, digits and ._-:/+@"
             )
 
     def as_json(self) -> dict[str, Any]:
         """The run as the ledger records it."""
-        return {**asdict(self), "labels": dict(self.labels)}
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {**values, "labels": dict(self.labels)}

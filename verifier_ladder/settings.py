@@ -29,15 +29,16 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, frozen=True)
 
-    ledger: str = Field("ledger.db", description="Where the ledger lies: a path or a URL.")
+    ledger: str = Field(default="ledger.db", description="Where the ledger lies: a path or a URL.")
     workers: int | None = Field(
-        None, ge=1, le=1024, description="Worker processes; one per core if unset."
+        default=None, ge=1, le=1024, description="Worker processes; one per core if unset."
     )
     worker_memory: Annotated[ByteSize, Field(ge=_SMALLEST_WORKER)] | None = Field(
-        None, description="Memory that one worker may use, such as 2GiB; the engine's if unset."
+        default=None,
+        description="Memory that one worker may use, such as 2GiB; the engine's if unset.",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        "warning", description="The least important message that commands write to stderr."
+        default="warning", description="The least important message that commands write to stderr."
     )
 
 

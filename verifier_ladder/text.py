@@ -7,7 +7,7 @@ import unicodedata
 
 _ESCAPES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # Colours, cursor movements.
-    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # Titles, links.
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # Titles.
     r"|\x1b[ -/]*[0-~]"
 )
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
@@ -15,14 +15,14 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def printable(text: object, limit: int | None = 200) -> str:
-    """One line of text without control characters, terminal escapes and direction overrides.
+    r"""One line of text without control characters, terminal escapes and direction overrides.
 
     Args:
         text: What to show; bytes are read as UTF-8.
         limit: Longest result, in characters; a longer text ends in an ellipsis. None for all.
 
     Example:
-        >>> printable("a\\x1b[31mb\\nc")
+        >>> printable("a\x1b[31mb\nc")
         'ab c'
     """
     whole = text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from math import isfinite
+from math import inf, isfinite, nan
 from typing import Any
 
 from verifier_ladder.cost import Cost
@@ -23,6 +23,31 @@ class Outcome(StrEnum):
     """Nothing is known: the verifier could not, or would not, judge. Never a zero."""
 
 
+def _number(value: Any) -> float:
+    """The value as a plain finite float.
+
+    Raises:
+        VerifierError: If it is none.
+    """
+    if type(value) is not float:
+        try:
+            if isinstance(value, (str, bytes)):
+                raise TypeError
+            value = float(value)
+        except (TypeError, ValueError, RuntimeError):
+            raise VerifierError(
+                f"a verdict's numbers must be numbers, not {type(value).__name__}"
+            ) from None
+        except OverflowError:
+            value = inf
+    if not isfinite(value):
+        raise VerifierError(
+            f"a verdict's numbers must be finite, not {value!r}; "
+            "abstain when there is no number to give"
+        )
+    return value  # type: ignore[no-any-return]
+
+
 @dataclass(frozen=True, slots=True)
 class TurnVerdict:
     """What a verifier says about one turn of a trajectory."""
@@ -31,6 +56,19 @@ class TurnVerdict:
     """Index of the turn inside the candidate, from 0."""
     score: float | None = None
     feedback: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse a number that can't be compared."""
+        if self.score is not None:
+            object.__setattr__(self, "score", _number(self.score))
+
+
+def _outcome(value: Any) -> Outcome:
+    try:
+        return Outcome(value)
+    except ValueError:
+        known = ", ".join(Outcome)
+        raise VerifierError(f"a verdict's outcome is one of {known}, not {value!r}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +103,22 @@ class Verdict:
     """What the check took, measured; filled in by the engine."""
 
     def __post_init__(self) -> None:
-        """Refuse numbers that can't be compared."""
-        for value in (self.score, self.uncertainty):
-            if value is not None and not isfinite(value):
-                raise VerifierError(
-                    f"a verdict's numbers must be finite, not {value!r}; "
-                    "abstain when there is no number to give"
-                )
+        """Bring outcome and numbers to their plain types; refuse what contradicts itself.
+
+        Raises:
+            VerifierError: If the outcome is unknown, a number is not finite, the uncertainty is
+                negative, or an abstention has a score.
+        """
+        if type(self.outcome) is not Outcome:
+            object.__setattr__(self, "outcome", _outcome(self.outcome))
+        if self.score is not None:
+            object.__setattr__(self, "score", _number(self.score))
+            if self.outcome is Outcome.ABSTAIN:
+                raise VerifierError("an abstention has no score; accept or reject with it")
+        if self.uncertainty is not None:
+            object.__setattr__(self, "uncertainty", _number(self.uncertainty))
+            if self.uncertainty < 0:
+                raise VerifierError(f"an uncertainty can't be negative: {self.uncertainty!r}")
 
     @classmethod
     def accept(

@@ -8,17 +8,21 @@ import numbers
 import textwrap
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import CandidateError, ConfigError, LadderError, VerifierError
-from verifier_ladder.keys import digest
+from verifier_ladder.keys import canonical_json, digest
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Outcome, Verdict
 
 Isolation = Literal["process", "inline", "sandbox"]
 Role = Literal["gate", "primary"]
+_WORDS = {
+    "role": get_args(Role), "isolation": get_args(Isolation), "reads": ("canonical", "raw"),
+}  # fmt: skip
+_POSITIVE = ("timeout", "batch_size", "replicates", "memory")
 
 
 class Verifier:
@@ -83,15 +87,21 @@ class Verifier:
             settings: JSON values; they are part of every check key.
 
         Raises:
-            ConfigError: If the class lacks a name or a version, or a setting can't be a key.
+            ConfigError: If the class lacks a name or a version, an attribute makes no sense, or
+                a setting can't be a key.
         """
-        if not self.name or not self.version:
+        if not all(isinstance(part, str) and part for part in (self.name, self.version)):
             raise ConfigError(
-                f"verifier {type(self).__name__} needs a name and a version; both are part of "
-                "what a verdict is filed under"
+                f"verifier {type(self).__name__} needs a name and a version, as text; both are "
+                "part of what a verdict is filed under"
             )
         self.tier = Tier.parse(self.tier)
+        if isinstance(self.task_fields, str):
+            self.task_fields = (self.task_fields,)
+        _check_words(self)
+        _check_numbers(self)
         self.settings: dict[str, Any] = settings
+        canonical_json({"settings": settings, "tools": dict(self.tools)})
 
     @cached_property
     def digest(self) -> bytes:
@@ -140,15 +150,15 @@ class Verifier:
             VerifierError: If the number of answers is wrong.
         """
         answers = self.verify(candidates)
-        if isinstance(answers, (str, bytes)) or not hasattr(answers, "__len__"):
+        count = _count(answers)
+        if count is None:
             raise VerifierError(
                 f"verifier {self.name} returned a {type(answers).__name__}; "
                 "return a list with one verdict per candidate"
             )
-        if len(answers) != len(candidates):
+        if count != len(candidates):
             raise VerifierError(
-                f"verifier {self.name} returned {len(answers)} verdicts for "
-                f"{len(candidates)} candidates"
+                f"verifier {self.name} returned {count} verdicts for {len(candidates)} candidates"
             )
         return answers
 
@@ -172,7 +182,8 @@ class Verifier:
         return {
             "name": self.name, "version": self.version, "tier": Tier.parse(self.tier).label,
             "kind": self.kind, "role": self.role, "settings": self.settings,
-            "tools": dict(self.tools), "digest": self.digest.hex(),
+            "tools": dict(self.tools), "unit": self.unit, "deviation": self.deviation,
+            "digest": self.digest.hex(),
         }  # fmt: skip
 
     def __repr__(self) -> str:
@@ -198,13 +209,43 @@ def as_verdict(answer: object, *, unit: str = "") -> Verdict:
             return Verdict(Outcome.ACCEPT, 1.0, unit=unit)
         return Verdict(Outcome.REJECT, 0.0, unit=unit, reason="the verifier said no")
     if isinstance(answer, numbers.Real):
-        return Verdict(Outcome.ACCEPT, float(answer), unit=unit)
+        return Verdict(Outcome.ACCEPT, answer, unit=unit)  # type: ignore[arg-type]
     if answer is None:
         return Verdict.abstain("the verifier has no opinion")
     raise VerifierError(
         f"a verifier must answer with a Verdict, a number, True, False or None, "
         f"not {type(answer).__name__}"
     )
+
+
+def _count(answers: Any) -> int | None:
+    """How many answers there are; None for what holds none in an order of its own."""
+    if isinstance(answers, (str, bytes, Mapping)) or not hasattr(answers, "__getitem__"):
+        return None
+    try:
+        return len(answers)
+    except TypeError:  # an array without dimensions
+        return None
+
+
+def _check_words(verifier: Verifier) -> None:
+    for name, words in _WORDS.items():
+        if (value := getattr(verifier, name)) not in words:
+            raise ConfigError(
+                f"{name}={value!r} of verifier {verifier.name}: write {' or '.join(words)}"
+            )
+
+
+def _check_numbers(verifier: Verifier) -> None:
+    for name in (*_POSITIVE, "deviation"):
+        value = getattr(verifier, name)
+        if value is None and getattr(Verifier, name) is None:
+            continue
+        is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        if not is_number or not (value > 0 or (value == 0 and name not in _POSITIVE)):
+            raise ConfigError(
+                f"{name}={value!r} of verifier {verifier.name}: give a positive number"
+            )
 
 
 def _scalar(answer: Any) -> object:

@@ -8,7 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 from verifier_ladder.scheduler.engines.watch import Failure
 
 T = TypeVar("T")
-_FINAL = {"start", "load", "budget", "refused"}
+_FINAL = {"start", "load", "stuck", "budget", "refused"}
 """Causes that are nobody's in the batch: all that are open share them."""
 
 
@@ -18,7 +18,7 @@ class Answers(NamedTuple, Generic[T]):
     items: list[T]
     seconds: float
     suspects: dict[int, str] = {}  # noqa: RUF012 - never changed
-    """Positions whose answer says that it ran out of memory, and how that reads."""
+    """Places in the group whose answer says that it ran out of memory, and how that reads."""
 
 
 class Case(Generic[T]):
@@ -88,9 +88,9 @@ class Case(Generic[T]):
 
     def _record(self, group: list[int], said: Answers[T], *, fresh: bool) -> list[list[int]]:
         again: list[list[int]] = []
-        for position, item in zip(group, said.items, strict=True):
-            if position in said.suspects:
-                failure = Failure("memory", said.suspects[position], position)
+        for place, (position, item) in enumerate(zip(group, said.items, strict=True)):
+            if place in said.suspects:
+                failure = Failure("memory", said.suspects[place], position)
                 again += self._alone(position, failure, fresh=fresh)
             else:
                 self._answers[position] = item

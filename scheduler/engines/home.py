@@ -11,10 +11,11 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import socket
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
-from multiprocessing.connection import Connection, Listener
+from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import RLock, Thread
 from typing import IO, Any
@@ -68,7 +69,7 @@ class Home:
         self._lock = RLock()
         self._conductors: dict[str, Conductor] = {}
         self._users: dict[str, int] = {}
-        self._listener: Listener | None = None
+        self._listener: socket.socket | None = None
         if lock is not None:
             self._listen()
 
@@ -107,7 +108,8 @@ class Home:
         """Give running work back, stop the workers, free the lock."""
         if self._listener is not None:
             with suppress(OSError):
-                self._listener.close()
+                self._listener.shutdown(socket.SHUT_RDWR)  # Wakes the thread that accepts.
+            self._listener.close()
         self.engine.close()
         if self._lock_file is not None:
             self.ledger.close()
@@ -118,16 +120,19 @@ class Home:
     def _listen(self) -> None:
         address = meeting_place(self.ledger.url) / "socket"
         address.unlink(missing_ok=True)
-        self._listener = Listener(str(address), family="AF_UNIX", backlog=64)
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(str(address))
         address.chmod(0o600)
-        Thread(target=self._accept, name="vl-home", daemon=True).start()
+        self._listener.listen(64)
+        Thread(target=self._accept, args=(self._listener,), name="vl-home", daemon=True).start()
 
-    def _accept(self) -> None:
-        while self._listener is not None:
+    def _accept(self, listener: socket.socket) -> None:
+        while True:
             try:
-                connection = self._listener.accept()
-            except (OSError, EOFError):
+                peer, _ = listener.accept()
+            except OSError:
                 return
+            connection = Connection(peer.detach())
             Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: Connection[Any, Any]) -> None:

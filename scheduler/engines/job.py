@@ -57,6 +57,8 @@ class Job(ABC, Generic[T]):
     exact: bool
     """Whether marks are sure to name the candidate that is being worked on."""
     limit: Limit | None = None
+    memory: int | None = None
+    """Bytes that the worker may use."""
 
     def __init__(self, count: int, lane: int | None, priority: float) -> None:
         """Make a job of `count` candidates."""
@@ -101,10 +103,11 @@ class Job(ABC, Generic[T]):
         return self.failed(replace(said, cost=Cost()))
 
     def convict(self, position: int, failure: Failure, sane: bool) -> T:  # noqa: FBT001
-        """The answer for a candidate that brings fresh workers down; `sane` if a control passes."""
+        """The answer for a culprit, one that brings down fresh workers; `sane`: not a control."""
         del position
         evidence: dict[str, Any] = {"log": failure.log} if failure.log else {}
-        message = f"{self.name} {failure.message} on this candidate, each time it was tried"
+        how = self._out_of_memory() if failure.cause == "memory" else failure.message
+        message = f"{self.name} {how} on this candidate, each time it was tried"
         if sane:
             evidence["cause"] = "resource"
             said = Verdict.reject(f"{message}; it is well on others", evidence=evidence)
@@ -112,6 +115,11 @@ class Job(ABC, Generic[T]):
             evidence["cause"] = failure.cause
             said = Verdict.abstain(message, failed_at="engine", evidence=evidence)
         return self.failed(replace(said, cost=Cost()))
+
+    def _out_of_memory(self) -> str:
+        if self.memory is None:
+            return "ran out of memory"
+        return f"used more than {self.memory / 2**20:.0f} MiB"
 
 
 class VerifyJob(Job[Verdict]):

@@ -157,7 +157,8 @@ class Lane:
                 kind, *rest, seconds = wire.unpack(reply)
                 if kind == "ok":
                     process.known.add(token)
-                    return job.read(*rest, seconds)
+                    items, spent = rest
+                    return job.read(items, spent, seconds)
                 process.known.discard(token)
                 if kind == "refuse":
                     return _refusal(wire.rebuild(rest[0], seconds), seconds)

@@ -151,8 +151,9 @@ class LocalEngine:
         """Stop serving a campaign; its running checks are given back."""
         with self._lock:
             self._climbers.pop(name, None)
-            if not self._climbers:
-                self.close()
+            is_last = not self._climbers
+        if is_last:
+            self.close()
 
     @property
     def is_idle(self) -> bool:

@@ -6,9 +6,8 @@ import contextlib
 import fcntl
 import os
 import threading
-from typing import Any
-
 from multiprocessing.reduction import DupFd
+from typing import Any
 
 _KEPT = 2048
 _PIPE = 1 << 20
@@ -32,9 +31,10 @@ class LogWriter:
         self.close()
 
     def close(self) -> None:
-        """Close it."""
-        with contextlib.suppress(OSError):
-            os.close(self._descriptor)
+        """Close it; a second call must not close a descriptor used anew."""
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
 
 
 def _received(duplicate: Any) -> LogWriter:

@@ -27,6 +27,8 @@ from verifier_ladder.scheduler.engines.shipment import Shipments
 from verifier_ladder.scheduler.engines.watch import Limit
 from verifier_ladder.verifiers import Verifier
 
+__all__ = ["BatchAnswer", "CanonicalAnswer", "Limit", "PoolClosed", "WorkerPool"]
+
 _LOADING = 300.0
 _LONG = 0.02
 """Seconds after which a busy lane's waiting jobs may be stolen."""
@@ -149,6 +151,8 @@ class WorkerPool:
     def _put(self, job: Job[Any]) -> Future[Any]:
         if os.getpid() != self._pid:
             raise PoolClosed("this pool belongs to the process that forked this one; open another")
+        limits = [m for m in (self.memory, getattr(job.thing, "memory", None)) if m is not None]
+        job.memory = min(limits, default=None)
         entry = (-job.priority, next(self._serial), job)
         with self._lock:
             if self._closed:

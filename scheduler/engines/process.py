@@ -59,7 +59,7 @@ class WorkerProcess:
             failure = self._wait(future, watch)
             if failure is None:
                 self.used = True
-                return future.result()
+                return bytes(future.result())
         except Exception as error:  # noqa: BLE001 - loky: no processes, no semaphores, broken
             failure = self._death(error)
         self.kill()
@@ -94,7 +94,7 @@ class WorkerProcess:
                 message = f"spent the {reserved:.3g} cpu-seconds reserved for it"
                 return self._failure("budget", message)._replace(boundary="budget")
             # A hang is noticed within a tenth of its time limit.
-            pause = min(left, max(allowed / 10, 0.02), 1.0, spending.pause)
+            pause = min(left, max(watch.patience / 10, 0.02), 1.0, spending.pause)
             with contextlib.suppress(TimeoutError):
                 future.result(timeout=max(pause, 0.005))
                 return None
@@ -104,7 +104,7 @@ class WorkerProcess:
     def _hang(self, allowed: float) -> Failure:
         at = self._progress.cell[0]
         if at in (NOT_STARTED, LOADING):
-            cause = "start" if at == NOT_STARTED else "load"
+            cause = "start" if at == NOT_STARTED else "stuck"
             return self._failure(cause, f"took longer than {allowed:g} s to set up")
         return self._failure("hang", f"ran longer than {allowed:g} s")
 

@@ -1,4 +1,4 @@
-"""Progress: eight bytes that a worker and its lane share, so that a dead worker names its culprit."""
+"""Progress: eight bytes a worker shares with its lane, so that a dead one names its culprit."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import mmap
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
+from multiprocessing.reduction import DupFd
 from pathlib import Path
 from typing import Any
-
-from multiprocessing.reduction import DupFd
 
 NOT_STARTED = -1
 """The worker has not taken the job yet."""
@@ -44,10 +43,12 @@ class Progress:
         return _mapped, (DupFd(self._descriptor),)
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Give the memory back; a second call must not close a descriptor used anew."""
         self.cell.release()
         self._memory.close()
-        os.close(self._descriptor)
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
 
 
 def _mapped(duplicate: Any) -> Progress:

@@ -26,7 +26,7 @@ class Failure(NamedTuple):
     """What brought a worker down, or kept it from starting."""
 
     cause: str
-    """start, load, refused, crash, hang, memory or budget."""
+    """start, load, stuck (while loading), refused, crash, hang, memory or budget."""
     message: str
     """What happened, in words for a person; reads on after the verifier's name."""
     position: int | None = None

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import io
 import pickle
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from math import isfinite
 from typing import Any
 
 import orjson
 
 from verifier_ladder.cost import Cost
-from verifier_ladder.errors import EngineError, VerifierError
+from verifier_ladder.errors import EngineError, LadderError, VerifierError
 from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict
 from verifier_ladder.verifiers import Verifier, as_verdict, failure
 
@@ -94,25 +95,49 @@ def _text(value: Any, most: int = LARGEST_TEXT) -> str:
 def _evidence(evidence: Any) -> bytes:
     if not evidence:
         return b""
+    if _weight(evidence, LARGEST_TEXT) > LARGEST_TEXT:  # measured first: writing takes memory
+        return orjson.dumps({"dropped": f"the evidence exceeded {LARGEST_TEXT} bytes"})
     try:
         written = orjson.dumps(dict(evidence), option=_JSON)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         return orjson.dumps({"dropped": f"the evidence was not JSON: {error}"[:500]})
-    if len(written) > LARGEST_TEXT:
-        note = f"{len(written)} bytes of evidence, of which {LARGEST_TEXT} are allowed"
-        return orjson.dumps({"dropped": note})
     return written
 
 
+def _weight(value: Any, most: int) -> int:
+    """About how many bytes a value takes as JSON; stops counting above `most`."""
+    if isinstance(value, (str, bytes)):
+        return len(value) + 2
+    if isinstance(value, Mapping):
+        parts: Iterable[Any] = (part for pair in value.items() for part in pair)
+    elif isinstance(value, (list, tuple)):
+        parts = value
+    else:
+        return 8 * int(getattr(value, "size", 1))  # an array counts its elements
+    total = 2
+    for part in parts:
+        total += _weight(part, most - total) + 1
+        if total > most:
+            break
+    return total
+
+
 def rebuild(fields: Fields, seconds: float) -> Verdict:
-    """Put a verdict together again; its cost is what the engine measured, unless it has its own."""
+    """Put a verdict together again; it costs what was measured, unless it says so itself.
+
+    Fields that contradict each other, as those of a verdict that was changed after it was made,
+    become an abstention of the verifier.
+    """
     outcome, score, uncertainty, unit, reason, feedback, failed_at, turns, evidence, cost = fields
-    return Verdict(
-        Outcome(outcome), score, uncertainty, unit, reason, feedback, failed_at,
-        tuple(TurnVerdict(*turn) for turn in turns),
-        orjson.loads(evidence) if evidence else {},
-        Cost(seconds) if cost is None else Cost(*cost),
-    )  # fmt: skip
+    try:
+        return Verdict(
+            Outcome(outcome), score, uncertainty, unit, reason, feedback, failed_at,
+            tuple(TurnVerdict(*turn) for turn in turns),
+            orjson.loads(evidence) if evidence else {},
+            Cost(seconds) if cost is None else Cost(*cost),
+        )  # fmt: skip
+    except (LadderError, TypeError, ValueError) as error:
+        return replace(failure(VerifierError(f"{error}")), cost=Cost(seconds))
 
 
 def encode(verifier: Verifier, answers: Sequence[Any]) -> list[Any]:

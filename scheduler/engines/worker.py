@@ -12,13 +12,11 @@ import ctypes
 import importlib
 import os
 import pickle
-import random
 import resource
 import signal
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from time import process_time
 from typing import Any, TextIO
 
 from verifier_ladder.candidate import Candidate, Turn
@@ -26,6 +24,7 @@ from verifier_ladder.canonicaliser import Canonicaliser
 from verifier_ladder.errors import ConfigError, LadderError, VerifierError
 from verifier_ladder.scheduler.engines import wire
 from verifier_ladder.scheduler.engines.log import LogWriter
+from verifier_ladder.scheduler.engines.meter import Meter, cpu_seconds
 from verifier_ladder.scheduler.engines.progress import DONE, LOADING, Marked, Progress
 from verifier_ladder.verifiers import Verifier, failure
 
@@ -105,7 +104,7 @@ def start(progress: Progress, log: LogWriter, memory: int | None, nice: int, par
 
 def _printer(descriptor: int) -> TextIO:
     """A stream that passes on each line at once: a worker may be killed at any moment."""
-    return open(  # noqa: SIM115 - for as long as the process lives
+    return open(
         descriptor, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False
     )
 
@@ -138,10 +137,10 @@ def run(request: bytes) -> bytes:
     """Do one job; whatever happens in Python, the reply is plain data."""
     worker = _WORKER[0]
     worker.cell[0] = LOADING
-    started = cpu()
+    started = cpu_seconds()
     reply = _reply(worker, request)
     worker.cell[0] = DONE
-    return wire.pack((*reply, cpu() - started))
+    return wire.pack((*reply, cpu_seconds() - started))
 
 
 def _reply(worker: Worker, request: bytes) -> tuple[Any, ...]:
@@ -165,48 +164,6 @@ def _refusal(error: BaseException) -> Any:
     if isinstance(error, (LadderError, MemoryError)):
         return failure(error)
     return failure(ConfigError(f"a worker can't read this job: {type(error).__name__}: {error}"))
-
-
-def cpu() -> float:
-    """Cpu-seconds of this process and of its children that have ended."""
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return process_time() + children.ru_utime + children.ru_stime
-
-
-class Meter:
-    """Notes the position in the shared cell and, if asked, what each candidate costs."""
-
-    def __init__(self, cell: Any, count: int, seeds: Sequence[int] | None, *, each: bool) -> None:
-        """Measure `count` candidates."""
-        self.cell, self.seeds = cell, seeds
-        self.spent = [0.0] * count if each else None
-        self._at, self._since = 0, cpu() if each else 0.0
-        slow = each or seeds is not None
-        self.visit: Callable[[int], None] = self._visit if slow else self._mark
-
-    def _mark(self, position: int) -> None:
-        self.cell[0] = position
-
-    def _visit(self, position: int) -> None:
-        self.cell[0] = position
-        if self.spent is not None:
-            self.settle()
-            self._at = position
-        if self.seeds is not None:
-            _seed(self.seeds[position])
-
-    def settle(self) -> None:
-        """Charge the time since the last mark to the candidate it stood at."""
-        if self.spent is not None:
-            now = cpu()
-            self.spent[self._at] += now - self._since
-            self._since = now
-
-
-def _seed(seed: int) -> None:
-    random.seed(seed)
-    if numpy := sys.modules.get("numpy"):
-        numpy.random.seed(seed % 2**32)
 
 
 def _verify(
@@ -262,8 +219,9 @@ def _canonicalise(
             if (kind is not str and kind is not bytes) or len(form) > wire.LARGEST_FORM:
                 form = _no_form(canonicaliser, form)
         except BaseException as error:  # noqa: BLE001 - whatever it raises, it is this candidate's
-            form = wire.flatten(failure(error))
-        forms.append(form)
+            forms.append(wire.flatten(failure(error)))
+        else:
+            forms.append(form)
     return forms, None
 
 

@@ -50,13 +50,20 @@ class Thresholds:
         Raises:
             ConfigError: If a tier is unknown or a number makes no sense.
         """
-        if not 0 <= audit <= 1:
-            raise ConfigError(f"audit={audit!r} must lie between 0 and 1")
+        if not isinstance(audit, (int, float)) or not 0 <= audit <= 1:
+            raise ConfigError(f"audit={audit!r} must be a number between 0 and 1")
+        if not isinstance(thresholds, Mapping | None):
+            raise ConfigError(
+                f"thresholds={thresholds!r}: give a target value for each tier by its name, "
+                'such as {"high_fidelity": 0.5}'
+            )
         self.audit = float(audit)
-        self.limits = {Tier.parse(tier): float(limit) for tier, limit in (thresholds or {}).items()}
-        for tier, limit in self.limits.items():
-            if not isfinite(limit):
-                raise ConfigError(f"the threshold of tier {tier.label} must be finite")
+        self.limits: dict[Tier, float] = {}
+        for name, limit in (thresholds or {}).items():
+            tier = Tier.parse(name)
+            if not isinstance(limit, (int, float)) or not isfinite(limit):
+                raise ConfigError(f"the threshold of tier {tier.label} must be a finite number")
+            self.limits[tier] = float(limit)
 
     @property
     def draws(self) -> bool:
@@ -68,7 +75,7 @@ class Thresholds:
         to = next_column(situation)
         climbs = to >= 0
         limits = np.array([self.limits.get(tier, np.nan) for tier in situation.tiers])
-        limit = limits[to]
+        limit = np.where(climbs, limits[to], np.nan)
         free = np.isnan(limit)
         unknown = np.isnan(situation.mean) & ~free
         good = situation.sign * (situation.mean - limit) >= 0

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 from verifier_ladder.ledger import open_ledger
@@ -33,7 +34,7 @@ for line in sys.stdin:
     step = int(line)
     texts = [f"shared {step} {i}" for i in range(20)] + [f"rank {rank} {step}"]
     rewards = campaign.score(texts, step=step)
-    print(json.dumps([r.value for r in rewards]), flush=True)
+    print(json.dumps([r.value if r.value is not None else r.reason for r in rewards]), flush=True)
 campaign.close()
 '''
 
@@ -45,7 +46,8 @@ class Rank:
         """Start it."""
         self.process = subprocess.Popen(
             [sys.executable, str(folder / "rank.py"), str(number), str(folder / "log.txt")],
-            cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            text=True,
         )  # fmt: skip
         self.number = number
 
@@ -61,10 +63,13 @@ class Rank:
         self.process.stdin.flush()
 
     def end(self) -> None:
-        """Let it finish."""
+        """Let it finish, if it is alive."""
         assert self.process.stdin is not None
-        self.process.stdin.close()
+        assert self.process.stdout is not None
+        with suppress(BrokenPipeError):
+            self.process.stdin.close()
         self.process.wait(timeout=60)
+        self.process.stdout.close()
 
 
 def expected(rank: int, step: int) -> list[float]:
@@ -93,8 +98,7 @@ def test_eight_processes_share_one_engine_and_survive_the_death_of_its_owner(
         rank.ask(1)
     for rank in others:
         assert json.loads(rank.line()) == expected(rank.number, 1)
-    first.process.wait(timeout=10)
-    for rank in others:
+    for rank in (first, *others):
         rank.end()
 
     runs = Counter((tmp_path / "log.txt").read_text().splitlines())

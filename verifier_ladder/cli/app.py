@@ -54,7 +54,8 @@ def _version(value: bool) -> None:  # noqa: FBT001 - typer calls it so
 
 @app.callback()
 def root(
-    version: Annotated[  # noqa: ARG001 - its callback has answered
+    *,
+    version: Annotated[
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,

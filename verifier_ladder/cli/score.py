@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from verifier_ladder.cli.code import Imported, import_code
 from verifier_ladder.cli.output import AsJson, Exit, LedgerAt, console, interrupted, print_json
 
 if TYPE_CHECKING:
@@ -20,12 +21,14 @@ _SLOW = 2.0
 
 
 def score(
+    *,
     file: Annotated[Path, typer.Argument(help="JSON lines (also gzip) or Parquet.")],
     ladder: Annotated[Path, typer.Option("--ladder", help="The ladder, in TOML.")],
     out: Annotated[
         Path | None, typer.Option("--out", help="Table to write: .parquet, .jsonl or .csv.")
     ] = None,
     ledger: LedgerAt = None,
+    imports: Imported = None,
     content: Annotated[
         str | None, typer.Option("--content", help="Column of the completion.")
     ] = None,
@@ -39,7 +42,7 @@ def score(
         str | None, typer.Option("--group", help="Column that names the prompt.")
     ] = None,
     campaign: Annotated[
-        str | None, typer.Option("--campaign", help="Name of the campaign. [default: the ladder's]")
+        str | None, typer.Option("--campaign", help="Its name. [default: the ladder's]")
     ] = None,
     deadline: Annotated[
         str | None, typer.Option("--deadline", help='How long higher tiers may take: "10 min".')
@@ -50,7 +53,6 @@ def score(
     workers: Annotated[
         int | None, typer.Option("--workers", min=1, help="Worker processes.")
     ] = None,
-    *,
     wait: Annotated[
         bool, typer.Option("--wait/--no-wait", help="Wait for tiers above the lowest.")
     ] = True,
@@ -66,6 +68,8 @@ def score(
     from verifier_ladder.settings import load_settings
 
     settings = load_settings()
+    for where in imports or ():
+        import_code(where)
     try:
         with _progress(file.name) as report:
             scored = score_file(
@@ -81,9 +85,7 @@ def score(
     raise typer.Exit(Exit.FAILED if failed else Exit.OK)
 
 
-def _columns(
-    content: str | None, task: list[str] | None, group: str | None
-) -> Mapping[str, Any]:
+def _columns(content: str | None, task: list[str] | None, group: str | None) -> Mapping[str, Any]:
     """The options as `score_file` takes them."""
     given: dict[str, Any] = {"content": content, "group": group}
     if task and (len(task) > 1 or "=" in task[0]):

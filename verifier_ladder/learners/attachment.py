@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import copy
 import logging
 import os
-import weakref
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -134,7 +134,8 @@ class Attachment:
                     budget=given["budget"],
                     run=self._run,
                 )
-                weakref.finalize(self, self._campaign.close)
+                # Not when collected: that may happen in a thread which closing would wait for.
+                atexit.register(_close, self._campaign)
             return self._campaign
 
     def places(self, step: int, count: int) -> range:
@@ -197,6 +198,7 @@ class Attachment:
             campaign, self._campaign = self._campaign, None
         if campaign is not None and campaign is not self._arguments["campaign"]:
             campaign.close()
+            self._next.clear()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Carry the arguments only; functions of a script or a notebook travel by value."""
@@ -250,6 +252,14 @@ def launch_name(name: str) -> str:
     _LAUNCHES[name] += 1
     again = f"-{_LAUNCHES[name]}" if _LAUNCHES[name] > 1 else ""
     return f"{name}-{started:%Y%m%d-%H%M%S}-{process.pid}{again}"
+
+
+def _close(campaign: Campaign) -> None:
+    """Close at the end of the process, when nobody is left to be told of a failure."""
+    try:
+        campaign.close()
+    except LadderError as error:
+        _LOG.warning("campaign %s was not closed in order: %s", campaign.name, error)
 
 
 def _portable(arguments: Mapping[str, Any]) -> None:

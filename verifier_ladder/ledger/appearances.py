@@ -7,20 +7,26 @@ bodies; it holds nothing that the bodies don't.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from verifier_ladder.ledger.encoding import decode, mentioned
-from verifier_ladder.ledger.records import Block
+from verifier_ladder.ledger.history import SqlHistory
+from verifier_ladder.ledger.records import CandidateRow
 from verifier_ladder.ledger.samples import hexadecimal
-from verifier_ladder.ledger.store import Store, prefix
+from verifier_ladder.ledger.store import prefix as prefix_of
 from verifier_ladder.verdict import Outcome
 
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
 _BITS = 48
+_RECENT = 16
 _ENTRIES = 64
 """Entries indexed in one transaction, so that writers need not wait long."""
 
 
-class SqlAppearances(Store):
+class SqlAppearances(SqlHistory):
     """**Abstract:** the part of the SQL ledger that finds candidates."""
 
     def mentions(self, content_key: bytes) -> list[int]:
@@ -30,16 +36,16 @@ class SqlAppearances(Store):
             rows = connection.exec_driver_sql(
                 "SELECT DISTINCT e.id, e.body FROM appearance a JOIN entry e ON e.id = a.entry_id "
                 "WHERE a.candidate = ? ORDER BY e.id",
-                (prefix(content_key),),
+                (prefix_of(content_key),),
             )
             return [entry for entry, body in rows if content_key in mentioned(body)]
 
     def find_contents(self, prefix: str, limit: int = 20) -> list[tuple[bytes, str, str | bytes]]:
         """See `Ledger.find_contents`."""
-        lowest, highest = _bounds(prefix)
+        digits = hexadecimal(prefix)
+        lowest, highest = _bounds(digits)
         self._index_appearances()
         found: dict[bytes, tuple[bytes, str, str | bytes]] = {}
-        blocks: dict[int, Block] = {}
         with self._reading() as connection:
             rows = connection.exec_driver_sql(
                 "SELECT entry_id, place FROM appearance "
@@ -49,10 +55,8 @@ class SqlAppearances(Store):
             for entry, place in rows:
                 if len(found) >= limit:
                     break
-                if entry not in blocks:
-                    blocks[entry] = decode(_body(connection, entry))
-                row = blocks[entry].candidates[place]
-                if row.content_key.hex().startswith(hexadecimal(prefix)):
+                row = self._candidates_of(connection, entry)[place]
+                if row.content_key.hex().startswith(digits):
                     form = row.content if row.canonical is None else row.canonical
                     found.setdefault(row.content_key, (row.content_key, row.kind, form))
         return sorted(found.values(), key=lambda row: row[0])
@@ -85,9 +89,21 @@ class SqlAppearances(Store):
                 "GROUP BY r.name, r.version, v.outcome ORDER BY r.name, r.version, v.outcome"
             )
         return {
-            "entries": entries, "candidates": candidates, "samples": samples,
+            "newest": self.newest(), "entries": entries, "candidates": candidates, "samples": samples,
             "verdicts": tally(verdicts),
         }  # fmt: skip
+
+    def _candidates_of(self, connection: Connection, entry: int) -> Sequence[CandidateRow]:
+        """The candidates of an entry; the last few entries are kept, for neighbours are asked."""
+        recent: dict[int, Sequence[CandidateRow]] = self.__dict__.setdefault("_recent", {})
+        rows = recent.get(entry)
+        if rows is None:
+            body = connection.exec_driver_sql("SELECT body FROM entry WHERE id = ?", (entry,))
+            rows = decode(body.scalar_one()).candidates
+            if len(recent) >= _RECENT:
+                recent.clear()
+            recent[entry] = rows
+        return rows
 
     def _index_appearances(self) -> None:
         while self._index_some():
@@ -106,7 +122,7 @@ class SqlAppearances(Store):
                 (_ENTRIES,),
             ).all()
             places = [
-                (prefix(key), entry, place)
+                (prefix_of(key), entry, place)
                 for entry, body in rows
                 for key, place in mentioned(body).items()
             ]
@@ -138,15 +154,9 @@ def tally(rows: list[Any]) -> dict[str, dict[str, int]]:
     return counts
 
 
-def _body(connection: Any, entry: int) -> bytes:
-    return bytes(
-        connection.exec_driver_sql("SELECT body FROM entry WHERE id = ?", (entry,)).scalar_one()
-    )
-
-
-def _bounds(prefix: str) -> tuple[int, int]:
+def _bounds(digits: str) -> tuple[int, int]:
     """The first and last index key of content keys that begin so."""
-    digits = hexadecimal(prefix)[: _BITS // 4]
+    digits = digits[: _BITS // 4]
     rest = _BITS - 4 * len(digits)
     lowest = int(digits or "0", 16) << rest
     return lowest, lowest + (1 << rest) - 1

@@ -104,6 +104,14 @@ class Ledger(ABC):
         return decode(entry.body)
 
     @abstractmethod
+    def newest(self) -> int:
+        """Id of the newest entry; 0 for an empty ledger."""
+
+    @abstractmethod
+    def newest(self) -> int:
+        """Id of the newest entry, 0 in an empty ledger: a cursor for `entries(after=…)`."""
+
+    @abstractmethod
     def mentions(self, content_key: bytes) -> list[int]:
         """Ids of the entries in which a candidate appears, in order."""
 

@@ -41,6 +41,8 @@ def is_constant(values: Sequence[Any]) -> bool:
             return False
     except (TypeError, ValueError):  # Values that can't be compared, such as arrays.
         return False
+    if isinstance(first, (str, bytes)):
+        return True
     if isinstance(first, (tuple, list, Mapping)):  # Their parts may differ in type.
         return all(item is first for item in values) or not first
     if len(set(map(type, values))) > 1:
@@ -68,9 +70,14 @@ def pack_column(values: Sequence[Any]) -> Any:
 def _is_plain(values: Sequence[Any]) -> bool:
     """Whether orjson writes the values so that they come back the same."""
     types = set(map(type, values))
-    if not types <= _PLAIN:
-        return False
     try:
+        if types == {str}:
+            "".join(values).encode()
+            return True
+        if types == {float}:
+            return isfinite(sum(values))
+        if not types <= _PLAIN:
+            return False
         if float in types:
             numbers = [v for v in values if v is not None and type(v) is not str]
             return isfinite(sum(numbers)) and types <= {float, type(None)}

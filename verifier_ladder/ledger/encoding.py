@@ -56,12 +56,15 @@ def leaf(body: bytes) -> bytes:
     return hashlib.sha256(b"\0" + body).digest()
 
 
-def encode(block: Block, recorded_at: float) -> bytes:
+def encode(
+    block: Block, recorded_at: float, verdicts: dict[str, Sequence[Any]] | None = None
+) -> bytes:
     """Write a block as the body of an entry.
 
     Args:
         block: The records.
         recorded_at: Seconds since 1970; stored, so that the hash covers it.
+        verdicts: `verdict_columns` of the block's verdicts, if they are made already.
 
     Raises:
         LedgerError: If columns that belong together differ in length.
@@ -74,7 +77,7 @@ def encode(block: Block, recorded_at: float) -> bytes:
     if block.candidates:
         body["candidates"] = _pack_candidates(block.candidates, keys)
     if block.verdicts:
-        body["verdicts"] = _pack_verdicts(block.verdicts, keys)
+        body["verdicts"] = _pack_verdicts(verdicts or verdict_columns(block.verdicts), keys)
     if block.samples is not None:
         body["samples"] = _pack_samples(block.samples, keys)
     if block.decisions:
@@ -170,9 +173,9 @@ def verdict_columns(rows: Sequence[VerdictRow]) -> dict[str, Sequence[Any]]:
     return columns
 
 
-def _pack_verdicts(rows: Sequence[VerdictRow], keys: KeyColumns) -> dict[str, Any]:
-    section: dict[str, Any] = {"count": len(rows)}
-    for name, values in verdict_columns(rows).items():
+def _pack_verdicts(columns: dict[str, Sequence[Any]], keys: KeyColumns) -> dict[str, Any]:
+    section: dict[str, Any] = {"count": len(columns["check_key"])}
+    for name, values in columns.items():
         if name in _KEYS:
             section[name] = keys.pack(f"verdicts.{name}", values)
         elif name in VERDICT_DEFAULTS:

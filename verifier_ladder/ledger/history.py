@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from verifier_ladder.ledger.encoding import decode
@@ -14,9 +15,9 @@ from verifier_ladder.ledger.records import (
     Entry,
     SampleReward,
 )
-from verifier_ladder.ledger.rows import write_block
+from verifier_ladder.ledger.rows import draft, write
 from verifier_ladder.ledger.samples import sample_rewards
-from verifier_ladder.ledger.store import Store, chunks, marks, prefix
+from verifier_ladder.ledger.store import Store, keys_json
 from verifier_ladder.ledger.values import dumps, loads
 from verifier_ladder.ledger.verdicts import plain_verdict, unpack_verdict
 from verifier_ladder.verdict import Verdict
@@ -40,15 +41,14 @@ class SqlHistory(Store):
             ).scalar()
             if number is None:
                 return found
-            for part in chunks(sorted(map(prefix, wanted))):
-                rows = connection.exec_driver_sql(
-                    "SELECT raw_key, canonicaliser, content_key, canonical, detail FROM alias "
-                    f"WHERE key IN ({marks(len(part))}) ORDER BY key, id",
-                    tuple(part),
-                )
-                for raw, by, content, canonical, detail in rows.all():
-                    if by == number and raw in wanted and raw not in found:
-                        found[raw] = _alias(content, canonical, detail)
+            rows = connection.exec_driver_sql(
+                "SELECT a.raw_key, a.canonicaliser, a.content_key, a.canonical, a.detail "
+                "FROM json_each(?) j CROSS JOIN alias a ON a.key = j.value",
+                (keys_json(wanted),),
+            ).all()
+        for raw, by, content, canonical, detail in rows:
+            if by == number and raw in wanted:
+                found[raw] = _alias(content, canonical, detail)
         return found
 
     def verdicts(self, check_keys: Sequence[bytes]) -> dict[bytes, Verdict]:
@@ -59,23 +59,29 @@ class SqlHistory(Store):
             units: dict[int, str] = dict(
                 connection.exec_driver_sql("SELECT id, unit FROM verifier").all()  # type: ignore[arg-type]
             )
-            for part in chunks(sorted(map(prefix, wanted))):
-                rows = connection.exec_driver_sql(
-                    "SELECT check_key, verifier, outcome, score, uncertainty, seconds, detail "
-                    f"FROM verdict WHERE key IN ({marks(len(part))}) ORDER BY key, id",
-                    tuple(part),
-                )
-                # In the order of ids, so the latest of each check stays.
-                for key, verifier, outcome, score, spread, seconds, detail in rows.all():
-                    if key in wanted:
-                        found[key] = (
-                            plain_verdict(outcome, score, spread, units[verifier], seconds)
-                            if detail is None
-                            else unpack_verdict(loads(detail))
-                        )
+            rows = connection.exec_driver_sql(
+                "SELECT v.id, v.supersedes, v.check_key, v.verifier, v.outcome, v.score, "
+                "v.uncertainty, v.seconds, v.detail "
+                "FROM json_each(?) j CROSS JOIN verdict v ON v.key = j.value",
+                (keys_json(wanted),),
+            ).all()
+        later = []
+        for row in rows:
+            if row[1] is not None:
+                later.append(row)
+            elif row[2] in wanted:
+                found[row[2]] = _verdict(row, units)
+        for row in sorted(later, key=itemgetter(0)):
+            if row[2] in wanted:
+                found[row[2]] = _verdict(row, units)
         return found
 
     # -- entries -----------------------------------------------------------------------------------
+
+    def newest(self) -> int:
+        """See `Ledger.newest`."""
+        with self._reading() as connection:
+            return connection.exec_driver_sql("SELECT ifnull(max(id), 0) FROM entry").scalar_one()
 
     def entries(
         self, *, after: int = 0, kind: str | None = None, campaign: str | None = None,
@@ -107,6 +113,11 @@ class SqlHistory(Store):
                 return
             after = rows[-1][0]
             left = None if left is None else left - len(rows)
+
+    def newest(self) -> int:
+        """See `Ledger.newest`."""
+        with self._reading() as connection:
+            return connection.exec_driver_sql("SELECT max(id) FROM entry").scalar() or 0
 
     # -- samples -----------------------------------------------------------------------------------
 
@@ -145,7 +156,7 @@ class SqlHistory(Store):
             if known:
                 return known[0]
             facts = {"name": name, "ladder": ladder, "ladder_digest": digest.hex()}
-            write_block(connection, Block("campaign", name, facts=facts), now)
+            write(connection, draft(Block("campaign", name, facts=facts), now))
             connection.exec_driver_sql(
                 "INSERT INTO campaign (name, ladder, ladder_digest, created_at) "
                 "VALUES (?, ?, ?, ?)",
@@ -165,7 +176,7 @@ class SqlHistory(Store):
                 "SELECT 1 FROM run WHERE campaign = ? AND name = ?", (campaign, run["name"])
             ).first()
             if known is None:
-                write_block(connection, Block("run", campaign, facts=dict(run)))
+                write(connection, draft(Block("run", campaign, facts=dict(run))))
                 connection.exec_driver_sql(
                     "INSERT INTO run (campaign, name, body) VALUES (?, ?, ?)",
                     (campaign, run["name"], dumps(dict(run))),
@@ -207,6 +218,13 @@ def _alias(content: bytes, canonical: str | bytes | None, detail: bytes | None) 
     parts = loads(detail)
     verdict = None if parts["verdict"] is None else unpack_verdict(parts["verdict"])
     return Alias(content, parts["canonical"], verdict)
+
+
+def _verdict(row: Any, units: Mapping[int, str]) -> Verdict:
+    _, _, _, verifier, outcome, score, uncertainty, seconds, detail = row
+    if detail is not None:
+        return unpack_verdict(loads(detail))
+    return plain_verdict(outcome, score, uncertainty, units[verifier], seconds)
 
 
 def _campaign_rows(connection: Any, name: str | None = None) -> list[CampaignRow]:

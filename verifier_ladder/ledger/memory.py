@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -162,6 +161,11 @@ class MemoryLedger(MemoryQueue, Ledger):
                 left = None if left is None else left - 1
                 yield entry
 
+    def newest(self) -> int:
+        """See `Ledger.newest`."""
+        with self._held():
+            return len(self._entries)
+
     def mentions(self, content_key: bytes) -> list[int]:
         """See `Ledger.mentions`."""
         with self._held():
@@ -234,6 +238,11 @@ class MemoryLedger(MemoryQueue, Ledger):
 
     # -- life ------------------------------------------------------------------------------------
 
+    def newest(self) -> int:
+        """See `Ledger.newest`."""
+        with self._held():
+            return self._entries[-1].id if self._entries else 0
+
     def statistics(self, campaign: str | None = None) -> dict[str, Any]:
         """See `Ledger.statistics`."""
         with self._held():
@@ -245,6 +254,7 @@ class MemoryLedger(MemoryQueue, Ledger):
                     counts = verdicts.setdefault(name, dict.fromkeys(map(str, Outcome), 0))
                     counts[str(row.verdict.outcome)] += 1
             return {
+                "newest": len(self._entries),
                 "entries": len(ids),
                 "candidates": sum(not ids.isdisjoint(at) for at in self._appearances.values()),
                 "samples": sum(n for entry, n in self._samples.items() if entry in ids),

@@ -46,19 +46,14 @@ def check_place(path: Path) -> Path:
 
 
 def _check_file(path: Path) -> None:
+    # The file itself is never opened here: closing it would drop every POSIX lock that SQLite
+    # holds on it in this process.
     if not path.is_file():
         raise ConfigError(f"{path} is not a regular file; give another path for the ledger")
     if not os.access(path, os.R_OK | os.W_OK) or not os.access(path.parent, os.W_OK):
         raise ConfigError(
             f"{path} can't be written, and a ledger is written to even when it is read; "
             f"ask for write permission on it and its folder, or copy it elsewhere"
-        )
-    with path.open("rb") as file:
-        header = file.read(len(_HEADER))
-    if header and header != _HEADER:
-        raise ConfigError(
-            f"{path} is not an SQLite file, so it is no ledger; give another path, "
-            "or move that file away"
         )
 
 

@@ -32,7 +32,7 @@ from verifier_ladder.ledger.records import (
     Completion,
     Request,
 )
-from verifier_ladder.ledger.rows import write_block
+from verifier_ladder.ledger.rows import draft, write
 from verifier_ladder.ledger.store import Store, chunks
 from verifier_ladder.verdict import Verdict
 
@@ -198,7 +198,7 @@ class SqlQueue(Store):
             row = verdict_row(check[0], verdict)
             facts = {"source": source, "event": event}
             block = Block("review", check[0].campaign, verdicts=[row], facts=facts)
-            write_block(connection, block, now)
+            write(connection, draft(block, now))
         return True
 
     def _finish(self, connection: Connection, check: CheckRow, verdict: Verdict) -> None:
@@ -399,4 +399,4 @@ def _take_back(connection: Connection, row: Any, now: float) -> None:
 
 def _record(connection: Connection, completions: Sequence[Completion], now: float) -> None:
     for block in blocks_of(completions):
-        write_block(connection, block, now)
+        write(connection, draft(block, now))

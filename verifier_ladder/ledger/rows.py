@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.encoding import encode, leaf, verdict_columns
 from verifier_ladder.ledger.records import Block, CandidateRow, SampleColumns, VerdictRow
 from verifier_ladder.ledger.samples import IDENTITY, SUPERSEDING, contiguous
-from verifier_ladder.ledger.store import prefix
+from verifier_ladder.ledger.store import keys_json, prefix, prefixes
 from verifier_ladder.ledger.values import dumps, pack
 from verifier_ladder.ledger.verdicts import OUTCOME_CODES, pack_verdict, plain_flags
 
@@ -20,22 +22,33 @@ if TYPE_CHECKING:
 _first = itemgetter(0)
 
 
-def write_block(connection: Connection, block: Block, now: float | None = None) -> int:
-    """Write an entry and its index rows inside a running transaction; return its id."""
+class Draft(NamedTuple):
+    """A block made ready to be written; making it needs no lock."""
+
+    block: Block
+    recorded_at: float
+    body: bytes
+    verdicts: dict[str, Sequence[Any]] | None
+
+
+def draft(block: Block, now: float | None = None) -> Draft:
+    """Encode a block."""
     now = time.time() if now is None else now
-    return write_entry(connection, block, encode(block, now), now)
+    columns = verdict_columns(block.verdicts) if block.verdicts else None
+    return Draft(block, now, encode(block, now, columns), columns)
 
 
-def write_entry(connection: Connection, block: Block, body: bytes, now: float) -> int:
-    """Write an entry whose body is already encoded, and its index rows."""
+def write(connection: Connection, draft: Draft) -> int:
+    """Write an entry and its index rows inside a running transaction; return its id."""
+    block = draft.block
     entry = connection.exec_driver_sql(
         "INSERT INTO entry (kind, campaign, recorded_at, leaf, body) VALUES (?, ?, ?, ?, ?)",
-        (block.kind, block.campaign, now, leaf(body), body),
+        (block.kind, block.campaign, draft.recorded_at, leaf(draft.body), draft.body),
     ).lastrowid
     if block.candidates:
         _write_aliases(connection, block.candidates)
-    if block.verdicts:
-        _write_verdicts(connection, block.verdicts, entry, supersede=block.kind in SUPERSEDING)
+    if draft.verdicts is not None:
+        _write_verdicts(connection, draft, draft.verdicts, entry)
     if block.samples is not None:
         _write_spans(connection, block.campaign, block.samples, entry)
     return entry
@@ -90,57 +103,71 @@ def canonicaliser_id(connection: Connection, digest: bytes) -> int:
 
 # -- verdicts ------------------------------------------------------------------------------------
 
-_VERDICT_COLUMNS = (
-    "key, check_key, verifier, outcome, score, uncertainty, seconds, detail, entry_id"
-)
-_NEW_VERDICT = (
-    f"INSERT INTO verdict ({_VERDICT_COLUMNS}) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 "
-    "WHERE NOT EXISTS (SELECT 1 FROM verdict WHERE key = ?1 AND check_key = ?2)"
+_VERDICT = (
+    "INSERT INTO verdict (key, check_key, verifier, outcome, score, uncertainty, seconds, detail, "
+    "entry_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _NEWER_VERDICT = (
-    f"INSERT INTO verdict ({_VERDICT_COLUMNS}, supersedes) "
-    "SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
+    "INSERT INTO verdict (key, check_key, verifier, outcome, score, uncertainty, seconds, detail, "
+    "entry_id, supersedes) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
     "(SELECT max(id) FROM verdict WHERE key = ?1 AND check_key = ?2)"
 )
 
 
 def _write_verdicts(
-    connection: Connection, rows: Sequence[VerdictRow], entry: int, *, supersede: bool
+    connection: Connection, draft: Draft, columns: dict[str, Sequence[Any]], entry: int
 ) -> None:
-    columns = verdict_columns(rows)
+    rows = draft.block.verdicts
     if any(columns["failed_at"]):
         rows = [row for row in rows if row.verdict.is_answer]
         if not rows:
             return
         columns = verdict_columns(rows)
-    columns["verifier"] = _verifier_ids(connection, columns)
-    statement = _NEWER_VERDICT if supersede else _NEW_VERDICT
-    # In the order of the index, neighbours share a page.
-    values = sorted(_verdict_rows(rows, columns, entry), key=_first)
-    connection.exec_driver_sql(statement, values)
+    if draft.block.kind in SUPERSEDING:
+        values = sorted(_verdict_rows(connection, rows, columns, entry), key=_first)
+        connection.exec_driver_sql(_NEWER_VERDICT, values)
+        return
+    known = _known(connection, columns["check_key"])
+    values = list(_verdict_rows(connection, rows, columns, entry))
+    if known or len(set(columns["check_key"])) < len(values):
+        fresh = {row[1]: row for row in reversed(values) if row[1] not in known}
+        values = list(fresh.values())
+    if values:
+        values.sort(key=_first)  # In the order of the index, neighbours share a page.
+        connection.exec_driver_sql(_VERDICT, values)
+
+
+def _known(connection: Connection, check_keys: Sequence[bytes]) -> set[bytes]:
+    """Those of the checks that have a current verdict.
+
+    Asked in one query: `INSERT … WHERE NOT EXISTS` would take twice the time of the insert.
+    """
+    rows = connection.exec_driver_sql(
+        "SELECT v.check_key FROM json_each(?) j CROSS JOIN verdict v ON v.key = j.value",
+        (keys_json(check_keys),),
+    )
+    return {key for (key,) in rows}
 
 
 def _verdict_rows(
-    rows: Sequence[VerdictRow], columns: dict[str, Sequence[Any]], entry: int
+    connection: Connection, rows: Sequence[VerdictRow], columns: dict[str, Sequence[Any]],
+    entry: int,
 ) -> Iterator[tuple[Any, ...]]:
-    count = len(rows)
-    details: list[bytes | None] = [None] * count
+    details: Iterable[bytes | None] = repeat(None)
+    scores, uncertainties = columns["score"], columns["uncertainty"]
     flags = plain_flags(columns)
     if flags is not None:
         details = [
             None if plain else dumps(pack_verdict(row.verdict))
             for plain, row in zip(flags, rows, strict=True)
         ]
-        columns["score"] = [_number(score) for score in columns["score"]]
-        columns["uncertainty"] = [_number(value) for value in columns["uncertainty"]]
+        scores, uncertainties = map(_number, scores), map(_number, uncertainties)
     keys = columns["check_key"]
-    return zip(
-        map(prefix, keys), keys, columns["verifier"],
-        map(OUTCOME_CODES.__getitem__, columns["outcome"]),
-        columns["score"], columns["uncertainty"],
-        [None if cost is None else cost.seconds for cost in columns["cost"]],
-        details, [entry] * count,
-        strict=True,
+    # Repeated values have no length of their own, so this zip can't be strict.
+    return zip(  # noqa: B905
+        prefixes(keys), keys, _verifier_ids(connection, columns),
+        map(OUTCOME_CODES.__getitem__, columns["outcome"]), scores, uncertainties,
+        _seconds(columns["cost"]), details, repeat(entry),
     )  # fmt: skip
 
 
@@ -148,18 +175,22 @@ def _number(value: Any) -> float | None:
     return None if value is None else float(value)
 
 
-def _verifier_ids(connection: Connection, columns: dict[str, Sequence[Any]]) -> Sequence[int]:
-    named = list(
-        zip(
-            columns["verifier"], columns["version"], columns["tier"], columns["unit"],
-            strict=True,
-        )
-    )  # fmt: skip
+def _seconds(costs: Sequence[Cost | None]) -> Iterable[float | None]:
+    if costs.count(None) == len(costs):
+        return repeat(None)
+    return [None if cost is None else float(cost.seconds) for cost in costs]
+
+
+def _verifier_ids(connection: Connection, columns: dict[str, Sequence[Any]]) -> Iterable[int]:
+    parts = [columns[name] for name in ("verifier", "version", "tier", "unit")]
+    if all(part.count(part[0]) == len(part) for part in parts):
+        return repeat(_verifier_id(connection, tuple(part[0] for part in parts)))
+    named = list(zip(*parts, strict=True))
     ids = {name: _verifier_id(connection, name) for name in set(named)}
     return [ids[name] for name in named]
 
 
-def _verifier_id(connection: Connection, name: tuple[str, str, int, str]) -> int:
+def _verifier_id(connection: Connection, name: tuple[Any, ...]) -> int:
     values = (name[0], name[1], int(name[2]), name[3])
     connection.exec_driver_sql(
         "INSERT INTO verifier (name, version, tier, unit) VALUES (?, ?, ?, ?) "

@@ -9,7 +9,7 @@ from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger.columns import listed
 from verifier_ladder.ledger.records import Block, SampleReward
 
-IDENTITY = Identity("").digest
+IDENTITY = Identity("text").digest
 """The identity's aliases are not kept: the raw content hashes straight to the content key."""
 SUPERSEDING = frozenset({"review", "import"})
 """Kinds of blocks whose verdicts replace the current ones."""

@@ -55,7 +55,7 @@ alias = Table(
     Column("id", Integer, primary_key=True),
     Column("key", Integer, nullable=False),
     Column("raw_key", BLOB, nullable=False),
-    Column("canonicaliser", Integer, ForeignKey("canonicaliser.id"), nullable=False),
+    Column("canonicaliser", Integer, nullable=False),
     Column("content_key", BLOB, nullable=False),
     Column("canonical", BLOB),
     Column("detail", BLOB),
@@ -72,19 +72,20 @@ verifier = Table(
     UniqueConstraint("name", "version", "tier", "unit"),
 )  # fmt: skip
 
+# No foreign keys here: one function writes these rows, and checking each would cost a tenth.
 verdict = Table(
     "verdict", metadata,
     Column("id", Integer, primary_key=True),
     Column("key", Integer, nullable=False),
     Column("check_key", BLOB, nullable=False),
-    Column("verifier", Integer, ForeignKey("verifier.id"), nullable=False),
+    Column("verifier", Integer, nullable=False),
     Column("outcome", Integer, nullable=False),
     Column("score", REAL),
     Column("uncertainty", REAL),
     Column("seconds", REAL),
     Column("detail", BLOB),
-    Column("entry_id", Integer, ForeignKey("entry.id"), nullable=False),
-    Column("supersedes", Integer, ForeignKey("verdict.id")),
+    Column("entry_id", Integer, nullable=False),
+    Column("supersedes", Integer),
     Index("verdict_key", "key"),
     Index("verdict_supersedes", "supersedes", sqlite_where=text("supersedes IS NOT NULL")),
 )  # fmt: skip

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 
 from verifier_ladder.ledger.accounts import SqlAccounts, charge
 from verifier_ladder.ledger.appearances import SqlAppearances
 from verifier_ladder.ledger.asking import add_requests, remove_requests
-from verifier_ladder.ledger.encoding import encode
-from verifier_ladder.ledger.history import SqlHistory
 from verifier_ladder.ledger.protocol import micro
 from verifier_ladder.ledger.queue import SqlQueue
 from verifier_ladder.ledger.records import Block, CheckRow, Request
-from verifier_ladder.ledger.rows import write_entry
+from verifier_ladder.ledger.rows import draft, write
 
 
-class SqlLedger(SqlHistory, SqlAppearances, SqlQueue, SqlAccounts):
+class SqlLedger(SqlAppearances, SqlQueue, SqlAccounts):
     """A ledger in one SQLite file, through SQLAlchemy.
 
     Open one with `open_ledger`, which makes and upgrades the tables.
@@ -36,10 +33,9 @@ class SqlLedger(SqlHistory, SqlAppearances, SqlQueue, SqlAccounts):
         charges: Mapping[int, tuple[float, int]] | None = None,
     ) -> int:
         """See `Ledger.append`."""
-        now = time.time()
-        body = encode(block, now)  # Before the lock: other threads may write meanwhile.
+        ready = draft(block)  # Before the lock: other threads may write meanwhile.
         with self._writing() as connection:
-            entry = write_entry(connection, block, body, now)
+            entry = write(connection, ready)
             if answered:
                 remove_requests(connection, answered)
             if enqueue:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import struct
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import orjson
 from sqlalchemy import Connection, Engine, create_engine, event
 
 from verifier_ladder.errors import LedgerError
@@ -20,10 +22,12 @@ BUSY = 30.0
 CHUNK = 8192
 """How many keys one statement asks for; SQLite takes 32,766 parameters."""
 
+_FIRST = struct.Struct(">Q24x")
+
 # WAL lets readers and one writer work at the same time. FULL, for a call that has returned must
 # survive a power cut too; it costs one flush a call, about 0.1 µs a sample in a batch of 4096.
 # The long checkpoint interval lets many writes to the same index page reach the file once.
-_PRAGMAS = (
+PRAGMAS = (
     f"busy_timeout = {int(BUSY * 1000)}",
     "journal_mode = WAL",
     "synchronous = FULL",
@@ -47,7 +51,7 @@ def make_engine(path: Path) -> Engine:
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: Any) -> None:
-        for pragma in _PRAGMAS:
+        for pragma in PRAGMAS:
             connection.execute(f"PRAGMA {pragma}")
 
     return engine
@@ -123,3 +127,20 @@ def marks(count: int) -> str:
 def prefix(key: bytes) -> int:
     """The first 48 bits of a digest, by which it is indexed."""
     return int.from_bytes(key[:6], "big")
+
+
+def prefixes(keys: Sequence[bytes]) -> list[int]:
+    """The first 48 bits of many digests."""
+    joined = b"".join(keys)
+    if len(joined) != 32 * len(keys) or set(map(len, keys)) > {32}:
+        return list(map(prefix, keys))
+    return [first >> 16 for (first,) in _FIRST.iter_unpack(joined)]
+
+
+def keys_json(keys: Iterable[bytes]) -> bytes:
+    """What `json_each` reads: one parameter for any number of index keys.
+
+    It takes two thirds of the time of a list of placeholders. The order is that of the index, so
+    neighbours are on the same page.
+    """
+    return orjson.dumps(sorted(prefixes(list(keys))))

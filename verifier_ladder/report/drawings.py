@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any
 
 from markupsafe import Markup
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.report.vectors import sanitise
-from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
 
@@ -22,7 +21,6 @@ class MoleculeDrawing(Verifier):
     """Draws molecules as SVG, in the worker pool, so that a crash costs one picture only."""
 
     name, version, kind = "molecule-drawing", "1", "molecule"
-    tier: ClassVar = Tier.FAST
     timeout = 5.0
     batch_size = 1
     memory = 2**30
@@ -33,15 +31,15 @@ class MoleculeDrawing(Verifier):
 
     @staticmethod
     def _draw(smiles: str) -> Verdict:
-        from rdkit import Chem, RDLogger  # noqa: PLC0415 - optional and heavy
-        from rdkit.Chem.Draw import rdMolDraw2D  # noqa: PLC0415 - needs system libraries
+        from rdkit import Chem, rdBase
+        from rdkit.Chem.Draw import rdMolDraw2D
 
-        RDLogger.DisableLog("rdApp.*")
-        molecule = Chem.MolFromSmiles(smiles)
+        rdBase.DisableLog("rdApp.*")
+        molecule: Any = Chem.MolFromSmiles(smiles)
         if molecule is None:
             return Verdict.abstain("RDKit can't read it")
-        canvas = rdMolDraw2D.MolDraw2DSVG(WIDTH, HEIGHT)
-        options = canvas.drawOptions()
+        canvas: Any = rdMolDraw2D.MolDraw2DSVG(WIDTH, HEIGHT)
+        options: Any = canvas.drawOptions()
         options.clearBackground = False
         options.padding = 0.06
         options.fixedBondLength = 28.0
@@ -62,7 +60,7 @@ def draw(smiles: Sequence[str]) -> dict[str, Markup]:
     wanted = [text for text in dict.fromkeys(smiles) if 0 < len(text) <= LONGEST]
     if not wanted or not _can_draw():
         return {}
-    from verifier_ladder.scheduler.engines.pool import WorkerPool  # noqa: PLC0415 - loads loky
+    from verifier_ladder.scheduler.engines.pool import WorkerPool
 
     with WorkerPool(1, name="drawings") as pool:
         verifier = MoleculeDrawing()
@@ -77,6 +75,6 @@ def draw(smiles: Sequence[str]) -> dict[str, Markup]:
 
 
 def _can_draw() -> bool:
-    from importlib.util import find_spec  # noqa: PLC0415 - a rare need
+    from importlib.util import find_spec
 
     return find_spec("rdkit") is not None

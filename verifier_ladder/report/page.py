@@ -78,12 +78,12 @@ def render_report(ledger: Ledger, campaign: str) -> str:
         ConfigError: If the ledger has no such campaign, or Jinja2 is not installed.
     """
     try:
-        import jinja2  # noqa: F401, PLC0415 - an extra
+        import jinja2  # noqa: F401 - only asks whether it is there
     except ImportError:
         raise ConfigError(
             "the report needs Jinja2: pip install 'verifier-ladder[report]'"
         ) from None
-    from verifier_ladder.report.drawings import draw  # noqa: PLC0415 - loads markupsafe
+    from verifier_ladder.report.drawings import draw
 
     summary = summarise(ledger, campaign, best=MOST_ROWS)
     stories = _stories(ledger, summary)
@@ -93,7 +93,7 @@ def render_report(ledger: Ledger, campaign: str) -> str:
 
 
 def _stories(ledger: Ledger, summary: Summary) -> list[Story]:
-    from verifier_ladder.report.timeline import timeline  # noqa: PLC0415 - loads numbers
+    from verifier_ladder.report.timeline import timeline
 
     chosen: dict[str, tuple[CandidateSummary, str]] = {}
     for candidate, why in _worth_telling(summary):
@@ -116,16 +116,14 @@ def _worth_telling(summary: Summary) -> list[tuple[CandidateSummary, str]]:
     ]
 
 
-def _render(
-    summary: Summary, stories: Sequence[Story], drawings: Mapping[str, Markup]
-) -> str:
-    import jinja2  # noqa: PLC0415 - an extra
-    from markupsafe import Markup  # noqa: PLC0415 - comes with jinja2
+def _render(summary: Summary, stories: Sequence[Story], drawings: Mapping[str, Markup]) -> str:
+    import jinja2
+    from markupsafe import Markup
 
-    from verifier_ladder import __version__  # noqa: PLC0415 - import cycle
-    from verifier_ladder.report import charts  # noqa: PLC0415 - loads markupsafe
-    from verifier_ladder.summary import amounts, terminal  # noqa: PLC0415 - only here
-    from verifier_ladder.text import printable  # noqa: PLC0415 - only here
+    from verifier_ladder import __version__
+    from verifier_ladder.report import charts
+    from verifier_ladder.summary import amounts, terminal
+    from verifier_ladder.text import printable
 
     def finish(value: Any) -> Any:
         """Strip every text that is not our own markup; escaping follows."""
@@ -145,7 +143,7 @@ def _render(
         outline=terminal.outline(summary), objective=terminal.objective(summary),
         number=amounts.number, plural=amounts.plural, Tier=Tier, version=__version__,
         style=Markup(style), style_hash=_hash(style), lead=_lead(summary),  # noqa: S704
-        steps=_steps(summary), agreement=summary.agreement[:MOST_CHARTS], made_at=time.time(),
+        steps=_steps(summary), measures=any(t.tier is Tier.WORLD for t in summary.tiers), agreement=summary.agreement[:MOST_CHARTS], made_at=time.time(),
         most=max((t.asked for t in summary.tiers), default=0), bars=_cost_bars(summary),
     )  # fmt: skip
 
@@ -174,7 +172,7 @@ def _steps(summary: Summary) -> list[Tier]:
 
 def _lead(summary: Summary) -> str:
     """The campaign in two sentences, for the top of the page."""
-    from verifier_ladder.summary.amounts import duration, plural  # noqa: PLC0415 - only here
+    from verifier_ladder.summary.amounts import duration, plural
 
     if not summary.samples:
         return "Nothing has been scored yet."
@@ -197,14 +195,14 @@ def _reached(tier: TierSummary) -> str:
 
 
 def _cost_bars(summary: Summary) -> list[tuple[TierSummary, Markup]]:
-    from verifier_ladder.report.charts import Segment, bar, words  # noqa: PLC0415 - markupsafe
-    from verifier_ladder.summary.amounts import duration  # noqa: PLC0415 - only here
+    from verifier_ladder.report.charts import Segment, bar, words
+    from verifier_ladder.summary.amounts import duration
 
     made = []
     for tier in summary.tiers:
         if tier.tier is Tier.WORLD and not tier.spent and tier.cap is None:
             continue
-        whole = tier.cap if tier.cap else max(t.spent for t in summary.tiers)
+        whole = tier.cap or max(t.spent for t in summary.tiers)
         parts = [
             Segment(f"ok {tier.tier.label}", tier.settled, f"{duration(tier.settled)} answered"),
             Segment("failed", tier.failed_seconds, f"{duration(tier.failed_seconds)} failed"),

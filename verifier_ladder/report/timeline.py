@@ -43,7 +43,7 @@ def timeline(ledger: Ledger, campaign: str, key: bytes) -> list[Event]:
         campaign: Name of the campaign.
         key: The candidate's content key.
     """
-    from verifier_ladder.ledger.encoding import decode  # noqa: PLC0415 - loads orjson
+    from verifier_ladder.ledger.encoding import decode
 
     events: list[Event] = []
     for number_ in ledger.mentions(key)[:MOST_ENTRIES]:

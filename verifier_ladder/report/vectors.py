@@ -47,7 +47,7 @@ def sanitise(drawing: str, title: str) -> Markup | None:
 
 
 def _mark(element: ET.Element) -> Markup | None:
-    name = element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+    name = str(element.tag).rpartition("}")[2]  # A comment's tag is a function.
     style = f"{element.get('style', '')};fill:{element.get('fill', '')}"
     if name == "path":
         path = " ".join(element.get("d", "").split())

@@ -108,9 +108,7 @@ def _existing(name: str, there: list[str]) -> str:
     return name
 
 
-def _found(
-    part: str, names: Sequence[str], there: list[str], assumed: list[str]
-) -> str | None:
+def _found(part: str, names: Sequence[str], there: list[str], assumed: list[str]) -> str | None:
     name = next((name for name in names if name in there), None)
     if name is not None:
         assumed.append(f"{part} is the column {name!r} (--{part})")

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 CONFIDENCE = 0.95
 _SEED = 2107_03374
 _MOST_RESAMPLES, _FEWEST_RESAMPLES, _MOST_DRAWS = 2000, 200, 20_000_000
+_BLOCK = 1_000_000
+"""Draws held in memory at once."""
 
 
 class Estimate(NamedTuple):
@@ -111,10 +113,10 @@ def _estimate(totals: NDArray[np.float64], counts: NDArray[np.float64]) -> Estim
         return Estimate(value, None, None, size)
     random = np.random.default_rng(_SEED)
     resamples = max(_FEWEST_RESAMPLES, min(_MOST_RESAMPLES, _MOST_DRAWS // size))
-    means = np.empty(resamples)
-    for i in range(resamples):
-        drawn = random.integers(0, size, size)
-        means[i] = totals[drawn].sum() / counts[drawn].sum()
+    means: list[NDArray[np.float64]] = []
+    while (left := resamples - sum(map(len, means))) > 0:
+        drawn = random.integers(0, size, (min(left, max(1, _BLOCK // size)), size))
+        means.append(totals[drawn].sum(axis=1) / counts[drawn].sum(axis=1))
     tail = (1 - CONFIDENCE) / 2
-    low, high = np.quantile(means, [tail, 1 - tail])
+    low, high = np.quantile(np.concatenate(means), [tail, 1 - tail])
     return Estimate(value, float(low), float(high), size)

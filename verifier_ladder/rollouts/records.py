@@ -52,7 +52,7 @@ class RolloutFile:
             with self.path.open("rb") as stream:
                 head = stream.read(4)
         except OSError as error:
-            raise ConfigError(f"can't read {self.path}: {error.strerror}; check the path") from None
+            raise ConfigError(f"can't read {self.path}: {error.strerror}") from None
         self.is_parquet = head == b"PAR1"
         self._is_gzip = head.startswith(_GZIP)
         if self.path.suffix in {".csv", ".tsv", ".xlsx"}:

@@ -117,10 +117,9 @@ class ScoredFile:
     def summary(self) -> str:
         """The result in words: mean, pass@k, what is unknown, costs, bad rows by line."""
         made = self.statistics
-        name = printable(self.file.path.name)
+        name, bad = printable(self.file.path.name), _count(len(self.bad_rows), "bad row")
         lines = [
-            f"{name}: {_count(made.rows, 'row')} scored in {_count(made.groups, 'group')}, "
-            f"{_count(len(self.bad_rows), 'bad row')}",
+            f"{name}: {_count(made.rows, 'row')} scored in {_count(made.groups, 'group')}, {bad}",
             *(f"  assumed: {printable(text, None)}" for text in self.columns.assumed),
             *_rewards(made), *_passes(made), *_unknown(made), *_costs(made),
             *self._bad(),
@@ -169,7 +168,8 @@ def _unknown(made: Statistics) -> list[str]:
         f"{count} {'declined by the verifier' if at == DECLINED else f'failed at {at}'}"
         for at, count in made.unknown.items()
     )
-    return [f"Unknown      {total} of {_count(made.rows, 'reward')} ({total / made.rows:.1%}): {why}"]
+    share = f"{total} of {_count(made.rows, 'reward')} ({total / made.rows:.1%})"
+    return [f"Unknown      {share}: {why}"]
 
 
 def _costs(made: Statistics) -> list[str]:

@@ -16,6 +16,7 @@ from verifier_ladder.cost import seconds
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.keys import digest
 from verifier_ladder.ladder import Ladder
+from verifier_ladder.reward import Reward
 from verifier_ladder.rollouts.columns import Columns, TaskColumns, choose_columns
 from verifier_ladder.rollouts.records import BadRow, Record, RolloutFile
 from verifier_ladder.rollouts.rows import Row, rows
@@ -103,7 +104,8 @@ def score_file(
     chosen = _columns(file, columns, ladder)
     sizes, total = _survey(file, chosen)
     with ExitStack() as stack:
-        opened = _open(stack, ladder, ledger, campaign, _run(file, chosen), workers, memory)
+        options = {"run": _run(file, chosen), "workers": workers, "memory": memory}
+        opened = _open(stack, ladder, ledger, campaign, **options)
         scored = ScoredFile(
             file, opened.name, opened.run.name, opened.ledger.url, chosen, pass_at=pass_at
         )
@@ -153,7 +155,7 @@ def _run(file: RolloutFile, columns: Columns) -> Run:
 
 def _open(
     stack: ExitStack, ladder: Ladder, ledger: str | Path | Ledger | None, name: str | None,
-    run: Run, workers: int | None, memory: int | None,
+    **options: Any,
 ) -> Campaign:  # fmt: skip
     from verifier_ladder.campaign import Campaign
     from verifier_ladder.ledger import Ledger, open_ledger
@@ -165,11 +167,7 @@ def _open(
         known = {row.name: row.ladder_digest for row in store.campaigns()}
         changed = known.get(ladder.name, ladder.digest) != ladder.digest
         name = f"{ladder.name}-{ladder.digest.hex()[:6]}" if changed else ladder.name
-    return stack.enter_context(
-        Campaign.open(
-            name, ladder=ladder, ledger=store, run=run, workers=workers, memory=memory
-        )
-    )  # fmt: skip
+    return stack.enter_context(Campaign.open(name, ladder=ladder, ledger=store, **options))
 
 
 def _score(
@@ -214,7 +212,7 @@ def _climb(campaign: Campaign, limit: float | None, total: int, report: Report |
 
 def _final(
     campaign: Campaign, scored: ScoredFile, steps: list[tuple[int, list[int]]]
-) -> list[Any]:
+) -> list[Reward]:
     """The rewards as they stand now, revisions included."""
     latest = iter(scored.rewards)
     made = []

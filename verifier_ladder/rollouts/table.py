@@ -101,25 +101,25 @@ def as_frame(names: Sequence[str], records: Iterable[Record]) -> Any:
         ConfigError: If pyarrow is not installed.
     """
     import_parquet("make a frame")
-    import pyarrow
+    import pyarrow as pa
 
     rows = [{name: _clean(record.get(name)) for name in names} for record in records]
-    return pyarrow.Table.from_pylist(rows, schema=_schema(names))
+    return pa.Table.from_pylist(rows, schema=_schema(names))
 
 
 def _schema(names: Sequence[str]) -> Any:
-    import pyarrow
+    import pyarrow as pa
 
     def kind(name: str) -> Any:
         if name in INTEGERS:
-            return pyarrow.int64()
+            return pa.int64()
         if name in FLAGS:
-            return pyarrow.bool_()
+            return pa.bool_()
         if name in NUMBERS or name.startswith(SCORE):
-            return pyarrow.float64()
-        return pyarrow.string()
+            return pa.float64()
+        return pa.string()
 
-    return pyarrow.schema([(name, kind(name)) for name in names])
+    return pa.schema([(name, kind(name)) for name in names])
 
 
 def _clean(value: Any) -> Any:

@@ -21,7 +21,8 @@ def duration(seconds: float | None) -> str:
             return f"{_short(seconds / size)} {unit}"
     if seconds >= 1 or seconds == 0:
         return f"{_short(seconds)} s"
-    return f"{_short(seconds * 1e3)} ms" if seconds >= 1e-3 else f"{_short(seconds * 1e6)} µs"
+    milliseconds = seconds * 1e3
+    return f"{_short(milliseconds)} ms" if milliseconds >= 1 else f"{_short(seconds * 1e6)} µs"
 
 
 def _short(value: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from verifier_ladder.errors import ConfigError
@@ -64,7 +64,7 @@ def _find(ledger: Ledger, campaign: str) -> CampaignRow:
 
 
 def _read(ledger: Ledger, row: CampaignRow) -> Tally:
-    from verifier_ladder.ledger.encoding import decode  # noqa: PLC0415 - loads orjson
+    from verifier_ladder.ledger.encoding import decode
 
     tally = Tally(row.ladder)
     for entry in ledger.entries(campaign=row.name):
@@ -112,7 +112,7 @@ class _Writer:
             runs=self._runs(),
         )  # fmt: skip
 
-    # -- tiers ---------------------------------------------------------------------------------
+    # -- tiers ----------------------------------------------------------------------------
 
     def _tier(self, tier: Tier) -> TierSummary:
         tally, status = self.tally, self.status.get(tier)
@@ -157,7 +157,7 @@ class _Writer:
         listed = self.row.ladder.get("verifiers", ())
         return tuple(f"{v['name']} {v['version']}" for v in listed if v["tier"] == tier.label)
 
-    # -- candidates ------------------------------------------------------------------------------
+    # -- candidates -----------------------------------------------------------------------
 
     def _best(self, count: int) -> tuple[CandidateSummary, ...]:
         places = tuple(self.tally.places.values())
@@ -196,7 +196,7 @@ class _Writer:
                         content if isinstance(content, str) else content.decode("utf-8", "replace")
                     )
 
-    # -- the rest ----------------------------------------------------------------------------------
+    # -- the rest -------------------------------------------------------------------------
 
     def _rewards(self) -> RewardSummary:
         known = [s for s in self.subjects if s.reward is not None]
@@ -232,6 +232,6 @@ def _open(status: TierStatus) -> dict[str, int]:
     }  # fmt: skip
 
 
-def _rank(subject: Subject) -> Sequence[Any]:
+def _rank(subject: Subject) -> tuple[float, int, bytes]:
     """Best reward first; of equals the one that climbed further, then by key."""
     return (-(subject.reward or 0.0), -subject.reached, subject.content)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
-from enum import Enum
 from typing import Any
 
 from verifier_ladder.tier import Tier
@@ -270,12 +269,10 @@ class Summary:
 def _plain(value: Any) -> Any:
     if isinstance(value, Tier):
         return value.label
-    if isinstance(value, Enum):
-        return value.value
     if is_dataclass(value) and not isinstance(value, type):
         return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, Mapping):
-        return {_plain(k) if isinstance(k, Tier) else str(k): _plain(v) for k, v in value.items()}
+        return {str(_plain(key)): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     if isinstance(value, str):  # A lone surrogate can't be written as UTF-8.

@@ -78,7 +78,7 @@ class Tally:
             self._verdict(row, whose, contents.get(row.content_key))
         if samples:
             self._rewards(block, owners)
-            self._notice(block, owners, whose)
+            self._notice(block, owners)
         self.curve.mark()
 
     # -- samples and their subjects ---------------------------------------------------------
@@ -105,9 +105,7 @@ class Tally:
                 self._tasks.setdefault(content, []).append(found)
         return found
 
-    def _link(
-        self, samples: SampleColumns, owners: list[Subject], whose: _Owners
-    ) -> None:
+    def _link(self, samples: SampleColumns, owners: list[Subject], whose: _Owners) -> None:
         for subject, keys in zip(owners, samples.checks, strict=True):
             for key in keys:
                 whose.setdefault(key, {})[subject] = None
@@ -135,9 +133,7 @@ class Tally:
             self.respellings += subjects[0].spelled
             subjects[0].spelled = True
 
-    def _verdict(
-        self, row: VerdictRow, whose: _Owners, candidate: CandidateRow | None
-    ) -> None:
+    def _verdict(self, row: VerdictRow, whose: _Owners, candidate: CandidateRow | None) -> None:
         if row.verdict.evidence.get("waiting"):
             return
         spent = row.verdict.cost.seconds if row.verdict.cost else 0.0
@@ -190,13 +186,11 @@ class Tally:
                 columns.sample, columns.mean, columns.deviation, strict=True
             ):
                 # What is predicted is what was believed before the world answered.
-                if owners[place].reached != Tier.WORLD and mean is not None and not isnan(mean):
+                if owners[place].reached != Tier.WORLD and not isnan(mean):
                     owners[place].mean = mean
                     owners[place].deviation = None if isnan(deviation) else deviation
 
-    def _notice(
-        self, block: Block, owners: list[Subject], whose: _Owners
-    ) -> None:
+    def _notice(self, block: Block, owners: list[Subject]) -> None:
         """Count the run's reuse, and remember what other campaigns must have recorded."""
         recorded = {row.check_key for row in block.verdicts}
         samples = block.samples

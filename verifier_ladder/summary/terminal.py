@@ -13,6 +13,7 @@ from verifier_ladder.tier import Tier
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
 MOST_LINES = 6
 _BAR = 10
@@ -47,7 +48,8 @@ def print_summary(summary: Summary, console: Console, *, best: int = 8) -> None:
 
 def outline(summary: Summary) -> str:
     """What went in, in one sentence."""
-    text = f"{plural(summary.samples, 'output')}, {plural(summary.candidates, 'distinct candidate')}"
+    distinct = plural(summary.candidates, "distinct candidate")
+    text = f"{plural(summary.samples, 'output')}, {distinct}"
     if summary.duplicates:
         text += f"; {plural(summary.duplicates, 'duplicate')} cost nothing"
         if summary.respellings:
@@ -64,7 +66,7 @@ def objective(summary: Summary) -> str:
 
 
 def _heading(summary: Summary, console: Console) -> None:
-    from rich.text import Text  # noqa: PLC0415 - keeps `vladder --help` quick
+    from rich.text import Text
 
     console.print()
     console.print(Text.assemble(
@@ -76,7 +78,7 @@ def _heading(summary: Summary, console: Console) -> None:
 
 def _table(*columns: tuple[str, str]) -> Table:
     """A table without lines; a column is left, right or `fold`ed."""
-    from rich.table import Table  # noqa: PLC0415 - keeps `vladder --help` quick
+    from rich.table import Table
 
     table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
     for name, side in columns:
@@ -102,7 +104,7 @@ _ALWAYS = 3
 
 
 def _funnel(summary: Summary) -> Table:
-    from rich.text import Text  # noqa: PLC0415 - keeps `vladder --help` quick
+    from rich.text import Text
 
     shown = [
         column for place, column in enumerate(_COUNTS)
@@ -119,7 +121,7 @@ def _funnel(summary: Summary) -> Table:
 
 
 def _budget(tier: TierSummary) -> Text:
-    from rich.text import Text  # noqa: PLC0415 - keeps `vladder --help` quick
+    from rich.text import Text
 
     if tier.cap is None:
         return Text("no cap", style=_HINT)
@@ -147,25 +149,26 @@ def _costs(summary: Summary, console: Console) -> None:
 
 
 def _candidates(summary: Summary, best: int) -> Table:
-    from rich.text import Text  # noqa: PLC0415 - keeps `vladder --help` quick
+    from rich.text import Text
 
-    tiers = [t.tier for t in summary.tiers if any(t.tier in c.scores for c in summary.best)]
-    steps = [tier for tier in tiers if tier is not Tier.WORLD]
-    columns = [(tier.label, "right") for tier in steps]
+    shown = [t.tier for t in summary.tiers if any(t.tier in c.scores for c in summary.best)]
+    names = {tier: "measured" if tier is Tier.WORLD else tier.label for tier in shown}
     table = _table(
-        ("best", "left"), ("reward", "right"), ("predicted", "right"), *columns,
-        ("measured", "right"),
+        ("best", "left"), ("reward", "right"), ("predicted", "right"),
+        *((names[tier], "right") for tier in shown),
     )  # fmt: skip
-    table.title = None
     for candidate in summary.best[:best]:
-        scores = [_score(candidate, tier) for tier in steps]
         table.add_row(
             Text(printable(candidate.content, 34), style="bold"),
             number(candidate.reward, candidate.uncertainty),
-            number(candidate.mean, candidate.deviation), *scores,
-            Text(_score(candidate, Tier.WORLD), style="green"),
-        )  # fmt: skip
+            number(candidate.mean, candidate.deviation),
+            *(Text(_score(candidate, tier), style=_style(tier)) for tier in shown),
+        )
     return table
+
+
+def _style(tier: Tier) -> str:
+    return "green" if tier is Tier.WORLD else ""
 
 
 def _score(candidate: CandidateSummary, tier: Tier) -> str:
@@ -198,7 +201,7 @@ def _failures(summary: Summary, console: Console) -> None:
 def _listing(
     title: str, rows: Iterable[tuple[int, str, tuple[str, ...]]], console: Console, style: str
 ) -> None:
-    from rich.text import Text  # noqa: PLC0415 - keeps `vladder --help` quick
+    from rich.text import Text
 
     listed = list(rows)
     if not listed:
@@ -227,43 +230,39 @@ def _cases(summary: Summary, console: Console) -> None:
 
 
 def _next(summary: Summary, console: Console) -> None:
-    from rich.text import Text  # noqa: PLC0415 - keeps `vladder --help` quick
+    from rich.text import Text
 
     path = summary.ledger.removeprefix("sqlite:///")
     console.print(f"\nLedger  {_safe(path, 200)}", highlight=False, soft_wrap=True)
     console.print("Next", style="bold")
-    table = _table(("", "left"), ("", "fold"))
-    table.show_header = False
-    for command, why in commands(summary):
-        table.add_row(Text("  " + command, style="cyan"), Text(why, style=_HINT))
-    console.print(table)
+    for command, why in commands(summary):  # Never cut or wrapped: they are there to be copied.
+        line = Text.assemble(("  " + command, "cyan"), (f"  # {why}", _HINT))
+        console.print(line, soft_wrap=True)
 
 
 def commands(summary: Summary) -> list[tuple[str, str]]:
     """The next three commands to try, each with what it does."""
     ledger = summary.ledger.removeprefix("sqlite:///")
     where = f"--ledger {_quoted(ledger)}"
-    example = summary.best[0].content if summary.best else ""
-    made = [
-        (f"vladder campaign show {_quoted(summary.campaign)} --json {where}", "all numbers"),
-        (f"vladder ledger show {_quoted(printable(example, 60))} {where}", "why one got its reward"),
-    ] if example else [
-        (f"vladder campaign show {_quoted(summary.campaign)} --json {where}", "all numbers"),
-        (f"vladder ledger ls {where}", "what was recorded"),
-    ]  # fmt: skip
+    made = [(f"vladder campaign show {_quoted(summary.campaign)} --json {where}", "all numbers")]
+    if summary.best:
+        example = _quoted(printable(summary.best[0].content, 60))
+        made.append((f"vladder ledger show {example} {where}", "why it got its reward"))
+    else:
+        made.append((f"vladder ledger ls {where}", "what was recorded"))
     if any(tier.waiting for tier in summary.tiers):
         return [*made, (f"vladder review next {where}", "answer an open case")]
     return [*made, (f"vladder ledger export --format jsonl {where}", "take everything with you")]
 
 
 def _quoted(text: str) -> str:
-    import shlex  # noqa: PLC0415 - a rare need
+    import shlex
 
     return shlex.quote(text)
 
 
 def _safe(text: str, limit: int = 200) -> str:
     """Text for a line with rich markup in it."""
-    from rich.markup import escape  # noqa: PLC0415 - keeps `vladder --help` quick
+    from rich.markup import escape
 
     return escape(printable(text, limit))

@@ -1,7 +1,7 @@
 """Attachments: failures of what lies under the verifiers, names, time limits."""
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -37,11 +37,25 @@ def full() -> Iterator[FullLedger]:
         yield ledger
 
 
-def attach(**options: Any) -> Attachment:
-    return Attachment(vl.wrap(words, isolation="inline"), **options)
+Attach = Callable[..., Attachment]
 
 
-def test_a_failing_ledger_makes_rewards_unknown(full: FullLedger) -> None:
+@pytest.fixture
+def attach(full: FullLedger) -> Iterator[Attach]:
+    """Make attachments that are closed before their ledger."""
+    del full
+    made: list[Attachment] = []
+
+    def build(version: str = "1", **options: Any) -> Attachment:
+        made.append(Attachment(vl.wrap(words, version=version, isolation="inline"), **options))
+        return made[-1]
+
+    yield build
+    for attachment in made:
+        attachment.close()
+
+
+def test_a_failing_ledger_makes_rewards_unknown(full: FullLedger, attach: Attach) -> None:
     (reward,) = attach(ledger=full).score([sample("a b")])
 
     assert reward.value is None
@@ -49,7 +63,7 @@ def test_a_failing_ledger_makes_rewards_unknown(full: FullLedger) -> None:
     assert "disk is full" in reward.reason
 
 
-def test_the_third_failure_in_a_row_is_raised(full: FullLedger) -> None:
+def test_the_third_failure_in_a_row_is_raised(full: FullLedger, attach: Attach) -> None:
     """A training that can learn nothing any more should stop."""
     attachment = attach(ledger=full)
     attachment.score([sample("a")])
@@ -59,7 +73,7 @@ def test_the_third_failure_in_a_row_is_raised(full: FullLedger) -> None:
         attachment.score([sample("c")])
 
 
-def test_a_success_forgives_earlier_failures(full: FullLedger) -> None:
+def test_a_success_forgives_earlier_failures(full: FullLedger, attach: Attach) -> None:
     attachment = attach(ledger=full)
     attachment.score([sample("a")])
     attachment.score([sample("b")])
@@ -85,27 +99,24 @@ def test_the_verifier_that_was_given_is_not_changed() -> None:
     assert 60.0 == check.timeout
 
 
-def test_another_version_is_another_campaign() -> None:
+def test_another_version_is_another_campaign(attach: Attach) -> None:
     """Otherwise raising the version would make the next training fail."""
-    first = Attachment(vl.wrap(words, version="1", isolation="inline"))
-    second = Attachment(vl.wrap(words, version="2", isolation="inline"))
+    first, second = attach("1"), attach("2")
 
     assert ("words-v1", "words-v2") == (first.campaign.name, second.campaign.name)
-    first.close()
-    second.close()
 
 
 def test_runs_started_in_one_process_have_names_of_their_own() -> None:
     assert launch_name("mine") != launch_name("mine")
 
 
-def test_an_open_ledger_can_not_travel() -> None:
+def test_an_open_ledger_can_not_travel(attach: Attach) -> None:
     with MemoryLedger() as ledger, pytest.raises(vl.ConfigError, match="ledger"):
         pickle.dumps(attach(ledger=ledger))
 
 
 @pytest.mark.parametrize("deadline", [0, "soon", -1])
-def test_a_deadline_that_leaves_no_time_is_refused(deadline: Any) -> None:
+def test_a_deadline_that_leaves_no_time_is_refused(attach: Attach, deadline: Any) -> None:
     with pytest.raises(vl.ConfigError):
         attach(deadline=deadline)
 

@@ -1,21 +1,26 @@
-"""Histories: campaigns written into a ledger block by block, with numbers known beforehand."""
+"""Histories: campaigns written into a ledger by hand, to test what reads ledgers.
+
+Summaries, reports and pages read what a campaign has recorded. A history records a campaign
+whose every number is known beforehand, without running anything.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
-
-import pytest
 
 from verifier_ladder.cost import Cost
 from verifier_ladder.decision import Action
 from verifier_ladder.keys import content_key, digest, raw_key
-from verifier_ladder.ledger import Ledger, open_ledger
+from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import (
     Block,
     CandidateRow,
     CheckRow,
     CheckState,
     DecisionColumns,
+    Request,
     SampleColumns,
     VerdictRow,
 )
@@ -39,14 +44,12 @@ UNIT = "kcal/mol"
 
 def cost(verdict: Verdict, seconds: float) -> Verdict:
     """The same verdict, with its measured cost."""
-    from dataclasses import replace
-
     return replace(verdict, cost=Cost(seconds=seconds))
 
 
 def ladder_spec(names: Sequence[str] = tuple(TIERS)) -> dict[str, Any]:
     """A ladder as the ledger records it."""
-    verifiers = [
+    verifiers: list[dict[str, Any]] = [
         {
             "name": name, "version": "1", "tier": TIERS[name].label, "kind": "molecule",
             "role": "gate" if name == GATE else "primary", "settings": {}, "tools": {},
@@ -67,6 +70,9 @@ def ladder_spec(names: Sequence[str] = tuple(TIERS)) -> dict[str, Any]:
     }  # fmt: skip
 
 
+_UNKNOWN = Reward(None)
+
+
 @dataclass
 class Item:
     """One sample: its text, its canonical form or why there is none, and what is decided."""
@@ -74,7 +80,7 @@ class Item:
     raw: str
     canonical: str | Verdict | None = None
     verdicts: Mapping[str, Verdict] = field(default_factory=dict)
-    reward: Reward = Reward(None)
+    reward: Reward = _UNKNOWN
     mean: float = float("nan")
     deviation: float = float("nan")
     action: Action = Action.STOP
@@ -98,7 +104,9 @@ class Item:
 class History:
     """Writes a campaign into a ledger."""
 
-    def __init__(self, ledger: Ledger, name: str = "try", ladder: dict[str, Any] | None = None):
+    def __init__(
+        self, ledger: Ledger, name: str = "try", ladder: Mapping[str, Any] | None = None
+    ) -> None:
         self.ledger, self.name = ledger, name
         self.ladder = ladder or ladder_spec()
         self.step = 0
@@ -110,7 +118,7 @@ class History:
     def score(self, items: Sequence[Item], run: str = "one") -> None:
         """One call of score."""
         block = self._block("score", items, run, self.step, range(len(items)))
-        block.candidates = [self._candidate(i) for i in items]
+        block.candidates = [self._candidate(i) for i in items if self._is_new(i.raw)]
         rows = []
         for item in items:
             for name, verdict in item.verdicts.items():
@@ -138,15 +146,27 @@ class History:
         """One revision."""
         self.ledger.append(self._block("revision", [item], run, step, [position]))
 
-    def enqueue(self, item: Item, verifier: str, state: CheckState, note: str = "") -> None:
-        """A check of the work queue, in any state."""
+    def enqueue(self, item: Item, verifier: str, state: CheckState) -> None:
+        """A check of the work queue: queued (and tried, so that its budget was asked), or open."""
+        tier = int(TIERS[verifier])
+        payload = {"kind": "molecule", "content": item.canonical}
         row = CheckRow(
-            item.check(verifier), item.content, self.name, verifier, "1", int(TIERS[verifier]),
-            CheckState.QUEUED, 1.0, 5.0, {"kind": "molecule", "content": item.canonical},
-            note=note,
+            item.check(verifier), item.content, self.name, verifier, "1", tier,
+            CheckState.QUEUED, 1.0, 5.0, payload,
         )  # fmt: skip
-        self.ledger.append(Block("score", self.name), enqueue=[(row, [])])
-        del state
+        request = Request(row.check_key, self.name, "one", 0, 0, item.content, {})
+        self.ledger.append(Block("score", self.name), enqueue=[(row, [request])])
+        claims = self.ledger.claim(tiers=[tier], owner="test", lease=60.0, limit=1, now=0.0)
+        if state is CheckState.WAITING:
+            self.ledger.wait(claims, deadline=None, now=0.0)
+        else:
+            self.ledger.release(claims, now=0.0)
+
+    def _is_new(self, raw: str) -> bool:
+        key = raw_key("molecule", raw)
+        is_new = key not in self.seen
+        self.seen.add(key)
+        return is_new
 
     def _candidate(self, item: Item) -> CandidateRow:
         form = item.canonical
@@ -183,9 +203,3 @@ class History:
             kind, self.name, samples=samples, decisions=[decisions],
             rewards=[i.reward for i in items],
         )  # fmt: skip
-
-
-@pytest.fixture
-def ledger() -> Ledger:
-    """An empty ledger in memory."""
-    return open_ledger(None)

@@ -1,0 +1,290 @@
+"""Verifiers that do their worst: their own candidate abstains, all others get their verdicts."""
+
+import ctypes
+import os
+import re
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from math import nan
+from typing import Any
+
+import cloudpickle
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.canonicaliser import Canonicaliser
+from verifier_ladder.errors import CandidateError, ToolError
+from verifier_ladder.function import FunctionVerifier
+from verifier_ladder.scheduler.engines.pool import WorkerPool
+from verifier_ladder.verdict import Outcome, Verdict
+from verifier_ladder.verifiers import Verifier
+
+# Workers are replaced often here; they start faster without importing this module and pytest.
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+MEGABYTE = 1024**2
+
+
+def crash() -> None:
+    ctypes.string_at(0)
+
+
+def die() -> None:
+    os._exit(0)
+
+
+def hang() -> None:
+    time.sleep(60)
+
+
+def hang_holding_the_lock() -> None:
+    re.match(r"(a+)+$", "a" * 64 + "b")
+
+
+def stop() -> None:
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def devour() -> None:
+    bytearray(4096 * MEGABYTE)
+
+
+def overflow_the_stack() -> None:
+    sys.setrecursionlimit(10**9)
+    overflow_the_stack()
+
+
+def close_everything() -> None:
+    os.closerange(0, 1024)
+    time.sleep(60)
+
+
+def leave_a_child_that_holds_the_pipes() -> None:
+    if os.fork() == 0:
+        time.sleep(60)
+    os._exit(1)
+
+
+def throw() -> None:
+    raise ValueError("bad luck")
+
+
+def leave() -> None:
+    sys.exit(3)
+
+
+def interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+BY_ENGINE: dict[str, Callable[[], Any]] = {
+    "crash": crash,
+    "die": die,
+    "hang": hang,
+    "lock": hang_holding_the_lock,
+    "stop": stop,
+    "devour": devour,
+    "overflow": overflow_the_stack,
+    "close": close_everything,
+    "orphan": leave_a_child_that_holds_the_pipes,
+}
+BY_VERIFIER: dict[str, Callable[[], Any]] = {
+    "throw": throw,
+    "leave": leave,
+    "interrupt": interrupt,
+    "nan": lambda: nan,
+    "type": object,
+    "text": lambda: "1.0",
+    "list": lambda: [1.0],
+    "huge": lambda: 10**400,
+}
+DEEDS = BY_ENGINE | BY_VERIFIER
+
+
+def misbehave(candidate: Candidate) -> Any:
+    deed = DEEDS.get(str(candidate.content))
+    return deed() if deed else float(len(candidate.content))
+
+
+class InBatches(Verifier):
+    """Reads all candidates first, so that marks mislead."""
+
+    name, version, timeout = "in-batches", "1", 0.3
+
+    def verify(self, candidates: Sequence[Candidate]) -> Sequence[Any]:
+        contents = [str(candidate.content) for candidate in candidates]
+        if "short" in contents:
+            return [1.0] * (len(contents) - 1)
+        return [DEEDS[c]() if c in DEEDS else float(len(c)) for c in contents]
+
+
+ONE_BY_ONE = FunctionVerifier(
+    misbehave, name="misbehaving", version="1", timeout=0.3, memory=256 * MEGABYTE
+)
+
+
+def texts(*contents: str) -> list[Candidate]:
+    return [Candidate("text", content) for content in contents]
+
+
+def judged(pool: WorkerPool, verifier: Verifier, *contents: str) -> list[Verdict]:
+    return pool.verify(verifier, texts(*contents)).result().verdicts
+
+
+@pytest.mark.parametrize("deed", BY_ENGINE)
+def test_a_lost_worker_costs_only_its_own_candidate(pool: WorkerPool, deed: str) -> None:
+    first, culprit, last = judged(pool, ONE_BY_ONE, "a", deed, "ccc")
+
+    assert [1.0, 3.0] == [first.score, last.score]
+    assert (Outcome.ABSTAIN, "engine") == (culprit.outcome, culprit.failed_at)
+
+
+@pytest.mark.parametrize("deed", BY_VERIFIER)
+def test_a_bad_answer_costs_only_its_own_candidate(pool: WorkerPool, deed: str) -> None:
+    first, culprit, last = judged(pool, ONE_BY_ONE, "a", deed, "ccc")
+
+    assert [1.0, 3.0] == [first.score, last.score]
+    assert (Outcome.ABSTAIN, "verifier") == (culprit.outcome, culprit.failed_at)
+
+
+@pytest.mark.parametrize("deed", ["crash", "hang", "throw", "leave", "type", "short"])
+def test_the_culprit_of_a_batch_is_found_without_marks(pool: WorkerPool, deed: str) -> None:
+    verdicts = judged(pool, InBatches(), "a", "bb", deed, "dddd")
+
+    assert [1.0, 2.0, None, 4.0] == [verdict.score for verdict in verdicts]
+    assert verdicts[2].failed_at in ("engine", "verifier")
+
+
+@given(
+    st.lists(
+        st.sampled_from(["crash", "die", "hang", "throw", "nan"]) | st.text("xyz", max_size=5),
+        max_size=12,
+    ).filter(lambda batch: sum(content in BY_ENGINE for content in batch) <= 2),
+    st.booleans(),
+)
+@settings(max_examples=5)
+def test_wherever_culprits_stand_all_others_are_judged(
+    pool: WorkerPool,
+    batch: list[str],
+    marked: bool,  # noqa: FBT001 - drawn by hypothesis
+) -> None:
+    verdicts = judged(pool, ONE_BY_ONE if marked else InBatches(), *batch)
+
+    expected = [None if content in DEEDS else float(len(content)) for content in batch]
+    assert expected == [verdict.score for verdict in verdicts]
+    assert [c in DEEDS for c in batch] == [v.failed_at is not None for v in verdicts]
+
+
+@pytest.mark.parametrize(
+    ("deed", "message"),
+    [
+        ("crash", "crashed with SIGSEGV"),
+        ("die", "ended its process with exit code 0"),
+        ("hang", "ran longer than 0.3 s"),
+        ("devour", "used more than 256 MiB"),
+    ],
+)
+def test_the_reason_names_what_happened(pool: WorkerPool, deed: str, message: str) -> None:
+    (verdict,) = judged(pool, ONE_BY_ONE, deed)
+
+    assert f"verifier misbehaving {message} on this candidate, each time" in verdict.reason
+
+
+def test_a_killed_attempt_costs_what_it_ran(pool: WorkerPool) -> None:
+    answer = pool.verify(ONE_BY_ONE, texts("a", "hang")).result()
+
+    innocent, culprit = (verdict.cost for verdict in answer.verdicts)
+    assert innocent is not None
+    assert culprit is not None
+    assert innocent.seconds < 0.3 < 0.6 <= culprit.seconds <= answer.seconds
+
+
+def shout(candidate: Candidate) -> float:
+    for _ in range(200):
+        os.write(1, b"x" * MEGABYTE)
+    print("last words of", candidate.content)  # noqa: T201
+    if candidate.content == "die":
+        os._exit(1)
+    return 1.0
+
+
+def test_output_without_end_is_kept_short(
+    pool: WorkerPool, capfd: pytest.CaptureFixture[str]
+) -> None:
+    shouting = FunctionVerifier(shout, name="shouting", version="1", timeout=20.0)
+
+    fine, dead = judged(pool, shouting, "fine", "die")
+
+    assert 1.0 == fine.score
+    assert dead.evidence["log"].endswith("last words of die")
+    assert len(dead.evidence["log"]) <= 2048
+    assert "" == "".join(capfd.readouterr())
+
+
+def bulky(candidate: Candidate) -> Verdict:
+    return Verdict.accept(1.0, evidence={"all": "x" * int(candidate.content)})
+
+
+def test_a_huge_answer_is_cut(pool: WorkerPool) -> None:
+    verifier = FunctionVerifier(bulky, name="bulky", version="1")
+
+    small, large = judged(pool, verifier, "10", str(100 * MEGABYTE))
+
+    assert {"all": "x" * 10} == small.evidence
+    assert (1.0, ["dropped"]) == (large.score, list(large.evidence))
+
+
+class Guarded(InBatches):
+    """Declares a candidate that is certainly harmless."""
+
+    name, control = "guarded", Candidate("text", "harmless")
+
+
+def test_a_culprit_is_rejected_when_a_control_passes(pool: WorkerPool) -> None:
+    good, bad = judged(pool, Guarded(), "a", "die")
+
+    assert 1.0 == good.score
+    assert (Outcome.REJECT, "resource") == (bad.outcome, bad.evidence["cause"])
+
+
+class Broken(InBatches):
+    """Fails on its control, too."""
+
+    name, control = "broken", Candidate("text", "die")
+
+
+def test_a_culprit_abstains_when_the_control_fails_too(pool: WorkerPool) -> None:
+    (verdict,) = judged(pool, Broken(), "die")
+
+    assert (Outcome.ABSTAIN, "engine") == (verdict.outcome, verdict.failed_at)
+
+
+class Upper(Canonicaliser):
+    """Brings text to capitals, or the worker down."""
+
+    kind, name, timeout = "text", "upper", 0.3
+
+    def canonicalise(self, content: str | bytes) -> str | bytes:
+        if content in BY_ENGINE:
+            BY_ENGINE[str(content)]()
+        if content == "odd":
+            raise CandidateError("odd")
+        if content == "tool":
+            raise ToolError("no tool")
+        return 5 if content == "type" else content.upper()  # type: ignore[return-value]
+
+
+def test_canonicalising_is_as_safe_as_verifying(pool: WorkerPool) -> None:
+    contents = ["a", "crash", "odd", "hang", "tool", "type", b"b", "\ud800"]
+
+    forms = pool.canonicalise(Upper(), contents).result().forms
+
+    said = [(f.outcome.value, f.failed_at) if isinstance(f, Verdict) else f for f in forms]
+    assert [
+        "A", ("abstain", "engine"), ("reject", None), ("abstain", "engine"), ("abstain", "tool"),
+        ("abstain", "verifier"), b"B", "\ud800",
+    ] == said  # fmt: skip

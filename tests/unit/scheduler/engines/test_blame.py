@@ -1,0 +1,142 @@
+"""Who is to blame for a lost worker: decided here without any process."""
+
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from verifier_ladder.scheduler.engines.blame import Answers, Case
+from verifier_ladder.scheduler.engines.watch import Failure
+
+CULPRIT, ABANDONED = -1, -2
+
+
+class Batch:
+    """A batch in which some candidates bring the worker down."""
+
+    def __init__(self, count: int, bad: set[int], marks: str = "exact") -> None:
+        self.count, self.bad, self.marks = count, bad, marks
+        self.attempts: list[tuple[int, ...]] = []
+        self.flaky: set[int] = set()
+        self.forgetful: set[int] = set()
+
+    def attempt(self, group: Sequence[int], fresh: bool) -> Answers[int] | Failure:  # noqa: FBT001
+        self.attempts.append(tuple(group))
+        down = [p for p in group if p in self.bad or (p in self.flaky and not fresh)]
+        if down:
+            mark = {"exact": down[0], "last": group[-1], "none": None}[self.marks]
+            return Failure("crash", "crashed", mark, seconds=1.0)
+        suspects = {n: "out of memory" for n, p in enumerate(group) if p in self.forgetful}
+        return Answers([10 * p for p in group], 0.5, suspects)
+
+    def case(self, *, sane: bool | None = None) -> Case[int]:
+        return Case(
+            self.count,
+            self.attempt,
+            lambda _, __, passes: 7 if passes else CULPRIT,
+            give_up=lambda _, __: ABANDONED,
+            control=None if sane is None else lambda: sane,
+            exact=self.marks == "exact",
+        )
+
+
+@given(
+    st.integers(0, 40).flatmap(
+        lambda n: st.tuples(st.just(n), st.sets(st.integers(0, max(0, n - 1)), max_size=min(n, 6)))
+    ),
+    st.sampled_from(["exact", "last", "none"]),
+)
+def test_every_innocent_is_answered_and_every_culprit_is_found(
+    batch: tuple[int, set[int]], marks: str
+) -> None:
+    count, bad = batch
+
+    items = Batch(count, bad, marks).case().settle()
+
+    assert [CULPRIT if p in bad else 10 * p for p in range(count)] == items
+
+
+@given(st.sets(st.integers(0, 255), max_size=5))
+def test_exact_marks_cost_three_attempts_per_culprit(bad: set[int]) -> None:
+    batch = Batch(256, bad)
+
+    batch.case().settle()
+
+    assert len(batch.attempts) <= 1 + 3 * len(bad)
+
+
+@given(st.integers(0, 255))
+def test_without_marks_one_culprit_is_found_by_halving(bad: int) -> None:
+    batch = Batch(256, {bad}, "none")
+
+    batch.case().settle()
+
+    assert len(batch.attempts) <= 1 + 2 * 8 + 2
+
+
+@given(st.integers(0, 255))
+def test_misleading_marks_cost_one_attempt_more(bad: int) -> None:
+    batch = Batch(256, {bad}, "last")
+
+    batch.case().settle()
+
+    assert len(batch.attempts) <= 2 + 2 * 9 + 2
+
+
+def test_a_failure_that_does_not_repeat_in_a_fresh_worker_blames_nobody() -> None:
+    batch = Batch(4, set())
+    batch.flaky = {2}
+
+    items = batch.case().settle()
+
+    assert [0, 10, 20, 30] == items
+
+
+def test_a_culprit_fails_in_two_fresh_workers_before_a_control_is_asked() -> None:
+    batch = Batch(1, {0})
+
+    items = batch.case(sane=True).settle()
+
+    assert [(0,), (0,), (0,)] == batch.attempts
+    assert [7] == items
+
+
+def test_a_control_that_fails_too_acquits() -> None:
+    assert [CULPRIT] == Batch(1, {0}).case(sane=False).settle()
+
+
+def test_running_out_of_memory_is_tried_again_alone() -> None:
+    batch = Batch(3, set())
+    batch.forgetful = {1}
+
+    items = batch.case().settle()
+
+    assert [0, CULPRIT, 20] == items
+    assert [(0, 1, 2), (1,)] == batch.attempts
+
+
+def test_a_worker_that_can_not_start_abandons_all() -> None:
+    case: Case[int] = Case(
+        3,
+        lambda _, __: Failure("start", "did not start", seconds=3.0),
+        lambda _, __, ___: CULPRIT,
+        give_up=lambda _, __: ABANDONED,
+    )
+
+    assert [ABANDONED] * 3 == case.settle()
+    assert {0: 1.0, 1: 1.0, 2: 1.0} == case.wasted
+
+
+@given(
+    st.sets(st.integers(0, 20), max_size=4),
+    st.sampled_from(["exact", "last", "none"]),
+)
+def test_what_is_charged_adds_up_to_what_was_wasted(bad: set[int], marks: str) -> None:
+    batch = Batch(21, bad, marks)
+    case = batch.case()
+
+    case.settle()
+
+    failed = sum(1.0 for group in batch.attempts if bad.intersection(group))
+    assert abs(sum(case.wasted.values()) - failed) < 1e-9
+    assert set(case.wasted) <= (bad if marks != "last" else set(range(21)))

@@ -1,0 +1,160 @@
+"""What crosses the pipe is data."""
+
+import pickle
+from math import inf, nan
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from verifier_ladder.cost import Cost
+from verifier_ladder.errors import EngineError, ToolError
+from verifier_ladder.function import FunctionVerifier
+from verifier_ladder.scheduler.engines import wire
+from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict
+from verifier_ladder.verifiers import Verifier
+
+VERIFIER = FunctionVerifier(float, name="wired", version="1", unit="eV")
+
+
+def crossed(*answers: Any, verifier: Verifier = VERIFIER, seconds: Any = 0.25) -> list[Verdict]:
+    message = wire.pack(wire.encode(verifier, answers))
+    return wire.decode(wire.unpack(message), verifier.unit, seconds)
+
+
+def same(verdict: Verdict, seconds: float) -> Verdict:
+    return wire.rebuild(wire.flatten(verdict), seconds)
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+NUMBERS = st.none() | st.floats(allow_nan=False, allow_infinity=False)
+VERDICTS = st.builds(
+    Verdict,
+    st.sampled_from([Outcome.ACCEPT, Outcome.REJECT]),
+    NUMBERS,
+    st.none() | st.floats(0, 1e300),
+    TEXT,
+    TEXT,
+    TEXT,
+    st.none() | st.sampled_from(["tool", "verifier"]),
+    st.lists(st.builds(TurnVerdict, st.integers(0, 9), NUMBERS, TEXT), max_size=2).map(tuple),
+    st.dictionaries(TEXT, NUMBERS | TEXT | st.booleans() | st.integers(-(2**53), 2**53)),
+    st.builds(Cost, st.floats(0, 1e9), money=st.floats(0, 1e9)),
+)
+
+
+@given(VERDICTS)
+def test_a_verdict_comes_back_equal(verdict: Verdict) -> None:
+    assert [verdict] == crossed(verdict)
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False) | st.booleans()))
+def test_plain_answers_mean_the_same_on_both_sides(answers: list[float | bool]) -> None:
+    here = [VERIFIER.verdict_of(answer) for answer in answers]
+
+    assert [same(verdict, 0.25) for verdict in here] == crossed(*answers)
+
+
+@pytest.mark.parametrize("answer", [nan, inf, object(), "text", [1.0], 10**400, 1j])
+def test_what_is_no_verdict_is_an_abstention_of_the_verifier(answer: object) -> None:
+    first, second = crossed(1.0, answer)
+
+    assert 1.0 == first.score
+    assert ("verifier", None) == (second.failed_at, second.score)
+
+
+def test_an_answer_that_fights_back_is_an_abstention() -> None:
+    class Trap:
+        def item(self) -> float:
+            raise KeyError("trap")
+
+    assert ["verifier"] == [verdict.failed_at for verdict in crossed(Trap())]
+
+
+def test_a_verdict_changed_to_nan_after_it_was_made_is_an_abstention() -> None:
+    verdict = Verdict.accept(1.0)
+    object.__setattr__(verdict, "score", nan)
+
+    assert "verifier" == crossed(verdict)[0].failed_at
+
+
+def test_a_verdict_that_contradicts_itself_is_an_abstention_of_the_verifier() -> None:
+    verdict = Verdict.abstain("unsure")
+    object.__setattr__(verdict, "score", 1.0)
+
+    assert ("verifier", None) == (crossed(verdict)[0].failed_at, crossed(verdict)[0].score)
+
+
+def test_a_subclass_arrives_as_a_plain_verdict() -> None:
+    class Special(Verdict):
+        __slots__ = ()
+
+        def __reduce__(self) -> Any:
+            return eval, ("1/0",)
+
+    (arrived,) = crossed(Special(Outcome.ACCEPT, 2.0))
+
+    assert Verdict is type(arrived)
+    assert 2.0 == arrived.score
+
+
+def test_objects_are_refused() -> None:
+    with pytest.raises(EngineError, match=r"object of fractions\.Fraction"):
+        wire.unpack(pickle.dumps(__import__("fractions").Fraction(1, 2)))
+
+
+@pytest.mark.parametrize("message", [b"", b"garbage", b"\x80\x05."])
+def test_garbage_is_refused(message: bytes) -> None:
+    with pytest.raises(EngineError, match="can't be read"):
+        wire.unpack(message)
+
+
+def test_huge_evidence_is_dropped_and_the_verdict_kept() -> None:
+    (arrived,) = crossed(Verdict.accept(1.0, evidence={"all": "x" * 100_000}))
+
+    assert 1.0 == arrived.score
+    assert "exceeded 65536 bytes" in arrived.evidence["dropped"]
+
+
+def test_evidence_that_is_not_json_is_dropped_and_the_verdict_kept() -> None:
+    (arrived,) = crossed(Verdict.accept(1.0, evidence={"all": object()}))
+
+    assert 1.0 == arrived.score
+    assert "not JSON" in arrived.evidence["dropped"]
+
+
+def test_long_reasons_are_cut() -> None:
+    (arrived,) = crossed(Verdict.reject("x" * 10**6))
+
+    assert arrived.reason.endswith("… [cut]")
+    assert len(arrived.reason) < wire.LARGEST_TEXT + 20
+
+
+def test_lone_surrogates_are_replaced() -> None:
+    (arrived,) = crossed(Verdict.reject("bad \ud800 text"))
+
+    assert "bad ? text" == arrived.reason
+
+
+def test_a_declared_cost_is_kept() -> None:
+    declared = Cost(money=2.0)
+    verdict = Verdict(Outcome.ACCEPT, 1.0, cost=declared)
+
+    assert declared == crossed(verdict)[0].cost
+
+
+def test_each_candidate_may_have_its_own_cost() -> None:
+    arrived = crossed(True, False, 1.0, seconds=[1.0, 2.0, 3.0])
+
+    assert [Cost(1.0), Cost(2.0), Cost(3.0)] == [verdict.cost for verdict in arrived]
+
+
+def test_a_verdict_of_its_own_making_is_respected() -> None:
+    class Strict(FunctionVerifier):
+        def verdict_of(self, answer: object) -> Verdict:
+            return Verdict.abstain("never", failed_at=ToolError.boundary)
+
+    arrived = crossed(1.0, True, verifier=Strict(float, name="strict", version="1"))
+
+    assert ["tool", "tool"] == [verdict.failed_at for verdict in arrived]

@@ -1,0 +1,179 @@
+"""A rollout file is read line by line, and a bad line costs only itself."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.rollouts.records import BadRow, Record, RolloutFile, words
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False,
+    allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)  # fmt: skip
+
+
+def written(path: Path, data: bytes) -> RolloutFile:
+    path.write_bytes(data)
+    return RolloutFile(path)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "rollouts.jsonl"
+
+
+def bad(file: RolloutFile, *once: str) -> dict[int, str]:
+    return {r.line: r.reason for r in file.records(once) if isinstance(r, BadRow)}
+
+
+def good(file: RolloutFile) -> dict[int, Any]:
+    return {r.line: r.values for r in file.records() if isinstance(r, Record)}
+
+
+@given(rows=st.lists(st.dictionaries(st.text(), JSON, max_size=4), max_size=8))
+def test_every_object_is_read_back(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, Any]]
+) -> None:
+    path = tmp_path_factory.mktemp("records") / "rows.jsonl"
+    file = written(path, "".join(json.dumps(row) + "\n" for row in rows).encode())
+
+    assert dict(enumerate(rows, 1)) == good(file)
+
+
+@given(junk=st.lists(st.binary(max_size=40).filter(lambda b: b"\n" not in b), max_size=6))
+def test_junk_never_stops_the_lines_around_it(
+    tmp_path_factory: pytest.TempPathFactory, junk: list[bytes]
+) -> None:
+    path = tmp_path_factory.mktemp("records") / "rows.jsonl"
+    file = written(path, b'{"a":1}\n' + b"".join(j + b"\n" for j in junk) + b'{"a":2}')
+
+    found = list(file.records())
+
+    assert {"a": 1} == found[0][1]
+    assert Record(len(junk) + 2, {"a": 2}) == found[-1]
+
+
+def test_blank_lines_are_passed_over_and_counted(path: Path) -> None:
+    file = written(path, b'\n{"a":1}\r\n  \n{"a":2}\n\n')
+
+    assert {2: {"a": 1}, 4: {"a": 2}} == good(file)
+    assert {} == bad(file)
+
+
+def test_a_byte_order_mark_is_no_error(path: Path) -> None:
+    assert {1: {"a": 1}} == good(written(path, b'\xef\xbb\xbf{"a":1}\n'))
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b"nonsense", "not JSON"),
+        (b'{"a":1', "not JSON"),
+        (b'{"a":NaN}', "NaN is not a JSON number"),
+        (b'{"a":-Infinity}', "-Infinity is not a JSON number"),
+        (b'{"a":"\xff"}', "not JSON"),
+        (b"3", "not a JSON object but a number"),
+        (b"null", "not a JSON object but null"),
+        (b"{" + b'"a":{' * 3000, "not JSON"),
+    ],
+)
+def test_a_bad_line_says_what_is_wrong(path: Path, line: bytes, reason: str) -> None:
+    file = written(path, b'{"a":0}\n' + line + b"\n")
+
+    assert reason in bad(file)[2]
+    assert {1: {"a": 0}} == good(file)
+
+
+def test_a_lone_surrogate_is_kept(path: Path) -> None:
+    assert {1: {"a": "\ud800"}} == good(written(path, b'{"a":"\\ud800"}'))
+
+
+def test_a_column_given_twice_is_bad_where_it_matters(path: Path) -> None:
+    file = written(path, b'{"a":1,"a":2,"b":3}\n{"b":"a","c":{"a":1}}\n')
+
+    assert {1: "the column 'a' is given twice"} == bad(file, "a", "b")
+    assert {} == bad(file, "b")
+
+
+def test_a_compressed_file_is_read(path: Path) -> None:
+    assert {1: {"a": 1}} == good(written(path, gzip.compress(b'{"a":1}\n')))
+
+
+def test_a_compressed_file_that_ends_early_tells_where(path: Path) -> None:
+    whole = gzip.compress(b"".join(b'{"a":%d}\n' % i for i in range(50_000)))
+    file = written(path, whole[: len(whole) // 2])
+
+    found = list(file.records())
+
+    assert isinstance(found[-1], BadRow)
+    assert "broken from here on" in found[-1].reason
+    assert len(found) == found[-1].line
+
+
+def test_parquet_rows_are_read(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as parquet
+
+    path = tmp_path / "rollouts.parquet"
+    parquet.write_table(pa.table({"a": [1, 2], "t": [{"x": "y"}, None]}), path)
+
+    assert {1: {"a": 1, "t": {"x": "y"}}, 2: {"a": 2, "t": None}} == good(RolloutFile(path))
+
+
+def test_a_file_may_be_read_again(path: Path) -> None:
+    file = written(path, b'{"a":1}\n')
+
+    assert good(file) == good(file)
+
+
+def test_a_file_that_was_changed_meanwhile_is_refused(path: Path) -> None:
+    file = written(path, b'{"a":1}\n')
+    path.write_bytes(b'{"a":1}\n{"a":2}\n')
+
+    with pytest.raises(ConfigError, match="was changed"):
+        list(file.records())
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("array.json", b'[{"a":1}]', "one JSON array"),
+        ("table.csv", b"a,b\n", "is a table"),
+        ("broken.parquet", b"PAR1 and nothing else", "as Parquet"),
+    ],
+)
+def test_another_format_says_what_to_do(
+    tmp_path: Path, name: str, data: bytes, message: str
+) -> None:
+    (tmp_path / name).write_bytes(data)
+
+    with pytest.raises(ConfigError, match=message):
+        list(RolloutFile(tmp_path / name).records())
+
+
+@pytest.mark.parametrize("name", ["missing.jsonl", "."])
+def test_what_can_t_be_opened_is_named(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigError, match="can't read"):
+        RolloutFile(tmp_path / name)
+
+
+def test_the_digest_is_of_the_content(tmp_path: Path) -> None:
+    one, two = written(tmp_path / "a", b'{"a":1}\n'), written(tmp_path / "b", b'{"a":1}\n')
+
+    assert one.digest() == two.digest()
+
+
+def test_values_are_named_in_words() -> None:
+    named = [words(value) for value in (None, True, 1, 1.5, "a", [], {}, b"")]
+
+    assert [
+        "null", "a truth value", "a number", "a number", "text", "a list", "an object", "a bytes"
+    ] == named  # fmt: skip

@@ -1,0 +1,53 @@
+"""Amounts in words."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from verifier_ladder.summary.amounts import duration, number, plural, share
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (None, "–"),  # unknown is not zero
+        (0.0, "0 s"),
+        (2e-5, "20 µs"),
+        (0.35, "350 ms"),
+        (98.2, "98 s"),
+        (413.0, "6.9 min"),
+        (7200.0, "2 h"),
+        (1e6, "12 d"),
+    ],
+)
+def test_durations_read_well(seconds: float | None, text: str) -> None:
+    assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "uncertainty", "text"),
+    [
+        (None, None, "–"),
+        (-4.731, None, "−4.73"),
+        (-4.731, 0.62, "−4.7 ± 0.6"),
+        (-4.731, 1.24, "−4.7 ± 1.2"),  # a leading 1 or 2 keeps a second digit
+        (123.4, 31.0, "123 ± 31"),
+        (1.0, 0.0, "1.00"),
+    ],
+)
+def test_numbers_have_the_digits_their_uncertainty_allows(
+    value: float | None, uncertainty: float | None, text: str
+) -> None:
+    assert number(value, uncertainty) == text
+
+
+@given(st.floats(0, 1e12), st.floats(-1e12, 1e12), st.floats(0, 1e12))
+def test_no_amount_fails(seconds: float, value: float, uncertainty: float) -> None:
+    assert duration(seconds)
+    assert number(value, uncertainty)
+    assert share(seconds, uncertainty)
+
+
+def test_counts_agree_with_their_noun() -> None:
+    assert plural(1, "entry", "entries") == "1 entry"
+    assert plural(2, "entry", "entries") == "2 entries"

@@ -1,0 +1,306 @@
+"""What a summary says about campaigns whose numbers are known beforehand."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from verifier_ladder.decision import Action
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.ledger import Ledger, open_ledger
+from verifier_ladder.ledger.records import CheckState
+from verifier_ladder.reward import Reward
+from verifier_ladder.summary import TierSummary, summarise
+from verifier_ladder.testing.history import (
+    DFT,
+    ESTIMATE,
+    GATE,
+    MEASURED,
+    UNIT,
+    XTB,
+    History,
+    Item,
+    cost,
+    ladder_spec,
+)
+from verifier_ladder.tier import Tier
+from verifier_ladder.verdict import Verdict
+
+
+def accept(score: float, seconds: float, uncertainty: float = 1.0) -> Verdict:
+    return cost(Verdict.accept(score, uncertainty=uncertainty, unit=UNIT), seconds)
+
+
+def passing(smiles: str, estimate: float, raw: str | None = None) -> Item:
+    verdicts = {GATE: cost(Verdict.accept(), 0.25), ESTIMATE: accept(estimate, 0.75)}
+    reward = Reward(-estimate / 10, 0.2, Tier.FAST, pending=True)
+    return Item(
+        raw or smiles, smiles, verdicts, reward, estimate, 2.0, Action.ESCALATE,
+        Tier.SIMULATION, 1,
+    )  # fmt: skip
+
+
+def with_verdict(item: Item, verifier: str, verdict: Verdict, reward: Reward, mean: float) -> Item:
+    verdicts = {**item.verdicts, verifier: verdict}
+    return replace(item, verdicts=verdicts, reward=reward, mean=mean, deviation=1.0)
+
+
+WATER, ETHANOL, BENZENE = passing("O", -6.0), passing("CCO", -5.0), passing("c1ccccc1", -1.0)
+BROKEN = Item("C1CC", Verdict.reject("can't read 'C1CC'"), {}, Reward(0.0, 0.0, Tier.FAST))
+BROKEN_TOO = Item("CC(", Verdict.reject("can't read 'CC('"), {}, Reward(0.0, 0.0, Tier.FAST))
+CHARGED = Item(
+    "[C+9]", "[C+9]", {GATE: cost(Verdict.reject("charge +9 is too large"), 0.25)},
+    Reward(0.0, 0.0, Tier.FAST),
+)  # fmt: skip
+
+
+def tier(ledger: Ledger, which: Tier, campaign: str = "try") -> TierSummary:
+    return next(t for t in summarise(ledger, campaign).tiers if t.tier is which)
+
+
+@pytest.fixture
+def ledger() -> Ledger:
+    return open_ledger(None)
+
+
+@pytest.fixture
+def history(ledger: Ledger) -> History:
+    return History(ledger)
+
+
+def test_an_unknown_campaign_is_named_with_those_that_exist(history: History) -> None:
+    with pytest.raises(ConfigError, match=r"no campaign 'other'.*try"):
+        summarise(history.ledger, "other")
+
+
+def test_a_campaign_without_samples_is_all_zeros(history: History) -> None:
+    summary = summarise(history.ledger, "try")
+
+    assert (summary.samples, summary.candidates, summary.spent) == (0, 0, 0.0)
+    assert summary.rewards.mean is None
+    assert summary.everything is None
+    assert [t.asked for t in summary.tiers] == [0, 0, 0, 0]
+
+
+def test_the_fast_tier_counts_distinct_candidates_by_outcome(history: History) -> None:
+    history.score([WATER, ETHANOL, BENZENE, BROKEN, CHARGED])
+
+    fast = tier(history.ledger, Tier.FAST)
+
+    assert (fast.asked, fast.accepted, fast.rejected, fast.failed) == (5, 3, 2, 0)
+    assert fast.checks == 7
+
+
+def test_a_duplicate_is_one_candidate_and_one_reused_answer(history: History) -> None:
+    history.score([ETHANOL, replace(ETHANOL, raw="OCC"), ETHANOL])
+
+    summary = summarise(history.ledger, "try")
+
+    assert (summary.samples, summary.candidates, summary.duplicates) == (3, 1, 2)
+    assert summary.respellings == 1
+    assert summary.tiers[0].reused == 2
+    assert summary.best[0].samples == 3
+
+
+def test_the_same_content_with_another_task_is_another_candidate(history: History) -> None:
+    history.score([replace(WATER, task=b"a" * 32), replace(WATER, task=b"b" * 32)])
+
+    assert summarise(history.ledger, "try").candidates == 2
+
+
+def test_rejects_are_grouped_by_reason_without_what_they_quote(history: History) -> None:
+    history.score([BROKEN, BROKEN_TOO, CHARGED])
+
+    reasons = summarise(history.ledger, "try").rejects
+
+    assert [(r.text, r.count) for r in reasons] == [
+        ("can't read '…'", 2), ("charge +9 is too large", 1)
+    ]  # fmt: skip
+    assert reasons[0].examples == ("C1CC", "CC(")
+    assert reasons[1].verifier == GATE
+
+
+def test_a_failure_is_no_reject_and_no_answer(history: History) -> None:
+    history.score([WATER])
+    failed = cost(Verdict.abstain("SCF did not converge", failed_at="tool"), 3.0)
+    history.check(WATER, XTB, failed)
+
+    summary = summarise(history.ledger, "try")
+
+    assert summary.rejects == ()
+    (failure,) = summary.failures
+    assert (failure.boundary, failure.attempts, failure.seconds) == ("tool", 1, 3.0)
+    assert failure.examples == ("O",)
+    assert summary.tiers[1].answered == 0
+    assert summary.tiers[1].mean_seconds is None
+
+
+def test_an_answer_after_a_failed_attempt_counts_as_the_answer(history: History) -> None:
+    history.score([WATER])
+    history.check(WATER, XTB, cost(Verdict.abstain("killed", failed_at="engine"), 1.0))
+    history.check(WATER, XTB, accept(-5.5, 2.0))
+
+    simulation = tier(history.ledger, Tier.SIMULATION)
+
+    assert (simulation.accepted, simulation.failed) == (1, 0)
+    assert simulation.mean_seconds == 2.0
+
+
+def test_a_considered_abstention_is_told_apart_from_a_failure(history: History) -> None:
+    history.score([WATER])
+    history.check(WATER, DFT, cost(Verdict.abstain("more than 12 heavy atoms"), 0.0))
+
+    summary = summarise(history.ledger, "try")
+
+    assert summary.failures == ()
+    assert [r.text for r in summary.abstentions] == ["more than 12 heavy atoms"]
+    assert summary.tiers[2].abstained == 1
+
+
+def test_climbing_everything_is_mean_cost_times_acceptable_candidates(history: History) -> None:
+    history.score([WATER, ETHANOL, BENZENE, CHARGED])
+    for item in (WATER, ETHANOL):
+        history.check(item, XTB, accept(-5.0, 4.0))
+    history.check(WATER, DFT, accept(-6.2, 30.0))
+
+    summary = summarise(history.ledger, "try")
+
+    # Fast: 3 × 1 s and one gate of 0.25 s over four candidates that answered.
+    assert summary.tiers[0].everything == pytest.approx(3 * 3.25 / 4)
+    assert summary.tiers[1].everything == pytest.approx(3 * 4.0)
+    assert summary.tiers[2].everything == pytest.approx(3 * 30.0)
+    assert summary.everything == pytest.approx(3 * 3.25 / 4 + 12.0 + 90.0)
+
+
+def test_the_estimate_is_unknown_while_a_tier_has_measured_nothing(history: History) -> None:
+    history.score([WATER])
+
+    assert summarise(history.ledger, "try").everything is None
+
+
+def test_a_revision_replaces_the_reward_of_its_samples(history: History) -> None:
+    history.score([WATER, BENZENE])
+    revised = with_verdict(WATER, XTB, accept(-4.0, 1.0), Reward(0.4, 0.1, Tier.SIMULATION), -4.0)
+    history.check(WATER, XTB, revised.verdicts[XTB])
+    history.revise(0, 0, revised)
+
+    summary = summarise(history.ledger, "try")
+
+    assert summary.samples == 2
+    assert summary.rewards.mean == pytest.approx((0.4 + 0.1) / 2)
+    assert summary.rewards.revised == 1
+    assert summary.best[0].reached is Tier.SIMULATION
+    assert not summary.best[0].pending
+
+
+def test_an_unknown_reward_is_counted_apart_and_not_as_zero(history: History) -> None:
+    silent = Item("C", "C", {GATE: Verdict.accept()}, Reward(None))
+    history.score([WATER, silent])
+
+    rewards = summarise(history.ledger, "try").rewards
+
+    assert (rewards.count, rewards.unknown) == (2, 1)
+    assert rewards.mean == pytest.approx(0.6)
+
+
+def test_the_prediction_is_what_was_believed_before_the_world_answered(history: History) -> None:
+    history.score([WATER])
+    simulated = with_verdict(
+        WATER, XTB, accept(-5.5, 1.0), Reward(0.5, 0.1, Tier.SIMULATION), -5.4
+    )
+    history.revise(0, 0, simulated)
+    told = accept(-6.3, 0.0, uncertainty=0.2)
+    history.check(WATER, MEASURED, told)
+    history.revise(
+        0, 0, with_verdict(simulated, MEASURED, told, Reward(0.63, 0.0, Tier.WORLD), -6.3)
+    )
+
+    (best,) = summarise(history.ledger, "try").best
+
+    assert (best.mean, best.deviation) == (-5.4, 1.0)
+    assert best.measured is not None
+    assert (best.measured.value, best.measured.uncertainty) == (-6.3, 0.2)
+    assert best.reached is Tier.WORLD
+
+
+def test_the_best_are_ordered_by_reward_and_hold_no_rejects(history: History) -> None:
+    history.score([BENZENE, BROKEN, WATER, CHARGED, ETHANOL])
+
+    best = summarise(history.ledger, "try", best=2).best
+
+    assert [c.content for c in best] == ["O", "CCO"]
+    assert best[0].scores[Tier.FAST].value == -6.0
+
+
+def test_verdicts_of_another_campaign_are_borrowed_at_no_cost(ledger: Ledger) -> None:
+    first = History(ledger, "first")
+    first.score([WATER, BROKEN])
+    second = History(ledger, "second")
+    known = replace(WATER, cached=(GATE, ESTIMATE))
+    second.score([known])
+
+    summary = summarise(ledger, "second")
+
+    assert summary.spent == 0.0
+    assert (summary.tiers[0].accepted, summary.tiers[0].reused) == (1, 1)
+    assert summary.best[0].scores[Tier.FAST].value == -6.0
+    assert (summary.runs[0].checks, summary.runs[0].reused) == (0, 2)
+
+
+def test_open_cases_are_listed_and_count_as_asked(history: History) -> None:
+    history.score([WATER])
+    history.enqueue(WATER, MEASURED, CheckState.WAITING)
+
+    summary = summarise(history.ledger, "try")
+
+    world = summary.tiers[-1]
+    assert (world.asked, world.waiting, world.answered) == (1, 1, 0)
+    assert [(c.content, c.verifier) for c in summary.cases] == [("O", MEASURED)]
+
+
+def test_what_the_budget_can_not_pay_is_parked(history: History) -> None:
+    history.score([WATER])
+    history.ledger.set_caps("try", {int(Tier.HIGH_FIDELITY): 1.0})
+    history.enqueue(WATER, DFT, CheckState.QUEUED)
+
+    dear = tier(history.ledger, Tier.HIGH_FIDELITY)
+
+    assert (dear.parked, dear.queued, dear.cap) == (1, 0, 1.0)
+
+
+def test_the_spend_is_that_of_the_accounts(history: History) -> None:
+    history.score([WATER, BROKEN])
+
+    assert summarise(history.ledger, "try").spent == pytest.approx(1.0)
+
+
+def test_the_curve_ends_at_what_was_spent_with_the_present_best(history: History) -> None:
+    history.score([WATER, BENZENE])
+    history.check(WATER, XTB, accept(-5.0, 5.0))
+
+    curve = summarise(history.ledger, "try").curve
+
+    assert curve[-1].seconds == pytest.approx(7.0)
+    assert curve[-1].best == pytest.approx(0.6)
+    assert curve[-1].mean == pytest.approx((0.6 + 0.1) / 2)
+
+
+def test_a_ladder_of_one_tier_needs_no_other(ledger: Ledger) -> None:
+    history = History(ledger, "short", ladder_spec((ESTIMATE,)))
+    item = replace(WATER, verdicts={ESTIMATE: WATER.verdicts[ESTIMATE]})
+    history.score([item])
+
+    summary = summarise(ledger, "short")
+
+    assert [t.tier for t in summary.tiers] == [Tier.FAST]
+    assert summary.everything == pytest.approx(0.75)
+
+
+def test_the_summary_is_json_even_with_a_lone_surrogate(history: History) -> None:
+    history.score([Item("C\ud800", Verdict.reject("not text"), {}, Reward(0.0, 0.0, Tier.FAST))])
+
+    made = json.loads(json.dumps(summarise(history.ledger, "try").as_json()).encode())
+
+    assert made["tiers"][0]["tier"] == "fast"
+    assert made["tiers"][0]["rejected"] == 1
+    assert made["duplicates"] == 0

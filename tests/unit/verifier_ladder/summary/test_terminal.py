@@ -1,0 +1,92 @@
+"""The summary in a terminal, wide, narrow and without one."""
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from verifier_ladder.ledger import open_ledger
+from verifier_ladder.reward import Reward
+from verifier_ladder.summary import print_summary, summarise
+from verifier_ladder.summary.terminal import commands
+from verifier_ladder.testing.history import ESTIMATE, GATE, XTB, History, Item, cost
+from verifier_ladder.tier import Tier
+from verifier_ladder.verdict import Verdict
+
+
+def printed(history: History, *, width: int = 100) -> str:
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    print_summary(summarise(history.ledger, history.name), console)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+@pytest.fixture
+def history() -> History:
+    made = History(open_ledger(None), "solvation")
+    good = Item(
+        "CCO", "CCO", {GATE: Verdict.accept(), ESTIMATE: cost(Verdict.accept(-5.0), 0.5)},
+        Reward(0.5, 0.1, Tier.FAST), -5.0, 1.0,
+    )  # fmt: skip
+    bad = Item("C1CC", Verdict.reject("can't read 'C1CC'"), {}, Reward(0.0, 0.0, Tier.FAST))
+    made.score([good, bad])
+    made.check(good, XTB, cost(Verdict.abstain("SCF diverged", failed_at="tool"), 1.0))
+    return made
+
+
+def test_it_shows_funnel_costs_best_rejects_and_failures(history: History) -> None:
+    text = printed(history)
+
+    for words in (
+        "2 outputs, 2 distinct candidates", "simulation", "Spent", "CCO",
+        "Rejected, and why", "Failed (no reward was lowered)", "SCF diverged", "Ledger", "Next",
+    ):  # fmt: skip
+        assert words in text
+
+
+def test_failures_stand_apart_from_rejects(history: History) -> None:
+    text = printed(history)
+
+    rejected = text.index("Rejected, and why")
+    failed = text.index("Failed (no reward was lowered)")
+    assert rejected < text.index("can't read") < failed < text.index("SCF diverged")
+
+
+@pytest.mark.parametrize("width", [30, 80, 200])
+def test_it_fits_any_width(history: History, width: int) -> None:
+    lines = printed(history, width=width).splitlines()
+
+    assert all(
+        len(line) <= width for line in lines if not line.startswith(("Ledger", "  vladder"))
+    )
+
+
+def test_an_empty_campaign_is_summed_up_too() -> None:
+    text = printed(History(open_ledger(None), "solvation"))
+
+    assert "0 outputs" in text
+    assert "Rejected" not in text
+
+
+def test_three_commands_are_proposed_and_quoted_for_the_shell(history: History) -> None:
+    made = commands(summarise(history.ledger, "solvation"))
+
+    assert len(made) == 3
+    assert made[0][0].startswith("vladder campaign show solvation --json")
+
+
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_no_control_character_of_a_model_reaches_the_terminal(raw: str, reason: str) -> None:
+    history = History(open_ledger(None), "try")
+    hostile = "\x1b]0;owned\x07\x1b[31m\u202e" + raw
+    history.score([
+        Item(hostile, Verdict.reject(f"\x1b[2J{reason}"), {}, Reward(0.0, 0.0, Tier.FAST)),
+        Item(hostile + "C", hostile + "C", {ESTIMATE: Verdict.accept(1.0)}, Reward(1.0)),
+    ])  # fmt: skip
+
+    text = printed(history)
+
+    assert not {c for c in text if (ord(c) < 32 and c != "\n") or 0x7F <= ord(c) < 0xA0}
+    assert "\u202e" not in text

@@ -1,0 +1,177 @@
+"""Keys: the same work has the same key, and different work never has."""
+
+import json
+from typing import Any
+
+import pytest
+import rfc8785
+from hypothesis import given
+from hypothesis import strategies as st
+
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.keys import (
+    NO_TASK,
+    canonical_json,
+    check_key,
+    content_key,
+    digest,
+    raw_key,
+    seed,
+)
+
+NAMES = st.text(st.characters(max_codepoint=127), max_size=8)
+INTEGERS = st.integers(-(2**53) + 1, 2**53 - 1)
+LEAVES = st.none() | st.booleans() | INTEGERS | st.text(st.characters(exclude_categories=("Cs",)))
+
+
+def trees(leaves: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.recursive(
+        leaves,
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES, inner, max_size=4),
+        max_leaves=12,
+    )
+
+
+def as_written(value: Any) -> Any:
+    """The value with floats as their shortest text, which is how keys hold them."""
+    if isinstance(value, float):
+        return repr(value)
+    if isinstance(value, dict):
+        return {name: as_written(item) for name, item in value.items()}
+    return [as_written(item) for item in value] if isinstance(value, list) else value
+
+
+# ---- Canonical JSON
+
+
+@given(trees(LEAVES))
+def test_inside_the_profile_canonical_json_is_rfc_8785(value: Any) -> None:
+    assert rfc8785.dumps(value) == canonical_json(value)
+
+
+@given(trees(LEAVES | st.floats(allow_nan=False, allow_infinity=False)))
+def test_floats_are_written_as_their_shortest_text(value: Any) -> None:
+    assert rfc8785.dumps(as_written(value)) == canonical_json(value)
+
+
+@given(st.dictionaries(NAMES, INTEGERS, max_size=6))
+def test_the_order_of_names_does_not_matter(value: dict[str, int]) -> None:
+    assert canonical_json(value) == canonical_json(dict(reversed(value.items())))
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_float_comes_back_from_its_text(value: float) -> None:
+    assert value == float(json.loads(canonical_json(value)))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        float("nan"),
+        float("inf"),
+        -float("inf"),
+        2**53,
+        -(2**53),
+        {"é": 1},
+        {1: "number as a name"},
+        {None: 1},
+        {1, 2},
+        object(),
+        [{"deep": [float("nan")]}],
+        1 + 2j,
+    ],
+    ids=repr,
+)
+def test_what_leaves_the_profile_is_refused(value: Any) -> None:
+    with pytest.raises(ConfigError, match="part of a key|too large for a key"):
+        canonical_json(value)
+
+
+def test_a_value_that_nests_too_deeply_is_refused() -> None:
+    value: list[Any] = []
+    for _ in range(100_000):
+        value = [value]
+
+    with pytest.raises(ConfigError, match="nests"):
+        canonical_json(value)
+
+
+def test_tuples_count_as_lists() -> None:
+    assert canonical_json([1, [2]]) == canonical_json((1, (2,)))
+
+
+def test_true_and_one_are_different() -> None:
+    assert canonical_json(True) != canonical_json(1)
+
+
+def test_positive_and_negative_zero_are_different() -> None:
+    assert canonical_json(0.0) != canonical_json(-0.0)
+
+
+@given(st.binary(), st.binary())
+def test_bytes_are_told_apart(one: bytes, other: bytes) -> None:
+    assert (one == other) == (canonical_json(one) == canonical_json(other))
+
+
+@given(st.text(st.characters(), max_size=6), st.text(st.characters(), max_size=6))
+def test_text_with_lone_surrogates_is_told_apart(one: str, other: str) -> None:
+    assert (one == other) == (digest([one]) == digest([other]))
+
+
+def test_a_surrogate_pair_is_not_the_character_it_would_encode() -> None:
+    assert digest("\ud83d\ude00") != digest("\U0001f600")
+    assert raw_key("text", "\ud83d\ude00") != raw_key("text", "\U0001f600")
+
+
+# ---- Raw, content and check keys
+
+
+@given(st.tuples(st.text(), st.text()), st.tuples(st.text(), st.text()))
+def test_kind_and_content_can_not_run_into_each_other(
+    one: tuple[str, str], other: tuple[str, str]
+) -> None:
+    assert (one == other) == (raw_key(*one) == raw_key(*other))
+    assert (one == other) == (content_key(*one) == content_key(*other))
+
+
+def test_a_zero_byte_does_not_move_the_boundary() -> None:
+    assert raw_key("a\0b", "c") != raw_key("a", "b\0c")
+
+
+def test_a_raw_key_is_never_a_content_key() -> None:
+    assert raw_key("molecule", "CCO") != content_key("molecule", "CCO")
+
+
+def test_text_has_the_key_of_its_utf_8_bytes() -> None:
+    assert raw_key("text", "é") == raw_key("text", "é".encode())
+
+
+KEYS = st.binary(min_size=32, max_size=32)
+PARTS = st.tuples(KEYS, KEYS, KEYS, KEYS, st.integers(0, 2**32 - 1))
+
+
+@given(PARTS, PARTS)
+def test_each_part_of_a_check_makes_another_key(
+    one: tuple[bytes, bytes, bytes, bytes, int], other: tuple[bytes, bytes, bytes, bytes, int]
+) -> None:
+    assert (one == other) == (check_key(*one) == check_key(*other))
+
+
+def test_the_parts_of_a_check_have_their_own_places() -> None:
+    one, two = bytes(31) + b"\1", bytes(31) + b"\2"
+
+    keys = {
+        check_key(one, two),
+        check_key(two, one),
+        check_key(one, one, two),
+        check_key(one, one, NO_TASK, two),
+        check_key(one, one),
+        check_key(one, one, replicate=1),
+    }
+
+    assert 6 == len(keys)
+
+
+@given(KEYS)
+def test_a_seed_fits_every_library(key: bytes) -> None:
+    assert 0 <= seed(key) < 2**63

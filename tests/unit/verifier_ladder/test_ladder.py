@@ -1,0 +1,292 @@
+"""Ladders, from Python and from TOML."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.function import FunctionVerifier
+from verifier_ladder.ladder import Ladder
+from verifier_ladder.registry import REGISTRY
+from verifier_ladder.reward import RewardRule
+from verifier_ladder.scheduler.policies import AllTiers, Thresholds
+from verifier_ladder.target import Target
+from verifier_ladder.tier import Tier
+from verifier_ladder.verifiers import Verifier
+
+
+def made(name: str, tier: str = "fast", **attributes: Any) -> Verifier:
+    return FunctionVerifier(
+        lambda candidate: 1.0, name=name, version="1", tier=tier, **attributes
+    )
+
+
+class Window(Verifier):
+    """Has a setting."""
+
+    name, version, tier = "window-of-a-test", "1", "fast"
+
+    def __init__(self, *, width: float = 1.0) -> None:
+        super().__init__(width=width)
+
+    def verify(self, candidates: Sequence[Candidate]) -> Sequence[float]:
+        return [1.0 for _ in candidates]
+
+
+class WindowTwo(Window):
+    """A newer version."""
+
+    version = "2"
+
+
+REGISTRY.add(Window())
+REGISTRY.add(WindowTwo())
+REGISTRY.add(made("relax-of-a-test", "simulation", unit="eV"))
+
+
+# ---- Its verifiers
+
+
+def test_verifiers_stand_in_the_order_of_their_tiers_gates_first() -> None:
+    world, fast, gate = made("w", "world"), made("f"), made("g", role="gate")
+
+    ladder = Ladder("mine", [world, fast, gate])
+
+    assert (Tier.FAST, Tier.WORLD) == ladder.tiers
+    assert ["g", "f", "w"] == [verifier.name for verifier in ladder.verifiers]
+    assert (gate,) == ladder.rungs[0].gates
+    assert ladder.rungs[0].primary is fast
+
+
+def test_the_target_is_the_score_of_the_highest_tier() -> None:
+    ladder = Ladder("mine", [made("cheap"), made("dear", "world", unit="kcal/mol")])
+
+    assert Target("dear", "kcal/mol") == ladder.target
+
+
+def test_names_are_looked_up() -> None:
+    assert ["relax-of-a-test"] == [v.name for v in Ladder("mine", ["relax-of-a-test"]).verifiers]
+
+
+def test_an_unknown_verifier_gets_the_nearest_name() -> None:
+    with pytest.raises(ConfigError, match="did you mean .*relax-of-a-test"):
+        Ladder("mine", ["relx-of-a-test"])
+
+
+def test_two_primaries_on_one_tier_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r'2 primary verifiers \(a, b\).*role="gate"'):
+        Ladder("mine", [made("a"), made("b")])
+
+
+def test_mixed_kinds_are_refused() -> None:
+    with pytest.raises(ConfigError, match="crystal and molecule"):
+        Ladder("mine", [made("a", kind="molecule"), made("b", "world", kind="crystal")])
+
+
+def test_one_verifier_twice_is_refused() -> None:
+    with pytest.raises(ConfigError, match="verifier a twice"):
+        Ladder("mine", [made("a"), made("a", "world")])
+
+
+@pytest.mark.parametrize("name", ["", None, 3])
+def test_a_ladder_needs_a_name(name: Any) -> None:
+    with pytest.raises(ConfigError, match="needs a name"):
+        Ladder(name, [made("a")])
+
+
+@pytest.mark.parametrize("verifiers", ["relax-of-a-test", None, 3])
+def test_verifiers_must_be_a_list(verifiers: Any) -> None:
+    with pytest.raises(ConfigError, match="list of verifiers"):
+        Ladder("mine", verifiers)
+
+
+def test_one_verifier_without_a_list_is_refused() -> None:
+    with pytest.raises(ConfigError, match="list of verifiers"):
+        Ladder("mine", made("a"))  # type: ignore[arg-type]
+
+
+def test_a_ladder_without_verifiers_is_refused() -> None:
+    with pytest.raises(ConfigError, match="no verifiers"):
+        Ladder("mine", [])
+
+
+def test_a_bare_function_is_refused_with_what_to_do() -> None:
+    with pytest.raises(ConfigError, match=r"vl\.wrap"):
+        Ladder("mine", [len])  # type: ignore[list-item]
+
+
+# ---- Its numbers
+
+
+@pytest.mark.parametrize("audit", [-0.1, 1.1, float("nan"), "5 %", None])
+def test_a_share_that_is_none_is_refused(audit: Any) -> None:
+    with pytest.raises(ConfigError, match="between 0 and 1"):
+        Ladder("mine", [made("a")], audit=audit)
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [{"high_fidelity": "2 bananas"}, {"hi_fi": "2 h"}, {"fast": -1}, "2 h", 3, {"fast": None}],
+    ids=repr,
+)
+def test_a_budget_in_nonsense_units_is_refused(budget: Any) -> None:
+    with pytest.raises(ConfigError, match="amount|tier"):
+        Ladder("mine", [made("a")], budget=budget)
+
+
+def test_a_budget_is_kept_in_seconds() -> None:
+    ladder = Ladder("mine", [made("a")], budget={"high_fidelity": "2 h"})
+
+    assert {Tier.HIGH_FIDELITY: 7200.0} == ladder.budget
+
+
+@pytest.mark.parametrize(
+    "prior", [(0.0,), (0.0, -1.0), (float("nan"), 1.0), (0.0, float("inf")), "ab", 3], ids=repr
+)
+def test_a_prior_that_is_no_mean_and_deviation_is_refused(prior: Any) -> None:
+    with pytest.raises(ConfigError, match="mean and the standard deviation"):
+        Ladder("mine", [made("a")], prior=prior)
+
+
+def test_audits_go_to_the_policy_of_the_ladder() -> None:
+    policy = Ladder("mine", [made("a")], audit=0.25).policy
+
+    assert isinstance(policy, Thresholds)
+    assert 0.25 == policy.audit
+
+
+def test_audits_of_a_policy_are_those_of_the_ladder() -> None:
+    assert 0.25 == Ladder("mine", [made("a")], policy=Thresholds(audit=0.25)).audit
+
+
+def test_audits_that_the_policy_would_not_draw_are_refused() -> None:
+    with pytest.raises(ConfigError, match="give the share to the policy"):
+        Ladder("mine", [made("a")], policy=Thresholds(), audit=0.25)
+
+
+def test_a_policy_that_asks_every_tier_needs_no_audits() -> None:
+    assert 0.25 == Ladder("mine", [made("a")], policy=AllTiers(), audit=0.25).audit
+
+
+# ---- Its digest
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"reward": RewardRule(reject=-1.0)}, {"policy": AllTiers()}, {"audit": 0.5},
+        {"prior": (0.0, 1.0)}, {"target": Target(direction="minimise")},
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_what_affects_rewards_affects_the_digest(change: dict[str, Any]) -> None:
+    cheap = made("a")
+
+    assert Ladder("mine", [cheap]).digest != Ladder("mine", [cheap], **change).digest
+
+
+def test_a_budget_does_not_affect_the_digest() -> None:
+    cheap = made("a")
+
+    assert Ladder("mine", [cheap]).digest == Ladder("mine", [cheap], budget={"fast": 1}).digest
+
+
+# ---- TOML
+
+WHOLE = """
+name = "mine"
+kind = "text"
+audit = 0.25
+verifiers = ["relax-of-a-test", { name = "window-of-a-test", version = 1, settings.width = 2.5 }]
+[target]
+name = "gap"
+unit = "eV"
+direction = "minimise"
+[reward]
+low = 4.0
+high = 0.5
+reject = -1
+[policy]
+name = "thresholds"
+thresholds = { simulation = 3.0 }
+[budget]
+simulation = "2 h"
+[prior]
+mean = 2
+deviation = 1.5
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "ladder.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_ladder_in_toml_is_the_one_in_python(tmp_path: Path) -> None:
+    again = Ladder(
+        "mine", [Window(width=2.5), REGISTRY.get("relax-of-a-test")],
+        target=Target("gap", "eV", "minimise"), reward=RewardRule(4.0, 0.5, reject=-1),
+        policy=Thresholds(audit=0.25, thresholds={"simulation": 3.0}), audit=0.25,
+        budget={"simulation": 7200}, prior=(2.0, 1.5),
+    )  # fmt: skip
+
+    ladder = Ladder.from_toml(written(tmp_path, WHOLE))
+
+    assert again.as_json() == ladder.as_json()
+    assert again.digest == ladder.digest
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (("name =", "nam ="), "no section nam"),
+        (('name = "mine"', "name = 3"), "needs a name"),
+        (('"relax-of-a-test"', '"relx-of-a-test"'), "did you mean"),
+        (("settings.width", "setings.width"), "no setings"),
+        (("settings.width", "settings.wdth"), "wdth"),
+        (("version = 1", "version = 7"), "no version '7'"),
+        (('"relax-of-a-test"', "3"), "no name: 3"),
+        (("audit = 0.25", 'audit = "much"'), "between 0 and 1"),
+        (("minimise", "down"), "write 'maximise'"),
+        (("low = 4.0", "lwo = 4.0"), "no lwo"),
+        (("high = 0.5", "high = 4.0"), "two different numbers"),
+        (("2 h", "2 bananas"), "amount of time"),
+        (('simulation = "2 h"', 'simulatoin = "2 h"'), "unknown tier"),
+        (("deviation = 1.5", ""), "mean and the standard deviation"),
+        (("deviation = 1.5", "deviation = 1.5\nmedian = 1"), "no median"),
+        (('name = "thresholds"', 'name = "bandit"'), "no policy"),
+        (("thresholds = {", "limits = {"), "limits"),
+        (("simulation = 3.0", 'simulation = "high"'), "finite number"),
+        (('kind = "text"', 'kind = "crystal"'), "for kind 'crystal'"),
+        (("[prior]", "[[prior]]"), "must be a table"),
+        (("name", "na me"), "not TOML"),
+    ],
+    ids=str,
+)
+def test_a_mistake_in_the_file_is_named(
+    tmp_path: Path, change: tuple[str, str], why: str
+) -> None:
+    with pytest.raises(ConfigError, match=why):
+        Ladder.from_toml(written(tmp_path, WHOLE.replace(*change, 1)))
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="can't read ladder .*No such file"):
+        Ladder.from_toml(tmp_path / "nowhere.toml")
+
+
+def test_a_folder_is_not_a_ladder(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="can't read ladder"):
+        Ladder.from_toml(tmp_path)
+
+
+def test_a_file_that_is_not_text_is_not_toml(tmp_path: Path) -> None:
+    path = tmp_path / "ladder.toml"
+    path.write_bytes(b"\xff\xfe\0")
+
+    with pytest.raises(ConfigError, match="not TOML"):
+        Ladder.from_toml(path)

@@ -1,0 +1,71 @@
+"""Verdicts."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from verifier_ladder.errors import VerifierError
+from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_score_is_kept_bit_for_bit(score: float) -> None:
+    kept = Verdict.accept(score).score
+
+    assert kept is not None
+    assert score.hex() == kept.hex()
+
+
+@pytest.mark.parametrize("score", [np.float32(0.5), np.float64(0.5), np.array(0.5)])
+def test_a_number_of_another_library_becomes_a_plain_one(score: Any) -> None:
+    verdict = Verdict.accept(score, uncertainty=score)
+
+    assert float is type(verdict.score) is type(verdict.uncertainty)
+
+
+@pytest.mark.parametrize(
+    "score", [float("nan"), float("inf"), -float("inf"), 10**400, "0.5", b"1", [1.0], object()]
+)
+def test_a_score_that_is_no_finite_number_is_refused(score: Any) -> None:
+    with pytest.raises(VerifierError, match="must be finite|must be numbers"):
+        Verdict.accept(score)
+
+
+def test_a_turn_score_that_is_no_finite_number_is_refused() -> None:
+    with pytest.raises(VerifierError, match="finite"):
+        TurnVerdict(0, float("nan"))
+
+
+@pytest.mark.parametrize("uncertainty", [-0.5, float("nan"), float("inf"), "wide"])
+def test_an_uncertainty_that_is_no_spread_is_refused(uncertainty: Any) -> None:
+    with pytest.raises(VerifierError):
+        Verdict.accept(1.0, uncertainty=uncertainty)
+
+
+def test_an_outcome_may_be_given_as_its_word() -> None:
+    assert Verdict("reject").outcome is Outcome.REJECT  # type: ignore[arg-type]
+
+
+def test_an_unknown_outcome_is_refused() -> None:
+    with pytest.raises(VerifierError, match="accept, reject, abstain"):
+        Verdict("pass")  # type: ignore[arg-type]
+
+
+def test_an_abstention_has_no_score() -> None:
+    assert Verdict.abstain("SCF did not converge").score is None
+    with pytest.raises(VerifierError, match="no score"):
+        Verdict(Outcome.ABSTAIN, 0.0)
+
+
+def test_only_a_considered_abstention_is_an_answer() -> None:
+    assert Verdict.abstain("not my kind of molecule").is_answer
+    assert not Verdict.abstain("killed", failed_at="engine").is_answer
+    assert Verdict.accept(1.0).is_answer
+    assert Verdict.reject("no").is_answer
+
+
+def test_verdicts_share_no_evidence() -> None:
+    assert Verdict.accept(1.0).evidence is not Verdict.accept(1.0).evidence

@@ -1,0 +1,1 @@
+"""The high-fidelity tier: density functional theory, in seconds to hours."""

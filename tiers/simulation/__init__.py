@@ -1,0 +1,1 @@
+"""The simulation tier: semi-empirical methods, in milliseconds to seconds."""

@@ -1,0 +1,126 @@
+"""`vladder campaign`: what campaigns there are, and where one of them stands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from verifier_ladder.cli.output import (
+    AsJson,
+    LedgerAt,
+    console,
+    interrupted,
+    moment,
+    print_json,
+    table,
+)
+
+if TYPE_CHECKING:
+    from verifier_ladder.ledger import Ledger
+
+app = typer.Typer(no_args_is_help=True, help="List campaigns, show one, watch one at work.")
+Name = Annotated[str | None, typer.Argument(help="The campaign. [default: the newest]")]
+
+
+@app.command("ls")
+def ls(ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
+    """List the campaigns of the ledger, newest first."""
+    from verifier_ladder.cli.opening import existing_ledger
+
+    with existing_ledger(ledger) as store:
+        rows = [_row(store, row) for row in reversed(store.campaigns())]
+    if as_json:
+        print_json(rows)
+        return
+    made = table("campaign", "ladder", "tiers", "runs", "begun (UTC)", right=("runs",))
+    for row in rows:
+        begun = moment(row["created_at"])
+        tiers = " → ".join(row["tiers"])
+        made.add_row(row["name"], row["ladder"], tiers, str(len(row["runs"])), begun)
+    console().print(made if rows else "no campaigns yet")
+
+
+def _row(store: Ledger, row: Any) -> dict[str, Any]:
+    from verifier_ladder.tier import Tier
+
+    tiers = sorted({Tier.parse(v["tier"]) for v in row.ladder["verifiers"]})
+    return {
+        "name": row.name, "ladder": row.ladder["name"], "created_at": row.created_at,
+        "tiers": [tier.label for tier in tiers], "runs": [r["name"] for r in store.runs(row.name)],
+    }  # fmt: skip
+
+
+@app.command("show")
+def show(name: Name = None, ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
+    """Show one campaign: funnel, costs, rewards, the best, rejects apart from failures."""
+    from verifier_ladder.cli.opening import existing_ledger, only_campaign
+    from verifier_ladder.summary import print_summary, summarise
+
+    with existing_ledger(ledger) as store:
+        summary = summarise(store, only_campaign(store, name).name)
+    if as_json:
+        print_json(summary.as_json())
+    else:
+        print_summary(summary, console())
+
+
+@app.command("watch")
+def watch(
+    name: Name = None,
+    ledger: LedgerAt = None,
+    every: Annotated[
+        float, typer.Option("--every", min=0.1, help="Seconds between two looks.")
+    ] = 1.0,
+    *,
+    once: Annotated[bool, typer.Option("--once", help="Look once and end.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Watch every tier of a campaign at work, until Ctrl-C; nothing is run or changed."""
+    from verifier_ladder.cli.opening import existing_ledger, only_campaign
+
+    with existing_ledger(ledger) as store:
+        found = only_campaign(store, name).name
+        try:
+            if as_json:
+                _lines(store, found, every, once=once)
+            else:
+                _draw(store, found, every, once=once)
+        except KeyboardInterrupt:
+            interrupted(f"Nothing was stopped; `vladder campaign show {found}` tells the rest.")
+
+
+def _draw(store: Ledger, name: str, every: float, *, once: bool) -> None:
+    from time import sleep
+
+    from verifier_ladder.cli.live import LiveView, drawing
+    from verifier_ladder.status import campaign_status
+
+    if once:
+        console().print(drawing(campaign_status(store, name), name))
+        return
+    with LiveView(console(), name) as view:
+        while True:
+            view.update(campaign_status(store, name))
+            sleep(every)
+
+
+def _lines(store: Ledger, name: str, every: float, *, once: bool) -> None:
+    """One JSON object a line, whenever something has changed."""
+    import sys
+    from time import sleep
+
+    import orjson
+
+    from verifier_ladder.status import campaign_status
+
+    last = b""
+    while True:
+        line = orjson.dumps(campaign_status(store, name).as_json())
+        if line != last:
+            sys.stdout.write(line.decode() + "\n")
+            sys.stdout.flush()
+            last = line
+        if once:
+            return
+        sleep(every)

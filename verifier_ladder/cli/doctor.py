@@ -1,0 +1,49 @@
+"""`vladder doctor`: what works here, and what to do about the rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from verifier_ladder.cli.output import AsJson, Exit, LedgerAt, console, print_json
+
+if TYPE_CHECKING:
+    from verifier_ladder.doctor import Finding
+
+_STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
+
+
+def doctor(ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
+    """Look at Python, extras, plugins, workers and the ledger; exit with 1 if something fails."""
+    from verifier_ladder.cli.opening import ledger_place
+    from verifier_ladder.doctor import State, examine
+
+    findings = []
+    for finding in examine(ledger_place(ledger)):
+        findings.append(finding)
+        if not as_json:
+            _tell(finding)
+    failed = sum(finding.state is State.FAIL for finding in findings)
+    if as_json:
+        print_json({"ok": not failed, "findings": [f._asdict() for f in findings]})
+    else:
+        warned = sum(finding.state is State.WARN for finding in findings)
+        told = f"\n{len(findings)} things looked at: {failed} failed, {warned} to know of"
+        console().print(told)
+    raise typer.Exit(Exit.FAILED if failed else Exit.OK)
+
+
+def _tell(finding: Finding) -> None:
+    from rich.text import Text
+
+    from verifier_ladder.text import printable
+
+    line = Text.assemble(
+        (f"{finding.state:<5}", _STYLES[finding.state]), f"{finding.name:<18} ",
+        printable(finding.text, 500),
+    )  # fmt: skip
+    screen = console()
+    screen.print(line, soft_wrap=True)
+    if finding.advice:
+        screen.print(Text(f"{'':<24} → {printable(finding.advice, 500)}"), soft_wrap=True)

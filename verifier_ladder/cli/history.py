@@ -1,0 +1,202 @@
+"""History: what the ledger holds about one candidate, in the order it happened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from string import hexdigits
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from verifier_ladder.decision import Action
+from verifier_ladder.errors import LedgerError
+from verifier_ladder.keys import content_key, digest, raw_key
+from verifier_ladder.tier import Tier
+from verifier_ladder.verdict import Verdict
+
+if TYPE_CHECKING:
+    from verifier_ladder.ledger import Ledger
+    from verifier_ladder.ledger.records import Block, DecisionColumns, Entry
+
+_FEWEST_HEX = 4
+
+
+class Known(NamedTuple):
+    """A candidate of the ledger."""
+
+    key: bytes
+    kind: str
+    canonical: str | bytes
+
+
+class Event(NamedTuple):
+    """One thing that happened to a candidate."""
+
+    entry: int
+    recorded_at: float
+    campaign: str
+    what: str
+    """verdict, decision or reward."""
+    facts: Mapping[str, Any]
+
+
+def with_prefix(ledger: Ledger, prefix: str) -> list[Known]:
+    """Candidates whose hexadecimal content key starts so; at least four digits."""
+    if len(prefix) < _FEWEST_HEX or set(prefix.lower()) - set(hexdigits):
+        return []
+    return [Known(*row) for row in ledger.find_contents(prefix.lower())]
+
+
+def with_text(ledger: Ledger, text: str) -> list[Known]:
+    """Candidates with this text, in any spelling that was recorded; one for each kind."""
+    keys = dict.fromkeys(_keys_of(ledger, text))
+    return [Known(*row) for key in keys for row in ledger.find_contents(key.hex(), 1)]
+
+
+def _keys_of(ledger: Ledger, text: str) -> Iterator[bytes]:
+    """Content keys of a text as it stands, and as the campaigns' canonicalisers read it."""
+    seen: set[tuple[str, bytes]] = set()
+    for row in ledger.campaigns():
+        kind = row.ladder["kind"]
+        by = digest(row.ladder["canonicaliser"])
+        if (kind, by) in seen:
+            continue
+        seen.add((kind, by))
+        raw = raw_key(kind, text)
+        # Nothing is canonicalised here, because that can crash: the ledger remembers the result.
+        for alias in ledger.aliases(by, [raw]).values():
+            yield alias.content_key
+        yield content_key(kind, text)
+
+
+def entry_of(ledger: Ledger, number: int) -> Entry | None:
+    """The entry with this id."""
+    entry = next(iter(ledger.entries(after=number - 1, limit=1)), None)
+    return entry if entry is not None and entry.id == number else None
+
+
+def newest(ledger: Ledger) -> int:
+    """Id of the newest entry, found in a few looks; 0 for an empty ledger."""
+
+    def is_newer(number: int) -> bool:
+        return any(True for _ in ledger.entries(after=number, limit=1))
+
+    low, high = 0, 1
+    while is_newer(high):
+        low, high = high, 2 * high
+    if high == 1 and not is_newer(0):
+        return 0
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if is_newer(middle) else (low, middle)
+    return high
+
+
+def newest_entries(
+    ledger: Ledger, limit: int, *, before: int | None = None, kind: str | None = None,
+    campaign: str | None = None,
+) -> list[Entry]:  # fmt: skip
+    """The last entries with an id below `before`, newest first; read in growing windows."""
+    high = before if before is not None else newest(ledger) + 1
+    found: list[Entry] = []
+    width = limit
+    while high > 1 and len(found) < limit:
+        low = max(1, high - width)
+        window = ledger.entries(after=low - 1, kind=kind, campaign=campaign, limit=high - low)
+        found = [entry for entry in window if entry.id < high] + found
+        high, width = low, width * 4
+    return found[-limit:][::-1]
+
+
+def events(ledger: Ledger, key: bytes) -> Iterator[Event]:
+    """Everything about a candidate: verdicts, decisions, rewards, oldest first."""
+    for number in ledger.mentions(key):
+        entry = entry_of(ledger, number)
+        if entry is None:
+            raise LedgerError(f"entry {number} is missing from the ledger; restore a copy of it")
+        block = ledger.read(entry)
+        for what, facts in _told(block, key):
+            yield Event(entry.id, entry.recorded_at, entry.campaign, what, facts)
+
+
+def _told(block: Block, key: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
+    yield from _verdicts(block, key)
+    if block.samples is None:
+        return
+    mine = [i for i, content in enumerate(block.samples.contents) if content == key]
+    for columns in block.decisions:
+        at = {sample: place for place, sample in enumerate(columns.sample)}
+        for sample in mine:
+            if sample in at:
+                yield "decision", {**_id(block, sample), **_decision(columns, at[sample])}
+    for sample in mine:
+        if sample < len(block.rewards):
+            yield "reward", {**_id(block, sample), **_reward(block, sample)}
+
+
+def _verdicts(block: Block, key: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
+    for candidate in block.candidates:
+        if candidate.content_key == key and candidate.verdict is not None:
+            yield "verdict", {"verifier": "canonical form", **verdict_facts(candidate.verdict)}
+    for row in block.verdicts:
+        if row.content_key == key:
+            yield "verdict", {
+                "verifier": row.verifier, "version": row.version, "tier": Tier(row.tier).label,
+                "attempt": row.attempt, **verdict_facts(row.verdict),
+            }  # fmt: skip
+
+
+def _reward(block: Block, sample: int) -> dict[str, Any]:
+    reward, previous = block.rewards[sample], block.facts.get("previous")
+    tier = None if reward.tier is None else reward.tier.label
+    before = previous[sample] if previous else None
+    return {**reward._asdict(), "tier": tier, "previous": before}
+
+
+def verdict_facts(verdict: Verdict) -> dict[str, Any]:
+    """A verdict as JSON values."""
+    return {
+        "outcome": verdict.outcome.value, "score": verdict.score,
+        "uncertainty": verdict.uncertainty, "unit": verdict.unit, "reason": verdict.reason,
+        "failed_at": verdict.failed_at, "evidence": dict(verdict.evidence),
+        "seconds": verdict.cost.seconds if verdict.cost else None,
+    }  # fmt: skip
+
+
+def _id(block: Block, sample: int) -> dict[str, Any]:
+    samples = block.samples
+    if samples is None:
+        return {}
+    return {"run": samples.run, "step": samples.step, "position": samples.positions[sample]}
+
+
+def _decision(columns: DecisionColumns, place: int) -> dict[str, Any]:
+    code = columns.tier[place]
+    made = {
+        "action": Action(columns.action[place]).label,
+        "tier": Tier(code).label if code >= 0 else None,
+        "mean": columns.mean[place], "deviation": columns.deviation[place],
+        "propensity": columns.propensity[place], "benefit": columns.benefit[place],
+        "draw": columns.draw[place] if columns.draw is not None else None,
+        "limit": columns.limit[place] if columns.limit is not None else None,
+        "policy": columns.policy,
+    }  # fmt: skip
+    return {**made, "reason": sentence(columns.reasons[columns.reason[place]], made)}
+
+
+def sentence(template: str, numbers: Mapping[str, Any]) -> str:
+    """A decision's reason with its numbers filled in.
+
+    Example:
+        >>> sentence("believed {mean:.2g}", {"mean": 0.5})
+        'believed 0.5'
+    """
+    try:
+        return template.format_map(numbers)
+    except (KeyError, ValueError, TypeError, IndexError, AttributeError):
+        # A policy of somebody else may name numbers that this decision does not have.
+        return template
+
+
+def fingerprint(body: bytes) -> str:
+    """The hash of an entry as stored, to be compared with its leaf."""
+    return sha256(b"\0" + body).hexdigest()

@@ -1,0 +1,236 @@
+"""`vladder ledger`: what was recorded, entry by entry and candidate by candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from verifier_ladder.cli.output import (
+    AsJson,
+    Exit,
+    LedgerAt,
+    amount,
+    console,
+    moment,
+    print_json,
+    say,
+    table,
+)
+
+if TYPE_CHECKING:
+    from verifier_ladder.cli.history import Event, Known
+    from verifier_ladder.ledger import Ledger
+    from verifier_ladder.ledger.records import Block, Entry
+
+app = typer.Typer(no_args_is_help=True, help="List entries, show a candidate's history, export.")
+
+
+_LONGEST_ID = 16
+
+
+class Format(StrEnum):
+    """What `ledger export` writes."""
+
+    JSONL = "jsonl"
+    PARQUET = "parquet"
+    CSV = "csv"
+
+
+@app.command("ls")
+def ls(
+    ledger: LedgerAt = None,
+    campaign: Annotated[str | None, typer.Option("--campaign", help="Only this campaign.")] = None,
+    kind: Annotated[
+        str | None, typer.Option("--kind", help="Only score, check, revision, campaign, …")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="How many to list.")] = 20,
+    before: Annotated[
+        int | None, typer.Option("--before", min=1, help="Only entries with a smaller id.")
+    ] = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """List entries, newest first; `--before ID` gives the page that follows."""
+    from verifier_ladder.cli.history import newest_entries
+    from verifier_ladder.cli.opening import existing_ledger
+
+    with existing_ledger(ledger) as store:
+        found = newest_entries(store, limit, before=before, kind=kind, campaign=campaign)
+        rows = [_row(entry, store.read(entry)) for entry in found]
+    if as_json:
+        print_json(rows)
+        return
+    numbers = ("id", "samples", "verdicts", "bytes")
+    made = table("id", "recorded (UTC)", "kind", "campaign", "run", *numbers[1:], right=numbers)
+    for row in rows:
+        when = moment(row["recorded_at"])
+        counts = [f"{row[name]:,}" for name in numbers[1:]]
+        made.add_row(str(row["id"]), when, row["kind"], row["campaign"], row["run"], *counts)
+    console().print(made if rows else "no entries")
+    if len(rows) == limit:
+        say(f"older ones: --before {rows[-1]['id']}")
+
+
+def _row(entry: Entry, block: Block) -> dict[str, Any]:
+    samples = block.samples
+    return {
+        "id": entry.id, "recorded_at": entry.recorded_at, "kind": entry.kind,
+        "campaign": entry.campaign,
+        "run": f"{samples.run} {samples.step}" if samples else "",
+        "samples": len(samples.contents) if samples else 0, "verdicts": len(block.verdicts),
+        "candidates": len(block.candidates), "bytes": len(entry.body), "leaf": entry.leaf.hex(),
+    }  # fmt: skip
+
+
+@app.command("show")
+def show(
+    what: Annotated[
+        str, typer.Argument(help="A candidate's text, the start of its key, or an entry's id.")
+    ],
+    ledger: LedgerAt = None,
+    *,
+    is_entry: Annotated[
+        bool, typer.Option("--entry", help="It is an entry's id, even if a candidate reads so.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show a candidate's verdicts, decisions and rewards in order, or one entry.
+
+    A candidate's text comes first, then an entry's id, then the start of a key.
+    """
+    from verifier_ladder.cli.history import entry_of, events, with_prefix, with_text
+    from verifier_ladder.cli.opening import existing_ledger
+
+    with existing_ledger(ledger) as store:
+        found = [] if is_entry else with_text(store, what)
+        is_id = what.isascii() and what.isdigit() and len(what) < _LONGEST_ID
+        if is_id and not found and (entry := entry_of(store, int(what))) is not None:
+            _show_entry(store, entry, as_json=as_json)
+            return
+        found = found or ([] if is_entry else with_prefix(store, what))
+        if len(found) == 1:
+            _show_candidate(found[0], list(events(store, found[0].key)), as_json=as_json)
+            return
+    _not_one(found, what)
+
+
+def _not_one(found: list[Known], what: str) -> None:
+    from verifier_ladder.text import printable
+
+    if found:
+        say(f"{len(found)} candidates fit {printable(what, 60)!r}; give more of the key:")
+        for known in found:
+            say(f"  {known.key.hex()[:16]}  {printable(known.canonical, 60)}")
+    else:
+        say(
+            f"the ledger knows no candidate {printable(what, 60)!r}; give its text as it was "
+            "written, the first characters of its key, or an entry's id from `vladder ledger ls`"
+        )
+    raise typer.Exit(Exit.FAILED)
+
+
+def _show_entry(store: Ledger, entry: Entry, *, as_json: bool) -> None:
+    import orjson
+
+    from verifier_ladder.cli.history import fingerprint
+
+    row = _row(entry, store.read(entry))
+    row["intact"] = fingerprint(entry.body) == row["leaf"]
+    if as_json:
+        print_json({**row, "body": orjson.loads(entry.body)})
+        return
+    screen = console()
+    for key, value in {**row, "recorded_at": moment(entry.recorded_at)}.items():
+        screen.print(f"{key:<12} {value}", soft_wrap=True)
+    say("the whole body: --json")
+
+
+def _show_candidate(known: Known, told: list[Event], *, as_json: bool) -> None:
+    from verifier_ladder.text import printable
+
+    if as_json:
+        head = {"key": known.key.hex(), "kind": known.kind, "canonical": known.canonical}
+        print_json({**head, "events": [event._asdict() for event in told]})
+        return
+    screen = console()
+    screen.print(f"{known.kind} {printable(known.canonical)}", soft_wrap=True)
+    screen.print(f"key {known.key.hex()}", soft_wrap=True)
+    last = -1
+    for event in told:
+        if event.entry != last:
+            where = f"entry {event.entry}, {moment(event.recorded_at)}, campaign {event.campaign}"
+            screen.print(f"\n{where}", soft_wrap=True)
+            last = event.entry
+        screen.print(f"  {event.what:<9} {_WORDS[event.what](event.facts)}", soft_wrap=True)
+
+
+def _verdict_words(facts: Any) -> str:
+    from verifier_ladder.text import printable
+
+    who = " ".join(str(facts[k]) for k in ("tier", "verifier", "version") if facts.get(k))
+    score = "" if facts["score"] is None else f" {_measure(facts)}"
+    at = f", failed at {facts['failed_at']}" if facts["failed_at"] else ""
+    why = f": {printable(facts['reason'], 300)}" if facts["reason"] else ""
+    took = f" ({facts['seconds']:.3g} s)" if facts["seconds"] is not None else ""
+    return f"{who}: {facts['outcome']}{score}{at}{why}{took}"
+
+
+def _measure(facts: Any) -> str:
+    spread = f" ± {amount(facts['uncertainty'], 2)}" if facts["uncertainty"] is not None else ""
+    return f"{amount(facts['score'])}{spread} {facts['unit']}".rstrip()
+
+
+def _decision_words(facts: Any) -> str:
+    to = f" to {facts['tier']}" if facts["tier"] else ""
+    chance = "" if facts["propensity"] == 1.0 else f", propensity {amount(facts['propensity'])}"
+    return f"{_sample(facts)}: {facts['action']}{to}, because {facts['reason']}{chance}"
+
+
+def _reward_words(facts: Any) -> str:
+    from verifier_ladder.text import printable
+
+    value = "unknown" if facts["value"] is None else amount(facts["value"])
+    spread = f" ± {amount(facts['uncertainty'], 2)}" if facts["uncertainty"] is not None else ""
+    change = f", revision {facts['revision']}" if facts["revision"] else ""
+    if facts["previous"] is not None:
+        change += f" of {amount(facts['previous'])}"
+    why = f" ({printable(facts['reason'], 200)})" if facts["reason"] else ""
+    return f"{_sample(facts)}: {value}{spread}{change}{why}"
+
+
+def _sample(facts: Any) -> str:
+    return f"{facts['run']} {facts['step']}:{facts['position']}"
+
+
+_WORDS: dict[str, Callable[[Any], str]] = {
+    "verdict": _verdict_words, "decision": _decision_words, "reward": _reward_words,
+}  # fmt: skip
+
+
+@app.command("export")
+def export(
+    out: Annotated[Path, typer.Option("--out", help="File to write.")],
+    ledger: LedgerAt = None,
+    form: Annotated[
+        Format | None, typer.Option("--format", help="By default the file name's ending.")
+    ] = None,
+    campaign: Annotated[str | None, typer.Option("--campaign", help="Only this campaign.")] = None,
+) -> None:
+    """Write verdicts and rewards as flat rows, for other programs to read."""
+    from verifier_ladder.cli.opening import existing_ledger, only_campaign
+    from verifier_ladder.ledger import export as exports
+    from verifier_ladder.rollouts.table import check_target
+
+    form = form or Format(check_target(out).suffix.removeprefix("."))
+    write = {
+        Format.JSONL: exports.export_jsonl, Format.PARQUET: exports.export_parquet,
+        Format.CSV: exports.export_csv,
+    }[form]  # fmt: skip
+    with existing_ledger(ledger) as store:
+        name = only_campaign(store, campaign).name if campaign else None
+        write(store, out, campaign=name)
+    say(f"written to {out}")

@@ -1,0 +1,7 @@
+"""The demo: the solvation campaign on packaged outputs of a language model."""
+
+from __future__ import annotations
+
+from verifier_ladder.demo.running import run_demo
+
+__all__ = ["run_demo"]

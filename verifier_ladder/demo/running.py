@@ -1,0 +1,160 @@
+"""Running the demo: score the outputs as a learner would, watch them climb, sum up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from verifier_ladder.demo.outputs import LADDER, read_outputs
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.summary.amounts import duration, plural
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from verifier_ladder.campaign import Campaign
+    from verifier_ladder.candidate import Sample
+    from verifier_ladder.cli.live import LiveView
+    from verifier_ladder.ledger.base import Ledger
+
+CAMPAIGN = "solvation"
+LEDGER = Path("demo-output") / "ledger.db"
+QUICK_BUDGET = {"high_fidelity": "10 s"}
+QUICK_STEPS = 2
+_NEEDED = ("rdkit", "ase", "tblite", "pyscf", "jinja2")
+_POLL = 0.25
+"""Seconds between two looks at the campaign while it climbs."""
+_STOPPED = 130
+"""Exit code after Ctrl-C, as shells have it."""
+
+
+@dataclass(slots=True)
+class _Work:
+    """What the demo did: rewards asked for, and checks that had to be run for them."""
+
+    rewards: int = 0
+    checks: int = 0
+    seconds: float = 0.0
+
+
+def run_demo(
+    *,
+    ledger: str | Path = LEDGER,
+    report: str | Path | None = None,
+    quick: bool = False,
+    console: Console | None = None,
+) -> int:
+    """Run the solvation campaign and sum it up; run again, it is answered from the ledger.
+
+    Args:
+        ledger: Where the ledger lies, or will lie.
+        report: Where the HTML report goes; next to the ledger if left out.
+        quick: Score only the first outputs, with a tenth of the budget.
+        console: Where to print; standard output if left out.
+
+    Returns:
+        The exit code: 0, or 130 if Ctrl-C stopped it. A stopped campaign goes on when the demo
+        is run again.
+
+    Raises:
+        ConfigError: If a package that the tiers need is not installed.
+
+    Example:
+        >>> run_demo(quick=True)  # doctest: +SKIP
+        0
+    """
+    from rich.console import Console
+
+    _check_packages()
+    out = console or Console()
+    place = Path(ledger)
+    page = Path(report) if report is not None else place.with_name("report.html")
+    steps = read_outputs()[: QUICK_STEPS if quick else None]
+    _introduce(out, steps, place)
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        _run(place, page, steps, out, quick=quick)
+    except KeyboardInterrupt:
+        out.print(
+            "\nStopped. Nothing is lost: run the same command again and it goes on from here.",
+            highlight=False,
+        )
+        return _STOPPED
+    return 0
+
+
+def _check_packages() -> None:
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        raise ConfigError(
+            f"the demo needs {', '.join(missing)}: pip install 'verifier-ladder[demo]'"
+        )
+
+
+def _introduce(out: Console, steps: list[list[Sample]], place: Path) -> None:
+    count = sum(map(len, steps))
+    out.print(
+        f"{plural(count, 'answer')} of a language model to “name a small molecule that dissolves "
+        "well in water” climb four tiers:\nRDKit rules, xTB, DFT, a table of measurements. "
+        f"Every verdict is kept in {place}, so nothing is paid for twice.\n",
+        highlight=False, markup=False,
+    )  # fmt: skip
+
+
+def _run(place: Path, page: Path, steps: list[list[Sample]], out: Console, *, quick: bool) -> None:
+    from verifier_ladder.campaign import Campaign
+    from verifier_ladder.cli.live import LiveView
+    from verifier_ladder.report import write_report
+    from verifier_ladder.summary import print_summary, summarise
+
+    budget = QUICK_BUDGET if quick else None
+    started = monotonic()
+    with Campaign.open(CAMPAIGN, ladder=LADDER, ledger=place, budget=budget) as campaign:
+        before = campaign.cursor
+        with LiveView(out, CAMPAIGN) as view:
+            _climb(campaign, steps, view)
+        work = _work(campaign.ledger, before, sum(map(len, steps)))
+        taken = monotonic() - started
+        print_summary(summarise(campaign.ledger, CAMPAIGN), out)
+        write_report(campaign.ledger, CAMPAIGN, page)
+    out.print(f"Report  {page}  (one file, opens without a network)", highlight=False,
+              markup=False, soft_wrap=True)  # fmt: skip
+    out.print(_closing(work, taken), highlight=False, markup=False)
+
+
+def _climb(campaign: Campaign, steps: list[list[Sample]], view: LiveView) -> None:
+    """Score step by step, as a learner does, and watch until every climb has stopped."""
+    for number, samples in enumerate(steps, start=1):
+        view.update(campaign.status(), f"scoring step {number} of {len(steps)}")
+        campaign.score(samples)
+    while not campaign.drain(_POLL):
+        view.update(campaign.status(), "climbing; the learner has its rewards already")
+    view.update(campaign.status())
+
+
+def _work(ledger: Ledger, before: int, rewards: int) -> _Work:
+    """What was recorded since the demo began."""
+    from verifier_ladder.ledger.encoding import decode
+
+    work = _Work(rewards)
+    for entry in ledger.entries(after=before, campaign=CAMPAIGN):
+        for row in decode(entry.body).verdicts:
+            work.checks += 1
+            work.seconds += row.verdict.cost.seconds if row.verdict.cost else 0.0
+    return work
+
+
+def _closing(work: _Work, taken: float) -> str:
+    if work.checks == 0:
+        return (
+            f"\nAll {plural(work.rewards, 'reward')} came from the ledger in {taken:.1f} s: "
+            "0 new checks, 0 new cpu-seconds."
+        )
+    return (
+        f"\n{plural(work.rewards, 'reward')}, {plural(work.checks, 'new check')}, "
+        f"{duration(work.seconds)} of cpu time, in {taken:.0f} s. "
+        "Run it again: the ledger will answer in seconds."
+    )

@@ -1,0 +1,220 @@
+"""The doctor: looks at everything that must work, and says what to do where it does not."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from enum import StrEnum
+from importlib.metadata import PackageNotFoundError, metadata, requires, version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.errors import LadderError
+
+PACKAGE = "verifier-ladder"
+_OLDEST = (3, 11)
+_DEVELOPERS = {"all", "demo", "dev", "docs", "test"}
+_REQUIREMENT = re.compile(r"([\w.\-]+)[^;]*;.*extra == ['\"]([\w\-]+)['\"]")
+_PROBE_SECONDS = 120.0
+_SMALL_MEMORY, _SMALL_DISK = 2 * 2**30, 2**30
+
+
+class State(StrEnum):
+    """How one thing stands."""
+
+    OK = "ok"
+    WARN = "warn"
+    """It works, but not all of it, or not well."""
+    FAIL = "fail"
+    """It does not work."""
+
+
+class Finding(NamedTuple):
+    """What the doctor found about one thing."""
+
+    name: str
+    state: State
+    text: str
+    advice: str = ""
+    """What to do; empty if nothing."""
+
+
+def examine(ledger: str) -> Iterator[Finding]:
+    """Look at everything, the quick things first; nothing is changed and nothing is raised.
+
+    Args:
+        ledger: Where the ledger lies, or would lie.
+
+    Example:
+        >>> next(examine("ledger.db")).name
+        'Python'
+    """
+    looks: Sequence[tuple[str, Callable[[], Iterator[Finding]]]] = (
+        ("Python", _python),
+        ("settings", _settings),
+        ("machine", _machine),
+        ("extras", _extras),
+        ("plugins", _plugins),
+        ("ledger", lambda: _ledger(ledger)),
+        ("sandbox", _sandbox),
+        ("worker pool", _pool),
+    )
+    for name, look in looks:
+        try:
+            yield from look()
+        except LadderError as error:
+            yield Finding(name, State.FAIL, str(error))
+        except Exception as error:  # noqa: BLE001 - a broken installation may raise anything
+            text = f"{type(error).__name__}: {error}"
+            yield Finding(name, State.FAIL, text, "reinstall verifier-ladder and its packages")
+
+
+def _python() -> Iterator[Finding]:
+    text = f"{sys.version.split()[0]} at {sys.executable}"
+    if sys.version_info < _OLDEST:
+        wanted = ".".join(map(str, _OLDEST))
+        yield Finding("Python", State.FAIL, text, f"use Python {wanted} or newer")
+    else:
+        yield Finding("Python", State.OK, text)
+    try:
+        yield Finding(PACKAGE, State.OK, version(PACKAGE))
+    except PackageNotFoundError:
+        yield Finding(
+            PACKAGE, State.WARN, "runs without being installed, so its plugins are not found",
+            "pip install -e . in its folder",
+        )  # fmt: skip
+
+
+def _settings() -> Iterator[Finding]:
+    from verifier_ladder.settings import load_settings, unknown_variables
+
+    settings = load_settings()
+    given = ", ".join(f"{k}={v}" for k, v in settings.model_dump(exclude_unset=True).items())
+    unknown = unknown_variables(dict(os.environ))
+    if unknown:
+        text = f"nothing reads {', '.join(unknown)}"
+        yield Finding("settings", State.WARN, text, "correct or unset the variable")
+    else:
+        yield Finding("settings", State.OK, given or "all at their defaults")
+
+
+def _machine() -> Iterator[Finding]:
+    import psutil
+
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    yield Finding("cores", State.OK, f"{cores} usable")
+    free = psutil.virtual_memory().available
+    small = free < _SMALL_MEMORY
+    yield Finding(
+        "memory", State.WARN if small else State.OK, f"{free / 2**30:.1f} GiB free",
+        "lower VLADDER_WORKERS, or free some; costly verifiers need it" if small else "",
+    )  # fmt: skip
+
+
+def _extras() -> Iterator[Finding]:
+    try:
+        listed = requires(PACKAGE) or []
+    except PackageNotFoundError:
+        return
+    packages: dict[str, list[str]] = {
+        extra: [] for extra in metadata(PACKAGE).get_all("Provides-Extra") or ()
+    }
+    for requirement in listed:
+        match = _REQUIREMENT.match(requirement)
+        if match and match[1] != PACKAGE:
+            packages.setdefault(match[2], []).append(match[1])
+    for extra, names in sorted(packages.items()):
+        if extra not in _DEVELOPERS and names:
+            yield _extra(extra, names)
+
+
+def _extra(extra: str, packages: Sequence[str]) -> Finding:
+    found, missing = [], []
+    for package in packages:
+        try:
+            found.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            missing.append(package)
+    if not missing:
+        return Finding(f"extra {extra}", State.OK, ", ".join(found))
+    return Finding(
+        f"extra {extra}", State.WARN, f"not installed: {', '.join(missing)}",
+        f"if you need it: pip install '{PACKAGE}[{extra}]'",
+    )  # fmt: skip
+
+
+def _plugins() -> Iterator[Finding]:
+    from verifier_ladder.registry import REGISTRY
+
+    problems = REGISTRY.problems()
+    for problem in problems:
+        advice = f"install what {problem.package} needs, or remove it"
+        yield Finding(f"plugin {problem.name}", State.WARN, problem.error, advice)
+    good = len(REGISTRY.names()) - len({problem.name for problem in problems})
+    yield Finding("verifiers", State.OK, f"{good} can be loaded; `vladder verifier ls` lists them")
+
+
+def _ledger(place: str) -> Iterator[Finding]:
+    from verifier_ladder.ledger import open_ledger
+
+    path = Path(place.removeprefix("sqlite:///"))
+    if "://" not in str(path) and not path.exists():
+        yield _new_ledger(path)
+        return
+    with open_ledger(place) as ledger:
+        campaigns = len(ledger.campaigns())
+        entries = ledger.statistics()["entries"]
+    text = f"{place} opens: {entries:,} entries, {campaigns} campaigns"
+    yield Finding("ledger", State.OK, text)
+    free = shutil.disk_usage(path.parent).free
+    if free < _SMALL_DISK:
+        text = f"{free / 2**20:.0f} MiB free beside the ledger"
+        yield Finding("disk", State.WARN, text, "free some space: a full disk stops the campaign")
+
+
+def _new_ledger(path: Path) -> Finding:
+    parent = path.absolute().parent
+    if parent.is_dir() and os.access(parent, os.W_OK):
+        return Finding("ledger", State.OK, f"none at {path} yet; it can be made there")
+    return Finding(
+        "ledger", State.FAIL, f"none at {path}, and {parent} can't be written to",
+        "make the folder, or name another place with --ledger or VLADDER_LEDGER",
+    )  # fmt: skip
+
+
+def _sandbox() -> Iterator[Finding]:
+    yield Finding(
+        "sandbox", State.WARN, "this version has none: verifiers that would run untrusted code "
+        "abstain, and say so",
+    )  # fmt: skip
+
+
+def _probe(candidate: Candidate) -> float:
+    """A verifier that dies where it is told to."""
+    if candidate.content == "crash":
+        os._exit(7)
+    return 1.0
+
+
+def _pool() -> Iterator[Finding]:
+    from verifier_ladder.function import FunctionVerifier
+    from verifier_ladder.scheduler.engines.pool import WorkerPool
+
+    probe = FunctionVerifier(_probe, name="doctor-probe", version="1", timeout=30.0)
+    contents = ("before", "crash", "after")
+    with WorkerPool(1, name="doctor") as pool:
+        asked = pool.verify(probe, [Candidate("text", content) for content in contents])
+        verdicts: list[Any] = asked.result(timeout=_PROBE_SECONDS).verdicts
+    scores = [verdict.score for verdict in verdicts]
+    if scores == [1.0, None, 1.0]:
+        yield Finding("worker pool", State.OK, "starts, and a crash costs only its own candidate")
+        return
+    reasons = "; ".join(verdict.reason for verdict in verdicts if verdict.reason)
+    yield Finding(
+        "worker pool", State.FAIL, f"answered {scores} to a probe: {reasons}",
+        "check the limits on processes and memory (ulimit -a), and that /tmp and /dev/shm exist",
+    )  # fmt: skip

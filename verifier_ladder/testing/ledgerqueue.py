@@ -1,0 +1,374 @@
+"""Conformance of a ledger's work queue: claims, leases, ends, the world, requests."""
+
+from __future__ import annotations
+
+import pytest
+
+from verifier_ladder.errors import LedgerError
+from verifier_ladder.ledger import Ledger
+from verifier_ladder.ledger.protocol import ATTEMPTS, backoff
+from verifier_ladder.ledger.records import Block, CheckRow, CheckState, Claim
+from verifier_ladder.testing.records import (
+    CAMPAIGN,
+    NOW,
+    check_row,
+    claim,
+    completion,
+    enqueue,
+    key,
+    request,
+    verdict_row,
+)
+from verifier_ladder.verdict import Verdict
+
+CRASH = Verdict.abstain("segmentation fault", failed_at="engine")
+
+
+def only(ledger: Ledger, word: str) -> CheckRow:
+    """The check of that name."""
+    (row,) = ledger.checks(keys=[key(f"check {word}")])
+    return row
+
+
+def queue_one(ledger: Ledger) -> Claim:
+    """Ask for one check and claim it."""
+    enqueue(ledger, check_row("a"), requests=[request("a")])
+    (claimed,) = claim(ledger)
+    return claimed
+
+
+class QueueTests:
+    """**Abstract:** the work-queue part of the contract."""
+
+    # -- asking ----------------------------------------------------------------------------------
+
+    def test_a_check_that_is_asked_for_is_queued(self, ledger: Ledger) -> None:
+        enqueue(ledger, check_row("a"))
+        assert only(ledger, "a") == check_row("a")
+
+    def test_asking_again_joins_with_the_larger_priority(self, ledger: Ledger) -> None:
+        for priority in (1.0, 3.0, 2.0):
+            enqueue(ledger, check_row("a", priority=priority))
+        assert [row.priority for row in ledger.checks()] == [3.0]
+
+    def test_a_joined_check_is_still_paid_by_the_first_to_ask(self, ledger: Ledger) -> None:
+        for campaign in ("one", "two"):
+            enqueue(ledger, check_row("a", campaign=campaign))
+        assert only(ledger, "a").campaign == "one"
+
+    def test_asking_for_a_done_check_only_adds_requests(self, ledger: Ledger) -> None:
+        ledger.complete([completion(queue_one(ledger))], now=NOW)
+        enqueue(ledger, check_row("a", priority=9.0), requests=[request("a", 1)])
+        assert only(ledger, "a").state is CheckState.DONE
+        assert len(ledger.requests(final=True)) == 2
+
+    def test_a_check_with_a_verdict_is_never_paid_again(self, ledger: Ledger) -> None:
+        ledger.append(Block("score", CAMPAIGN, (), [verdict_row("a", Verdict.accept(1.0))]))
+        enqueue(ledger, check_row("a"), requests=[request("a")])
+        assert only(ledger, "a").state is CheckState.DONE
+        assert claim(ledger) == []
+
+    @pytest.mark.parametrize("state", [CheckState.DEAD, CheckState.CANCELLED, CheckState.EXPIRED])
+    def test_asking_for_an_ended_check_queues_it_again(
+        self, ledger: Ledger, state: CheckState
+    ) -> None:
+        end_as(ledger, state)
+        enqueue(ledger, check_row("a", campaign="two", priority=0.5))
+        row = only(ledger, "a")
+        assert (row.state, row.attempt, row.note) == (CheckState.QUEUED, 0, "")
+        assert (row.campaign, row.priority, row.deadline) == ("two", 0.5, None)
+
+    def test_a_request_comes_back_equal(self, ledger: Ledger) -> None:
+        row = request("a", state={"group": "g", "value": 0.25, "task": None, "bad": "\udcff"})
+        enqueue(ledger, check_row("a"), requests=[row])
+        assert ledger.requests() == [row]
+
+    def test_the_same_request_again_is_one_request(self, ledger: Ledger) -> None:
+        for group in ("x", "y"):
+            enqueue(ledger, check_row("a"), requests=[request("a", state={"group": group})])
+        assert [row.state for row in ledger.requests()] == [{"group": "y"}]
+
+    def test_answered_requests_are_removed(self, ledger: Ledger) -> None:
+        enqueue(ledger, check_row("a"), requests=[request("a", 0), request("a", 1)])
+        ledger.append(Block("revision", CAMPAIGN), answered=[request("a", 0)])
+        assert ledger.requests() == [request("a", 1)]
+
+    def test_requests_are_chosen(self, ledger: Ledger) -> None:
+        rows = [request("a"), request("b"), request("b", campaign="two")]
+        enqueue(ledger, check_row("a", priority=2.0), check_row("b"), requests=rows)
+        ledger.complete([completion(c) for c in claim(ledger, 1)], now=NOW)
+        assert ledger.requests(campaign="two") == [rows[2]]
+        assert ledger.requests(check_keys=[key("check b")]) == rows[1:]
+        assert ledger.requests(check_keys=[]) == []
+        assert ledger.requests(final=True) == [rows[0]]
+        assert ledger.requests(final=False, limit=1) == [rows[1]]
+
+    # -- claiming --------------------------------------------------------------------------------
+
+    def test_a_claim_leases_and_counts_an_attempt(self, ledger: Ledger) -> None:
+        claimed = queue_one(ledger)
+        assert claimed.check == only(ledger, "a")
+        assert (claimed.check.state, claimed.check.owner) == (CheckState.LEASED, "worker")
+        assert (claimed.check.attempt, claimed.fence) == (1, 1)
+        assert claimed.check.lease_until == NOW + 60.0
+
+    def test_a_claimed_check_is_not_claimed_again(self, ledger: Ledger) -> None:
+        queue_one(ledger)
+        assert claim(ledger) == []
+
+    def test_the_highest_priority_goes_first(self, ledger: Ledger) -> None:
+        for word, priority in (("a", 1.0), ("b", 3.0), ("c", 2.0)):
+            enqueue(ledger, check_row(word, priority=priority))
+        claimed = claim(ledger, 2)
+        assert [c.check.payload["content"] for c in claimed] == ["b", "c"]
+
+    def test_a_claim_takes_one_verifier(self, ledger: Ledger) -> None:
+        enqueue(
+            ledger, check_row("a", priority=3.0), check_row("b", verifier="dft", priority=2.0),
+            check_row("c"), check_row("d", version="2"),
+        )  # fmt: skip
+        assert [c.check.payload["content"] for c in claim(ledger)] == ["a", "c"]
+        assert [c.check.payload["content"] for c in claim(ledger)] == ["b"]
+
+    def test_a_claim_may_name_verifier_tiers_and_campaigns(self, ledger: Ledger) -> None:
+        enqueue(
+            ledger, check_row("a"), check_row("b", verifier="dft", tier=2),
+            check_row("c", campaign="two"),
+        )  # fmt: skip
+        assert [c.check.payload["content"] for c in claim(ledger, tiers=[2, 3])] == ["b"]
+        assert claim(ledger, verifier=("xtb", "2")) == []
+        assert [c.check.payload["content"] for c in claim(ledger, campaigns=["two"])] == ["c"]
+        assert claim(ledger, campaigns=[]) == []
+        assert len(claim(ledger, verifier=("xtb", "1"))) == 1
+
+    def test_a_campaign_that_joined_may_claim_too(self, ledger: Ledger) -> None:
+        enqueue(ledger, check_row("a"), requests=[request("a", campaign="two")])
+        assert len(claim(ledger, campaigns=["two"])) == 1
+
+    def test_a_check_is_not_claimed_before_its_time(self, ledger: Ledger) -> None:
+        enqueue(ledger, check_row("a", not_before=NOW + 5))
+        assert claim(ledger, now=NOW + 4) == []
+        assert len(claim(ledger, now=NOW + 5)) == 1
+
+    def test_a_heartbeat_extends_the_lease(self, ledger: Ledger) -> None:
+        claimed = queue_one(ledger)
+        (kept,) = ledger.heartbeat([claimed], lease=60.0, now=NOW + 30)
+        assert (kept.fence, kept.check.lease_until) == (claimed.fence, NOW + 90)
+        assert ledger.reap(now=NOW + 80) == 0
+
+    def test_a_heartbeat_tells_what_was_lost(self, ledger: Ledger) -> None:
+        claimed = queue_one(ledger)
+        ledger.reap(now=NOW + 61)
+        assert ledger.heartbeat([claimed], lease=60.0, now=NOW + 62) == []
+
+    # -- ends ------------------------------------------------------------------------------------
+
+    def test_a_completed_check_is_done_and_answered(self, ledger: Ledger) -> None:
+        done = completion(queue_one(ledger), Verdict.accept(7.0))
+        assert ledger.complete([done], now=NOW) == [done]
+        assert only(ledger, "a").state is CheckState.DONE
+        assert ledger.verdicts([key("check a")])[key("check a")].score == 7.0
+
+    def test_a_completion_is_in_the_history(self, ledger: Ledger) -> None:
+        ledger.complete([completion(queue_one(ledger))], now=NOW)
+        (entry,) = ledger.entries(kind="check", campaign=CAMPAIGN)
+        (row,) = ledger.read(entry).verdicts
+        assert (row.check_key, row.verifier, row.tier, row.attempt) == (
+            key("check a"), "xtb", 1, 1,
+        )  # fmt: skip
+
+    def test_a_check_is_completed_at_most_once(self, ledger: Ledger) -> None:
+        done = completion(queue_one(ledger))
+        ledger.complete([done], now=NOW)
+        assert ledger.complete([done], now=NOW) == []
+        assert len(list(ledger.entries(kind="check"))) == 1
+
+    def test_a_worker_that_lost_its_lease_is_refused(self, ledger: Ledger) -> None:
+        old = queue_one(ledger)
+        ledger.reap(now=NOW + 61)
+        (new,) = claim(ledger, now=NOW + 100)
+        assert ledger.complete([completion(old, Verdict.accept(1.0))], now=NOW + 101) == []
+        assert ledger.fail([completion(old, CRASH)], retry_at=None, now=NOW + 101) == []
+        assert len(ledger.complete([completion(new, Verdict.accept(2.0))], now=NOW + 102)) == 1
+        assert ledger.verdicts([key("check a")])[key("check a")].score == 2.0
+
+    def test_a_failure_completes_nothing(self, ledger: Ledger) -> None:
+        claimed = queue_one(ledger)
+        with pytest.raises(LedgerError, match="fail"):
+            ledger.complete([completion(claimed, CRASH)], now=NOW)
+        assert only(ledger, "a").state is CheckState.LEASED
+
+    def test_an_answer_is_no_failure(self, ledger: Ledger) -> None:
+        claimed = queue_one(ledger)
+        with pytest.raises(LedgerError, match="complete"):
+            ledger.fail([completion(claimed)], retry_at=None, now=NOW)
+
+    def test_a_failed_check_is_tried_again_at_its_time(self, ledger: Ledger) -> None:
+        ledger.fail([completion(queue_one(ledger), CRASH)], retry_at=NOW + 9, now=NOW)
+        row = only(ledger, "a")
+        assert (row.state, row.note) == (CheckState.QUEUED, "engine: segmentation fault")
+        assert claim(ledger, now=NOW + 8) == []
+        (again,) = claim(ledger, now=NOW + 9)
+        assert (again.check.attempt, again.fence) == (2, 2)
+
+    def test_a_failed_check_without_another_time_is_dead(self, ledger: Ledger) -> None:
+        ledger.fail([completion(queue_one(ledger), CRASH)], retry_at=None, now=NOW)
+        assert only(ledger, "a").state is CheckState.DEAD
+        assert ledger.verdicts([key("check a")]) == {}
+        assert len(list(ledger.entries(kind="check"))) == 1
+
+    def test_a_released_check_counts_no_attempt(self, ledger: Ledger) -> None:
+        ledger.release([queue_one(ledger)], now=NOW)
+        assert only(ledger, "a") == check_row("a", fence=1)
+        (again,) = claim(ledger)
+        assert (again.check.attempt, again.fence) == (1, 2)
+
+    def test_a_lost_lease_is_queued_again_later(self, ledger: Ledger) -> None:
+        queue_one(ledger)
+        assert ledger.reap(now=NOW + 60) == 0
+        assert ledger.reap(now=NOW + 61) == 1
+        row = only(ledger, "a")
+        assert (row.state, row.attempt) == (CheckState.QUEUED, 1)
+        assert row.not_before == NOW + 61 + backoff(1)
+
+    def test_a_check_that_kills_its_workers_is_dead_at_last(self, ledger: Ledger) -> None:
+        enqueue(ledger, check_row("a"))
+        now = NOW
+        for _ in range(ATTEMPTS):
+            assert len(claim(ledger, now=now)) == 1
+            ledger.reap(now=now + 61)
+            now += 1000
+        assert only(ledger, "a").state is CheckState.DEAD
+
+    def test_only_unwanted_checks_are_cancelled(self, ledger: Ledger) -> None:
+        enqueue(ledger, check_row("a"), check_row("b"), requests=[request("a")])
+        assert ledger.cancel([key("check a"), key("check b"), key("nobody")], now=NOW) == 1
+        assert only(ledger, "a").state is CheckState.QUEUED
+        assert only(ledger, "b").state is CheckState.CANCELLED
+
+    def test_a_check_at_work_is_not_cancelled(self, ledger: Ledger) -> None:
+        enqueue(ledger, check_row("a"))
+        claim(ledger)
+        assert ledger.cancel([key("check a")], now=NOW) == 0
+
+    @pytest.mark.parametrize("state", [CheckState.DEAD, CheckState.CANCELLED, CheckState.EXPIRED])
+    def test_a_revived_check_starts_afresh(self, ledger: Ledger, state: CheckState) -> None:
+        end_as(ledger, state)
+        assert ledger.revive([key("check a"), key("nobody")], now=NOW) == 1
+        row = only(ledger, "a")
+        assert (row.state, row.attempt, row.not_before) == (CheckState.QUEUED, 0, 0.0)
+
+    def test_a_done_check_is_not_revived(self, ledger: Ledger) -> None:
+        ledger.complete([completion(queue_one(ledger))], now=NOW)
+        assert ledger.revive([key("check a")], now=NOW) == 0
+
+    # -- the world -------------------------------------------------------------------------------
+
+    def test_a_world_case_waits_without_a_lease(self, ledger: Ledger) -> None:
+        claimed = queue_one(ledger)
+        assert ledger.wait([claimed], deadline=NOW + 1000, now=NOW) == [claimed]
+        assert ledger.reap(now=NOW + 999) == 0
+        row = only(ledger, "a")
+        assert (row.state, row.deadline) == (CheckState.WAITING, NOW + 1000)
+
+    def test_a_lost_claim_opens_no_case(self, ledger: Ledger) -> None:
+        claimed = queue_one(ledger)
+        ledger.reap(now=NOW + 61)
+        assert ledger.wait([claimed], deadline=None, now=NOW + 62) == []
+
+    def test_a_case_expires_at_its_deadline(self, ledger: Ledger) -> None:
+        ledger.wait([queue_one(ledger)], deadline=NOW + 10, now=NOW)
+        assert ledger.reap(now=NOW + 11) == 1
+        assert only(ledger, "a").state is CheckState.EXPIRED
+        assert len(ledger.requests(final=True)) == 1
+
+    def test_a_case_without_a_deadline_stays_open(self, ledger: Ledger) -> None:
+        ledger.wait([queue_one(ledger)], deadline=None, now=NOW)
+        assert ledger.reap(now=NOW + 1e9) == 0
+
+    def test_the_world_answers_a_waiting_case(self, ledger: Ledger) -> None:
+        ledger.wait([queue_one(ledger)], deadline=None, now=NOW)
+        assert answer(ledger, 5.0)
+        assert only(ledger, "a").state is CheckState.DONE
+        assert ledger.verdicts([key("check a")])[key("check a")].score == 5.0
+        assert len(list(ledger.entries(kind="review"))) == 1
+
+    def test_a_second_delivery_changes_nothing(self, ledger: Ledger) -> None:
+        ledger.wait([queue_one(ledger)], deadline=None, now=NOW)
+        assert answer(ledger, 5.0)
+        assert not answer(ledger, 6.0)
+        assert ledger.verdicts([key("check a")])[key("check a")].score == 5.0
+
+    def test_a_result_after_done_supersedes(self, ledger: Ledger) -> None:
+        ledger.complete([completion(queue_one(ledger))], now=NOW)
+        assert answer(ledger, 5.0)
+        assert ledger.verdicts([key("check a")])[key("check a")].score == 5.0
+        assert only(ledger, "a").state is CheckState.DONE
+
+    @pytest.mark.parametrize("state", [CheckState.EXPIRED, CheckState.DEAD])
+    def test_a_late_result_is_taken(self, ledger: Ledger, state: CheckState) -> None:
+        end_as(ledger, state)
+        assert answer(ledger, 5.0)
+        assert only(ledger, "a").state is CheckState.DONE
+
+    def test_an_answer_from_outside_ends_the_work(self, ledger: Ledger) -> None:
+        claimed = queue_one(ledger)
+        assert answer(ledger, 5.0)
+        assert ledger.complete([completion(claimed)], now=NOW) == []
+
+    def test_an_answer_to_nothing_is_refused(self, ledger: Ledger) -> None:
+        with pytest.raises(LedgerError, match="ever asked"):
+            answer(ledger, 5.0)
+
+    # -- looking ---------------------------------------------------------------------------------
+
+    def test_checks_are_chosen(self, ledger: Ledger) -> None:
+        enqueue(
+            ledger, check_row("a", priority=2.0), check_row("b", campaign="two"),
+            check_row("c", priority=3.0, verifier="dft"),
+        )  # fmt: skip
+        claim(ledger, 1)
+        words = [row.payload["content"] for row in ledger.checks()]
+        assert words == ["c", "a", "b"]
+        assert len(ledger.checks(states=[CheckState.QUEUED])) == 2
+        assert len(ledger.checks(states=[])) == 0
+        assert [row.campaign for row in ledger.checks(campaign="two")] == ["two"]
+        assert len(ledger.checks(keys=[key("check a"), key("nobody")])) == 1
+        assert len(ledger.checks(limit=2)) == 2
+
+    def test_counts_tell_where_a_campaigns_checks_stand(self, ledger: Ledger) -> None:
+        enqueue(
+            ledger, check_row("a", priority=2.0), check_row("b"), check_row("c", tier=2),
+            requests=[request("c", campaign="two")],
+        )  # fmt: skip
+        ledger.complete([completion(c) for c in claim(ledger, 1)], now=NOW)
+        expected = {1: {CheckState.DONE: 1, CheckState.QUEUED: 1}, 2: {CheckState.QUEUED: 1}}
+        assert ledger.counts(CAMPAIGN) == expected
+        assert ledger.counts("two") == {2: {CheckState.QUEUED: 1}}
+        assert ledger.counts("three") == {}
+
+    def test_answered_requests_stay_in_the_counts(self, ledger: Ledger) -> None:
+        ledger.complete([completion(queue_one(ledger))], now=NOW)
+        ledger.append(Block("revision", CAMPAIGN), answered=[request("a")])
+        assert ledger.counts(CAMPAIGN) == {1: {CheckState.DONE: 1}}
+
+
+def answer(ledger: Ledger, score: float) -> bool:
+    """One delivery from the laboratory."""
+    return ledger.answer(
+        key("check a"), Verdict.accept(score), source="lab", event="event 1", now=NOW
+    )
+
+
+def end_as(ledger: Ledger, state: CheckState) -> None:
+    """Bring the check `a` to an end."""
+    if state is CheckState.CANCELLED:
+        enqueue(ledger, check_row("a"))
+        ledger.cancel([key("check a")], now=NOW)
+    elif state is CheckState.DEAD:
+        enqueue(ledger, check_row("a"))
+        ledger.fail([completion(claim(ledger)[0], CRASH)], retry_at=None, now=NOW)
+    else:
+        enqueue(ledger, check_row("a"))
+        ledger.wait(claim(ledger), deadline=NOW + 1, now=NOW)
+        ledger.reap(now=NOW + 2)
