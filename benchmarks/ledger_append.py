@@ -13,7 +13,9 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.ledger.encoding import encode
@@ -69,9 +71,7 @@ def decisions(scores: list[float]) -> DecisionColumns:
 
 def cached(new: Block, step: int) -> Block:
     """The same call again, everything known."""
-    samples = new.samples
-    assert samples is not None
-    again = SampleColumns(samples.run, step, samples.positions, samples.contents, samples.checks)
+    again = replace(cast(SampleColumns, new.samples), step=step)
     return Block("score", "bench", (), (), again, new.decisions, new.rewards)
 
 
@@ -100,7 +100,9 @@ def timed(call: Callable[[], object], count: int) -> float:
     return (time.perf_counter() - start) / count * 1e6
 
 
-def one_round(step: int, count: int, ledger: Ledger, aliased: Ledger, raw: Raw) -> dict[str, float]:
+def one_round(
+    step: int, count: int, ledger: Ledger, aliased: Ledger, raw: Raw
+) -> dict[str, float]:
     """Time every variant once."""
     new = block(step, count)
     named = block(step, count, canonicaliser=CANONICALISER)

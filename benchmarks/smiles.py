@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 
 _ENDS = ["C", "O", "N", "F", "Cl", "Br", "C#N", "C(=O)O", "C(N)=O", "OC", "c1ccccc1", "C1CC1",
-         "c1ccncc1", "c1ccc(F)cc1", "S(C)(=O)=O", "N1CCOCC1", "c1ccsc1", "C(F)(F)F"]  # fmt: skip
+         "c1ccncc1", "c1ccc(F)cc1", "S(C)(=O)=O", "N1CCOCC1", "c1ccsc1", "C(F)(F)F", "c1ccc2[nH]ccc2c1"]  # fmt: skip
 _LINKS = ["C", "CC", "C(=O)N", "OC", "N(C)C", "c1ccc(cc1)", "C(C)(C)", "C(O)", "C=C", "S",
-          "C1CCN(CC1)", "c1cnc(nc1)", "[C@@H](N)", "C(=O)", "c1ccc2c(c1)cc[nH]2"]  # fmt: skip
+          "C1CCN(CC1)", "c1cnc(nc1)", "[C@@H](N)", "C(=O)"]  # fmt: skip
 _BROKEN = ["C1CC", "C(C", "c1cccc1", "CC(C)(C)(C)C", "XYZ", "C==C=(", "[Fe+]X", "N#N#N"]
 
 

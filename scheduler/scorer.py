@@ -22,7 +22,7 @@ from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.candidates import as_seen, candidate_json
 from verifier_ladder.scheduler.climb import Step
 from verifier_ladder.scheduler.desk import Desk
-from verifier_ladder.scheduler.intake import Arrivals
+from verifier_ladder.scheduler.arrivals import Arrivals
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.verifiers import Verifier
 

@@ -121,7 +121,7 @@ class Survey:
         if standing.problem is not None:
             self._refuse(standing.problem)
         for rung in ladder.rungs:
-            self._read(rung, standing.verdicts)
+            self._read(rung, standing.verdicts, is_top=rung is ladder.rungs[-1])
 
     def _refuse(self, problem: Verdict) -> None:
         if problem.outcome is Outcome.REJECT:
@@ -130,7 +130,7 @@ class Survey:
             self.failed = problem
         self.why = problem.reason
 
-    def _read(self, rung: Rung, verdicts: Mapping[str, Verdict]) -> None:
+    def _read(self, rung: Rung, verdicts: Mapping[str, Verdict], *, is_top: bool) -> None:
         asked = passed = True
         score = deviation = None
         for verifier in rung.verifiers:
@@ -147,6 +147,8 @@ class Survey:
                 passed = passed and accepted
             elif verdict.score is not None and verdict.outcome is not Outcome.ABSTAIN:
                 score, deviation, self.tier = verdict.score, verdict.uncertainty, rung.tier
+        if rung.primary is None and is_top and asked and passed:
+            score, self.tier = 1.0, rung.tier  # Gates alone: passing them all is the score.
         self.scores.append(score)
         self.deviations.append(deviation)
         self.asked.append(asked)

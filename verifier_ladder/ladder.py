@@ -139,7 +139,7 @@ class Ladder:
 
     def _default_target(self) -> Target:
         top = self.rungs[-1].primary
-        return Target(name=top.name, unit=top.unit) if top else Target()
+        return Target(top.name, top.unit) if top else Target("passes", scale="binary")
 
     def _default_policy(self) -> EscalationPolicy:
         from verifier_ladder.scheduler.policies.thresholds import (  # noqa: PLC0415 - lazy numpy

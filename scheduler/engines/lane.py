@@ -99,7 +99,7 @@ class Lane:
     ) -> Answers[Any] | Failure:
         """Try some of a job's candidates in this lane's process, or in a new one."""
         crashes = 0
-        watch = Watch(job.patience, max(self._pool.loading, job.patience), job.limit, spent)
+        watch = Watch(job.patience, self._pool.loading, job.limit, spent)
         while True:
             process = self._ready(fresh=fresh)
             said = self._converse(process, job, group, watch)
@@ -108,7 +108,7 @@ class Lane:
             if not isinstance(said, Failure):
                 self._failed_starts = 0
                 return said
-            if process.pid is None or said.cause not in ("refused", "budget"):
+            if process.dead:
                 self._process = None
             if said.cause == "start":
                 self._failed_starts += 1

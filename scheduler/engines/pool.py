@@ -15,6 +15,7 @@ from typing import Any, Self
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.canonicaliser import Canonicaliser
 from verifier_ladder.errors import ConfigError
+from verifier_ladder.scheduler.engines import guard
 from verifier_ladder.scheduler.engines.job import (
     BatchAnswer,
     CanonicalAnswer,
@@ -97,8 +98,7 @@ class WorkerPool:
         self._lanes = [Lane(self, number) for number in range(size)]
         for lane in self._lanes:
             lane.thread.start()
-        # Runs before the interpreter waits for threads; plain atexit functions run after it.
-        threading._register_atexit(self.close)  # type: ignore[attr-defined]  # noqa: SLF001
+        guard.watch(self)
 
     @property
     def size(self) -> int:

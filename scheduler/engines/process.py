@@ -11,7 +11,7 @@ from typing import Any
 
 from loky.process_executor import ProcessPoolExecutor
 
-from verifier_ladder.scheduler.engines import worker
+from verifier_ladder.scheduler.engines import guard, worker
 from verifier_ladder.scheduler.engines.log import Log
 from verifier_ladder.scheduler.engines.progress import LOADING, NOT_STARTED, Progress
 from verifier_ladder.scheduler.engines.watch import Failure, Spending, Watch
@@ -38,9 +38,9 @@ class WorkerProcess:
         """Whether it has worked: a second opinion wants a fresh one."""
         self.pid: int | None = None
         """Its process id, once it has been started."""
+        self.dead = False
+        """Whether it has been killed; a dead one can't be called again."""
         self._process: Any = None
-        self._since = 0.0
-        """When the worker took the present request, as far as was seen."""
         self._log = Log(name)
         self._progress = Progress()
         self._executor = ProcessPoolExecutor(
@@ -52,7 +52,6 @@ class WorkerProcess:
     def call(self, request: bytes, watch: Watch) -> bytes | Failure:
         """Run one request to its end, or to the worker's. After a failure the process is gone."""
         self._progress.cell[0] = NOT_STARTED
-        self._since = monotonic()
         try:
             future = self._executor.submit(worker.run, request)
             self._note_start()
@@ -69,6 +68,7 @@ class WorkerProcess:
         if self.pid is not None:
             return
         executor = self._executor
+        guard.arm()
         (self._process,) = executor._processes.values()  # noqa: SLF001 - the only way to it
         self.pid = self._process.pid
         # Held by both sides, a pipe would not end when the worker dies inside a message.
@@ -78,14 +78,11 @@ class WorkerProcess:
 
     def _wait(self, future: Future[bytes], watch: Watch) -> Failure | None:
         """Wait for the answer. None when it is there; the worker's death raises."""
-        cell, at, since = self._progress.cell, NOT_STARTED, self._since
+        cell, at, since = self._progress.cell, NOT_STARTED, monotonic()
         spending = Spending(self._process.pid, watch)
         while True:
             if cell[0] != at:
-                since = monotonic()
-                if at == NOT_STARTED:
-                    self._since = since
-                at = cell[0]
+                at, since = cell[0], monotonic()
             allowed = watch.loading if at in (NOT_STARTED, LOADING) else watch.patience
             left = since + allowed - monotonic()
             if left <= 0 and cell[0] == at:
@@ -119,7 +116,8 @@ class WorkerProcess:
 
     def _failure(self, cause: str, message: str) -> Failure:
         at: int = self._progress.cell[0]
-        return Failure(cause, message, at if at >= 0 else None, monotonic() - self._since)
+        ran = 0.0 if at == NOT_STARTED else monotonic() - self._progress.clock[0]
+        return Failure(cause, message, at if at >= 0 else None, ran)
 
     def signal_death(self) -> None:
         """Kill it and its children; from another thread, its lane then notices and cleans up."""
@@ -131,6 +129,7 @@ class WorkerProcess:
 
     def kill(self) -> None:
         """Kill it with all its children, and give its resources back."""
+        self.dead = True
         self._executor.shutdown(wait=True, kill_workers=True)
         self.signal_death()
         if self._process is None:

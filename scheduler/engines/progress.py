@@ -1,4 +1,4 @@
-"""Progress: eight bytes a worker shares with its lane, so that a dead one names its culprit."""
+"""Progress: a few bytes a worker shares with its lane, so that a dead one names its culprit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOADING = -2
 """It reads the job, imports the verifier and sets it up."""
 DONE = -3
 """All candidates are judged; the answers are being written."""
-_SIZE = 8
+_SIZE = 16
 
 
 class Progress:
@@ -35,7 +35,10 @@ class Progress:
                 descriptor = os.dup(file.fileno())
         self._descriptor = descriptor
         self._memory = mmap.mmap(descriptor, _SIZE)
-        self.cell = memoryview(self._memory).cast("q")
+        self.cell = memoryview(self._memory)[:8].cast("q")
+        """The position it is at, or what else it does."""
+        self.clock = memoryview(self._memory)[8:].cast("d")
+        """When it took the present request, by the machine's monotonic clock."""
         self.cell[0] = NOT_STARTED
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -45,6 +48,7 @@ class Progress:
     def close(self) -> None:
         """Give the memory back; a second call must not close a descriptor used anew."""
         self.cell.release()
+        self.clock.release()
         self._memory.close()
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:

@@ -17,6 +17,7 @@ import signal
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from time import monotonic
 from typing import Any, TextIO
 
 from verifier_ladder.candidate import Candidate, Turn
@@ -37,7 +38,7 @@ class Worker:
 
     def __init__(self, progress: Progress, memory: int | None) -> None:
         """Take the progress cell and the pool's memory limit."""
-        self.cell = progress.cell
+        self.cell, self.clock = progress.cell, progress.clock
         self.memory = memory
         self.loaded: OrderedDict[int, Any] = OrderedDict()
         self.sizes: dict[int, int] = {}
@@ -136,6 +137,7 @@ def _set_up(verifier: Verifier) -> None:
 def run(request: bytes) -> bytes:
     """Do one job; whatever happens in Python, the reply is plain data."""
     worker = _WORKER[0]
+    worker.clock[0] = monotonic()
     worker.cell[0] = LOADING
     started = cpu_seconds()
     reply = _reply(worker, request)

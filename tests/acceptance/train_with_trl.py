@@ -69,9 +69,8 @@ args = GRPOConfig(
     logging_steps=1, log_completions=True, save_strategy="no", disable_tqdm=True,
 )  # fmt: skip
 
-reward = reward_function(
-    vl.wrap(accuracy, version="1", columns=["answer"]), ledger="ledger.db", deadline=9
-)
+check = vl.wrap(accuracy, version="1", columns=["answer"], timeout=1.0)
+reward = reward_function(check, ledger="ledger.db", deadline=30)
 trainer = GRPOTrainer(
     model=model, args=args, train_dataset=data, reward_funcs=[reward], processing_class=words
 )

@@ -70,11 +70,11 @@ def test_settings_make_a_verifier_of_ones_own(registry: Registry) -> None:
 
 
 def test_a_broken_plugin_is_reported_with_its_package(registry: Registry) -> None:
-    problems = {problem.name: problem for problem in registry.problems()}
+    found = [problem for problem in registry.problems() if problem.package == "needs-nothing"]
 
+    problems = {problem.name: problem.error for problem in found}
     assert {"melting-point", "gone", "crystal-of-nothing"} == set(problems)
-    assert "needs-nothing" == problems["melting-point"].package
-    assert "a_package_that_is_not_installed" in problems["melting-point"].error
+    assert "a_package_that_is_not_installed" in problems["melting-point"]
 
 
 def test_a_broken_plugin_does_not_stand_in_the_way_of_others(registry: Registry) -> None:

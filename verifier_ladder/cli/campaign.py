@@ -93,11 +93,11 @@ def watch(
 def _draw(store: Ledger, name: str, every: float, *, once: bool) -> None:
     from time import sleep
 
-    from verifier_ladder.cli.live import LiveView, drawing
+    from verifier_ladder.cli.live import Drawing, LiveView
     from verifier_ladder.status import campaign_status
 
     if once:
-        console().print(drawing(campaign_status(store, name), name))
+        console().print(Drawing(campaign_status(store, name), name))
         return
     with LiveView(console(), name) as view:
         while True:

@@ -95,13 +95,16 @@ def examine(verifier: Verifier, candidates: Sequence[Candidate]) -> list[Result]
     with WorkerPool(1, memory=verifier.memory, name="check") as pool:
         first = _judge(pool, verifier, candidates)
         results.append(_answers(candidates, first))
+        if not results[-1].passed:
+            return results
         again = _judge(pool, verifier, candidates)
         results.append(_same("the same candidate again gives the same verdict", first, again))
         alone = [_judge(pool, verifier, [one])[0] for one in candidates]
         results.append(_same("a batch gives the same verdicts as single candidates", first, alone))
         hostile = [Candidate(verifier.kind, text, candidates[0].task) for text in _HOSTILE]
         results.append(_survives(hostile, _judge(pool, verifier, hostile)))
-    return [*results, _costs(verifier, first)]
+    # The first round also paid for loading the verifier.
+    return [*results, _costs(verifier, again)]
 
 
 def _judge(pool: WorkerPool, verifier: Verifier, candidates: Sequence[Candidate]) -> list[Verdict]:

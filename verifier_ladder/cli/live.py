@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -9,12 +10,15 @@ from typing import TYPE_CHECKING, Self
 from verifier_ladder.tier import Tier
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console, ConsoleOptions, RenderResult
     from rich.live import Live
+    from rich.table import Table
 
     from verifier_ladder.status import CampaignStatus, TierStatus
 
-_BAR = 18
+_BAR = 12
+_WIDE, _NARROW = 92, 78
+"""Columns that a bar needs, and that a table needs."""
 _COLUMNS = ("done", "running", "queued", "waiting", "parked", "failed")
 _PLAIN_EVERY = 5.0
 """Seconds between two lines where nothing can be redrawn."""
@@ -60,7 +64,7 @@ class LiveView:
             note: One more line, such as how far scoring has come.
         """
         if self._live is not None:
-            self._live.update(drawing(status, self._title, note), refresh=True)
+            self._live.update(Drawing(status, self._title, note), refresh=True)
             return
         text = plain(status, note)
         last, when = self._said
@@ -77,41 +81,72 @@ class LiveView:
             self._live.stop()
 
 
-def drawing(status: CampaignStatus | None, title: str, note: str = "") -> RenderableType:
-    """The status as a table: a row per tier, the budget as a bar."""
-    from rich import box
-    from rich.console import Group
+class Drawing:
+    """The status as a table that fits the width: a row per tier, the budget as a bar.
+
+    A narrow terminal gets no bar, and the narrowest one plain lines.
+    """
+
+    def __init__(self, status: CampaignStatus | None, title: str, note: str = "") -> None:
+        """Prepare to draw a status, or only the note where there is none."""
+        self._status, self._title, self._note = status, title, note
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draw it for this width."""
+        from rich.text import Text
+
+        if self._status is None:
+            yield Text(f"{self._title}: {self._note}")
+        elif options.max_width < _NARROW:
+            yield Text(
+                "\n".join([self._title, *filter(None, map(_plain_tier, self._status.tiers))])
+            )
+        else:
+            yield Text(self._title)
+            yield _table(self._status.tiers, has_bar=options.max_width >= _WIDE)
+            if self._note:
+                yield Text(self._note)
+
+
+def _table(tiers: Sequence[TierStatus], *, has_bar: bool) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    if status is None:
-        return Text(f"{title}: {note}")
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=Text(title), title_justify="left")
+    made = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     made.add_column("tier", no_wrap=True)
     for name in _COLUMNS:
         made.add_column(name, justify="right", no_wrap=True)
-    made.add_column("cost against budget", no_wrap=True)
-    for tier in status.tiers:
-        made.add_row(Text(tier.tier.label), *_counts(tier), _budget(tier))
-    return Group(made, Text(note)) if note else made
+    made.add_column("cost of budget", no_wrap=True)
+    for tier in tiers:
+        numbers = [f"{number:,}" if number else "·" for number in _counts(tier)]
+        made.add_row(Text(tier.tier.label), *numbers, _budget(tier, has_bar=has_bar))
+    return made
 
 
-def _counts(tier: TierStatus) -> list[str]:
-    dead = tier.dead + tier.expired
-    numbers = (tier.done, tier.running, tier.queued, tier.waiting, tier.parked, dead)
-    return [f"{number:,}" if number else "·" for number in numbers]
+def _counts(tier: TierStatus) -> tuple[int, ...]:
+    """The numbers of a tier, in the order of the columns."""
+    failed = tier.dead + tier.expired
+    return (tier.done, tier.running, tier.queued, tier.waiting, tier.parked, failed)
 
 
-def _budget(tier: TierStatus) -> str:
+def _budget(tier: TierStatus, *, has_bar: bool) -> str:
     if tier.tier is Tier.WORLD and tier.cap is None:
         return ""
     spent = tier.settled + tier.failed
-    amount = f"{spent:.1f} s" + (f" + {tier.reserved:.1f} s reserved" if tier.reserved else "")
+    amount = f"{spent:.1f}" + (f"+{tier.reserved:.1f}" if tier.reserved else "")
     if tier.cap is None:
-        return amount
-    full = min(1.0, (spent + tier.reserved) / tier.cap) if tier.cap else 1.0
-    filled = round(full * _BAR)
-    return f"{'━' * filled}{'─' * (_BAR - filled)} {amount} of {tier.cap:g} s"
+        return f"{amount} s"
+    text = f"{amount} of {tier.cap:g} s"
+    return f"{_bar(spent, tier.reserved, tier.cap)} {text}" if has_bar else text
+
+
+def _bar(spent: float, reserved: float, cap: float) -> str:
+    """What is spent as a thick line, what is reserved as a broken one."""
+    if cap <= 0:
+        return "━" * _BAR
+    thick = min(_BAR, round(spent / cap * _BAR))
+    broken = min(_BAR - thick, round(reserved / cap * _BAR))
+    return "━" * thick + "╍" * broken + "─" * (_BAR - thick - broken)
 
 
 def plain(status: CampaignStatus | None, note: str = "") -> str:
@@ -127,7 +162,5 @@ def plain(status: CampaignStatus | None, note: str = "") -> str:
 
 
 def _plain_tier(tier: TierStatus) -> str:
-    dead = tier.dead + tier.expired
-    numbers = (tier.done, tier.running, tier.queued, tier.waiting, tier.parked, dead)
-    shown = [f"{n:,} {name}" for name, n in zip(_COLUMNS, numbers, strict=True) if n]
+    shown = [f"{n:,} {name}" for name, n in zip(_COLUMNS, _counts(tier), strict=True) if n]
     return f"{tier.tier.label}: {', '.join(shown)}" if shown else ""

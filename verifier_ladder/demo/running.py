@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from verifier_ladder.ledger.base import Ledger
 
 CAMPAIGN = "solvation"
+RUN = "demo"
+"""One run for ever: the same samples again are answered from the ledger, audits included."""
 LEDGER = Path("demo-output") / "ledger.db"
 QUICK_BUDGET = {"high_fidelity": "10 s"}
 QUICK_STEPS = 2
@@ -97,9 +99,9 @@ def _check_packages() -> None:
 def _introduce(out: Console, steps: list[list[Sample]], place: Path) -> None:
     count = sum(map(len, steps))
     out.print(
-        f"{plural(count, 'answer')} of a language model to “name a small molecule that dissolves "
-        "well in water” climb four tiers:\nRDKit rules, xTB, DFT, a table of measurements. "
-        f"Every verdict is kept in {place}, so nothing is paid for twice.\n",
+        f"{count} molecules that a language model proposed climb four tiers: rules, xTB, DFT, "
+        "measurement.\nEach verdict is kept, so none is paid for twice; the learner gets its "
+        f"rewards at once. Ledger: {place}\n",
         highlight=False, markup=False,
     )  # fmt: skip
 
@@ -112,17 +114,16 @@ def _run(place: Path, page: Path, steps: list[list[Sample]], out: Console, *, qu
 
     budget = QUICK_BUDGET if quick else None
     started = monotonic()
-    with Campaign.open(CAMPAIGN, ladder=LADDER, ledger=place, budget=budget) as campaign:
+    with Campaign.open(CAMPAIGN, ladder=LADDER, ledger=place, budget=budget, run=RUN) as campaign:
         before = campaign.cursor
         with LiveView(out, CAMPAIGN) as view:
             _climb(campaign, steps, view)
         work = _work(campaign.ledger, before, sum(map(len, steps)))
         taken = monotonic() - started
-        print_summary(summarise(campaign.ledger, CAMPAIGN), out)
+        summary = summarise(campaign.ledger, CAMPAIGN)
         write_report(campaign.ledger, CAMPAIGN, page)
-    out.print(f"Report  {page}  (one file, opens without a network)", highlight=False,
-              markup=False, soft_wrap=True)  # fmt: skip
-    out.print(_closing(work, taken), highlight=False, markup=False)
+        print_summary(summary, out, report=page)
+    out.print(_closing(work, taken, summary.spent), highlight=False, markup=False)
 
 
 def _climb(campaign: Campaign, steps: list[list[Sample]], view: LiveView) -> None:
@@ -147,11 +148,11 @@ def _work(ledger: Ledger, before: int, rewards: int) -> _Work:
     return work
 
 
-def _closing(work: _Work, taken: float) -> str:
+def _closing(work: _Work, taken: float, spent: float) -> str:
     if work.checks == 0:
         return (
             f"\nAll {plural(work.rewards, 'reward')} came from the ledger in {taken:.1f} s: "
-            "0 new checks, 0 new cpu-seconds."
+            f"0 new checks, 0 new cpu-seconds; the first time they took {duration(spent)}."
         )
     return (
         f"\n{plural(work.rewards, 'reward')}, {plural(work.checks, 'new check')}, "

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("verifier_ladder")
 _PATIENCE = 3
 """Calls in a row that may fail for want of a ledger or workers before the run is told."""
-_ATTEMPTS = 3
-"""How many tries of one hanging candidate must fit into a deadline."""
+_ATTEMPTS = 6
+"""How many hangs must fit into a deadline, one behind the other. A hanging candidate takes two:
+it is tried once more, alone."""
 _RANK_STRIDE = 1 << 24
 """Positions kept for each process of a distributed run."""
 _LAUNCHES: Counter[str] = Counter()
@@ -198,7 +199,6 @@ class Attachment:
             campaign, self._campaign = self._campaign, None
         if campaign is not None and campaign is not self._arguments["campaign"]:
             campaign.close()
-            self._next.clear()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Carry the arguments only; functions of a script or a notebook travel by value."""
@@ -211,8 +211,8 @@ class Attachment:
 def ladder_of(verifier: Verifier | Ladder | str | Path, deadline: float | None) -> Ladder:
     """The ladder that a learner means: one given, in a TOML file, or of one verifier.
 
-    A single verifier that sets no timeout gets a third of the deadline for each candidate, so
-    that a hang is found out, and the candidates behind it are still judged, in time.
+    A single verifier that sets no timeout gets a sixth of the deadline for each candidate, so
+    that hangs are found out, and the candidates behind them are still judged, in time.
 
     Raises:
         ConfigError: If it is none of these.

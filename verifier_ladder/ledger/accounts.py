@@ -88,7 +88,8 @@ class SqlAccounts(Store):
         with self._reading() as connection:
             rows = connection.exec_driver_sql(
                 "SELECT tier, cap, settled, reserved, failed, checks FROM account "
-                "WHERE campaign = ? AND (cap IS NOT NULL OR settled + reserved + failed + checks > 0) "
+                "WHERE campaign = ? "
+                "AND (cap IS NOT NULL OR settled + reserved + failed + checks > 0) "
                 "ORDER BY tier",
                 (campaign,),
             ).all()

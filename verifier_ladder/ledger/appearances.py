@@ -8,14 +8,13 @@ bodies; it holds nothing that the bodies don't.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from verifier_ladder.ledger.encoding import decode, mentioned
 from verifier_ladder.ledger.history import SqlHistory
 from verifier_ladder.ledger.records import CandidateRow
 from verifier_ladder.ledger.samples import hexadecimal
 from verifier_ladder.ledger.store import prefix as prefix_of
-from verifier_ladder.verdict import Outcome
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -60,38 +59,6 @@ class SqlAppearances(SqlHistory):
                     form = row.content if row.canonical is None else row.canonical
                     found.setdefault(row.content_key, (row.content_key, row.kind, form))
         return sorted(found.values(), key=lambda row: row[0])
-
-    def statistics(self, campaign: str | None = None) -> dict[str, Any]:
-        """See `Ledger.statistics`."""
-        self._index_appearances()
-        with self._reading() as connection:
-
-            def rows(statement: str) -> list[Any]:
-                return list(connection.exec_driver_sql(statement, (campaign,)).all())
-
-            ((entries,),) = rows(
-                "SELECT count(*) FROM entry WHERE ?1 IS NULL OR campaign = ?1"
-            )
-            ((candidates,),) = rows(
-                "SELECT count(DISTINCT candidate) FROM appearance WHERE ?1 IS NULL OR entry_id IN "
-                "(SELECT id FROM entry WHERE campaign = ?1)"
-            )
-            ((samples,),) = rows(
-                "SELECT ifnull(sum(s.last - s.first + 1), 0) FROM span s JOIN entry e "
-                "ON e.id = s.entry_id AND e.kind <> 'revision' "
-                "WHERE ?1 IS NULL OR s.campaign = ?1"
-            )
-            verdicts = rows(
-                "SELECT r.name, r.version, v.outcome, count(*) FROM verdict v "
-                "JOIN verifier r ON r.id = v.verifier WHERE (?1 IS NULL OR v.entry_id IN "
-                "(SELECT id FROM entry WHERE campaign = ?1)) AND v.id NOT IN "
-                "(SELECT supersedes FROM verdict WHERE supersedes IS NOT NULL) "
-                "GROUP BY r.name, r.version, v.outcome ORDER BY r.name, r.version, v.outcome"
-            )
-        return {
-            "newest": self.newest(), "entries": entries, "candidates": candidates, "samples": samples,
-            "verdicts": tally(verdicts),
-        }  # fmt: skip
 
     def _candidates_of(self, connection: Connection, entry: int) -> Sequence[CandidateRow]:
         """The candidates of an entry; the last few entries are kept, for neighbours are asked."""
@@ -143,15 +110,6 @@ _PENDING = (
     "SELECT ifnull((SELECT max(id) FROM entry), 0) > "
     "ifnull((SELECT max(entry_id) FROM appearance_until), 0)"
 )
-
-
-def tally(rows: list[Any]) -> dict[str, dict[str, int]]:
-    """Counts per verifier and outcome."""
-    counts: dict[str, dict[str, int]] = {}
-    for name, version, outcome, count in rows:
-        row = counts.setdefault(f"{name} {version}", dict.fromkeys(map(str, Outcome), 0))
-        row[str(list(Outcome)[outcome])] += count
-    return counts
 
 
 def _bounds(digits: str) -> tuple[int, int]:

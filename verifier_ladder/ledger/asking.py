@@ -49,7 +49,8 @@ def add_requests(
     checks = [check for check, _ in enqueue]
     requests = [request for _, waiting in enqueue for request in waiting]
     connection.exec_driver_sql(_ENTER, [_check_values(check) for check in checks])
-    asked = {(row.check_key, row.campaign) for row in (*checks, *requests)}
+    asked = {(check.check_key, check.campaign) for check in checks}
+    asked |= {(request.check_key, request.campaign) for request in requests}
     connection.exec_driver_sql(
         "INSERT INTO asked (check_key, campaign) VALUES (?, ?) ON CONFLICT DO NOTHING",
         sorted(asked),

@@ -47,7 +47,7 @@ class Ledger(ABC):
     url: str
     """Where it lies, in the form that opens it again."""
 
-    # -- cache -------------------------------------------------------------------------------
+    # -- cache -----------------------------------------------------------------------------------
 
     @abstractmethod
     def aliases(self, canonicaliser: bytes, raw_keys: Sequence[bytes]) -> dict[bytes, Alias]:
@@ -61,7 +61,7 @@ class Ledger(ABC):
         never returned: an outage is not an answer.
         """
 
-    # -- entries -----------------------------------------------------------------------------
+    # -- entries ---------------------------------------------------------------------------------
 
     @abstractmethod
     def append(
@@ -92,20 +92,20 @@ class Ledger(ABC):
 
     @abstractmethod
     def entries(
-        self, *, after: int = 0, kind: str | None = None, campaign: str | None = None,
+        self,
+        *,
+        after: int = 0,
+        kind: str | None = None,
+        campaign: str | None = None,
         limit: int | None = None,
     ) -> Iterator[Entry]:
         """Entries with an id above `after`, in order."""
 
     def read(self, entry: Entry) -> Block:
         """The records of an entry."""
-        from verifier_ladder.ledger.encoding import decode  # noqa: PLC0415 - import cycle
+        from verifier_ladder.ledger.encoding import decode
 
         return decode(entry.body)
-
-    @abstractmethod
-    def newest(self) -> int:
-        """Id of the newest entry; 0 for an empty ledger."""
 
     @abstractmethod
     def newest(self) -> int:
@@ -119,7 +119,7 @@ class Ledger(ABC):
     def find_contents(self, prefix: str, limit: int = 20) -> list[tuple[bytes, str, str | bytes]]:
         """Candidates whose hexadecimal content key starts so: key, kind, canonical form."""
 
-    # -- samples -----------------------------------------------------------------------------
+    # -- samples ---------------------------------------------------------------------------------
 
     @abstractmethod
     def next_step(self, campaign: str, run: str) -> int:
@@ -129,7 +129,7 @@ class Ledger(ABC):
     def recorded(self, campaign: str, run: str, step: int) -> dict[int, SampleReward]:
         """The latest reward of every sample of a step, by position; {} for a new step."""
 
-    # -- campaigns and runs --------------------------------------------------------------------
+    # -- campaigns and runs ----------------------------------------------------------------------
 
     @abstractmethod
     def open_campaign(self, name: str, ladder: Mapping[str, Any], digest: bytes) -> CampaignRow:
@@ -155,8 +155,15 @@ class Ledger(ABC):
 
     @abstractmethod
     def claim(
-        self, *, verifier: tuple[str, str] | None = None, tiers: Sequence[int] | None = None,
-        campaigns: Sequence[str] | None = None, owner: str, lease: float, limit: int, now: float,
+        self,
+        *,
+        verifier: tuple[str, str] | None = None,
+        tiers: Sequence[int] | None = None,
+        campaigns: Sequence[str] | None = None,
+        owner: str,
+        lease: float,
+        limit: int,
+        now: float,
     ) -> list[Claim]:
         """Lease up to `limit` queued checks of ONE verifier for `lease` seconds.
 
@@ -224,15 +231,23 @@ class Ledger(ABC):
 
     @abstractmethod
     def checks(
-        self, *, states: Sequence[CheckState] | None = None, campaign: str | None = None,
-        keys: Sequence[bytes] | None = None, limit: int | None = None,
+        self,
+        *,
+        states: Sequence[CheckState] | None = None,
+        campaign: str | None = None,
+        keys: Sequence[bytes] | None = None,
+        limit: int | None = None,
     ) -> list[CheckRow]:
         """Checks of the work queue, highest priority first."""
 
     @abstractmethod
     def requests(
-        self, *, campaign: str | None = None, check_keys: Sequence[bytes] | None = None,
-        final: bool | None = None, limit: int | None = None,
+        self,
+        *,
+        campaign: str | None = None,
+        check_keys: Sequence[bytes] | None = None,
+        final: bool | None = None,
+        limit: int | None = None,
     ) -> list[Request]:
         """Samples that wait; with `final=True` only those whose check has ended."""
 
@@ -240,7 +255,7 @@ class Ledger(ABC):
     def counts(self, campaign: str) -> dict[int, dict[CheckState, int]]:
         """How many checks stand where, per tier, among those this campaign asked for."""
 
-    # -- accounts ----------------------------------------------------------------------------------
+    # -- accounts --------------------------------------------------------------------------------
 
     @abstractmethod
     def set_caps(self, campaign: str, caps: Mapping[int, float | None]) -> None:
@@ -250,7 +265,7 @@ class Ledger(ABC):
     def accounts(self, campaign: str) -> list[Account]:
         """The budget of each tier that has one or has spent. settled + failed + reserved ≤ cap."""
 
-    # -- life --------------------------------------------------------------------------------------
+    # -- life ------------------------------------------------------------------------------------
 
     @abstractmethod
     def statistics(self, campaign: str | None = None) -> dict[str, Any]:
@@ -273,7 +288,9 @@ class Ledger(ABC):
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
         """Close it."""

@@ -41,15 +41,19 @@ def is_constant(values: Sequence[Any]) -> bool:
             return False
     except (TypeError, ValueError):  # Values that can't be compared, such as arrays.
         return False
-    if isinstance(first, (str, bytes)):
-        return True
+    return isinstance(first, (str, bytes)) or _is_one_kind(values)
+
+
+def _is_one_kind(values: Sequence[Any]) -> bool:
+    """Whether equal values are the same: 1, 1.0 and True are equal, and so are 0.0 and -0.0."""
+    first = values[0]
     if isinstance(first, (tuple, list, Mapping)):  # Their parts may differ in type.
         return all(item is first for item in values) or not first
     if len(set(map(type, values))) > 1:
         return False
-    return not (first == 0 and isinstance(first, float)) or (
-        len({copysign(1.0, value) for value in values}) == 1
-    )
+    if first == 0 and isinstance(first, float):
+        return len({copysign(1.0, value) for value in values}) == 1
+    return True
 
 
 def pack_column(values: Sequence[Any]) -> Any:
@@ -70,22 +74,24 @@ def pack_column(values: Sequence[Any]) -> Any:
 def _is_plain(values: Sequence[Any]) -> bool:
     """Whether orjson writes the values so that they come back the same."""
     types = set(map(type, values))
+    if types == {float}:
+        return bool(isfinite(sum(values)))
+    if types == {str}:
+        return _is_text(values)
+    if not types <= _PLAIN:
+        return False
+    if float in types:
+        numbers = [value for value in values if value is not None]
+        return types == {float, type(None)} and bool(isfinite(sum(numbers)))
+    whole = [value for value in values if type(value) is int]
+    if whole and not -_LARGEST <= min(whole) <= max(whole) < _LARGEST:
+        return False
+    return str not in types or _is_text([value for value in values if type(value) is str])
+
+
+def _is_text(values: Sequence[str]) -> bool:
     try:
-        if types == {str}:
-            "".join(values).encode()
-            return True
-        if types == {float}:
-            return isfinite(sum(values))
-        if not types <= _PLAIN:
-            return False
-        if float in types:
-            numbers = [v for v in values if v is not None and type(v) is not str]
-            return isfinite(sum(numbers)) and types <= {float, type(None)}
-        if str in types:
-            "".join([v for v in values if type(v) is str]).encode()
-        if int in types:
-            numbers = [v for v in values if type(v) is int]
-            return -_LARGEST <= min(numbers) and max(numbers) < _LARGEST
+        "".join(values).encode()
     except UnicodeEncodeError:
         return False
     return True

@@ -84,8 +84,10 @@ def _exists(connection: Any) -> bool:
 def _stamp(revision: str) -> Sequence[str]:
     return (
         f"PRAGMA application_id = {APPLICATION_ID}",
-        f"CREATE TABLE {VERSION_TABLE} (version_num VARCHAR(32) NOT NULL, "
-        f"CONSTRAINT {VERSION_TABLE}_pkc PRIMARY KEY (version_num))",
+        (
+            f"CREATE TABLE {VERSION_TABLE} (version_num VARCHAR(32) NOT NULL, "
+            f"CONSTRAINT {VERSION_TABLE}_pkc PRIMARY KEY (version_num))"
+        ),
         f"INSERT INTO {VERSION_TABLE} (version_num) VALUES ('{revision}')",
     )
 

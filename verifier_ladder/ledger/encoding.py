@@ -17,7 +17,6 @@ from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger.columns import (
     KeyColumns,
     is_constant,
-    listed,
     pack_column,
     pack_counting,
     unpack_column,
@@ -300,12 +299,14 @@ def _pack_rewards(rewards: Sequence[Reward]) -> dict[str, Any]:
         if name == "components":
             section[name] = _pack_components(values)
         elif values.count(usual := Reward._field_defaults.get(name)) < len(values):
-            if name == "tier":
-                values = [None if tier is None else int(tier) for tier in values]
-            section[name] = pack_column(values)
+            section[name] = pack_column(_numbered(values) if name == "tier" else values)
         elif name == "value":
             section[name] = {"all": usual}
     return section
+
+
+def _numbered(tiers: Sequence[Tier | None]) -> list[int | None]:
+    return [None if tier is None else int(tier) for tier in tiers]
 
 
 def _pack_components(values: Sequence[Any]) -> Any:
@@ -362,9 +363,7 @@ def mentioned(body: bytes) -> dict[bytes, int]:
     others = []
     if verdicts:
         keys.unpack("verdicts.check_key", verdicts["check_key"], verdicts["count"])
-        others += keys.unpack(
-            "verdicts.content_key", verdicts["content_key"], verdicts["count"]
-        )
+        others += keys.unpack("verdicts.content_key", verdicts["content_key"], verdicts["count"])
     if samples:
         others += keys.unpack("samples.contents", samples["contents"], samples["count"])
     for key in others:

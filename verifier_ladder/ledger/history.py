@@ -56,9 +56,8 @@ class SqlHistory(Store):
         found: dict[bytes, Verdict] = {}
         wanted = set(check_keys)
         with self._reading() as connection:
-            units: dict[int, str] = dict(
-                connection.exec_driver_sql("SELECT id, unit FROM verifier").all()  # type: ignore[arg-type]
-            )
+            named = connection.exec_driver_sql("SELECT id, unit FROM verifier").all()
+            units = {number: unit for number, unit in named}  # noqa: C416 - dict(rows) has no type
             rows = connection.exec_driver_sql(
                 "SELECT v.id, v.supersedes, v.check_key, v.verifier, v.outcome, v.score, "
                 "v.uncertainty, v.seconds, v.detail "
@@ -76,15 +75,20 @@ class SqlHistory(Store):
                 found[row[2]] = _verdict(row, units)
         return found
 
-    # -- entries -----------------------------------------------------------------------------------
+    # -- entries ---------------------------------------------------------------------------------
 
     def newest(self) -> int:
         """See `Ledger.newest`."""
         with self._reading() as connection:
-            return connection.exec_driver_sql("SELECT ifnull(max(id), 0) FROM entry").scalar_one()
+            found = connection.exec_driver_sql("SELECT ifnull(max(id), 0) FROM entry")
+            return int(found.scalar_one())
 
     def entries(
-        self, *, after: int = 0, kind: str | None = None, campaign: str | None = None,
+        self,
+        *,
+        after: int = 0,
+        kind: str | None = None,
+        campaign: str | None = None,
         limit: int | None = None,
     ) -> Iterator[Entry]:
         """See `Ledger.entries`."""
@@ -114,12 +118,7 @@ class SqlHistory(Store):
             after = rows[-1][0]
             left = None if left is None else left - len(rows)
 
-    def newest(self) -> int:
-        """See `Ledger.newest`."""
-        with self._reading() as connection:
-            return connection.exec_driver_sql("SELECT max(id) FROM entry").scalar() or 0
-
-    # -- samples -----------------------------------------------------------------------------------
+    # -- samples ---------------------------------------------------------------------------------
 
     def next_step(self, campaign: str, run: str) -> int:
         """See `Ledger.next_step`."""

@@ -142,7 +142,11 @@ class MemoryLedger(MemoryQueue, Ledger):
             self._samples[entry] = len(set(block.samples.positions))
 
     def entries(
-        self, *, after: int = 0, kind: str | None = None, campaign: str | None = None,
+        self,
+        *,
+        after: int = 0,
+        kind: str | None = None,
+        campaign: str | None = None,
         limit: int | None = None,
     ) -> Iterator[Entry]:
         """See `Ledger.entries`."""
@@ -237,11 +241,6 @@ class MemoryLedger(MemoryQueue, Ledger):
         return others[-1] if others else None
 
     # -- life ------------------------------------------------------------------------------------
-
-    def newest(self) -> int:
-        """See `Ledger.newest`."""
-        with self._held():
-            return self._entries[-1].id if self._entries else 0
 
     def statistics(self, campaign: str | None = None) -> dict[str, Any]:
         """See `Ledger.statistics`."""

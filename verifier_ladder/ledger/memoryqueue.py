@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from verifier_ladder.errors import LedgerError
+from verifier_ladder.ledger.memoryaccounts import MemoryAccounts
 from verifier_ladder.ledger.protocol import (
     ATTEMPTS,
-    MICRO,
     backoff,
     blocks_of,
     micro,
@@ -22,7 +21,6 @@ from verifier_ladder.ledger.protocol import (
     verdict_row,
 )
 from verifier_ladder.ledger.records import (
-    Account,
     Block,
     CheckRow,
     CheckState,
@@ -45,40 +43,20 @@ class _Work:
     reserved: int = 0
 
 
-@dataclass(slots=True)
-class _Purse:
-    """One account, in microseconds."""
-
-    cap: int | None = None
-    settled: int = 0
-    reserved: int = 0
-    failed: int = 0
-    checks: int = 0
-
-    def take(self, amount: int) -> bool:
-        """Reserve, if the cap allows."""
-        total = self.settled + self.reserved + self.failed + amount
-        if self.cap is not None and total > self.cap:
-            return False
-        self.reserved += amount
-        return True
-
-
-class MemoryQueue:
+class MemoryQueue(MemoryAccounts):
     """**Abstract:** the work-queue part of the memory ledger."""
 
     if TYPE_CHECKING:
         _verdicts: dict[bytes, tuple[VerdictRow, int]]
 
-        def _held(self, *, tell: bool = False) -> AbstractContextManager[None]: ...
         def _record(self, block: Block, now: float, body: bytes | None = None) -> int: ...
 
     def __init__(self) -> None:
         """Start empty."""
+        super().__init__()
         self._work: dict[bytes, _Work] = {}
         self._asked: dict[str, dict[bytes, None]] = {}
         self._requests: dict[tuple[bytes, str, str, int, int], Request] = {}
-        self._purses: dict[tuple[str, int], _Purse] = {}
         self._inbox: set[tuple[str, str]] = set()
 
     # -- asking ----------------------------------------------------------------------------------
@@ -117,8 +95,15 @@ class MemoryQueue:
     # -- working ---------------------------------------------------------------------------------
 
     def claim(
-        self, *, verifier: tuple[str, str] | None = None, tiers: Sequence[int] | None = None,
-        campaigns: Sequence[str] | None = None, owner: str, lease: float, limit: int, now: float,
+        self,
+        *,
+        verifier: tuple[str, str] | None = None,
+        tiers: Sequence[int] | None = None,
+        campaigns: Sequence[str] | None = None,
+        owner: str,
+        lease: float,
+        limit: int,
+        now: float,
     ) -> list[Claim]:
         """See `Ledger.claim`."""
         claims: list[Claim] = []
@@ -320,11 +305,28 @@ class MemoryQueue:
                     count += 1
         return count
 
+    def _settle(self, work: _Work, cost: int, *, failed: bool) -> None:
+        purse = self._purse(work.row.campaign, work.row.tier)
+        if failed:
+            purse.failed += cost
+        else:
+            purse.settled += cost
+            purse.checks += 1
+        self._free(work)
+
+    def _free(self, work: _Work) -> None:
+        self._purse(work.row.campaign, work.row.tier).reserved -= work.reserved
+        work.reserved = 0
+
     # -- looking ---------------------------------------------------------------------------------
 
     def checks(
-        self, *, states: Sequence[CheckState] | None = None, campaign: str | None = None,
-        keys: Sequence[bytes] | None = None, limit: int | None = None,
+        self,
+        *,
+        states: Sequence[CheckState] | None = None,
+        campaign: str | None = None,
+        keys: Sequence[bytes] | None = None,
+        limit: int | None = None,
     ) -> list[CheckRow]:
         """See `Ledger.checks`."""
         wanted = None if keys is None else set(keys)
@@ -339,8 +341,12 @@ class MemoryQueue:
         return rows[:limit]
 
     def requests(
-        self, *, campaign: str | None = None, check_keys: Sequence[bytes] | None = None,
-        final: bool | None = None, limit: int | None = None,
+        self,
+        *,
+        campaign: str | None = None,
+        check_keys: Sequence[bytes] | None = None,
+        final: bool | None = None,
+        limit: int | None = None,
     ) -> list[Request]:
         """See `Ledger.requests`."""
         wanted = None if check_keys is None else set(check_keys)
@@ -363,56 +369,6 @@ class MemoryQueue:
                 states = found.setdefault(row.tier, {})
                 states[row.state] = states.get(row.state, 0) + 1
         return found
-
-    # -- accounts --------------------------------------------------------------------------------
-
-    def set_caps(self, campaign: str, caps: Mapping[int, float | None]) -> None:
-        """See `Ledger.set_caps`."""
-        amounts = {tier: None if cap is None else micro(cap) for tier, cap in caps.items()}
-        with self._held(tell=True):
-            for tier, amount in amounts.items():
-                self._purse(campaign, tier).cap = amount
-
-    def accounts(self, campaign: str) -> list[Account]:
-        """See `Ledger.accounts`."""
-        with self._held():
-            purses = sorted(
-                (key[1], purse) for key, purse in self._purses.items() if key[0] == campaign
-            )
-            return [
-                Account(
-                    tier, None if purse.cap is None else purse.cap / MICRO,
-                    purse.settled / MICRO, purse.reserved / MICRO, purse.failed / MICRO,
-                    purse.checks,
-                )
-                for tier, purse in purses
-                if purse != _Purse()
-            ]  # fmt: skip
-
-    def _purse(self, campaign: str, tier: int) -> _Purse:
-        return self._purses.setdefault((campaign, int(tier)), _Purse())
-
-    def _amounts(self, charges: Mapping[int, tuple[float, int]]) -> dict[int, tuple[int, int]]:
-        return {tier: (micro(seconds), n) for tier, (seconds, n) in charges.items()}
-
-    def _charge(self, campaign: str, amounts: Mapping[int, tuple[int, int]]) -> None:
-        for tier, (amount, checks) in amounts.items():
-            purse = self._purse(campaign, tier)
-            purse.settled += amount
-            purse.checks += checks
-
-    def _settle(self, work: _Work, cost: int, *, failed: bool) -> None:
-        purse = self._purse(work.row.campaign, work.row.tier)
-        if failed:
-            purse.failed += cost
-        else:
-            purse.settled += cost
-            purse.checks += 1
-        self._free(work)
-
-    def _free(self, work: _Work) -> None:
-        self._purse(work.row.campaign, work.row.tier).reserved -= work.reserved
-        work.reserved = 0
 
 
 _CANCELLABLE = (CheckState.QUEUED, CheckState.WAITING)

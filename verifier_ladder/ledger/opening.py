@@ -55,7 +55,7 @@ def _path_of(scheme: str, rest: str, url: str) -> str:
             f"ledger {url}: a ledger on a server is not available in this version; "
             'give a file, such as ledger="ledger.db"'
         )
-    if scheme.split("+")[0] in {"postgresql", "postgres"}:
+    if scheme.split("+", maxsplit=1)[0] in {"postgresql", "postgres"}:
         raise ConfigError(
             f"ledger {scheme}://…: PostgreSQL is not available in this version; "
             'give a file, such as ledger="ledger.db"'

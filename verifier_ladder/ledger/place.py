@@ -9,6 +9,7 @@ from verifier_ladder.errors import ConfigError
 
 _HEADER = b"SQLite format 3\0"
 _MOUNTS = Path("/proc/self/mountinfo")
+_POINT = 4  # Column of the mount point.
 _NETWORK = {
     "nfs", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "ncpfs", "afs", "ceph", "glusterfs",
     "lustre", "beegfs", "gpfs", "orangefs", "pvfs2", "moosefs", "davfs", "fuse.sshfs",
@@ -78,9 +79,9 @@ def file_system(folder: Path, mounts: str | None = None) -> str:
     for line in mounts.splitlines():
         left, _, right = line.partition(" - ")
         fields = left.split()
-        if len(fields) < 5 or not right:
+        if len(fields) <= _POINT or not right:
             continue
-        point = Path(_unescape(fields[4]))
+        point = Path(_unescape(fields[_POINT]))
         if (folder == point or point in folder.parents) and len(point.parts) >= best:
             best, kind = len(point.parts), right.split()[0]
     return kind

@@ -100,6 +100,5 @@ def refuse_answers(verdicts: Sequence[Verdict]) -> None:
 def no_such_check(check_key: bytes) -> str:
     """The message for an answer that belongs to no check."""
     return (
-        f"no check {check_key.hex()} was ever asked for; "
-        "compare the key with `vladder check ls`"
+        f"no check {check_key.hex()} was ever asked for; compare the key with `vladder check ls`"
     )

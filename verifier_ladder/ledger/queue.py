@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger.accounts import free, reserve, settle
-from verifier_ladder.ledger.asking import check_rows, request_rows, where
+from verifier_ladder.ledger.asking import check_rows
+from verifier_ladder.ledger.claiming import SqlClaiming
+from verifier_ladder.ledger.looking import SqlLooking
 from verifier_ladder.ledger.protocol import (
     ATTEMPTS,
     backoff,
@@ -30,50 +32,16 @@ from verifier_ladder.ledger.records import (
     CheckState,
     Claim,
     Completion,
-    Request,
 )
 from verifier_ladder.ledger.rows import draft, write
-from verifier_ladder.ledger.store import Store, chunks
 from verifier_ladder.verdict import Verdict
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
-class SqlQueue(Store):
+class SqlQueue(SqlClaiming, SqlLooking):
     """**Abstract:** the work-queue part of the SQL ledger."""
-
-    def claim(
-        self, *, verifier: tuple[str, str] | None = None, tiers: Sequence[int] | None = None,
-        campaigns: Sequence[str] | None = None, owner: str, lease: float, limit: int, now: float,
-    ) -> list[Claim]:
-        """See `Ledger.claim`."""
-        if not self._anything_ready(now):
-            return []
-        claims: list[Claim] = []
-        seen: set[int] = set()
-        with self._writing() as connection:
-            while len(claims) < limit:
-                rows = _ready(connection, verifier, tiers, campaigns, now, limit)
-                fresh = [row for row in rows if row.id not in seen]
-                if not fresh:
-                    break
-                for row in fresh:
-                    seen.add(row.id)
-                    if verifier in {None, (row.verifier, row.version)} and len(claims) < limit:
-                        claim = _lease(connection, row, owner, now, now + lease)
-                        if claim is not None:
-                            verifier = (row.verifier, row.version)
-                            claims.append(claim)
-        return claims
-
-    def _anything_ready(self, now: float) -> bool:
-        """Look before taking the write lock: workers ask often."""
-        with self._reading() as connection:
-            found = connection.exec_driver_sql(
-                "SELECT 1 FROM check_queue WHERE state = 0 AND not_before <= ? LIMIT 1", (now,)
-            )
-            return found.first() is not None
 
     def heartbeat(self, claims: Sequence[Claim], *, lease: float, now: float) -> list[Claim]:
         """See `Ledger.heartbeat`."""
@@ -125,7 +93,11 @@ class SqlQueue(Store):
         return ours
 
     def _end(
-        self, connection: Connection, completion: Completion, state: CheckState, now: float,
+        self,
+        connection: Connection,
+        completion: Completion,
+        state: CheckState,
+        now: float,
         not_before: float = 0.0,
     ) -> bool:
         """Move a claimed check on and settle its money; False if the claim was lost."""
@@ -274,106 +246,8 @@ class SqlQueue(Store):
                 for key in dict.fromkeys(check_keys)
             )
 
-    # -- looking ---------------------------------------------------------------------------------
-
-    def checks(
-        self, *, states: Sequence[CheckState] | None = None, campaign: str | None = None,
-        keys: Sequence[bytes] | None = None, limit: int | None = None,
-    ) -> list[CheckRow]:
-        """See `Ledger.checks`."""
-        found: list[CheckRow] = []
-        with self._reading() as connection:
-            for part in [None] if keys is None else chunks(list(dict.fromkeys(keys))):
-                clause, values = where(
-                    ("c.state", states), ("c.check_key", part),
-                    asked=None if campaign is None else [campaign],
-                )  # fmt: skip
-                order = " ORDER BY c.priority DESC, c.not_before, c.id LIMIT ?"
-                size = -1 if limit is None else limit
-                found += check_rows(connection, clause + order, (*values, size))
-        if keys is not None and len(keys) > 1:
-            found.sort(key=lambda row: (-row.priority, row.not_before))
-        return found[:limit]
-
-    def requests(
-        self, *, campaign: str | None = None, check_keys: Sequence[bytes] | None = None,
-        final: bool | None = None, limit: int | None = None,
-    ) -> list[Request]:
-        """See `Ledger.requests`."""
-        found: list[Request] = []
-        with self._reading() as connection:
-            for part in [None] if check_keys is None else chunks(list(dict.fromkeys(check_keys))):
-                clause, values = where(
-                    ("r.campaign", None if campaign is None else [campaign]),
-                    ("r.check_key", part),
-                )
-                if final is not None:
-                    ended = "c.state >= 3" if final else "c.state < 3"
-                    clause = f"{clause} AND {ended}" if clause else f"WHERE {ended}"
-                size = -1 if limit is None else limit
-                found += request_rows(
-                    connection, f"{clause} ORDER BY r.id LIMIT ?", (*values, size)
-                )
-        return found[:limit]
-
-    def counts(self, campaign: str) -> dict[int, dict[CheckState, int]]:
-        """See `Ledger.counts`."""
-        found: dict[int, dict[CheckState, int]] = {}
-        with self._reading() as connection:
-            rows = connection.exec_driver_sql(
-                "SELECT c.tier, c.state, count(*) FROM asked a JOIN check_queue c "
-                "ON c.check_key = a.check_key WHERE a.campaign = ? GROUP BY c.tier, c.state",
-                (campaign,),
-            ).all()
-        for tier, state, count in rows:
-            found.setdefault(tier, {})[CheckState(state)] = count
-        return found
-
 
 _OURS = "check_key = ? AND fence = ? AND state = 1"
-
-
-def _ready(
-    connection: Connection, verifier: tuple[str, str] | None, tiers: Sequence[int] | None,
-    campaigns: Sequence[str] | None, now: float, limit: int,
-) -> list[Any]:
-    """Queued checks in the order of their priority; those parked only if they are affordable."""
-    clause, values = where(
-        ("c.tier", tiers),
-        ("c.verifier", None if verifier is None else [verifier[0]]),
-        ("c.version", None if verifier is None else [verifier[1]]),
-        asked=campaigns,
-    )  # fmt: skip
-    ready = (
-        "c.state = 0 AND c.not_before <= ? AND (c.note <> 'budget' OR a.cap IS NULL OR "
-        "a.settled + a.failed + a.reserved + round(c.reserve * 1000000) <= a.cap)"
-    )
-    return list(
-        connection.exec_driver_sql(
-            "SELECT c.* FROM check_queue c LEFT JOIN account a "
-            "ON a.campaign = c.campaign AND a.tier = c.tier "
-            f"{clause or 'WHERE 1'} AND {ready} "
-            "ORDER BY c.priority DESC, c.not_before, c.id LIMIT ?",
-            (*values, now, limit + 16),
-        ).all()
-    )
-
-
-def _lease(connection: Connection, row: Any, owner: str, now: float, until: float) -> Claim | None:
-    """Reserve the money and lease the check; or park it until the budget allows."""
-    amount = micro(row.reserve)
-    if not reserve(connection, row.campaign, row.tier, amount):
-        connection.exec_driver_sql(
-            "UPDATE check_queue SET note = 'budget' WHERE id = ? AND note <> 'budget'", (row.id,)
-        )
-        return None
-    connection.exec_driver_sql(
-        "UPDATE check_queue SET state = 1, owner = ?, lease_until = ?, fence = fence + 1, "
-        "attempt = attempt + 1, note = '', claimed_at = ?, reserved = ? WHERE id = ?",
-        (owner, until, now, amount, row.id),
-    )
-    (check,) = check_rows(connection, "WHERE c.id = ?", (row.id,))
-    return Claim(check, check.fence)
 
 
 def _take_back(connection: Connection, row: Any, now: float) -> None:
@@ -384,9 +258,7 @@ def _take_back(connection: Connection, row: Any, now: float) -> None:
     else:
         # Nobody knows what the lost attempt took; it can have worked until its lease ended.
         cost = spent(None, row.reserved, row.lease_until - row.claimed_at)
-        settle(
-            connection, row.campaign, row.tier, reserved=row.reserved, spent=cost, failed=True
-        )
+        settle(connection, row.campaign, row.tier, reserved=row.reserved, spent=cost, failed=True)
         dead = row.attempt >= ATTEMPTS
         state = CheckState.DEAD if dead else CheckState.QUEUED
         later, note = now + backoff(row.attempt), f"lease ran out (attempt {row.attempt})"

@@ -13,7 +13,7 @@ from verifier_ladder.ledger.encoding import encode, leaf, verdict_columns
 from verifier_ladder.ledger.records import Block, CandidateRow, SampleColumns, VerdictRow
 from verifier_ladder.ledger.samples import IDENTITY, SUPERSEDING, contiguous
 from verifier_ladder.ledger.store import keys_json, prefix, prefixes
-from verifier_ladder.ledger.values import dumps, pack
+from verifier_ladder.ledger.values import dumps
 from verifier_ladder.ledger.verdicts import OUTCOME_CODES, pack_verdict, plain_flags
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _alias_row(row: CandidateRow, canonicaliser: int) -> tuple[Any, ...]:
     canonical, detail = row.canonical, None
     if row.verdict is not None or not _is_text(canonical):
         verdict = None if row.verdict is None else pack_verdict(row.verdict)
-        canonical, detail = None, dumps({"canonical": pack(canonical), "verdict": verdict})
+        canonical, detail = None, dumps({"canonical": canonical, "verdict": verdict})
     return (
         prefix(row.raw_key), row.raw_key, canonicaliser, row.content_key, canonical, detail
     )  # fmt: skip
@@ -150,11 +150,14 @@ def _known(connection: Connection, check_keys: Sequence[bytes]) -> set[bytes]:
 
 
 def _verdict_rows(
-    connection: Connection, rows: Sequence[VerdictRow], columns: dict[str, Sequence[Any]],
+    connection: Connection,
+    rows: Sequence[VerdictRow],
+    columns: dict[str, Sequence[Any]],
     entry: int,
 ) -> Iterator[tuple[Any, ...]]:
     details: Iterable[bytes | None] = repeat(None)
-    scores, uncertainties = columns["score"], columns["uncertainty"]
+    scores: Iterable[Any] = columns["score"]
+    uncertainties: Iterable[Any] = columns["uncertainty"]
     flags = plain_flags(columns)
     if flags is not None:
         details = [
@@ -164,7 +167,7 @@ def _verdict_rows(
         scores, uncertainties = map(_number, scores), map(_number, uncertainties)
     keys = columns["check_key"]
     # Repeated values have no length of their own, so this zip can't be strict.
-    return zip(  # noqa: B905
+    return zip(
         prefixes(keys), keys, _verifier_ids(connection, columns),
         map(OUTCOME_CODES.__getitem__, columns["outcome"]), scores, uncertainties,
         _seconds(columns["cost"]), details, repeat(entry),

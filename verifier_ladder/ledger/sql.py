@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from verifier_ladder.ledger.accounts import SqlAccounts, charge
-from verifier_ladder.ledger.appearances import SqlAppearances
 from verifier_ladder.ledger.asking import add_requests, remove_requests
 from verifier_ladder.ledger.protocol import micro
 from verifier_ladder.ledger.queue import SqlQueue
 from verifier_ladder.ledger.records import Block, CheckRow, Request
 from verifier_ladder.ledger.rows import draft, write
+from verifier_ladder.ledger.totals import SqlTotals
 
 
-class SqlLedger(SqlAppearances, SqlQueue, SqlAccounts):
+class SqlLedger(SqlTotals, SqlQueue, SqlAccounts):
     """A ledger in one SQLite file, through SQLAlchemy.
 
     Open one with `open_ledger`, which makes and upgrades the tables.

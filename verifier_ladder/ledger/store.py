@@ -84,10 +84,9 @@ class Store(Ledger):
     def _reading(self) -> Iterator[Connection]:
         """Give a connection whose statements see one moment of the ledger."""
         self._check_open()
-        with explained(str(self.path)), self._engine.connect() as connection:
-            with connection.begin():
-                connection.exec_driver_sql("BEGIN")
-                yield connection
+        with explained(str(self.path)), self._engine.connect() as connection, connection.begin():
+            connection.exec_driver_sql("BEGIN")
+            yield connection
 
     @contextmanager
     def _writing(self, *, tell: bool = True) -> Iterator[Connection]:

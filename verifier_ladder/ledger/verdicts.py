@@ -129,14 +129,12 @@ def _all_plain(fields: Mapping[str, Sequence[Any]]) -> bool:
     if any(0.0 in column and not all(map(_is_index_number, column)) for column in numbers):
         return False
     costs = fields["cost"]
-    return costs.count(costs[0]) == len(costs) and _is_index_cost(costs[0]) or all(
+    return (costs.count(costs[0]) == len(costs) and _is_index_cost(costs[0])) or all(
         map(_is_index_cost, costs)
     )
 
 
-def _is_plain(
-    _outcome: Outcome, score: Any, uncertainty: Any, _unit: str, *rest: Any
-) -> bool:
+def _is_plain(_outcome: Outcome, score: Any, uncertainty: Any, _unit: str, *rest: Any) -> bool:
     *texts, cost = rest
     return (
         not any(texts)

@@ -143,8 +143,9 @@ def _render(summary: Summary, stories: Sequence[Story], drawings: Mapping[str, M
         outline=terminal.outline(summary), objective=terminal.objective(summary),
         number=amounts.number, plural=amounts.plural, Tier=Tier, version=__version__,
         style=Markup(style), style_hash=_hash(style), lead=_lead(summary),  # noqa: S704
-        steps=_steps(summary), measures=any(t.tier is Tier.WORLD for t in summary.tiers), agreement=summary.agreement[:MOST_CHARTS], made_at=time.time(),
-        most=max((t.asked for t in summary.tiers), default=0), bars=_cost_bars(summary),
+        steps=_steps(summary), measures=_measures(summary), bars=_cost_bars(summary),
+        agreement=summary.agreement[:MOST_CHARTS], made_at=time.time(),
+        most=max((t.asked for t in summary.tiers), default=0),
     )  # fmt: skip
 
 
@@ -168,6 +169,10 @@ def _steps(summary: Summary) -> list[Tier]:
     """The computing tiers that have scored somebody: the table's middle columns."""
     scored = {tier for candidate in summary.best for tier in candidate.scores}
     return [t.tier for t in summary.tiers if t.tier in scored and t.tier is not Tier.WORLD]
+
+
+def _measures(summary: Summary) -> bool:
+    return any(tier.tier is Tier.WORLD for tier in summary.tiers)
 
 
 def _lead(summary: Summary) -> str:

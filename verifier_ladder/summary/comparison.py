@@ -69,7 +69,7 @@ def correlation(xs: Sequence[float], ys: Sequence[float]) -> float | None:
     """Pearson's r; None for fewer than three pairs or no spread.
 
     Example:
-        >>> correlation([1.0, 2.0, 3.0], [2.0, 4.0, 6.0])
+        >>> round(correlation([1.0, 2.0, 3.0], [2.0, 4.0, 6.0]), 6)
         1.0
     """
     size = len(xs)

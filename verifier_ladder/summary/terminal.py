@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verifier_ladder.summary.amounts import duration, number, plural, share
@@ -15,12 +16,14 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-MOST_LINES = 6
+MOST_LINES = 8
 _BAR = 10
 _HINT = "dim"
 
 
-def print_summary(summary: Summary, console: Console, *, best: int = 8) -> None:
+def print_summary(
+    summary: Summary, console: Console, *, best: int = 8, report: str | Path | None = None
+) -> None:
     """Print a campaign's summary: funnel, costs, best, rejects, failures, what to do next.
 
     Rejects are the candidates' doing, failures are not, and they are never mixed. Text that a
@@ -30,6 +33,7 @@ def print_summary(summary: Summary, console: Console, *, best: int = 8) -> None:
         summary: What `summarise` returned.
         console: Where to print.
         best: How many candidates to list.
+        report: Where the HTML report lies, if one was written.
 
     Example:
         >>> from rich.console import Console  # doctest: +SKIP
@@ -39,11 +43,12 @@ def print_summary(summary: Summary, console: Console, *, best: int = 8) -> None:
     console.print(_funnel(summary))
     _costs(summary, console)
     if summary.best:
-        console.print(_candidates(summary, best))
+        console.print()
+        console.print(_candidates(summary, best, max(14, min(40, console.width - 64))))
     _rejects(summary, console)
     _failures(summary, console)
     _cases(summary, console)
-    _next(summary, console)
+    _next(summary, console, report)
 
 
 def outline(summary: Summary) -> str:
@@ -51,9 +56,8 @@ def outline(summary: Summary) -> str:
     distinct = plural(summary.candidates, "distinct candidate")
     text = f"{plural(summary.samples, 'output')}, {distinct}"
     if summary.duplicates:
-        text += f"; {plural(summary.duplicates, 'duplicate')} cost nothing"
-        if summary.respellings:
-            text += f", {summary.respellings} of them in another spelling"
+        spelled = f" ({summary.respellings} in another spelling)" if summary.respellings else ""
+        text += f"; {plural(summary.duplicates, 'duplicate')}{spelled} cost nothing"
     return text
 
 
@@ -148,23 +152,26 @@ def _costs(summary: Summary, console: Console) -> None:
         )
 
 
-def _candidates(summary: Summary, best: int) -> Table:
+def _candidates(summary: Summary, best: int, longest: int) -> Table:
     from rich.text import Text
 
     shown = [t.tier for t in summary.tiers if any(t.tier in c.scores for c in summary.best)]
-    names = {tier: "measured" if tier is Tier.WORLD else tier.label for tier in shown}
+    names = {tier: _HEADINGS.get(tier, tier.label) for tier in shown}
     table = _table(
         ("best", "left"), ("reward", "right"), ("predicted", "right"),
         *((names[tier], "right") for tier in shown),
     )  # fmt: skip
     for candidate in summary.best[:best]:
         table.add_row(
-            Text(printable(candidate.content, 34), style="bold"),
+            Text(printable(candidate.content, longest), style="bold"),
             number(candidate.reward, candidate.uncertainty),
             number(candidate.mean, candidate.deviation),
             *(Text(_score(candidate, tier), style=_style(tier)) for tier in shown),
         )
     return table
+
+
+_HEADINGS = {Tier.HIGH_FIDELITY: "high fid.", Tier.WORLD: "measured"}
 
 
 def _style(tier: Tier) -> str:
@@ -212,11 +219,18 @@ def _listing(
     for count, text, examples in listed[:MOST_LINES]:
         example = ", ".join(printable(e, 24) or "(empty)" for e in examples[:2])
         table.add_row(
-            Text(str(count), style=style), printable(text, 110), Text(example, style=_HINT)
+            Text(str(count), style=style),
+            printable(_first_clause(text), 72),
+            Text(example, style=_HINT),
         )
     console.print(table)
     if len(listed) > MOST_LINES:
         console.print(f"    … and {plural(len(listed) - MOST_LINES, 'more reason')}", style=_HINT)
+
+
+def _first_clause(text: str) -> str:
+    """What went wrong, without the advice that follows it for the learner."""
+    return text.split("; ", maxsplit=1)[0]
 
 
 def _cases(summary: Summary, console: Console) -> None:
@@ -229,11 +243,14 @@ def _cases(summary: Summary, console: Console) -> None:
         )
 
 
-def _next(summary: Summary, console: Console) -> None:
+def _next(summary: Summary, console: Console, report: str | Path | None) -> None:
     from rich.text import Text
 
     path = summary.ledger.removeprefix("sqlite:///")
     console.print(f"\nLedger  {_safe(path, 200)}", highlight=False, soft_wrap=True)
+    if report is not None:
+        text = f"Report  {_safe(str(report))}  (one file, opens without a network)"
+        console.print(text, highlight=False, soft_wrap=True)
     console.print("Next", style="bold")
     for command, why in commands(summary):  # Never cut or wrapped: they are there to be copied.
         line = Text.assemble(("  " + command, "cyan"), (f"  # {why}", _HINT))

@@ -59,8 +59,13 @@ def samples(
 
 
 def score_block(
-    words: Sequence[str], *, campaign: str = CAMPAIGN, step: int = 0, kind: str = "score",
-    first: int = 0, revision: int = 0,
+    words: Sequence[str],
+    *,
+    campaign: str = CAMPAIGN,
+    step: int = 0,
+    kind: str = "score",
+    first: int = 0,
+    revision: int = 0,
 ) -> Block:
     """One call: each candidate is new, accepted with its length as the score."""
     scores = [float(len(word)) for word in words]

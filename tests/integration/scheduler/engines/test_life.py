@@ -4,7 +4,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -70,8 +70,29 @@ class Program:
         out, err = self.process.communicate(timeout=30)
         return out, err
 
+    def end(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
     def workers_are_gone(self) -> bool:
         return not any(alive(pid) for pid in self.said["pids"])
+
+
+Start = Callable[..., Program]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Run the script; whatever the test finds, nothing of it outlives the test."""
+    programs: list[Program] = []
+
+    def run(*arguments: str) -> Program:
+        programs.append(Program(tmp_path, *arguments))
+        return programs[-1]
+
+    yield run
+    for program in programs:
+        program.end()
 
 
 def alive(pid: int) -> bool:
@@ -81,8 +102,8 @@ def alive(pid: int) -> bool:
         return False
 
 
-def test_a_script_without_a_guard_runs_once(tmp_path: Path) -> None:
-    program = Program(tmp_path)
+def test_a_script_without_a_guard_runs_once(start: Start) -> None:
+    program = start()
 
     _, err = program.rest()
 
@@ -90,8 +111,8 @@ def test_a_script_without_a_guard_runs_once(tmp_path: Path) -> None:
     assert "begun\n" == err
 
 
-def test_a_program_that_forgets_to_close_ends_at_once(tmp_path: Path, until: Until) -> None:
-    program = Program(tmp_path, "run")
+def test_a_program_that_forgets_to_close_ends_at_once(start: Start, until: Until) -> None:
+    program = start("run")
 
     program.rest()
 
@@ -101,9 +122,9 @@ def test_a_program_that_forgets_to_close_ends_at_once(tmp_path: Path, until: Unt
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_workers_die_with_a_killed_program(
-    tmp_path: Path, until: Until, number: signal.Signals
+    start: Start, until: Until, number: signal.Signals
 ) -> None:
-    program = Program(tmp_path, "run", "wait")
+    program = start("run", "wait")
 
     program.process.send_signal(number)
     program.process.wait(timeout=30)
@@ -112,8 +133,8 @@ def test_workers_die_with_a_killed_program(
     psutil.Process(program.said["pids"][-1]).kill()  # a tool's own child is the tool's to end
 
 
-def test_ctrl_c_ends_the_program_and_all_its_workers(tmp_path: Path, until: Until) -> None:
-    program = Program(tmp_path, "run", "wait")
+def test_ctrl_c_ends_the_program_and_all_its_workers(start: Start, until: Until) -> None:
+    program = start("run", "wait")
 
     for pid in (program.process.pid, *program.said["pids"][:-1]):
         psutil.Process(pid).send_signal(signal.SIGINT)  # as a terminal does, to the whole group
@@ -123,8 +144,8 @@ def test_ctrl_c_ends_the_program_and_all_its_workers(tmp_path: Path, until: Unti
     until(program.workers_are_gone)
 
 
-def test_a_forked_process_is_told_to_open_its_own_pool(tmp_path: Path) -> None:
-    program = Program(tmp_path, "fork")
+def test_a_forked_process_is_told_to_open_its_own_pool(start: Start) -> None:
+    program = start("fork")
 
     out, _ = program.rest()
 

@@ -84,8 +84,8 @@ def test_a_success_forgives_earlier_failures(full: FullLedger, attach: Attach) -
     assert attachment.score([sample("d e f")])[0].value is None
 
 
-def test_a_single_verifier_gets_a_third_of_the_deadline() -> None:
-    assert 10.0 == ladder_of(vl.wrap(words), 30.0).verifiers[0].timeout
+def test_a_single_verifier_gets_a_sixth_of_the_deadline() -> None:
+    assert 5.0 == ladder_of(vl.wrap(words), 30.0).verifiers[0].timeout
 
 
 def test_a_timeout_of_its_own_is_kept() -> None:

@@ -21,7 +21,9 @@ def counted(passes: list[bool], k: int) -> float:
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=9), st.data())
-def test_the_estimator_is_the_share_of_all_choices(passes: list[bool], data: st.DataObject) -> None:
+def test_the_estimator_is_the_share_of_all_choices(
+    passes: list[bool], data: st.DataObject
+) -> None:
     k = data.draw(st.integers(min_value=1, max_value=len(passes)))
 
     assert counted(passes, k) == pytest.approx(pass_at_k(len(passes), sum(passes), k), abs=1e-12)

@@ -57,9 +57,9 @@ def test_the_last_text_of_the_assistant_is_content(messages: Any) -> None:
     assert isinstance(found, Row)
     assert "4" == found.content
     assert found.task is not None
-    assert [messages] if isinstance(messages, dict) else messages == found.task[
-        "completion_messages"
-    ]
+    assert (
+        [messages] if isinstance(messages, dict) else messages == found.task["completion_messages"]
+    )
 
 
 @pytest.mark.parametrize(

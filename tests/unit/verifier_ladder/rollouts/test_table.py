@@ -14,7 +14,7 @@ from verifier_ladder.rollouts.table import check_target, write_table
 NAMES = ["line", "content", "reward", "passed", "score_exact", "error"]
 ROWS: list[dict[str, Any]] = [
     {"line": 1, "content": "=1+1", "reward": -1.5, "passed": True, "score_exact": 1.0},
-    {"line": 2, "content": "\ud800,\n\"", "reward": None, "passed": None},
+    {"line": 2, "content": '\ud800,\n"', "reward": None, "passed": None},
     {"line": 3, "error": "not JSON"},
 ]  # fmt: skip
 

@@ -1,0 +1,119 @@
+"""`vladder verifier` lists, explains and checks verifiers."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import verifier_ladder as vl
+
+GOOD = '''
+import verifier_ladder as vl
+
+@vl.verifier(tier="fast", kind="text", version="3", cost=vl.Cost(seconds=1e-4))
+def polite(candidate):
+    """Say whether it is polite."""
+    return "please" in candidate.content
+'''
+BAD = """
+import os
+import verifier_ladder as vl
+
+@vl.verifier(kind="text", version="1", timeout=5)
+def fickle(candidate):
+    return float.fromhex(os.urandom(6).hex())
+
+@vl.verifier(kind="text", version="1", timeout=5)
+def fragile(candidate):
+    if not candidate.content:
+        os._exit(3)
+    return 1.0
+
+def plain(candidate):
+    return 1.0
+"""
+
+
+@pytest.fixture
+def code(tmp_path: Path) -> Path:
+    (tmp_path / "good_verifiers.py").write_text(GOOD)
+    (tmp_path / "bad_verifiers.py").write_text(BAD)
+    return tmp_path
+
+
+def test_ls_lists_what_is_registered(run: Any) -> None:
+    vl.verifier(name="listed-here", version="7", tier="fast")(lambda _: 1.0)
+
+    rows = json.loads(run("verifier", "ls", "--json").stdout)
+
+    row = next(row for row in rows if row["name"] == "listed-here")
+    assert ("7", "fast", "text", "") == (row["version"], row["tier"], row["kind"], row["error"])
+
+
+def test_info_shows_what_is_declared(run: Any) -> None:
+    @vl.verifier(name="explained", version="2", tier="simulation", timeout=9.0)
+    def explained(candidate: vl.Candidate) -> float:
+        """Measure the length."""
+        return float(len(candidate.content))
+
+    facts = json.loads(run("verifier", "info", "explained", "--json").stdout)
+
+    assert ("Measure the length.", "simulation", 9.0) == (
+        facts["about"], facts["tier"], facts["timeout"]
+    )  # fmt: skip
+
+
+def test_info_of_an_unknown_verifier_exits_with_2(run: Any) -> None:
+    done = run("verifier", "info", "no-such-thing")
+
+    assert 2 == done.exit_code
+    assert "no verifier is called 'no-such-thing'" in done.stderr
+
+
+def test_check_passes_a_good_verifier(run: Any, code: Path) -> None:
+    done = run("verifier", "check", code / "good_verifiers.py:polite", "--json")
+
+    assert 0 == done.exit_code, done.stdout
+    assert json.loads(done.stdout)["ok"]
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence", "words"),
+    [
+        ("fickle", "the same candidate again gives the same verdict", "seeded for each check"),
+        ("fragile", "hostile text gets a verdict", "raise CandidateError"),
+    ],
+)
+def test_check_says_what_a_bad_verifier_breaks(
+    run: Any, code: Path, name: str, sentence: str, words: str
+) -> None:
+    done = run("verifier", "check", code / f"bad_verifiers.py:{name}", "--json")
+
+    failed = [c for c in json.loads(done.stdout)["checks"] if not c["passed"]]
+    assert 1 == done.exit_code
+    assert any(c["name"].startswith(sentence) and words in c["text"] for c in failed)
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("bad_verifiers.py:plain", "decorate the function"),
+        ("bad_verifiers.py:nothing", "has no nothing"),
+        ("missing.py:x", "can't be imported"),
+    ],
+)
+def test_check_of_what_is_no_verifier_says_what_to_do(
+    run: Any, code: Path, place: str, words: str
+) -> None:
+    done = run("verifier", "check", code / place)
+
+    assert 2 == done.exit_code
+    assert words in done.stderr
+
+
+@pytest.mark.parametrize("task", ["[1]", "{"])
+def test_check_wants_a_task_in_json(run: Any, code: Path, task: str) -> None:
+    done = run("verifier", "check", code / "good_verifiers.py:polite", "--task", task)
+
+    assert 2 == done.exit_code

@@ -1,0 +1,235 @@
+"""Scoring a file gives every good line its reward and never invents one."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import verifier_ladder as vl
+from verifier_ladder.rollouts import ScoredFile, scoring
+
+ROWS = [
+    {"prompt_id": "p1", "completion": "4", "target": "4"},
+    {"prompt_id": "p1", "completion": "5", "target": "4"},
+    {"prompt_id": "p2", "completion": "?", "target": "4"},
+    {"prompt_id": "p2", "completion": "4", "target": "4"},
+]
+
+
+def exact(candidate: vl.Candidate) -> object:
+    """Compare with the target; question marks are not judged."""
+    if candidate.content == "?":
+        return None
+    return candidate.content == (candidate.task or {})["target"]
+
+
+def doubled(candidate: vl.Candidate) -> float:
+    """Twice the length."""
+    return 2.0 * len(candidate.content)
+
+
+@pytest.fixture
+def ladder() -> vl.Ladder:
+    made = vl.verifier(name="exact", version="1", isolation="inline", task_fields=["target"])
+    return vl.Ladder("exactness", [made(exact)])
+
+
+@pytest.fixture
+def two_tiers() -> vl.Ladder:
+    fast = vl.verifier(name="short", version="1", isolation="inline")(lambda c: len(c.content))
+    slow = vl.verifier(name="doubled", version="1", tier="simulation")(doubled)
+    return vl.Ladder("lengths", [fast, slow])
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., Path]:
+    def made(rows: Sequence[Any], name: str = "rollouts.jsonl") -> Path:
+        path = tmp_path / name
+        lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
+        path.write_text("\n".join(lines) + "\n")
+        return path
+
+    return made
+
+
+def values(scored: ScoredFile) -> list[float | None]:
+    return [reward.value for reward in scored.rewards]
+
+
+def test_rewards_come_in_the_order_of_the_lines(write: Any, ladder: vl.Ladder) -> None:
+    scored = vl.score_file(write(ROWS), ladder=ladder)
+
+    assert [1.0, 0.0, None, 1.0] == values(scored)
+    assert ["p1", "p1", "p2", "p2"] == scored.groups
+
+
+def test_bad_rows_are_named_by_line_and_cost_nobody_a_reward(
+    write: Any, ladder: vl.Ladder
+) -> None:
+    rows = [ROWS[0], "nonsense", {"prompt_id": "p1", "target": "4"}, ROWS[1]]
+
+    scored = vl.score_file(write(rows), ladder=ladder)
+
+    assert [2, 3] == [row.line for row in scored.bad_rows]
+    assert ([1, 4], [1.0, 0.0]) == (scored.lines, values(scored))
+
+
+def test_an_abstention_is_unknown_and_never_a_zero(write: Any, ladder: vl.Ladder) -> None:
+    made = vl.score_file(write(ROWS), ladder=ladder).statistics
+
+    assert (3, {"declined": 1}) == (made.known, made.unknown)
+    assert made.mean is not None
+    assert made.mean.value == pytest.approx(2 / 3)
+
+
+def test_the_summary_tells_all_a_person_asks_for(write: Any, ladder: vl.Ladder) -> None:
+    text = vl.score_file(write([*ROWS, "nonsense"]), ladder=ladder).summary()
+
+    for words in (
+        "4 rows scored in 2 groups, 1 bad row", "Mean reward  0.6667", "pass@1", "pass@2",
+        "Chen et al. 2021", "Unknown      1 of 4 rewards (25.0%): 1 declined by the verifier",
+        "line 5: not JSON", "content is the column 'completion'", "fast",
+    ):  # fmt: skip
+        assert words in text
+
+
+def test_the_same_file_again_is_answered_from_the_ledger(
+    write: Any, ladder: vl.Ladder, tmp_path: Path
+) -> None:
+    path, ledger = write(ROWS), tmp_path / "ledger.db"
+
+    first = vl.score_file(path, ladder=ladder, ledger=ledger)
+    again = vl.score_file(path, ladder=ladder, ledger=ledger)
+
+    assert values(first) == values(again)
+    assert [cost.checks for cost in first.costs] == [cost.checks for cost in again.costs]
+    assert (first.run, first.campaign) == (again.run, again.campaign)
+
+
+def test_columns_that_are_read_otherwise_make_another_run(
+    write: Any, ladder: vl.Ladder, tmp_path: Path
+) -> None:
+    path, ledger = write(ROWS), tmp_path / "ledger.db"
+
+    first = vl.score_file(path, ladder=ladder, ledger=ledger)
+    other = vl.score_file(path, ladder=ladder, ledger=ledger, columns={"content": "target"})
+
+    assert first.run != other.run
+    assert [1.0] * 4 == values(other)
+
+
+def test_a_changed_ladder_gets_a_campaign_of_its_own(
+    write: Any, ladder: vl.Ladder, tmp_path: Path
+) -> None:
+    path, ledger = write(ROWS), tmp_path / "ledger.db"
+    changed = vl.Ladder("exactness", ladder.verifiers, reward=vl.RewardRule(low=0.0, high=2.0))
+
+    vl.score_file(path, ladder=ladder, ledger=ledger)
+    scored = vl.score_file(path, ladder=changed, ledger=ledger)
+
+    assert scored.campaign.startswith("exactness-")
+    assert [0.5, 0.0, None, 0.5] == values(scored)
+
+
+def test_higher_tiers_are_waited_for(write: Any, two_tiers: vl.Ladder) -> None:
+    scored = vl.score_file(write([{"completion": "abc"}, {"completion": "a"}]), ladder=two_tiers)
+
+    assert [6.0, 2.0] == values(scored)
+    assert {reward.revision > 0 for reward in scored.rewards} == {True}
+
+
+def test_without_waiting_the_rewards_are_those_of_the_lowest_tier(
+    write: Any, two_tiers: vl.Ladder
+) -> None:
+    path = write([{"completion": "abc"}])
+
+    scored = vl.score_file(path, ladder=two_tiers, wait=False)
+
+    assert scored.rewards[0].pending
+    assert scored.rewards[0].tier is vl.Tier.FAST
+
+
+def test_chunks_don_t_change_the_result(
+    write: Any, ladder: vl.Ladder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = vl.score_file(write(ROWS * 5), ladder=ladder)
+    monkeypatch.setattr(scoring, "CHUNK", 3)
+    parts = vl.score_file(write(ROWS * 5), ladder=ladder)
+
+    assert values(whole) == values(parts)
+    assert whole.lines == parts.lines
+
+
+def test_progress_is_reported(
+    write: Any, ladder: vl.Ladder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scoring, "CHUNK", 3)
+    told: list[scoring.Progress] = []
+
+    vl.score_file(write(ROWS), ladder=ladder, report=told.append)
+
+    assert [(3, 4), (4, 4)] == [(p.done, p.total) for p in told][:2]
+
+
+def test_every_line_of_the_file_is_in_the_records(write: Any, ladder: vl.Ladder) -> None:
+    scored = vl.score_file(write([ROWS[0], "nonsense", ROWS[2]]), ladder=ladder)
+
+    one, bad, unknown = scored.records()
+
+    assert ("4", 1.0, True, 1.0) == tuple(
+        one[name] for name in ("content", "reward", "passed", "score_exact")
+    )
+    assert "not JSON" in bad["error"]
+    assert "reward" not in bad
+    assert (None, None) == (unknown["reward"], unknown["passed"])
+
+
+def test_the_frame_has_a_row_for_every_line(write: Any, ladder: vl.Ladder) -> None:
+    pytest.importorskip("pyarrow")
+    frame = vl.score_file(write([*ROWS, "nonsense"]), ladder=ladder).frame()
+
+    assert [1.0, 0.0, None, 1.0, None] == frame["reward"].to_pylist()
+
+
+@pytest.mark.parametrize("name", ["out.parquet", "out.jsonl", "out.csv"])
+def test_the_table_is_written(write: Any, ladder: vl.Ladder, tmp_path: Path, name: str) -> None:
+    out = tmp_path / name
+
+    scored = vl.score_file(write(ROWS), ladder=ladder, out=out)
+
+    assert out.stat().st_size > 0
+    assert f"Written to {out}" in scored.summary()
+
+
+def test_a_target_that_can_t_be_written_is_refused_before_any_work(
+    write: Any, ladder: vl.Ladder, tmp_path: Path
+) -> None:
+    ledger = tmp_path / "ledger.db"
+
+    with pytest.raises(vl.ConfigError, match="can't tell the format"):
+        vl.score_file(write(ROWS), ladder=ladder, ledger=ledger, out=tmp_path / "out.xls")
+
+    assert not ledger.exists()
+
+
+@pytest.mark.parametrize(("text", "words"), [("", "it is empty"), ("x\ny\n", "line 1 is not JSON")])
+def test_a_file_without_a_readable_row_is_refused(
+    tmp_path: Path, ladder: vl.Ladder, text: str, words: str
+) -> None:
+    path = tmp_path / "rollouts.jsonl"
+    path.write_text(text)
+
+    with pytest.raises(vl.ConfigError, match=words):
+        vl.score_file(path, ladder=ladder)
+
+
+def test_text_that_utf_8_can_t_hold_is_scored_and_written(
+    write: Any, ladder: vl.Ladder, tmp_path: Path
+) -> None:
+    path = write(['{"completion":"\\ud800","target":"\\ud800","prompt_id":1}'])
+
+    scored = vl.score_file(path, ladder=ladder, ledger=tmp_path / "l.db", out=tmp_path / "o.jsonl")
+
+    assert [1.0] == values(scored)

@@ -1,0 +1,81 @@
+"""Conformers: from canonical SMILES to one geometry, the same on every run."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from verifier_ladder.errors import ToolError
+from verifier_ladder.tiers.fast.molecule import parse, rdkit
+
+SEED = 0xC0DE
+
+
+class Geometry(NamedTuple):
+    """Atoms in space."""
+
+    numbers: tuple[int, ...]
+    """Atomic numbers, hydrogens included."""
+    positions: tuple[tuple[float, float, float], ...]
+    """Å."""
+    charge: int
+    """Total charge."""
+
+
+def conformer(smiles: str, *, tries: int = 5, timeout: int = 10) -> Geometry:
+    """Embed a molecule and relax it: ETKDG, then the MMFF94 force field.
+
+    Of several embeddings the one of lowest energy is kept. The geometry is a function of the
+    SMILES text alone.
+
+    Args:
+        smiles: Canonical SMILES.
+        tries: How many embeddings are compared.
+        timeout: Seconds that all embeddings together may take.
+
+    Returns:
+        The geometry, with hydrogens.
+
+    Raises:
+        CandidateError: If the text is not a molecule.
+        ToolError: If no geometry was found in time, or a force field lacks parameters.
+
+    Example:
+        >>> conformer("O").numbers
+        (8, 1, 1)
+    """
+    molecule = rdkit().AddHs(parse(smiles))
+    identifiers = _embedded(molecule, tries, timeout)
+    if not identifiers:
+        raise ToolError(f"no three-dimensional geometry was found within {timeout} s")
+    best = _relaxed(molecule)
+    positions = molecule.GetConformer(best).GetPositions()
+    return Geometry(
+        tuple(atom.GetAtomicNum() for atom in molecule.GetAtoms()),
+        tuple((float(x), float(y), float(z)) for x, y, z in positions),
+        rdkit().GetFormalCharge(molecule),
+    )
+
+
+def _embedded(molecule: Any, tries: int, timeout: int) -> list[int]:
+    from rdkit.Chem import rdDistGeom
+
+    settings = rdDistGeom.ETKDGv3()
+    settings.randomSeed = SEED
+    settings.timeout = timeout
+    settings.numThreads = 1
+    return list(rdDistGeom.EmbedMultipleConfs(molecule, tries, settings))
+
+
+def _relaxed(molecule: Any) -> int:
+    """Relax every conformer; the number of the one of lowest energy."""
+    from rdkit.Chem import rdForceFieldHelpers as helpers
+
+    if helpers.MMFFHasAllMoleculeParams(molecule):
+        results = helpers.MMFFOptimizeMoleculeConfs(molecule, numThreads=1, maxIters=1000)
+    elif helpers.UFFHasAllMoleculeParams(molecule):
+        results = helpers.UFFOptimizeMoleculeConfs(molecule, numThreads=1, maxIters=1000)
+    else:
+        raise ToolError("neither MMFF94 nor UFF has parameters for this molecule")
+    # Rounded, so that mirror images don't take turns by their last bits.
+    energies = [(round(energy, 6), number) for number, (_, energy) in enumerate(results)]
+    return min(energies)[1]

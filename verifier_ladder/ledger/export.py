@@ -1,0 +1,217 @@
+"""Export: verdicts and rewards as flat rows, for other programs to read.
+
+Every row has the same columns, in this order; what a row does not have is null. Nothing is lost
+to spreadsheets: in CSV, text that a spreadsheet would run as a formula is quoted.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from verifier_ladder.errors import ConfigError, LedgerError
+from verifier_ladder.ledger.base import Ledger
+from verifier_ladder.ledger.columns import listed
+from verifier_ladder.ledger.records import Block, Entry, VerdictRow
+from verifier_ladder.ledger.values import pack
+from verifier_ladder.reward import Reward
+from verifier_ladder.tier import Tier
+
+COLUMNS: Mapping[str, str] = {
+    "record": "string", "entry": "int64", "recorded_at": "double", "campaign": "string",
+    "kind": "string", "candidate": "string", "check": "string", "verifier": "string",
+    "version": "string", "tier": "string", "outcome": "string", "score": "double",
+    "uncertainty": "double", "unit": "string", "reason": "string", "feedback": "string",
+    "failed_at": "string", "seconds": "double", "attempt": "int64", "evidence": "string",
+    "run": "string", "step": "int64", "position": "int64", "group": "string",
+    "learner_version": "string", "reward": "double", "revision": "int64", "pending": "bool_",
+    "components": "string",
+}  # fmt: skip
+"""Names and Arrow types of the columns; `record` is `verdict` or `reward`."""
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_ROWS = 20_000
+
+
+def export_jsonl(ledger: Ledger, path: str | Path, campaign: str | None = None) -> int:
+    """Write one JSON object per line.
+
+    Args:
+        ledger: The ledger.
+        path: The file; it is written anew.
+        campaign: Only this campaign's; None for all.
+
+    Returns:
+        How many rows were written.
+
+    Raises:
+        LedgerError: If the file can't be written.
+    """
+    count = 0
+    with _written(path) as target, target.open("wb") as file:
+        for row in flat_rows(ledger, campaign):
+            file.write(orjson.dumps(row) + b"\n")
+            count += 1
+    return count
+
+
+def export_csv(ledger: Ledger, path: str | Path, campaign: str | None = None) -> int:
+    """Write a CSV table; text that begins like a formula gets an apostrophe in front.
+
+    Args:
+        ledger: The ledger.
+        path: The file; it is written anew.
+        campaign: Only this campaign's; None for all.
+
+    Returns:
+        How many rows were written.
+
+    Raises:
+        LedgerError: If the file can't be written.
+    """
+    count = 0
+    with _written(path) as target, target.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(COLUMNS)
+        for row in flat_rows(ledger, campaign):
+            writer.writerow([_cell(value) for value in row.values()])
+            count += 1
+    return count
+
+
+def export_parquet(ledger: Ledger, path: str | Path, campaign: str | None = None) -> int:
+    """Write a Parquet table.
+
+    Args:
+        ledger: The ledger.
+        path: The file; it is written anew.
+        campaign: Only this campaign's; None for all.
+
+    Returns:
+        How many rows were written.
+
+    Raises:
+        ConfigError: If pyarrow is not installed.
+        LedgerError: If the file can't be written.
+    """
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise ConfigError(
+            "Parquet needs pyarrow: pip install 'verifier-ladder[frames]', or export to JSON lines"
+        ) from error
+    fields = [(name, getattr(pyarrow, kind)()) for name, kind in COLUMNS.items()]
+    schema = pyarrow.schema(fields)
+    rows = flat_rows(ledger, campaign)
+    count = 0
+    with _written(path) as target, parquet.ParquetWriter(target, schema) as writer:
+        while part := list(islice(rows, _ROWS)):  # A million rows must not lie in memory at once.
+            writer.write_table(pyarrow.Table.from_pylist(part, schema=schema))
+            count += len(part)
+    return count
+
+
+def flat_rows(ledger: Ledger, campaign: str | None = None) -> Iterator[dict[str, Any]]:
+    """Every verdict and every reward as one row, in the order of the ledger."""
+    for entry in ledger.entries(campaign=campaign):
+        block = ledger.read(entry)
+        for row in block.verdicts:
+            yield _row(entry, "verdict", _verdict_fields(row))
+        yield from _reward_rows(entry, block)
+
+
+def _row(entry: Entry, record: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    common = {
+        "record": record, "entry": entry.id, "recorded_at": entry.recorded_at,
+        "campaign": entry.campaign, "kind": entry.kind,
+    }  # fmt: skip
+    row = {**dict.fromkeys(COLUMNS), **common, **fields}
+    return {name: _text(value) if isinstance(value, str) else value for name, value in row.items()}
+
+
+def _text(value: str) -> str:
+    """Text that every reader takes; lone surrogates become question marks."""
+    return value.encode("utf-8", "replace").decode()
+
+
+def _verdict_fields(row: VerdictRow) -> dict[str, Any]:
+    verdict = row.verdict
+    return {
+        "candidate": row.content_key.hex(), "check": row.check_key.hex(),
+        "verifier": row.verifier, "version": row.version, "tier": _tier(row.tier),
+        "outcome": str(verdict.outcome), "score": _number(verdict.score),
+        "uncertainty": _number(verdict.uncertainty), "unit": verdict.unit,
+        "reason": verdict.reason, "feedback": verdict.feedback, "failed_at": verdict.failed_at,
+        "seconds": None if verdict.cost is None else _number(verdict.cost.seconds),
+        "attempt": row.attempt, "evidence": _json(verdict.evidence),
+    }  # fmt: skip
+
+
+def _reward_rows(entry: Entry, block: Block) -> Iterator[dict[str, Any]]:
+    samples = block.samples
+    if samples is None:
+        return
+    groups, versions = samples.groups, samples.learner_versions
+    positions = listed(samples.positions)
+    for at, reward in enumerate(block.rewards):
+        place = {
+            "candidate": samples.contents[at].hex(), "run": samples.run, "step": samples.step,
+            "position": positions[at], "group": None if groups is None else groups[at],
+            "learner_version": None if versions is None else versions[at],
+        }  # fmt: skip
+        yield _row(entry, "reward", {**place, **_reward_fields(reward)})
+
+
+def _reward_fields(reward: Reward) -> dict[str, Any]:
+    return {
+        "reward": _number(reward.value), "uncertainty": _number(reward.uncertainty),
+        "tier": None if reward.tier is None else _tier(reward.tier),
+        "revision": reward.revision, "pending": reward.pending, "reason": reward.reason,
+        "failed_at": reward.failed_at, "components": _json(reward.components),
+    }  # fmt: skip
+
+
+def _tier(tier: int) -> str:
+    return Tier(tier).label
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def _json(value: Mapping[str, Any]) -> str | None:
+    return orjson.dumps(pack(dict(value))).decode() if value else None
+
+
+def _cell(value: Any) -> Any:
+    """A CSV cell that no spreadsheet takes for a formula."""
+    if isinstance(value, str) and value.startswith(_FORMULA):
+        return f"'{value}"
+    return value
+
+
+class _written:  # noqa: N801 - used like the function `open`
+    """A file that appears under its name only when it is whole."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.part = self.path.with_name(f"{self.path.name}.part")
+
+    def __enter__(self) -> Path:
+        if not self.path.parent.is_dir():
+            raise LedgerError(f"the folder {self.path.parent} does not exist; make it first")
+        return self.part
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
+        if kind is None:
+            self.part.replace(self.path)
+            return
+        self.part.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise LedgerError(f"{self.path} can't be written: {error.strerror}") from error

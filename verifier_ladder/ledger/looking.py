@@ -1,0 +1,74 @@
+"""Looking at the work queue in SQL: checks, requests, counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from verifier_ladder.ledger.asking import check_rows, request_rows, where
+from verifier_ladder.ledger.records import CheckRow, CheckState, Request
+from verifier_ladder.ledger.store import Store, chunks
+
+
+class SqlLooking(Store):
+    """**Abstract:** the part of the SQL ledger that reads the work queue."""
+
+    def checks(
+        self,
+        *,
+        states: Sequence[CheckState] | None = None,
+        campaign: str | None = None,
+        keys: Sequence[bytes] | None = None,
+        limit: int | None = None,
+    ) -> list[CheckRow]:
+        """See `Ledger.checks`."""
+        found: list[CheckRow] = []
+        with self._reading() as connection:
+            for part in [None] if keys is None else chunks(list(dict.fromkeys(keys))):
+                clause, values = where(
+                    ("c.state", states), ("c.check_key", part),
+                    asked=None if campaign is None else [campaign],
+                )  # fmt: skip
+                order = " ORDER BY c.priority DESC, c.not_before, c.id LIMIT ?"
+                size = -1 if limit is None else limit
+                found += check_rows(connection, clause + order, (*values, size))
+        if keys is not None and len(keys) > 1:
+            found.sort(key=lambda row: (-row.priority, row.not_before))
+        return found[:limit]
+
+    def requests(
+        self,
+        *,
+        campaign: str | None = None,
+        check_keys: Sequence[bytes] | None = None,
+        final: bool | None = None,
+        limit: int | None = None,
+    ) -> list[Request]:
+        """See `Ledger.requests`."""
+        found: list[Request] = []
+        with self._reading() as connection:
+            for part in [None] if check_keys is None else chunks(list(dict.fromkeys(check_keys))):
+                clause, values = where(
+                    ("r.campaign", None if campaign is None else [campaign]),
+                    ("r.check_key", part),
+                )
+                if final is not None:
+                    ended = "c.state >= 3" if final else "c.state < 3"
+                    clause = f"{clause} AND {ended}" if clause else f"WHERE {ended}"
+                size = -1 if limit is None else limit
+                found += request_rows(
+                    connection, f"{clause} ORDER BY r.id LIMIT ?", (*values, size)
+                )
+        return found[:limit]
+
+    def counts(self, campaign: str) -> dict[int, dict[CheckState, int]]:
+        """See `Ledger.counts`."""
+        found: dict[int, dict[CheckState, int]] = {}
+        with self._reading() as connection:
+            rows = connection.exec_driver_sql(
+                "SELECT c.tier, c.state, count(*) FROM asked a JOIN check_queue c "
+                "ON c.check_key = a.check_key WHERE a.campaign = ? GROUP BY c.tier, c.state",
+                (campaign,),
+            ).all()
+        for tier, state, count in rows:
+            found.setdefault(tier, {})[CheckState(state)] = count
+        return found

@@ -1,0 +1,1 @@
+"""Schemas of the ledger file, one Alembic revision each."""
