@@ -20,6 +20,8 @@ myst_heading_anchors = 3
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented"
+default_role = "code"  # Docstrings write names between single backquotes.
 napoleon_numpy_docstring = False
 
 html_theme = "furo"

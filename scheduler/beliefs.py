@@ -103,7 +103,7 @@ class OffsetBelief:
         sums = self._residuals[column]
         weight = sums.count + _PRIOR_PAIRS
         offset = sums.total / weight
-        if own is None and self._prior.deviation == self._prior.deviation:  # noqa: PLR0124 - NaN
+        if own is None and self._prior.deviation == self._prior.deviation:
             own = self._prior.deviation
         if own is None:
             if sums.count < 2:  # noqa: PLR2004 - one pair has no spread

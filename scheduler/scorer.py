@@ -23,6 +23,7 @@ from verifier_ladder.scheduler.candidates import as_seen, candidate_json
 from verifier_ladder.scheduler.climb import Step
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.arrivals import Arrivals
+from verifier_ladder.scheduler.engines.reservation import to_reserve
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.verifiers import Verifier
 
@@ -180,12 +181,11 @@ def check_of(
 ) -> CheckRow:
     """The check that takes a standing one step further on a tier."""
     verifier = next_verifier(ladder, standing, column)
-    expected = verifier.expected_cost(standing.candidate).seconds
     return CheckRow(
         check_key=standing.keys[ladder.verifiers.index(verifier)],
         content_key=standing.content_key, campaign=campaign, verifier=verifier.name,
         version=verifier.version, tier=int(verifier.tier), state=CheckState.QUEUED,
-        priority=benefit, reserve=min(expected, verifier.timeout),
+        priority=benefit, reserve=to_reserve(verifier, standing),
         payload={
             **candidate_json(as_seen(standing.candidate, verifier)),
             "digest": verifier.digest.hex(),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import isnan
-from typing import Any
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.decision import Belief
@@ -30,12 +29,13 @@ class Standing:
     """
 
     __slots__ = (
-        "belief", "candidate", "content_key", "end", "keys", "lapsed", "problem", "raw_key", "reward",
-        "survey", "used", "verdicts",
+        "belief", "candidate", "content_key", "end", "keys", "lapsed", "problem", "raw_key",
+        "reward", "survey", "used", "verdicts",
     )  # fmt: skip
 
     def __init__(
-        self, candidate: Candidate, raw_key: bytes, content_key: bytes, problem: Verdict | None = None
+        self, candidate: Candidate, raw_key: bytes, content_key: bytes,
+        problem: Verdict | None = None,
     ) -> None:
         """Start without verdicts.
 

@@ -38,12 +38,13 @@ class Candidate:
 
     def __post_init__(self) -> None:
         """Refuse what no verifier could read."""
+        kind: object = self.kind
         if not isinstance(self.content, (str, bytes)):
             raise ConfigError(
                 f"a candidate's content must be text or bytes, not {type(self.content).__name__}"
             )
-        if not self.kind or not isinstance(self.kind, str) or "\0" in self.kind:
-            raise ConfigError(f"a candidate's kind must be a name, not {self.kind!r}")
+        if not kind or not isinstance(kind, str) or "\0" in kind:
+            raise ConfigError(f"a candidate's kind must be a name, not {kind!r}")
         if self.task is not None and not isinstance(self.task, Mapping):
             raise ConfigError(
                 "a candidate's task must hold fields by name, such as {'answer': '4'}, "

@@ -49,6 +49,7 @@ class Canonicaliser:
         Raises:
             CandidateError: If the content is not of this kind: the candidate is rejected.
         """
+        del content
         raise TypeError(f"{type(self).__name__} has no canonicalise method")
 
 

@@ -17,7 +17,9 @@ _UNITS = {
     "d": 86400.0, "day": 86400.0, "days": 86400.0,
     "w": 604800.0, "week": 604800.0, "weeks": 604800.0,
 }  # fmt: skip
-_QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?|\.[0-9]+)\s*([a-z-]*)\s*", re.I)
+_QUANTITY = re.compile(
+    r"\s*([0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?|\.[0-9]+)\s*([a-z-]*)\s*", re.IGNORECASE
+)
 
 
 def seconds(value: float | str) -> float:

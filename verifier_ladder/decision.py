@@ -127,10 +127,20 @@ class EscalationPolicy(Protocol):
     replayed from the ledger.
     """
 
-    name: str
-    version: str
-    draws: bool
-    """Whether it decides at random and so wants `Situation.draw`."""
+    @property
+    def name(self) -> str:
+        """Its name in the ledger."""
+        ...
+
+    @property
+    def version(self) -> str:
+        """Raise it when decisions may change."""
+        ...
+
+    @property
+    def draws(self) -> bool:
+        """Whether it decides at random and so wants `Situation.draw`."""
+        ...
 
     def decide(self, situation: Situation) -> Decisions:
         """Decide for every sample of the batch."""

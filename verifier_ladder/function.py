@@ -43,6 +43,7 @@ class FunctionVerifier(Verifier):
         """Wrap the function; see `verifier` for the arguments."""
         self.name, self.version = name, version
         self.function, self.batch, self.concurrency = function, batch, concurrency
+        self.is_async = is_async(function)
         for key, value in attributes.items():
             setattr(self, key, value)
         super().__init__(**(settings or {}))
@@ -51,11 +52,6 @@ class FunctionVerifier(Verifier):
     def source_digest(self) -> str:
         """Digest of the function's source code."""
         return _source_digest(plain(self.function))
-
-    @property
-    def is_async(self) -> bool:
-        """Whether the function must be awaited."""
-        return is_async(self.function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function itself, as if it had not been decorated."""
@@ -146,13 +142,14 @@ class RewardFunctionVerifier(FunctionVerifier):
         tasks = [candidate.task or {} for candidate in candidates]
         arguments = {name: [self._field(task, name) for task in tasks] for name in self.columns}
         for argument in self.signature.lists:
-            if argument == "completions":
-                arguments[argument] = [
-                    task.get(MESSAGES, candidate.content)
-                    for task, candidate in zip(tasks, candidates, strict=True)
-                ]
-            else:
-                arguments[argument] = [self._field(task, LISTS[argument]) for task in tasks]
+            arguments[argument] = [
+                self._field(task, LISTS[argument] or argument) for task in tasks
+            ]
+        if self.signature.takes_completions:
+            arguments["completions"] = [
+                task.get(MESSAGES, candidate.content)
+                for task, candidate in zip(tasks, candidates, strict=True)
+            ]
         return arguments
 
     def _field(self, task: Mapping[str, Any], name: str) -> Any:

@@ -47,19 +47,10 @@ def _profile(value: Any) -> Any:
         return _text(value)
     if value is None or isinstance(value, bool):
         return value
-    if isinstance(value, int):
-        if abs(value) >= _LARGEST_INTEGER:
-            raise ConfigError(f"{value} is too large for a key; give it as text")
-        return int(value)
-    if isinstance(value, float):
-        if not isfinite(value):
-            raise ConfigError(f"{value!r} can't be part of a key; leave it out or give text")
-        return repr(float(value))
+    if isinstance(value, (int, float)):
+        return _number(value)
     if isinstance(value, Mapping):
-        for key in value:
-            if not (isinstance(key, str) and key.isascii()):
-                raise ConfigError(f"the name {key!r} can't be part of a key; use ASCII text")
-        return {str(key): _profile(item) for key, item in value.items()}
+        return {_name(key): _profile(item) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
         return [_profile(item) for item in value]
     if isinstance(value, (bytes, bytearray)):
@@ -67,6 +58,23 @@ def _profile(value: Any) -> Any:
     raise ConfigError(
         f"a {type(value).__name__} can't be part of a key; give text, numbers, lists or objects"
     )
+
+
+def _number(value: float) -> int | str:
+    if isinstance(value, int):
+        if abs(value) >= _LARGEST_INTEGER:
+            size = f"an integer of {value.bit_length()} bits"
+            raise ConfigError(f"{size} is too large for a key; give it as text")
+        return int(value)
+    if not isfinite(value):
+        raise ConfigError(f"{value!r} can't be part of a key; leave it out or give text")
+    return repr(float(value))
+
+
+def _name(key: object) -> str:
+    if not (isinstance(key, str) and key.isascii()):
+        raise ConfigError(f"the name {key!r} can't be part of a key; use ASCII text")
+    return str(key)
 
 
 def _text(value: str) -> Any:

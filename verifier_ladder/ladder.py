@@ -142,7 +142,7 @@ class Ladder:
         return Target(top.name, top.unit) if top else Target("passes", scale="binary")
 
     def _default_policy(self) -> EscalationPolicy:
-        from verifier_ladder.scheduler.policies.thresholds import (  # noqa: PLC0415 - lazy numpy
+        from verifier_ladder.scheduler.policies.thresholds import (
             Thresholds,
         )
 
@@ -220,7 +220,7 @@ class Ladder:
             target=_made(Target, "target", table),
             audit=audit,
             budget=_section(table, "budget"),
-            prior=None if prior is None else (prior.get("mean"), prior.get("deviation")),
+            prior=None if prior is None else _prior((prior.get("mean"), prior.get("deviation"))),
         )
         if table.get("kind", ladder.kind) != ladder.kind:
             raise ConfigError(
@@ -288,7 +288,7 @@ def _section(
     return found
 
 
-def _verifier(entry: Mapping[str, Any] | str) -> Verifier:
+def _verifier(entry: object) -> Verifier:
     if isinstance(entry, str):
         return REGISTRY.get(entry)
     if not isinstance(entry, Mapping) or "name" not in entry:
@@ -304,7 +304,7 @@ def _verifier(entry: Mapping[str, Any] | str) -> Verifier:
 def _policy(table: Mapping[str, Any] | None, audit: float) -> EscalationPolicy | None:
     if table is None:
         return None
-    from verifier_ladder.scheduler.policies import create_policy  # noqa: PLC0415 - lazy numpy
+    from verifier_ladder.scheduler.policies import create_policy
 
     settings = dict(table)
     name = settings.pop("name", "thresholds")

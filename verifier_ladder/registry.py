@@ -111,7 +111,7 @@ class Registry:
         Raises:
             PluginError: If the package that offers it can't be imported.
         """
-        from verifier_ladder.canonicaliser import Identity  # noqa: PLC0415 - import cycle
+        from verifier_ladder.canonicaliser import Identity
 
         if kind not in self._canonicalisers:
             found = self._entry_points(CANONICALISER_GROUP).get(kind)
@@ -174,7 +174,7 @@ def _made(point: EntryPoint) -> Any:
 
 def _offered(point: EntryPoint) -> Verifier:
     """The verifier of an entry point, which must have the entry point's name."""
-    from verifier_ladder.verifiers import Verifier  # noqa: PLC0415 - import cycle
+    from verifier_ladder.verifiers import Verifier
 
     made = _made(point)
     if not isinstance(made, Verifier):

@@ -20,7 +20,7 @@ class Reward(NamedTuple):
     """
 
     value: float | None
-    """The reward on the learner's scale; None means unknown and must be masked, never read as 0."""
+    """The reward on the learner's scale; None is unknown and must be masked, never read as 0."""
     uncertainty: float | None = None
     """One standard deviation, on the same scale; None if nothing is known about it."""
     tier: Tier | None = None

@@ -40,7 +40,8 @@ class Run:
 
     def __post_init__(self) -> None:
         """Refuse names that could not be shown or typed."""
-        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
+        name: object = self.name
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise ConfigError(
                 f"a run can't be called {self.name!r}; use up to 200 letters, digits and ._-:/+@"
             )

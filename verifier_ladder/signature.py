@@ -10,8 +10,8 @@ from typing import Any
 
 from verifier_ladder.errors import ConfigError
 
-LISTS = {"completions": None, "prompts": "prompt", "completion_ids": "completion_ids"}
-"""Arguments that a learner gives beside the columns, and the task field each is kept in."""
+LISTS = {"prompts": "prompt", "completion_ids": "completion_ids"}
+"""Arguments that a learner gives beside completions and columns, and the task field of each."""
 MESSAGES = "completion_messages"
 """Task field of a completion that is a list of chat messages."""
 LIVE = ("trainer_state", "log_extra", "log_metric", "environments")
@@ -60,6 +60,7 @@ class RewardSignature:
     """Dataset columns that it reads."""
     lists: tuple[str, ...]
     """Which of `LISTS` it takes."""
+    takes_completions: bool
 
     @classmethod
     def read(
@@ -71,11 +72,11 @@ class RewardSignature:
             ConfigError: If it could not be called with these columns.
         """
         named = (columns,) if isinstance(columns, str) else tuple(columns)
-        _no_live(name, [c for c in named if c in (*LIVE, *LISTS, MESSAGES)])
+        _no_live(name, [c for c in named if c in LIVE])
         try:
             parameters = inspect.signature(function).parameters
         except (TypeError, ValueError):
-            return cls(named, ("completions",))
+            return cls(named, (), takes_completions=True)
         open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
         if not open_ended:
             _all_taken(name, [c for c in named if c not in parameters], list(parameters))
@@ -84,17 +85,18 @@ class RewardSignature:
             if p.default is p.empty and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
         ]  # fmt: skip
         _no_live(name, [p for p in required if p in LIVE])
-        _all_given(name, [p for p in required if p not in named and p not in LISTS])
-        takes = tuple(argument for argument in LISTS if argument in parameters)
-        if open_ended and "completions" not in takes:
-            takes = ("completions", *takes)
-        return cls(named, takes)
+        _all_given(name, [p for p in required if p not in (*named, *LISTS, "completions")])
+        return cls(
+            named,
+            tuple(argument for argument in LISTS if argument in parameters),
+            takes_completions=open_ended or "completions" in parameters,
+        )
 
     @property
     def task_fields(self) -> tuple[str, ...]:
         """The task fields that the function's answer may depend on."""
-        fields = [field for argument in self.lists if (field := LISTS[argument])]
-        chat = [MESSAGES] if "completions" in self.lists else []
+        fields = [LISTS[argument] for argument in self.lists]
+        chat = [MESSAGES] if self.takes_completions else []
         return (*self.columns, *fields, *chat)
 
 

@@ -32,9 +32,7 @@ class Target:
                 f"target direction {self.direction!r}: write 'maximise' or 'minimise'"
             )
         if self.scale not in ("real", "binary", "ordinal"):
-            raise ConfigError(
-                f"target scale {self.scale!r}: write 'real', 'binary' or 'ordinal'"
-            )
+            raise ConfigError(f"target scale {self.scale!r}: write 'real', 'binary' or 'ordinal'")
 
     @property
     def sign(self) -> float:

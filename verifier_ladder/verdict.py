@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from math import inf, isfinite, nan
+from math import inf, isfinite
 from typing import Any
 
 from verifier_ladder.cost import Cost
@@ -30,16 +30,15 @@ def _number(value: Any) -> float:
         VerifierError: If it is none.
     """
     if type(value) is not float:
+        kind = type(value).__name__
         try:
-            if isinstance(value, (str, bytes)):
-                raise TypeError
-            value = float(value)
-        except (TypeError, ValueError, RuntimeError):
-            raise VerifierError(
-                f"a verdict's numbers must be numbers, not {type(value).__name__}"
-            ) from None
+            value = None if isinstance(value, (str, bytes)) else float(value)
         except OverflowError:
             value = inf
+        except (TypeError, ValueError, RuntimeError):
+            value = None
+        if value is None:
+            raise VerifierError(f"a verdict's numbers must be numbers, not {kind}")
     if not isfinite(value):
         raise VerifierError(
             f"a verdict's numbers must be finite, not {value!r}; "

@@ -90,7 +90,8 @@ class Verifier:
             ConfigError: If the class lacks a name or a version, an attribute makes no sense, or
                 a setting can't be a key.
         """
-        if not all(isinstance(part, str) and part for part in (self.name, self.version)):
+        identity: tuple[object, ...] = (self.name, self.version)
+        if not all(isinstance(part, str) and part for part in identity):
             raise ConfigError(
                 f"verifier {type(self).__name__} needs a name and a version, as text; both are "
                 "part of what a verdict is filed under"
@@ -123,6 +124,7 @@ class Verifier:
 
     def verify(self, candidates: Sequence[Candidate]) -> Sequence[Verdict | float | bool | None]:
         """Judge a batch; one answer per candidate, in the same order."""
+        del candidates
         raise TypeError(f"{type(self).__name__} has no verify method")
 
     def expected_cost(self, candidate: Candidate) -> Cost:

@@ -71,6 +71,7 @@ class Home:
         self._users: dict[str, int] = {}
         self._listener: socket.socket | None = None
         if lock is not None:
+            self.engine.take_over()
             self._listen()
 
     # -- conductors ----------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import os
 import socket
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from threading import Condition, Event, RLock, Thread
 from time import monotonic, time
@@ -26,6 +26,7 @@ from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import CheckState, Claim, Completion
 from verifier_ladder.scheduler.candidates import candidate_of
 from verifier_ladder.scheduler.engines.pool import BatchAnswer, WorkerPool
+from verifier_ladder.scheduler.engines.reservation import Reservation
 from verifier_ladder.scheduler.engines.retry import retry_at
 from verifier_ladder.scheduler.flights import Flights
 from verifier_ladder.tier import Tier
@@ -61,27 +62,6 @@ class Work:
     verifier: Verifier
     claims: list[Claim]
     future: Future[Any]
-
-
-@dataclass(slots=True)
-class Reservation:
-    """Lets a running check ask its budget for more, when it reaches what was reserved."""
-
-    ledger: Ledger
-    claim: Claim
-    seconds: float = field(default=0.0)
-
-    def __post_init__(self) -> None:
-        """Start at what the claim reserved."""
-        self.seconds = self.claim.check.reserve
-
-    def extend(self) -> bool:
-        """Reserve as much again; False if the budget does not allow it."""
-        more = max(self.claim.check.reserve, 1.0)
-        if not self.ledger.extend(self.claim, more):
-            return False
-        self.seconds += more
-        return True
 
 
 class LocalEngine:
@@ -137,6 +117,19 @@ class LocalEngine:
         """Ask a verifier while a learner waits, if possible on the worker `lane`."""
         refused = _without_sandbox(verifier, candidates)
         return refused or self.fast.verify(verifier, candidates, lane=lane)
+
+    def take_over(self) -> None:
+        """Take up what a dead engine of this machine was at; only for who holds the lock.
+
+        Its attempts count, so that a check which kills engines ends in dead.
+        """
+        now, here = time(), f"{socket.gethostname()}:"
+        for check in self.ledger.checks(states=[CheckState.LEASED]):
+            if check.owner.startswith(here):
+                lost = Verdict.abstain("the engine died while it was at work", failed_at="engine")
+                end = Completion(Claim(check, check.fence), lost, check.content_key)
+                again = retry_at(lost, check.attempt, now)
+                self.ledger.fail([end], retry_at=again and now, now=now)
 
     # -- campaigns -----------------------------------------------------------------------------
 
@@ -277,9 +270,7 @@ class LocalEngine:
 
     def _start(self, verifier: Verifier, claims: list[Claim]) -> None:
         candidates = [candidate_of(claim.check.payload) for claim in claims]
-        limit = None
-        if len(claims) == 1 and claims[0].check.reserve > 0 and not verifier.waits:
-            limit = Reservation(self.ledger, claims[0])
+        limit = None if verifier.waits else Reservation(self.ledger, claims)
         refused = _without_sandbox(verifier, candidates)
         future = refused or self.slow.verify(verifier, candidates, limit=limit)
         self._working.append(Work(verifier, claims, future))

@@ -61,6 +61,8 @@ class WorkerProcess:
                 return bytes(future.result())
         except Exception as error:  # noqa: BLE001 - loky: no processes, no semaphores, broken
             failure = self._death(error)
+            # The future keeps the error, whose frames keep the future: a cycle full of pipes.
+            error.__traceback__ = None
         self.kill()
         return failure._replace(log=self._log.tail())
 
@@ -129,6 +131,8 @@ class WorkerProcess:
 
     def kill(self) -> None:
         """Kill it with all its children, and give its resources back."""
+        if self.dead:
+            return
         self.dead = True
         self._executor.shutdown(wait=True, kill_workers=True)
         self.signal_death()

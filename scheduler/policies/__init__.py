@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from verifier_ladder.decision import EscalationPolicy
@@ -12,7 +12,10 @@ from verifier_ladder.scheduler.policies.thresholds import Thresholds
 
 __all__ = ["AllTiers", "Thresholds", "create_policy"]
 
-POLICIES = {"all_tiers": AllTiers, "thresholds": Thresholds}
+POLICIES: dict[str, Callable[..., EscalationPolicy]] = {
+    "all_tiers": AllTiers,
+    "thresholds": Thresholds,
+}
 
 
 def create_policy(name: str, settings: Mapping[str, Any]) -> EscalationPolicy:

@@ -28,4 +28,4 @@ def next_column(situation: Situation) -> NDArray[np.int64]:
 
 def pick(table: NDArray[Any], column: NDArray[np.int64]) -> NDArray[Any]:
     """The entry of each row in its own column; rows with column -1 give their last entry."""
-    return table[np.arange(len(column)), column]  # type: ignore[no-any-return]
+    return table[np.arange(len(column)), column]

@@ -25,6 +25,10 @@ _REASONS = (
 )
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and isfinite(value)
+
+
 class Thresholds:
     """Climbs while the believed target value reaches the next tier's threshold.
 
@@ -50,7 +54,7 @@ class Thresholds:
         Raises:
             ConfigError: If a tier is unknown or a number makes no sense.
         """
-        if not isinstance(audit, (int, float)) or not 0 <= audit <= 1:
+        if not _is_number(audit) or not 0 <= audit <= 1:
             raise ConfigError(f"audit={audit!r} must be a number between 0 and 1")
         if not isinstance(thresholds, Mapping | None):
             raise ConfigError(
@@ -61,7 +65,7 @@ class Thresholds:
         self.limits: dict[Tier, float] = {}
         for name, limit in (thresholds or {}).items():
             tier = Tier.parse(name)
-            if not isinstance(limit, (int, float)) or not isfinite(limit):
+            if not _is_number(limit):
                 raise ConfigError(f"the threshold of tier {tier.label} must be a finite number")
             self.limits[tier] = float(limit)
 

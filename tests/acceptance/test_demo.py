@@ -34,7 +34,7 @@ def demo(folder: Path) -> tuple[int, str]:
 
 def summary_of(folder: Path) -> Summary:
     with open_ledger(folder / "ledger.db") as ledger:
-        return summarise(ledger, "solvation")
+        return summarise(ledger, running.QUICK_CAMPAIGN)
 
 
 @pytest.mark.usefixtures("chemistry")

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-SCRIPT = '''
+SCRIPT = """
 import json
 import verifier_ladder as vl
 
@@ -26,7 +26,7 @@ with vl.Campaign.open("try", ladder=ladder, ledger="ledger.db", budget={"high_fi
     revisions = list(campaign.revisions())
 print(json.dumps({"values": [r.value for r in rewards], "tiers": [r.tier.label for r in rewards],
                   "revised": sorted(r.position for r in revisions)}))
-'''
+"""
 
 
 def run(folder: Path) -> dict[str, list[object]]:

@@ -5,7 +5,7 @@ import math
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,13 +14,10 @@ import pytest
 
 from verifier_ladder import Ledger, open_ledger
 
+Require = Callable[[str, bool, str], None]
 SCRIPT = Path(__file__).with_name("train_with_trl.py")
 STEPS, BATCH = 5, 8
 DOOMED = ("crash", "hang", "nan")
-
-pytestmark = pytest.mark.skipif(
-    find_spec("trl") is None, reason="NOT RUN: trl is missing: trains with GRPOTrainer"
-)
 
 
 class Row(NamedTuple):
@@ -52,8 +49,8 @@ def table(folder: Path) -> Iterator[Row]:
 
 
 @pytest.fixture(scope="module")
-def training(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Training]:
-    """One training of a few steps, shared by the tests of this page."""
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of one training, shared by the tests of this page."""
     folder = tmp_path_factory.mktemp("training")
     done = subprocess.run(
         [sys.executable, "-P", SCRIPT, "7"],
@@ -61,6 +58,14 @@ def training(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Training]:
         env=os.environ | {"CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"},
     )  # fmt: skip
     assert 0 == done.returncode, done.stdout + done.stderr
+    return folder
+
+
+@pytest.fixture
+def training(require: Require, request: pytest.FixtureRequest) -> Iterator[Training]:
+    """What a training of a few steps left behind."""
+    require("trl", find_spec("trl") is not None, "trains with GRPOTrainer")
+    folder = request.getfixturevalue("trained")
     history = json.loads((folder / "history.json").read_text())
     with open_ledger(folder / "ledger.db") as ledger:
         yield Training(list(table(folder)), history, ledger)

@@ -4,6 +4,8 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -44,6 +46,14 @@ def commands() -> dict[str, set[str]]:
         name.strip(): {*re.findall(r"`(--[\w-]+)`", part), "--help", "--version"}
         for name, part in zip(parts[::2], parts[1::2], strict=True)
     }
+
+
+def dependencies() -> list[str]:
+    """The packages that `pyproject.toml` asks for, without versions and extras."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    listed = chain(project["dependencies"], *project["optional-dependencies"].values())
+    names = {re.split(r"[\[<>=!~; ]", entry, maxsplit=1)[0] for entry in listed}
+    return sorted(names - {project["name"]})
 
 
 def console_lines() -> list[tuple[str, str]]:
@@ -128,6 +138,13 @@ def test_every_section_of_a_ladder_has_a_heading(section: str) -> None:
 @pytest.mark.parametrize("tier", Tier, ids=lambda tier: tier.label)
 def test_every_tier_stands_in_the_glossary(tier: Tier) -> None:
     assert f"`{tier.label}`" in text("glossary.md")
+
+
+@pytest.mark.parametrize("package", dependencies())
+def test_every_dependency_has_its_reason(package: str) -> None:
+    page = text("explanation/dependencies.md")
+
+    assert re.search(rf"(?<![\w-]){re.escape(package)}(?![\w-])", page)
 
 
 @pytest.mark.parametrize("page", DECISIONS, ids=lambda page: page.stem)

@@ -21,7 +21,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("plugins")
     sources = shutil.copytree(PACKAGES, folder / "sources")  # Building writes into the source.
     target = folder / "site-packages"
-    command = [
+    command: list[str | Path] = [
         sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
         "--no-deps", "--no-build-isolation", "--no-index", "--target", target,
         sources / "good", sources / "broken",

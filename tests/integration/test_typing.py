@@ -13,7 +13,7 @@ def test_typed_code_that_uses_the_interface_is_accepted(tmp_path: Path) -> None:
     tree = tmp_path / "tree"
     linktree = ROOT / "tools" / "linktree.py"
     subprocess.run([sys.executable, linktree, "--tree", tree], check=True, timeout=30)
-    command = [
+    command: list[str | Path] = [
         sys.executable, "-m", "mypy", "--strict", "--config-file=", "--explicit-package-bases",
         "--follow-imports=silent", f"--cache-dir={ROOT / '.mypy_cache' / 'typing'}",
         tree / "tests" / "typing" / "api.py",

@@ -24,7 +24,7 @@ class MoleculeGate(SingleVerifier):
 
     Example:
         >>> MoleculeGate().judge([Candidate("molecule", "[CH3]")])[0].reason
-        "unpaired electrons on atom C; at most 0 are allowed"
+        'unpaired electrons on atom C; at most 0 are allowed'
     """
 
     name = "molecule-gate"

@@ -74,29 +74,12 @@ def entry_of(ledger: Ledger, number: int) -> Entry | None:
     return entry if entry is not None and entry.id == number else None
 
 
-def newest(ledger: Ledger) -> int:
-    """Id of the newest entry, found in a few looks; 0 for an empty ledger."""
-
-    def is_newer(number: int) -> bool:
-        return any(True for _ in ledger.entries(after=number, limit=1))
-
-    low, high = 0, 1
-    while is_newer(high):
-        low, high = high, 2 * high
-    if high == 1 and not is_newer(0):
-        return 0
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if is_newer(middle) else (low, middle)
-    return high
-
-
 def newest_entries(
     ledger: Ledger, limit: int, *, before: int | None = None, kind: str | None = None,
     campaign: str | None = None,
 ) -> list[Entry]:  # fmt: skip
     """The last entries with an id below `before`, newest first; read in growing windows."""
-    high = before if before is not None else newest(ledger) + 1
+    high = before if before is not None else ledger.newest() + 1
     found: list[Entry] = []
     width = limit
     while high > 1 and len(found) < limit:

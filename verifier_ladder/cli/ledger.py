@@ -213,7 +213,9 @@ _WORDS: dict[str, Callable[[Any], str]] = {
 
 @app.command("export")
 def export(
-    out: Annotated[Path, typer.Option("--out", help="File to write.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="File to write. [default: stdout]")
+    ] = None,
     ledger: LedgerAt = None,
     form: Annotated[
         Format | None, typer.Option("--format", help="By default the file name's ending.")
@@ -222,15 +224,43 @@ def export(
 ) -> None:
     """Write verdicts and rewards as flat rows, for other programs to read."""
     from verifier_ladder.cli.opening import existing_ledger, only_campaign
-    from verifier_ladder.ledger import export as exports
-    from verifier_ladder.rollouts.table import check_target
 
-    form = form or Format(check_target(out).suffix.removeprefix("."))
-    write = {
-        Format.JSONL: exports.export_jsonl, Format.PARQUET: exports.export_parquet,
-        Format.CSV: exports.export_csv,
-    }[form]  # fmt: skip
+    form = form or _form(out)
     with existing_ledger(ledger) as store:
         name = only_campaign(store, campaign).name if campaign else None
-        write(store, out, campaign=name)
-    say(f"written to {out}")
+        if out is None:
+            _to_stdout(store, form, name)
+        else:
+            count = _exports()[form](store, out, name)
+            say(f"{count:,} rows written to {out}")
+
+
+def _form(out: Path | None) -> Format:
+    from verifier_ladder.rollouts.table import check_target
+
+    return Format.JSONL if out is None else Format(check_target(out).suffix.removeprefix("."))
+
+
+def _exports() -> dict[Format, Callable[..., int]]:
+    from verifier_ladder.ledger import export as exports
+
+    return {
+        Format.JSONL: exports.export_jsonl, Format.CSV: exports.export_csv,
+        Format.PARQUET: exports.export_parquet,
+    }  # fmt: skip
+
+
+def _to_stdout(store: Ledger, form: Format, campaign: str | None) -> None:
+    import shutil
+    import sys
+    from tempfile import TemporaryDirectory
+
+    from verifier_ladder.errors import ConfigError
+
+    if form is Format.PARQUET:
+        raise ConfigError("Parquet is not for the terminal; name a file with --out")
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "rows"
+        _exports()[form](store, path, campaign)
+        with path.open(encoding="utf-8", newline="") as rows:
+            shutil.copyfileobj(rows, sys.stdout)

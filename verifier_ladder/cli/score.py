@@ -116,7 +116,8 @@ def _progress(name: str) -> Iterator[Report]:
         views: list[LiveView] = []
 
         def report(progress: Progress) -> None:
-            if monotonic() - started < _SLOW:
+            is_over = progress.done == progress.total and progress.status is None
+            if monotonic() - started < _SLOW or (is_over and not views):
                 return
             if not views:
                 views.append(stack.enter_context(LiveView(screen, printable(name))))

@@ -9,7 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from verifier_ladder.demo.outputs import LADDER, read_outputs
-from verifier_ladder.errors import ConfigError
+from verifier_ladder.errors import ConfigError, LedgerError
 from verifier_ladder.summary.amounts import duration, plural
 
 if TYPE_CHECKING:
@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from verifier_ladder.campaign import Campaign
     from verifier_ladder.candidate import Sample
     from verifier_ladder.cli.live import LiveView
-    from verifier_ladder.ledger.base import Ledger
 
 CAMPAIGN = "solvation"
 RUN = "demo"
 """One run for ever: the same samples again are answered from the ledger, audits included."""
 LEDGER = Path("demo-output") / "ledger.db"
+QUICK_CAMPAIGN = "solvation-quick"
+"""A campaign of its own, because its budget is; verdicts are shared all the same."""
 QUICK_BUDGET = {"high_fidelity": "10 s"}
 QUICK_STEPS = 2
 _NEEDED = ("rdkit", "ase", "tblite", "pyscf", "jinja2")
@@ -76,8 +77,8 @@ def run_demo(
     page = Path(report) if report is not None else place.with_name("report.html")
     steps = read_outputs()[: QUICK_STEPS if quick else None]
     _introduce(out, steps, place)
+    _make_folder(place.parent)
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
         _run(place, page, steps, out, quick=quick)
     except KeyboardInterrupt:
         out.print(
@@ -96,13 +97,21 @@ def _check_packages() -> None:
         )
 
 
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LedgerError(
+            f"can't make the folder {folder}: {error.strerror}; choose another with --ledger"
+        ) from error
+
+
 def _introduce(out: Console, steps: list[list[Sample]], place: Path) -> None:
     count = sum(map(len, steps))
     out.print(
-        f"{count} molecules that a language model proposed climb four tiers: rules, xTB, DFT, "
-        "measurement.\nEach verdict is kept, so none is paid for twice; the learner gets its "
-        f"rewards at once. Ledger: {place}\n",
-        highlight=False, markup=False,
+        f"{count} answers of a language model climb four tiers: rules, xTB, DFT, measurement.\n"
+        f"Every verdict is kept in {place}, so nothing is paid for twice.\n",
+        highlight=False, markup=False, soft_wrap=True,
     )  # fmt: skip
 
 
@@ -112,16 +121,16 @@ def _run(place: Path, page: Path, steps: list[list[Sample]], out: Console, *, qu
     from verifier_ladder.report import write_report
     from verifier_ladder.summary import print_summary, summarise
 
-    budget = QUICK_BUDGET if quick else None
+    name, budget = (QUICK_CAMPAIGN, QUICK_BUDGET) if quick else (CAMPAIGN, None)
     started = monotonic()
-    with Campaign.open(CAMPAIGN, ladder=LADDER, ledger=place, budget=budget, run=RUN) as campaign:
+    with Campaign.open(name, ladder=LADDER, ledger=place, budget=budget, run=RUN) as campaign:
         before = campaign.cursor
-        with LiveView(out, CAMPAIGN) as view:
+        with LiveView(out, name) as view:
             _climb(campaign, steps, view)
-        work = _work(campaign.ledger, before, sum(map(len, steps)))
+        work = _work(campaign, before, sum(map(len, steps)))
         taken = monotonic() - started
-        summary = summarise(campaign.ledger, CAMPAIGN)
-        write_report(campaign.ledger, CAMPAIGN, page)
+        summary = summarise(campaign.ledger, name)
+        write_report(campaign.ledger, name, page)
         print_summary(summary, out, report=page)
     out.print(_closing(work, taken, summary.spent), highlight=False, markup=False)
 
@@ -136,12 +145,12 @@ def _climb(campaign: Campaign, steps: list[list[Sample]], view: LiveView) -> Non
     view.update(campaign.status())
 
 
-def _work(ledger: Ledger, before: int, rewards: int) -> _Work:
+def _work(campaign: Campaign, before: int, rewards: int) -> _Work:
     """What was recorded since the demo began."""
     from verifier_ladder.ledger.encoding import decode
 
     work = _Work(rewards)
-    for entry in ledger.entries(after=before, campaign=CAMPAIGN):
+    for entry in campaign.ledger.entries(after=before, campaign=campaign.name):
         for row in decode(entry.body).verdicts:
             work.checks += 1
             work.seconds += row.verdict.cost.seconds if row.verdict.cost else 0.0

@@ -68,7 +68,7 @@ class Attachment:
             raise ConfigError("deadline=0 leaves no time to verify; give seconds, or None")
         self.ladder = ladder_of(verifier, self.deadline)
         self.name = name or self.ladder.name
-        self._arguments = {
+        self._arguments: dict[str, Any] = {
             "verifier": verifier, "ledger": ledger, "deadline": deadline, "campaign": campaign,
             "name": name, "budget": budget, "run": run,
         }  # fmt: skip
@@ -196,9 +196,11 @@ class Attachment:
     def close(self) -> None:
         """Close the campaign if this attachment opened it; the next call opens it again."""
         with self._lock:
-            campaign, self._campaign = self._campaign, None
-        if campaign is not None and campaign is not self._arguments["campaign"]:
-            campaign.close()
+            campaign = self._campaign
+            if campaign is None or campaign is self._arguments["campaign"]:
+                return
+            self._campaign = None
+        campaign.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Carry the arguments only; functions of a script or a notebook travel by value."""

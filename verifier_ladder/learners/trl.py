@@ -11,7 +11,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from verifier_ladder.candidate import Candidate, Sample
+from verifier_ladder.candidate import Candidate, Sample, Turn
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.keys import canonical_json
 from verifier_ladder.ladder import Ladder
@@ -51,7 +51,8 @@ def reward_function(
         ledger: Where verdicts are kept: a path or an address. Without one they are kept in
             memory until the process ends.
         deadline: Seconds one call may take; None waits for the fast tier however long it takes.
-        campaign: Name in the ledger, by default that of the function; or an open campaign.
+        campaign: Name in the ledger, by default the ladder's, or the verifier's with its version;
+            or an open campaign.
         name: What TRL calls the function in its logs; the verifier's name by default.
         budget: Caps per tier, such as `{"simulation": "2 h"}`.
         run: Name of the training run, or a `Run` with its report card; by default the time and
@@ -187,7 +188,7 @@ class RewardFunction:
 
     def _candidate(self, completion: Any, task: dict[str, Any]) -> Candidate:
         ladder = self._attachment.ladder
-        turns = ()
+        turns: tuple[Turn, ...] = ()
         if not isinstance(completion, str):
             if any(MESSAGES in (v.task_fields or ()) for v in ladder.verifiers):
                 task[MESSAGES] = completion

@@ -133,7 +133,10 @@ class Ledger(ABC):
 
     @abstractmethod
     def open_campaign(self, name: str, ladder: Mapping[str, Any], digest: bytes) -> CampaignRow:
-        """Find a campaign by name, or record a new one. A changed ladder is the caller's to judge."""
+        """Find a campaign by name, or record a new one, with an entry of kind `campaign`.
+
+        A changed ladder is the caller's to judge.
+        """
 
     @abstractmethod
     def campaigns(self) -> list[CampaignRow]:

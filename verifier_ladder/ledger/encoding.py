@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from verifier_ladder.errors import LedgerError
+from verifier_ladder.errors import ConfigError, LedgerError, VerifierError
 from verifier_ladder.ledger.columns import (
     KeyColumns,
     is_constant,
@@ -42,6 +42,10 @@ from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
 
 FORMAT = 1
+_DAMAGE = (
+    KeyError, TypeError, ValueError, IndexError, AttributeError, RuntimeError, VerifierError,
+    ConfigError,
+)  # fmt: skip
 _ROW_FIELDS = ("check_key", "content_key", "verifier", "version", "tier", "verdict", "attempt")
 _KEYS = {"raw_key", "content_key", "canonicaliser", "check_key"}
 _OPTIONAL = ("groups", "group_sizes", "learner_versions", "weights", "tasks")
@@ -106,7 +110,7 @@ def decode(body: bytes) -> Block:
         )
     try:
         return _block(data)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except _DAMAGE as error:
         raise LedgerError(f"an entry of the ledger is damaged: {error!r}") from error
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -23,13 +24,13 @@ from verifier_ladder.reward import Reward
 from verifier_ladder.tier import Tier
 
 COLUMNS: Mapping[str, str] = {
-    "record": "string", "entry": "int64", "recorded_at": "double", "campaign": "string",
+    "record": "string", "entry": "int64", "recorded_at": "float64", "campaign": "string",
     "kind": "string", "candidate": "string", "check": "string", "verifier": "string",
-    "version": "string", "tier": "string", "outcome": "string", "score": "double",
-    "uncertainty": "double", "unit": "string", "reason": "string", "feedback": "string",
-    "failed_at": "string", "seconds": "double", "attempt": "int64", "evidence": "string",
+    "version": "string", "tier": "string", "outcome": "string", "score": "float64",
+    "uncertainty": "float64", "unit": "string", "reason": "string", "feedback": "string",
+    "failed_at": "string", "seconds": "float64", "attempt": "int64", "evidence": "string",
     "run": "string", "step": "int64", "position": "int64", "group": "string",
-    "learner_version": "string", "reward": "double", "revision": "int64", "pending": "bool_",
+    "learner_version": "string", "reward": "float64", "revision": "int64", "pending": "bool_",
     "components": "string",
 }  # fmt: skip
 """Names and Arrow types of the columns; `record` is `verdict` or `reward`."""
@@ -100,19 +101,19 @@ def export_parquet(ledger: Ledger, path: str | Path, campaign: str | None = None
         LedgerError: If the file can't be written.
     """
     try:
-        import pyarrow
+        import pyarrow as pa
         from pyarrow import parquet
     except ImportError as error:
         raise ConfigError(
             "Parquet needs pyarrow: pip install 'verifier-ladder[frames]', or export to JSON lines"
         ) from error
-    fields = [(name, getattr(pyarrow, kind)()) for name, kind in COLUMNS.items()]
-    schema = pyarrow.schema(fields)
+    fields = [(name, getattr(pa, kind)()) for name, kind in COLUMNS.items()]
+    schema = pa.schema(fields)
     rows = flat_rows(ledger, campaign)
     count = 0
     with _written(path) as target, parquet.ParquetWriter(target, schema) as writer:
         while part := list(islice(rows, _ROWS)):  # A million rows must not lie in memory at once.
-            writer.write_table(pyarrow.Table.from_pylist(part, schema=schema))
+            writer.write_table(pa.Table.from_pylist(part, schema=schema))
             count += len(part)
     return count
 
@@ -196,22 +197,17 @@ def _cell(value: Any) -> Any:
     return value
 
 
-class _written:  # noqa: N801 - used like the function `open`
-    """A file that appears under its name only when it is whole."""
-
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        self.part = self.path.with_name(f"{self.path.name}.part")
-
-    def __enter__(self) -> Path:
-        if not self.path.parent.is_dir():
-            raise LedgerError(f"the folder {self.path.parent} does not exist; make it first")
-        return self.part
-
-    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
-        if kind is None:
-            self.part.replace(self.path)
-            return
-        self.part.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise LedgerError(f"{self.path} can't be written: {error.strerror}") from error
+@contextmanager
+def _written(path: str | Path) -> Iterator[Path]:
+    """Give a file beside the one asked for; it takes the name only when it is whole."""
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise LedgerError(f"the folder {path.parent} does not exist; make it first")
+    part = path.with_name(f"{path.name}.part")
+    try:
+        yield part
+        part.replace(path)
+    except OSError as error:
+        raise LedgerError(f"{path} can't be written: {error.strerror}") from error
+    finally:
+        part.unlink(missing_ok=True)

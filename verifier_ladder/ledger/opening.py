@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verifier_ladder.errors import ConfigError, LedgerError
+from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.base import Ledger
 
 if TYPE_CHECKING:
@@ -55,12 +55,13 @@ def _path_of(scheme: str, rest: str, url: str) -> str:
             f"ledger {url}: a ledger on a server is not available in this version; "
             'give a file, such as ledger="ledger.db"'
         )
-    if scheme.split("+", maxsplit=1)[0] in {"postgresql", "postgres"}:
+    kind = scheme.split("+", maxsplit=1)[0]  # The rest names a driver.
+    if kind in {"postgresql", "postgres"}:
         raise ConfigError(
             f"ledger {scheme}://…: PostgreSQL is not available in this version; "
             'give a file, such as ledger="ledger.db"'
         )
-    if scheme != "sqlite":
+    if kind != "sqlite":
         raise ConfigError(
             f"ledger {scheme}://…: unknown kind of ledger; give a path, or sqlite:///PATH"
         )
@@ -76,18 +77,5 @@ def _open_file(path: Path) -> SqlLedger:
     from verifier_ladder.ledger.creation import prepare
     from verifier_ladder.ledger.sql import SqlLedger
 
-    try:
-        prepare(path)
-    except LedgerError:
-        _remove_empty(path)
-        raise
+    prepare(path)
     return SqlLedger(path)
-
-
-def _remove_empty(path: Path) -> None:
-    """Leave no empty file behind where no ledger could be made."""
-    try:
-        if path.is_file() and path.stat().st_size == 0:
-            path.unlink()
-    except OSError:
-        pass

@@ -156,26 +156,19 @@ def _verdict_rows(
     entry: int,
 ) -> Iterator[tuple[Any, ...]]:
     details: Iterable[bytes | None] = repeat(None)
-    scores: Iterable[Any] = columns["score"]
-    uncertainties: Iterable[Any] = columns["uncertainty"]
     flags = plain_flags(columns)
     if flags is not None:
         details = [
             None if plain else dumps(pack_verdict(row.verdict))
             for plain, row in zip(flags, rows, strict=True)
         ]
-        scores, uncertainties = map(_number, scores), map(_number, uncertainties)
     keys = columns["check_key"]
     # Repeated values have no length of their own, so this zip can't be strict.
     return zip(
         prefixes(keys), keys, _verifier_ids(connection, columns),
-        map(OUTCOME_CODES.__getitem__, columns["outcome"]), scores, uncertainties,
-        _seconds(columns["cost"]), details, repeat(entry),
+        map(OUTCOME_CODES.__getitem__, columns["outcome"]), columns["score"],
+        columns["uncertainty"], _seconds(columns["cost"]), details, repeat(entry),
     )  # fmt: skip
-
-
-def _number(value: Any) -> float | None:
-    return None if value is None else float(value)
 
 
 def _seconds(costs: Sequence[Cost | None]) -> Iterable[float | None]:

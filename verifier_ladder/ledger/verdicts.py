@@ -123,11 +123,9 @@ def _all_plain(fields: Mapping[str, Sequence[Any]]) -> bool:
     for name in ("reason", "feedback", "failed_at", "turns", "evidence"):
         if any(fields[name]):
             return False
-    numbers = (fields["score"], fields["uncertainty"])
-    if any(not set(map(type, column)) <= {float, type(None)} for column in numbers):
-        return False
-    if any(0.0 in column and not all(map(_is_index_number, column)) for column in numbers):
-        return False
+    for name in ("score", "uncertainty"):
+        if 0.0 in fields[name] and not all(map(_is_index_number, fields[name])):
+            return False
     costs = fields["cost"]
     return (costs.count(costs[0]) == len(costs) and _is_index_cost(costs[0])) or all(
         map(_is_index_cost, costs)
@@ -144,11 +142,9 @@ def _is_plain(_outcome: Outcome, score: Any, uncertainty: Any, _unit: str, *rest
     )
 
 
-def _is_index_number(value: Any) -> bool:
-    """SQLite drops the sign of −0.0 and the type of whole numbers."""
-    if value is None:
-        return True
-    return type(value) is float and (value != 0.0 or copysign(1.0, value) > 0.0)
+def _is_index_number(value: float | None) -> bool:
+    """SQLite writes whole numbers as integers, and so drops the sign of -0.0."""
+    return value is None or value != 0.0 or copysign(1.0, value) > 0.0
 
 
 def _is_index_cost(cost: Cost | None) -> bool:

@@ -10,12 +10,24 @@ from typing import Any
 
 from verifier_ladder.decision import Action
 from verifier_ladder.ledger.base import Ledger
-from verifier_ladder.ledger.records import Block, DecisionColumns, Entry, VerdictRow
+from verifier_ladder.ledger.records import (
+    Block,
+    CheckState,
+    DecisionColumns,
+    Entry,
+    VerdictRow,
+)
 from verifier_ladder.summary.amounts import duration, number
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Outcome
 
 MOST_ENTRIES = 60
+_STATES = {
+    CheckState.QUEUED: "queued for the {} tier",
+    CheckState.LEASED: "at work in the {} tier",
+    CheckState.WAITING: "open: the {} tier has not answered yet",
+    CheckState.DEAD: "the {} tier failed too often",
+}
 _SLOT = re.compile(r"\{(\w+)(?::(\.\d)?([efg%])?)?\}")
 
 
@@ -29,8 +41,9 @@ class Event:
     """Label of the tier it is about; empty if none."""
     text: str
     at: float
-    """Seconds since 1970."""
+    """Seconds since 1970; 0 for the present."""
     entry: int
+    """The entry that tells it; 0 for the present."""
 
 
 def timeline(ledger: Ledger, campaign: str, key: bytes) -> list[Event]:
@@ -50,7 +63,17 @@ def timeline(ledger: Ledger, campaign: str, key: bytes) -> list[Event]:
         for entry in ledger.entries(after=number_ - 1, limit=1):
             if entry.id == number_ and entry.campaign == campaign:
                 events += _events(entry, decode(entry.body), key)
-    return _without_repeats(events)
+    return [*_without_repeats(events), *_present(ledger, campaign, key)]
+
+
+def _present(ledger: Ledger, campaign: str, key: bytes) -> Iterator[Event]:
+    """What it waits for now, from the work queue."""
+    for row in ledger.checks(states=list(_STATES), campaign=campaign):
+        if row.content_key == key:
+            tier = Tier(row.tier).label
+            state = "parked: the budget of the {} tier is spent" if row.note == "budget" else ""
+            text = (state or _STATES[row.state]).format(tier.replace("_", " "))
+            yield Event("seen", tier, text, 0.0, 0)
 
 
 def _events(entry: Entry, block: Block, key: bytes) -> Iterator[Event]:

@@ -129,7 +129,9 @@ class _Writer:
                 own += subject.own >> tier & 1
         # A failed attempt may be queued again: above the fast tier only dead checks have failed.
         is_queued = status is not None and tier is not Tier.FAST
-        failed = status.dead if status is not None and is_queued else stands[Stand.FAILED]
+        failed = stands[Stand.FAILED]
+        if status is not None and is_queued:
+            failed = status.dead + (self._formless() if tier is tally.tiers[0] else 0)
         open_ = _open(status) if status is not None else {}
         told = stands[Stand.ACCEPTED] + stands[Stand.REJECTED] + stands[Stand.ABSTAINED]
         spent = tally.seconds.get(tier, 0.0)
@@ -144,6 +146,10 @@ class _Writer:
             mean_seconds=mean, everything=None if mean is None else mean * self._acceptable(),
             **open_,
         )  # fmt: skip
+
+    def _formless(self) -> int:
+        """Candidates whose canonical form could not be found, through no fault of theirs."""
+        return sum(subject.said(0) is Stand.FAILED for subject in self.subjects)
 
     def _acceptable(self) -> int:
         """Distinct candidates that no verifier of the lowest tier has rejected or failed on."""

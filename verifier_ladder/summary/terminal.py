@@ -150,6 +150,13 @@ def _costs(summary: Summary, console: Console) -> None:
             f"{plural(reused, 'answer')} came from the ledger without a new check.",
             highlight=False,
         )
+    if len(summary.runs) > 1:
+        run = summary.runs[-1]
+        console.print(
+            f"Last run {_safe(run.name, 60)}: {plural(run.samples, 'sample')}, "
+            f"{plural(run.reused, 'answer')} found in the ledger, "
+            f"{plural(run.checks, 'check')} run at once.", highlight=False,
+        )  # fmt: skip
 
 
 def _candidates(summary: Summary, best: int, longest: int) -> Table:
@@ -269,7 +276,8 @@ def commands(summary: Summary) -> list[tuple[str, str]]:
         made.append((f"vladder ledger ls {where}", "what was recorded"))
     if any(tier.waiting for tier in summary.tiers):
         return [*made, (f"vladder review next {where}", "answer an open case")]
-    return [*made, (f"vladder ledger export --format jsonl {where}", "take everything with you")]
+    file = _quoted(f"{summary.campaign}.jsonl")
+    return [*made, (f"vladder ledger export --out {file} {where}", "take everything with you")]
 
 
 def _quoted(text: str) -> str:

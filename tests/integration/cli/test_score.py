@@ -14,7 +14,7 @@ import pytest
 
 from verifier_ladder.ledger import open_ledger
 
-VERIFIERS = '''
+VERIFIERS = """
 import os, time
 import verifier_ladder as vl
 
@@ -25,7 +25,7 @@ def exact(candidate):
     if candidate.content == "crash":
         os._exit(9)
     return candidate.content == candidate.task["target"]
-'''
+"""
 LADDER = 'name = "exactness"\nverifiers = ["exact"]\n'
 VLADDER = (sys.executable, "-m", "verifier_ladder.cli")
 SCORE = ("score", "rollouts.jsonl", "--ladder", "ladder.toml", "--import", "mine.py")
@@ -146,10 +146,15 @@ def test_colours_are_left_out_where_nobody_sees_them(start: Start) -> None:
 
 def test_a_reader_that_goes_away_is_no_error(folder: Path, start: Start) -> None:
     run(start, *SCORE)
-    command = f"{' '.join(VLADDER)} ledger show 1 --text | head -n 1; exit ${{PIPESTATUS[0]}}"
+    command = f"{' '.join(VLADDER)} ledger show 1 | head -n 1; exit ${{PIPESTATUS[0]}}"
 
     done = subprocess.run(
-        ["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False, timeout=60
+        ["/bin/bash", "-c", command],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
     )
 
     assert 141 == done.returncode

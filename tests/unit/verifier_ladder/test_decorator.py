@@ -54,7 +54,7 @@ def test_an_async_batch_function_is_awaited_once() -> None:
 
 def test_an_async_function_judges_inside_a_running_event_loop() -> None:
     @vl.verifier
-    async def one(candidate: vl.Candidate) -> float:
+    async def one(_: vl.Candidate) -> float:
         await asyncio.sleep(0)
         return 1.0
 
@@ -80,7 +80,7 @@ def test_no_more_calls_run_at_once_than_allowed() -> None:
     most = []
 
     @vl.verifier(concurrency=2)
-    async def crowd(candidate: vl.Candidate) -> float:
+    async def crowd(_: vl.Candidate) -> float:
         running.append(1)
         most.append(len(running))
         await asyncio.sleep(0)
@@ -94,7 +94,7 @@ def test_no_more_calls_run_at_once_than_allowed() -> None:
 
 def test_a_candidate_error_in_a_function_is_a_reject() -> None:
     @vl.verifier
-    def picky(candidate: vl.Candidate) -> float:
+    def picky(_: vl.Candidate) -> float:
         raise vl.CandidateError("not a number")
 
     assert vl.Outcome.REJECT is picky.judge([text("x")])[0].outcome
@@ -120,9 +120,9 @@ def test_what_is_no_function_is_refused(thing: Any) -> None:
 
 def test_a_lambda_needs_a_name() -> None:
     with pytest.raises(vl.ConfigError, match="no name"):
-        vl.verifier(lambda candidate: 1.0)
+        vl.verifier(lambda _: 1.0)
 
-    assert "named" == vl.verifier(name="named")(lambda candidate: 1.0).name
+    assert "named" == vl.verifier(name="named")(lambda _: 1.0).name
 
 
 def test_a_partial_goes_by_the_name_of_its_function() -> None:
@@ -142,7 +142,7 @@ def test_an_option_without_a_meaning_is_refused(option: dict[str, Any]) -> None:
 
 
 def test_the_source_of_a_function_is_known_behind_a_partial() -> None:
-    def plain(candidate: vl.Candidate) -> float:
+    def plain(_: vl.Candidate) -> float:
         return 1.0
 
     assert vl.verifier(plain).source_digest == vl.verifier(functools.partial(plain)).source_digest

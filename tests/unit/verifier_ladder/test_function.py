@@ -98,7 +98,7 @@ def test_prompts_are_given_to_a_function_that_has_a_parameter_for_them() -> None
 
     check = vl.wrap(echo)
 
-    assert "prompt" in check.task_fields
+    assert "prompt" in check.signature.task_fields
     assert [("accept", 1.0), ("reject", 0.0)] == outcomes(
         check, text("hi", prompt="hi"), text("hi", prompt="ho")
     )

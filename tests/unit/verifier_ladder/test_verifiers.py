@@ -36,6 +36,7 @@ class Fake(Verifier):
         super().__init__(**settings)
 
     def verify(self, candidates: Sequence[Candidate]) -> Any:
+        del candidates
         return self.result
 
 
@@ -87,7 +88,7 @@ def test_numbers_of_other_libraries_are_numbers(answer: Any, score: float) -> No
     assert float is type(verdict.score)
 
 
-@pytest.mark.parametrize("no", [False, np.bool_(False), TorchLike(False)])
+@pytest.mark.parametrize("no", [False, np.False_, TorchLike(*[False])])
 def test_false_is_a_reject_with_score_0(no: Any) -> None:
     verdict = as_verdict(no)
 
@@ -95,7 +96,7 @@ def test_false_is_a_reject_with_score_0(no: Any) -> None:
     assert 0.0 == verdict.score
 
 
-@pytest.mark.parametrize("yes", [True, np.bool_(True), TorchLike(True)])
+@pytest.mark.parametrize("yes", [True, np.True_, TorchLike(*[True])])
 def test_true_is_an_accept_with_score_1(yes: Any) -> None:
     verdict = as_verdict(yes)
 

@@ -200,7 +200,8 @@ def test_a_killed_attempt_costs_what_it_ran(pool: WorkerPool) -> None:
     innocent, culprit = (verdict.cost for verdict in answer.verdicts)
     assert innocent is not None
     assert culprit is not None
-    assert innocent.seconds < 0.3 < 0.6 <= culprit.seconds <= answer.seconds
+    assert innocent.seconds < 0.3
+    assert 0.6 <= culprit.seconds <= answer.seconds
 
 
 def shout(candidate: Candidate) -> float:
@@ -279,7 +280,7 @@ class Upper(Canonicaliser):
 
 
 def test_canonicalising_is_as_safe_as_verifying(pool: WorkerPool) -> None:
-    contents = ["a", "crash", "odd", "hang", "tool", "type", b"b", "\ud800"]
+    contents: list[str | bytes] = ["a", "crash", "odd", "hang", "tool", "type", b"b", "\ud800"]
 
     forms = pool.canonicalise(Upper(), contents).result().forms
 

@@ -145,7 +145,9 @@ def test_a_declared_cost_is_kept() -> None:
 
 
 def test_each_candidate_may_have_its_own_cost() -> None:
-    arrived = crossed(True, False, 1.0, seconds=[1.0, 2.0, 3.0])
+    answers = [True, False, 1.0]
+
+    arrived = crossed(*answers, seconds=[1.0, 2.0, 3.0])
 
     assert [Cost(1.0), Cost(2.0), Cost(3.0)] == [verdict.cost for verdict in arrived]
 
@@ -153,8 +155,8 @@ def test_each_candidate_may_have_its_own_cost() -> None:
 def test_a_verdict_of_its_own_making_is_respected() -> None:
     class Strict(FunctionVerifier):
         def verdict_of(self, answer: object) -> Verdict:
-            return Verdict.abstain("never", failed_at=ToolError.boundary)
+            return Verdict.abstain(f"{answer} never counts", failed_at=ToolError.boundary)
 
-    arrived = crossed(1.0, True, verifier=Strict(float, name="strict", version="1"))
+    arrived = crossed(1.0, 2.0, verifier=Strict(float, name="strict", version="1"))
 
     assert ["tool", "tool"] == [verdict.failed_at for verdict in arrived]

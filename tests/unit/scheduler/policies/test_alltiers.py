@@ -19,11 +19,16 @@ def decided(
         Situation(
             tiers=(Tier.FAST, Tier.WORLD),
             reached=np.where(answers, np.arange(2), -1).max(axis=1, initial=-1),
-            mean=np.full(size, mean), deviation=np.full(size, np.nan),
-            rejected=np.full(size, rejected), answered=answers, cost=np.ones((size, 2)),
-            affordable=np.full((size, 2), paid), weight=np.ones(size),
-            group=np.zeros(size, dtype=np.int64), sign=-1.0,
-        )  # fmt: skip
+            mean=np.full(size, mean),
+            deviation=np.full(size, np.nan),
+            rejected=np.full(size, rejected),
+            answered=answers,
+            cost=np.ones((size, 2)),
+            affordable=np.full((size, 2), paid),
+            weight=np.ones(size),
+            group=np.zeros(size, dtype=np.int64),
+            sign=-1.0,
+        )
     )
 
 

@@ -200,9 +200,13 @@ def test_a_batch_is_decided_as_its_samples_alone(policy: Thresholds, rows: Situa
         assert rows.draw is not None
         alone = policy.decide(
             situation(
-                rows.mean[one], answered=rows.answered[one], affordable=rows.affordable[one],
-                rejected=rows.rejected[one], draw=rows.draw[one], sign=rows.sign,
-            )  # fmt: skip
+                rows.mean[one],
+                answered=rows.answered[one],
+                affordable=rows.affordable[one],
+                rejected=rows.rejected[one],
+                draw=rows.draw[one],
+                sign=rows.sign,
+            )
         )
         assert together.action[row] == alone.action[0]
         assert together.propensity[row] == alone.propensity[0]

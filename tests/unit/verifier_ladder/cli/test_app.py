@@ -77,7 +77,7 @@ def test_every_command_is_documented() -> None:
     nested = [
         f"{group.name} {command.name}"
         for group in app.registered_groups
-        for command in group.typer_instance.registered_commands
+        for command in (group.typer_instance or app).registered_commands
     ]
 
     missing = [name for name in [*flat, *nested] if f"`vladder {name}" not in page]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from verifier_ladder.cli.history import newest, newest_entries, sentence
+from verifier_ladder.cli.history import newest_entries, sentence
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.ledger.records import Block
 
@@ -104,15 +104,6 @@ def test_hostile_text_is_shown_without_control_characters(run: Any, ledger: Path
     assert "\x1b" not in text
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 3, 7, 8, 9])
-def test_the_newest_entry_is_found_whatever_their_number(count: int) -> None:
-    with open_ledger(None) as store:
-        for _ in range(count):
-            store.append(Block("note", "c"))
-
-        assert count == newest(store)
-
-
 @pytest.mark.parametrize("limit", [1, 2, 5, 50])
 def test_the_newest_entries_are_complete(limit: int) -> None:
     with open_ledger(None) as store:
@@ -127,3 +118,43 @@ def test_the_newest_entries_are_complete(limit: int) -> None:
 @pytest.mark.parametrize("template", ["{mean:.3q}", "{unknown}", "{mean.x}", "{0}", "{"])
 def test_a_reason_that_can_t_be_filled_in_stays_as_it_is(template: str) -> None:
     assert template == sentence(template, {"mean": 1.0})
+
+
+def exported(run: Any, ledger: Path, *more: object) -> Any:
+    done = run("ledger", "export", "--ledger", ledger, *more)
+    assert 0 == done.exit_code, done.stderr
+    return done
+
+
+def test_export_goes_to_stdout(run: Any, ledger: Path) -> None:
+    rows = [json.loads(line) for line in exported(run, ledger).stdout.splitlines()]
+
+    assert {"verdict", "reward"} == {row["record"] for row in rows}
+    assert "SCF diverged" in {row["reason"] for row in rows}
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.csv", "out.parquet"])
+def test_export_takes_the_format_from_the_name(
+    run: Any, ledger: Path, tmp_path: Path, name: str
+) -> None:
+    done = exported(run, ledger, "--out", tmp_path / name)
+
+    assert (tmp_path / name).stat().st_size > 0
+    assert "rows written to" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--format", "parquet"], "--out"),
+        (["--out", "out.xls"], "can't tell the format"),
+        (["--campaign", "other"], "holds no campaign 'other'"),
+    ],
+)
+def test_export_that_can_t_be_says_what_to_do(
+    run: Any, ledger: Path, options: list[str], words: str
+) -> None:
+    done = run("ledger", "export", "--ledger", ledger, *options)
+
+    assert 2 == done.exit_code
+    assert words in done.stderr

@@ -163,7 +163,7 @@ def test_it_works_without_a_trainer_state(make: Make) -> None:
 def test_the_async_form_is_a_coroutine_function_for_trl(make: Make) -> None:
     function = make(asynchronous=True)
 
-    assert inspect.iscoroutinefunction(function.__call__)  # type: ignore[operator]
+    assert inspect.iscoroutinefunction(function.__call__)
     assert [1.0] == asyncio.run(Trainer()(function, ["4"], answer=["4"]))
 
 

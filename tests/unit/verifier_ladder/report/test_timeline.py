@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from verifier_ladder.decision import Action
 from verifier_ladder.ledger import open_ledger
+from verifier_ladder.ledger.records import CheckState
 from verifier_ladder.report.timeline import fill, timeline
 from verifier_ladder.reward import Reward
 from verifier_ladder.testing.history import ESTIMATE, GATE, UNIT, XTB, History, Item, cost
@@ -68,6 +69,14 @@ def test_an_unknown_reward_is_not_told_as_zero(history: History) -> None:
     history.score([replace(ETHANOL, reward=Reward(None))])
 
     assert told(history, ETHANOL)[-1] == "no reward yet: nothing is known"
+
+
+def test_what_it_waits_for_is_told_last(history: History) -> None:
+    history.score([ETHANOL])
+    history.ledger.set_caps("try", {int(Tier.SIMULATION): 1.0})
+    history.enqueue(ETHANOL, XTB, CheckState.QUEUED)
+
+    assert told(history, ETHANOL)[-1] == "parked: the budget of the simulation tier is spent"
 
 
 def test_another_campaign_is_not_told_of(history: History) -> None:

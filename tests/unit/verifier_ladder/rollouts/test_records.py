@@ -172,7 +172,8 @@ def test_the_digest_is_of_the_content(tmp_path: Path) -> None:
 
 
 def test_values_are_named_in_words() -> None:
-    named = [words(value) for value in (None, True, 1, 1.5, "a", [], {}, b"")]
+    values: tuple[object, ...] = (None, True, 1, 1.5, "a", [], {}, b"")
+    named = [words(value) for value in values]
 
     assert [
         "null", "a truth value", "a number", "a number", "text", "a list", "an object", "a bytes"

@@ -23,6 +23,13 @@ def row(**values: Any) -> Row | BadRow:
     return row_of(1, {"c": "x", "t": "4", "g": 7, **values}, COLUMNS)
 
 
+def read(**values: Any) -> Row:
+    """The row, which must be a good one."""
+    found = row(**values)
+    assert isinstance(found, Row)
+    return found
+
+
 def reason(found: Row | BadRow) -> str:
     assert isinstance(found, BadRow)
     return found.reason
@@ -33,11 +40,11 @@ def test_text_is_content() -> None:
 
 
 def test_empty_text_is_content() -> None:
-    assert "" == row(c="")[1]
+    assert "" == read(c="").content
 
 
 def test_an_object_is_the_task_itself() -> None:
-    assert {"answer": 1} == row(t={"answer": 1})[2]
+    assert {"answer": 1} == read(t={"answer": 1}).task
 
 
 @pytest.mark.parametrize(
@@ -87,14 +94,14 @@ def test_a_group_that_is_null_is_a_bad_row() -> None:
 
 
 def test_a_long_prompt_is_a_group_all_the_same() -> None:
-    assert row(g="p" * 5000)[3] != row(g="q" * 5000)[3]
-    assert len(row(g="p" * 5000)[3]) < 100
+    assert read(g="p" * 5000).group != read(g="q" * 5000).group
+    assert len(read(g="p" * 5000).group) < 100
 
 
 def test_a_chat_is_a_group_all_the_same() -> None:
     chat = [{"role": "user", "content": "?"}]
 
-    assert row(g=chat)[3] == row(g=list(chat))[3]
+    assert read(g=chat).group == read(g=list(chat)).group
 
 
 @pytest.mark.parametrize("task", [{"ß": 1}, {"n": 2**60}, {"x": float("nan")}])
@@ -103,7 +110,7 @@ def test_a_task_that_can_t_be_a_key_is_a_bad_row(task: Any) -> None:
 
 
 def test_without_a_group_column_the_line_is_the_group() -> None:
-    assert "line 9" == row_of(9, {"c": "x"}, Columns("c"))[3]
+    assert Row(9, "x", None, "line 9") == row_of(9, {"c": "x"}, Columns("c"))
 
 
 @given(JSON, JSON, JSON)

@@ -214,7 +214,9 @@ def test_a_target_that_can_t_be_written_is_refused_before_any_work(
     assert not ledger.exists()
 
 
-@pytest.mark.parametrize(("text", "words"), [("", "it is empty"), ("x\ny\n", "line 1 is not JSON")])
+@pytest.mark.parametrize(
+    ("text", "words"), [("", "it is empty"), ("x\ny\n", "line 1 is not JSON")]
+)
 def test_a_file_without_a_readable_row_is_refused(
     tmp_path: Path, ladder: vl.Ladder, text: str, words: str
 ) -> None:

@@ -1,0 +1,44 @@
+"""Reservations: what a running batch may spend, and asking the budget for more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from verifier_ladder.ledger import Ledger
+from verifier_ladder.ledger.records import Claim
+from verifier_ladder.scheduler.standing import Standing
+from verifier_ladder.tier import Tier
+from verifier_ladder.verifiers import Verifier
+
+_MARGIN = 1.25
+"""Reserved over what is expected, so that most checks never ask for more."""
+_LEAST = {Tier.FAST: 0.01, Tier.SIMULATION: 0.25, Tier.HIGH_FIDELITY: 1.0, Tier.WORLD: 0.0}
+"""Cpu-seconds reserved for a check whose verifier declares no cost; it asks for more as it runs."""
+
+
+def to_reserve(verifier: Verifier, standing: Standing) -> float:
+    """Cpu-seconds to reserve for a check before it starts."""
+    if verifier.waits:
+        return 0.0
+    expected = verifier.expected_cost(standing.candidate).seconds
+    return max(expected * _MARGIN, _LEAST[Tier.parse(verifier.tier)])
+
+
+class Reservation:
+    """Lets a running batch ask its budgets for more when it reaches what was reserved."""
+
+    def __init__(self, ledger: Ledger, claims: Sequence[Claim]) -> None:
+        """Start at what the claims reserved."""
+        self._ledger, self._claims = ledger, claims
+        self.seconds = sum(claim.check.reserve for claim in claims)
+        """Cpu-seconds reserved for the whole batch."""
+
+    def extend(self) -> bool:
+        """Reserve as much again for every check; False if a budget does not allow it."""
+        share = self.seconds / len(self._claims)
+        for claim in self._claims:
+            if not self._ledger.extend(claim, share):
+                return False
+            self.seconds += share
+        return True
+

@@ -1,0 +1,62 @@
+"""The doctor finds what is broken and says what to do."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from verifier_ladder.cli.app import app
+from verifier_ladder.doctor import Finding, State, _extra, examine
+from verifier_ladder.registry import REGISTRY, Problem
+
+
+def findings(ledger: Path) -> dict[str, Finding]:
+    return {finding.name: finding for finding in examine(str(ledger))}
+
+
+def test_a_sound_installation_has_no_failures(tmp_path: Path) -> None:
+    found = findings(tmp_path / "ledger.db")
+
+    assert [] == [f for f in found.values() if f.state is State.FAIL]
+    assert "a crash costs only its own candidate" in found["worker pool"].text
+
+
+def test_the_missing_sandbox_is_told(tmp_path: Path) -> None:
+    assert State.WARN is findings(tmp_path / "ledger.db")["sandbox"].state
+
+
+def test_a_missing_extra_names_the_command_that_installs_it() -> None:
+    found = _extra("chem", ["no-such-package-at-all"])
+
+    assert (State.WARN, "if you need it: pip install 'verifier-ladder[chem]'") == (
+        found.state, found.advice
+    )  # fmt: skip
+
+
+def test_a_broken_plugin_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = Problem("boiling", "boiling-point", "No module named 'steam'")
+    monkeypatch.setattr(REGISTRY, "problems", lambda: [problem])
+
+    found = findings(tmp_path / "ledger.db")["plugin boiling"]
+
+    assert (State.WARN, "No module named 'steam'") == (found.state, found.text)
+    assert "boiling-point" in found.advice
+
+
+@pytest.mark.parametrize("place", ["folder", "no/such/ledger.db", "text.db"])
+def test_a_ledger_that_can_t_be_opened_fails(tmp_path: Path, place: str) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "text.db").write_text("not a database at all")
+
+    assert State.FAIL is findings(tmp_path / place)["ledger"].state
+
+
+def test_the_command_exits_with_1_on_a_failure(tmp_path: Path) -> None:
+    arguments = ["doctor", "--json", "--ledger", str(tmp_path)]
+
+    done: Any = CliRunner().invoke(app, arguments)
+
+    assert 1 == done.exit_code
+    assert not json.loads(done.stdout)["ok"]

@@ -1,0 +1,61 @@
+"""An engine that is killed in the middle of a check: the next one goes on at once."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from verifier_ladder.ledger import open_ledger
+from verifier_ladder.ledger.records import CheckState
+
+SCRIPT = '''
+import json, sys, time
+from pathlib import Path
+import verifier_ladder as vl
+
+STARTED, GO = Path("started"), Path("go")
+
+@vl.verifier(tier="fast", kind="text", version="1", isolation="inline")
+def cheap(candidate):
+    return 1.0
+
+@vl.verifier(tier="simulation", kind="text", version="1", timeout=300)
+def costly(candidate):
+    STARTED.touch()
+    while not GO.exists():
+        time.sleep(0.01)
+    return 2.0
+
+ladder = vl.Ladder("l", [cheap, costly])
+with vl.Campaign.open("c", ladder=ladder, ledger="ledger.db", run=sys.argv[1]) as campaign:
+    if sys.argv[1] == "first":
+        campaign.score(["a"], deadline=300)
+    campaign.drain(60)
+    print(json.dumps([r.reward.value for r in campaign.revisions()]))
+'''
+
+
+def test_a_check_whose_engine_was_killed_is_run_again_without_waiting_for_its_lease(
+    tmp_path: Path,
+) -> None:
+    """The lease would last a minute; the next engine on the machine takes over at once."""
+    (tmp_path / "script.py").write_text(SCRIPT)
+    first = subprocess.Popen([sys.executable, "script.py", "first"], cwd=tmp_path)
+    while not (tmp_path / "started").exists():
+        assert first.poll() is None
+    first.send_signal(signal.SIGKILL)
+    first.wait(timeout=10)
+    (tmp_path / "go").touch()
+
+    second = subprocess.run(
+        [sys.executable, "script.py", "second"], cwd=tmp_path, capture_output=True, text=True,
+        timeout=50, check=True,
+    )  # fmt: skip
+
+    assert json.loads(second.stdout) == [2.0]
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        check = ledger.checks()[0]
+        assert (check.state, check.attempt) == (CheckState.DONE, 2)

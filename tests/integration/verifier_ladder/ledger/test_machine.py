@@ -1,0 +1,263 @@
+"""The queue and its accounts under any sequence of calls and crashes.
+
+A Hypothesis state machine drives the SQLite ledger and, as its oracle, the one in memory. Any
+call may be cut off at its n-th SQL statement or at its commit: the file is then opened anew, and
+nothing of the call may be seen.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from sqlalchemy import event
+
+from verifier_ladder.cost import Cost
+from verifier_ladder.ledger import Ledger, open_ledger
+from verifier_ladder.ledger.memory import MemoryLedger
+from verifier_ladder.ledger.records import Block, CheckState, Claim
+from verifier_ladder.ledger.sql import SqlLedger
+from verifier_ladder.testing.records import NOW, check_row, completion, key, request
+from verifier_ladder.verdict import Outcome, Verdict
+
+WORDS = [f"w{n}" for n in range(6)]
+CAMPAIGNS = ["one", "two"]
+CAP = 20.0
+SECONDS = st.sampled_from([0.0, 0.1, 0.5, 1.0, 3.0, 7.25, 30.0])
+CHECK_KEYS = [key(f"check {word}") for word in WORDS]
+ENDS = {"complete", "fail"}
+
+Call = Callable[[Ledger], Any]
+
+
+class Crash(BaseException):
+    """The process dies here."""
+
+
+class LedgerMachine(RuleBasedStateMachine):
+    """Does the same to both ledgers and compares all that can be seen."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp())
+        self.sql = self._open()
+        self.oracle = MemoryLedger()
+        self.now = NOW
+        self.claims: list[Claim] = []
+        self.crash_at: int | None = None
+
+    def _open(self) -> SqlLedger:
+        opened = open_ledger(self.folder / "ledger.db")
+        assert isinstance(opened, SqlLedger)
+        return opened
+
+    def teardown(self) -> None:
+        self.sql.close()
+        shutil.rmtree(self.folder)
+
+    # -- doing the same to both, with a crash now and then -----------------------------------------
+
+    def both(self, call: Call) -> Any:
+        found = self._with_crash(call)
+        expected = call(self.oracle)
+        assert found == expected
+        return expected
+
+    def _with_crash(self, call: Call) -> Any:
+        at, self.crash_at = self.crash_at, None
+        if at is None:
+            return call(self.sql)
+        left = at
+
+        def strike(*_: Any) -> None:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise Crash
+
+        engine = self.sql._engine
+        event.listen(engine, "before_cursor_execute", strike)
+        event.listen(engine, "commit", strike)
+        try:
+            return call(self.sql)
+        except Crash:
+            self._reopen()
+            self.nothing_differs()
+            return call(self.sql)
+        finally:
+            event.remove(engine, "before_cursor_execute", strike)
+            event.remove(engine, "commit", strike)
+
+    def _reopen(self) -> None:
+        """Leave the file as a dead process would: nothing is rolled back but by SQLite."""
+        self.sql._writer.invalidate()
+        self.sql.close()
+        self.sql = self._open()
+
+    # -- rules -------------------------------------------------------------------------------------
+
+    @initialize(capped=st.sampled_from(CAMPAIGNS))
+    def cap(self, capped: str) -> None:
+        self.both(lambda ledger: ledger.set_caps(capped, {1: CAP}))
+
+    @rule(statements=st.integers(0, 12))
+    def crash_soon(self, statements: int) -> None:
+        self.crash_at = statements
+
+    @rule(seconds=st.sampled_from([1.0, 10.0, 45.0, 100.0, 1000.0]))
+    def time_passes(self, seconds: float) -> None:
+        self.now += seconds
+
+    @rule(
+        words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=3, unique=True),
+        campaign=st.sampled_from(CAMPAIGNS), position=st.none() | st.integers(0, 2),
+        priority=st.sampled_from([0.0, 1.0, 2.0]), reserve=SECONDS, tier=st.sampled_from([1, 2]),
+    )  # fmt: skip
+    def ask(
+        self, words: list[str], campaign: str, position: int | None, priority: float,
+        reserve: float, tier: int,
+    ) -> None:  # fmt: skip
+        enqueue = []
+        for word in words:
+            row = check_row(
+                word, campaign=campaign, priority=priority, reserve=reserve, tier=tier,
+                verifier=f"v{tier}",
+            )  # fmt: skip
+            waiting = [] if position is None else [request(word, position, campaign=campaign)]
+            enqueue.append((row, waiting))
+        self.both(lambda ledger: ledger.append(Block("score", campaign), enqueue=enqueue))
+
+    @rule(
+        limit=st.integers(1, 4), tiers=st.sampled_from([None, [1], [2], [1, 2]]),
+        campaigns=st.sampled_from([None, ["one"], ["two"]]),
+    )  # fmt: skip
+    def claim(self, limit: int, tiers: list[int] | None, campaigns: list[str] | None) -> None:
+        self.claims += self.both(
+            lambda ledger: ledger.claim(
+                tiers=tiers, campaigns=campaigns, owner="w", lease=60.0, limit=limit, now=self.now
+            )
+        )
+
+    @rule(
+        data=st.data(),
+        seconds=st.none() | SECONDS,
+        how=st.sampled_from(["complete", "retry", "die"]),
+    )
+    def end(self, data: st.DataObject, seconds: float | None, how: str) -> None:
+        chosen = self._some(data)
+        cost = None if seconds is None else Cost(seconds)
+        if how == "complete":
+            done = [completion(c, Verdict(Outcome.ACCEPT, 1.0, cost=cost)) for c in chosen]
+            self.both(lambda ledger: ledger.complete(done, now=self.now))
+            return
+        crash = Verdict(Outcome.ABSTAIN, failed_at="engine", reason="crash", cost=cost)
+        failed = [completion(c, crash) for c in chosen]
+        retry = self.now + 5 if how == "retry" else None
+        self.both(lambda ledger: ledger.fail(failed, retry_at=retry, now=self.now))
+
+    @rule(data=st.data())
+    def release(self, data: st.DataObject) -> None:
+        chosen = self._some(data)
+        self.both(lambda ledger: ledger.release(chosen, now=self.now))
+
+    @rule(data=st.data())
+    def heartbeat(self, data: st.DataObject) -> None:
+        chosen = self._some(data)
+        self.both(lambda ledger: ledger.heartbeat(chosen, lease=60.0, now=self.now))
+
+    @rule(data=st.data(), seconds=SECONDS)
+    def extend(self, data: st.DataObject, seconds: float) -> None:
+        for claimed in self._some(data)[:1]:
+            self.both(lambda ledger: ledger.extend(claimed, seconds))
+
+    @rule(data=st.data(), patience=st.none() | st.just(50.0))
+    def wait(self, data: st.DataObject, patience: float | None) -> None:
+        chosen = self._some(data)
+        deadline = None if patience is None else self.now + patience
+        self.both(lambda ledger: ledger.wait(chosen, deadline=deadline, now=self.now))
+
+    def _some(self, data: st.DataObject) -> list[Claim]:
+        """Claims of any age, lost ones too."""
+        if not self.claims:
+            return []
+        return data.draw(st.lists(st.sampled_from(self.claims), max_size=3, unique_by=id))
+
+    @rule(word=st.sampled_from(WORDS), event_id=st.integers(0, 3), score=st.floats(0, 1))
+    def answer(self, word: str, event_id: int, score: float) -> None:
+        known = self.oracle.checks(keys=[key(f"check {word}")])
+        if known:
+            verdict = Verdict.accept(score)
+            self.both(
+                lambda ledger: ledger.answer(
+                    key(f"check {word}"), verdict, source="lab", event=f"{event_id}", now=self.now
+                )
+            )
+
+    @rule()
+    def reap(self) -> None:
+        self.both(lambda ledger: ledger.reap(now=self.now))
+
+    @rule(keys=st.lists(st.sampled_from(CHECK_KEYS), max_size=3))
+    def cancel(self, keys: list[bytes]) -> None:
+        self.both(lambda ledger: ledger.cancel(keys, now=self.now))
+
+    @rule(keys=st.lists(st.sampled_from(CHECK_KEYS), max_size=3))
+    def revive(self, keys: list[bytes]) -> None:
+        self.both(lambda ledger: ledger.revive(keys, now=self.now))
+
+    @rule(count=st.integers(1, 3))
+    def answered(self, count: int) -> None:
+        gone = self.oracle.requests(final=True)[:count]
+        self.both(lambda ledger: ledger.append(Block("revision", "one"), answered=gone))
+
+    # -- what must hold ----------------------------------------------------------------------------
+
+    @invariant()
+    def nothing_differs(self) -> None:
+        assert seen(self.sql) == seen(self.oracle)
+
+    @invariant()
+    def caps_hold(self) -> None:
+        for campaign in CAMPAIGNS:
+            for row in self.sql.accounts(campaign):
+                total = round((row.settled + row.failed + row.reserved) * 1e6)
+                assert row.cap is None or total <= row.cap * 1e6
+                assert min(row.settled, row.failed, row.reserved) >= 0
+
+    @invariant()
+    def what_is_done_is_answered(self) -> None:
+        done = [row.check_key for row in self.sql.checks(states=[CheckState.DONE])]
+        assert set(self.sql.verdicts(done)) == set(done)
+
+    @invariant()
+    def no_check_is_completed_twice(self) -> None:
+        paid = [
+            row.check_key
+            for entry in self.sql.entries(kind="check")
+            for row in self.sql.read(entry).verdicts
+            if row.verdict.is_answer
+        ]
+        assert len(paid) == len(set(paid))
+
+
+def seen(ledger: Ledger) -> dict[str, Any]:
+    """All that a ledger shows of its queue and accounts."""
+    return {
+        "checks": ledger.checks(),
+        "requests": ledger.requests(),
+        "accounts": [ledger.accounts(campaign) for campaign in CAMPAIGNS],
+        "counts": [ledger.counts(campaign) for campaign in CAMPAIGNS],
+        "verdicts": ledger.verdicts(CHECK_KEYS),
+        "entries": [(e.kind, e.campaign) for e in ledger.entries()],
+    }
+
+
+TestLedgerMachine = LedgerMachine.TestCase
+TestLedgerMachine.settings = settings(
+    settings.default, max_examples=max(25, settings.default.max_examples // 4),
+    stateful_step_count=30, deadline=None,
+)  # fmt: skip

@@ -1,0 +1,138 @@
+"""Making, recognising and upgrading the tables."""
+
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import create_engine
+
+from verifier_ladder.errors import LedgerError
+from verifier_ladder.ledger import open_ledger
+from verifier_ladder.ledger.creation import MIGRATIONS, prepare
+from verifier_ladder.ledger.schema import REVISION, VERSION_TABLE, metadata
+from verifier_ladder.ledger.upgrade import upgrade
+from verifier_ladder.testing.records import score_block
+
+SECOND = '''
+"""A second schema."""
+from alembic import op
+revision = "0002"
+down_revision = "0001"
+def upgrade():
+    op.execute("CREATE TABLE extra (id INTEGER)")
+    {more}
+'''
+
+
+def tables(path: Path) -> dict[str, str]:
+    """Name and statement of all that a file holds."""
+    with closing(sqlite3.connect(path)) as connection:
+        rows = connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
+        return {name: " ".join(sql.replace('"', "").split()) for name, sql in rows}
+
+
+def stamp(path: Path) -> str:
+    with closing(sqlite3.connect(path)) as connection:
+        return str(connection.execute(f"SELECT version_num FROM {VERSION_TABLE}").fetchone()[0])
+
+
+def migrated(path: Path) -> Path:
+    """A file whose tables were made by the migrations alone."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA application_id = 1")
+        connection.execute(f"CREATE TABLE {VERSION_TABLE} (version_num VARCHAR(32) NOT NULL)")
+        connection.commit()
+    upgrade(path, "base", MIGRATIONS, REVISION)
+    return path
+
+
+def with_second(folder: Path, more: str = "") -> Path:
+    """The migrations with one more."""
+    shutil.copytree(MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "versions" / "0002_extra.py").write_text(SECOND.format(more=more))
+    return folder
+
+
+def test_a_new_file_has_the_newest_schema(tmp_path: Path) -> None:
+    open_ledger(tmp_path / "ledger.db").close()
+    assert stamp(tmp_path / "ledger.db") == REVISION
+    assert ScriptDirectory(str(MIGRATIONS)).get_heads() == [REVISION]
+
+
+def test_migrations_make_the_same_tables(tmp_path: Path) -> None:
+    open_ledger(tmp_path / "new.db").close()
+    new, old = tables(tmp_path / "new.db"), tables(migrated(tmp_path / "old.db"))
+    del new[VERSION_TABLE], old[VERSION_TABLE]
+    assert old == new
+
+
+def test_alembic_finds_no_difference(tmp_path: Path) -> None:
+    engine = create_engine(f"sqlite:///{migrated(tmp_path / 'old.db')}")
+    with engine.connect() as connection:
+        context = MigrationContext.configure(
+            connection,
+            opts={
+                "version_table": VERSION_TABLE,
+                "compare_type": True,
+                # SQLite does not tell which columns of an index descend.
+                "include_name": lambda name, kind, _: (kind, name) != ("index", "check_ready"),
+                "include_object": lambda _, name, *_rest: name != "check_ready",
+            },
+        )
+        assert compare_metadata(context, metadata) == []
+    engine.dispose()
+
+
+def test_a_newer_file_asks_for_a_newer_program(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    open_ledger(path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"UPDATE {VERSION_TABLE} SET version_num = '0999'")
+        connection.commit()
+    with pytest.raises(LedgerError, match="newer verifier-ladder.*upgrade the program"):
+        open_ledger(path)
+
+
+def test_an_older_file_is_upgraded_after_a_copy(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    with open_ledger(path) as ledger:
+        ledger.append(score_block(["a"]))
+    prepare(path, with_second(tmp_path / "migrations"), "0002")
+    assert (stamp(path), stamp(tmp_path / "ledger.db.backup-0001")) == ("0002", "0001")
+    assert "extra" in tables(path)
+    assert "extra" not in tables(tmp_path / "ledger.db.backup-0001")
+    with closing(sqlite3.connect(tmp_path / "ledger.db.backup-0001")) as copy:
+        assert copy.execute("SELECT count(*) FROM entry").fetchone() == (1,)
+
+
+def test_an_upgrade_that_fails_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    open_ledger(path).close()
+    migrations = with_second(tmp_path / "migrations", 'op.execute("CREATE TABLE entry (id)")')
+    with pytest.raises(LedgerError, match="Nothing was changed; a copy lies in"):
+        prepare(path, migrations, "0002")
+    assert stamp(path) == "0001"
+    assert "extra" not in tables(path)
+    open_ledger(path).close()
+
+
+def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE mine (id)")
+        connection.commit()
+    with pytest.raises(LedgerError, match="another program"):
+        open_ledger(path)
+    assert list(tables(path)) == ["mine"]
+
+
+def test_a_damaged_file_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    path.write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
+    with pytest.raises(LedgerError, match="damaged|not an SQLite file"):
+        open_ledger(path)
