@@ -46,10 +46,11 @@ class Asking:
     ) -> Job:
         position = self._ladder.verifiers.index(verifier)
         name = verifier.name
-        todo = {
-            s.keys[position]: s for s in standings
-            if s.problem is None and name not in s.verdicts and not self._is_stopped(s)
-        }  # fmt: skip
+        todo: dict[bytes, list[Standing]] = {}  # Tasks may differ in what is not read.
+        for standing in standings:
+            known = standing.problem is not None or name in standing.verdicts
+            if not known and not self._is_stopped(standing):
+                todo.setdefault(standing.keys[position], []).append(standing)
         flight, theirs = self._engine.flights.board(list(todo))
         try:
             mine = [(key, todo[key]) for key in flight.keys]
@@ -65,7 +66,8 @@ class Asking:
             yield other.future
             with self._lock:
                 for key in todo.keys() & other.verdicts.keys():
-                    todo[key].learn(name, other.verdicts[key])
+                    for standing in todo[key]:
+                        standing.learn(name, other.verdicts[key])
 
     def _is_stopped(self, standing: Standing) -> bool:
         """Whether a gate of the tier has not let it pass, or its primary has rejected it."""
@@ -79,10 +81,10 @@ class Asking:
         return blocked or standing.is_rejected
 
     def _judge(
-        self, verifier: Verifier, part: list[tuple[bytes, Standing]], lane: int | None,
+        self, verifier: Verifier, part: list[tuple[bytes, list[Standing]]], lane: int | None,
         arrivals: Arrivals,
     ) -> Generator[Future[Any], Any, list[Verdict]]:
-        candidates = [standing.candidate for _, standing in part]
+        candidates = [standings[0].seen_by(verifier) for _, standings in part]
         if verifier.isolation == "inline":
             verdicts, seconds = judge_inline(verifier, candidates)
         else:
@@ -92,11 +94,12 @@ class Asking:
         name, version, tier = verifier.name, verifier.version, int(verifier.tier)
         arrivals.spend(tier, seconds, len(part))
         with self._lock:
-            for (_, standing), verdict in zip(part, verdicts, strict=True):
-                standing.learn(name, verdict)
+            for (_, standings), verdict in zip(part, verdicts, strict=True):
+                for standing in standings:
+                    standing.learn(name, verdict)
         arrivals.verdicts += [
-            VerdictRow(key, standing.content_key, name, version, tier, verdict)
-            for (key, standing), verdict in zip(part, verdicts, strict=True)
+            VerdictRow(key, standings[0].content_key, name, version, tier, verdict)
+            for (key, standings), verdict in zip(part, verdicts, strict=True)
         ]
         return verdicts
 

@@ -90,7 +90,11 @@ class OffsetBelief:
         self, scores: Sequence[float | None], deviations: Sequence[float | None]
     ) -> Belief:
         """Predict from the deepest tier that has a score."""
-        for column in range(len(scores) - 1, -1, -1):
+        top = scores[-1]
+        if top is not None:
+            own = deviations[-1] if deviations[-1] is not None else self._declared[-1]
+            return Belief(top, nan if own is None else own)
+        for column in range(len(scores) - 2, -1, -1):
             score = scores[column]
             if score is not None:
                 return self._from_tier(column, score, deviations[column])
@@ -98,8 +102,6 @@ class OffsetBelief:
 
     def _from_tier(self, column: int, score: float, deviation: float | None) -> Belief:
         own = deviation if deviation is not None else self._declared[column]
-        if column == len(self._residuals) - 1:
-            return Belief(score, own if own is not None else nan)
         sums = self._residuals[column]
         weight = sums.count + _PRIOR_PAIRS
         offset = sums.total / weight

@@ -59,16 +59,3 @@ def task_fields(task: Mapping[str, Any], verifier: Verifier) -> dict[str, Any]:
     if verifier.task_fields is None:
         return dict(task)
     return {name: task[name] for name in verifier.task_fields if name in task}
-
-
-def as_seen(candidate: Candidate, verifier: Verifier) -> Candidate:
-    """The candidate with only what the verifier declares that it reads.
-
-    What it doesn't declare is not in its check key: if it could read that all the same, a
-    verdict would be used again where it does not hold.
-    """
-    if not candidate.task and not candidate.turns:
-        return candidate
-    task = None if candidate.task is None else task_fields(candidate.task, verifier)
-    turns = candidate.turns if verifier.reads_turns else ()
-    return Candidate(candidate.kind, candidate.content, task, turns)

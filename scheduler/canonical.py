@@ -22,7 +22,8 @@ Content = str | bytes
 class Form(NamedTuple):
     """One content, keyed."""
 
-    raw_key: bytes
+    raw_key: bytes | None
+    """None where the content is its own canonical form, and nothing needs the key."""
     content_key: bytes
     content: Content
     """The canonical form; as given if there is none."""
@@ -43,14 +44,9 @@ class Canonicals:
     ) -> Generator[Future[Any], Any, tuple[list[Form], int | None]]:
         """Give the form of each content, and the worker that made them, if one did."""
         kind = self._kind
+        if self.is_identity:
+            return [Form(None, content_key(kind, content), content) for content in contents], None
         raws = [raw_key(kind, content) for content in contents]
-        if self._by.name == "identity":
-            forms = [
-                Form(raw, content_key(kind, content), content)
-                for raw, content in zip(raws, contents, strict=True)
-            ]
-            self._note(arrivals, forms, contents)
-            return forms, None
         known = self._ledger.aliases(self._by.digest, raws)
         new = [place for place, raw in enumerate(raws) if raw not in known]
         made, lane = yield from self._make([contents[place] for place in new])
@@ -60,7 +56,7 @@ class Canonicals:
             else self._fresh(raw, content, fresh[place])
             for place, (raw, content) in enumerate(zip(raws, contents, strict=True))
         ]  # fmt: skip
-        self._note(arrivals, [forms[place] for place in new], [contents[place] for place in new])
+        self.note([forms[place] for place in new], [contents[place] for place in new], arrivals)
         return forms, lane
 
     def _make(
@@ -86,14 +82,20 @@ class Canonicals:
             return Form(raw, content_key(self._kind, content), content, made)
         return Form(raw, content_key(self._kind, made), made)
 
-    def _note(
-        self, arrivals: Arrivals, forms: Sequence[Form], contents: Sequence[Content]
+    @property
+    def is_identity(self) -> bool:
+        """Whether content is its own canonical form, so that there is no alias to look up."""
+        return self._by.name == "identity"
+
+    def note(
+        self, forms: Sequence[Form], contents: Sequence[Content], arrivals: Arrivals
     ) -> None:
         """Note candidates for the ledger; one that failed for a passing reason is not known."""
         kind, by = self._kind, self._by.digest
         arrivals.candidates += [
             CandidateRow(
-                raw, key, kind, content, None if form == content else form, by, problem
+                raw or raw_key(kind, content), key, kind, content,
+                None if form == content else form, by, problem,
             )
             for (raw, key, form, problem), content in zip(forms, contents, strict=True)
             if problem is None or problem.is_answer

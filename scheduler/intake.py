@@ -12,12 +12,13 @@ from concurrent.futures import Future
 from threading import RLock
 from typing import Any
 
-from verifier_ladder.candidate import Candidate
-from verifier_ladder.keys import content_key, digest, raw_key
+from verifier_ladder.candidate import Candidate, checked_candidate
+from verifier_ladder.keys import content_key, digest
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.scheduler.arrivals import Arrivals
 from verifier_ladder.scheduler.asking import Asking
+from verifier_ladder.scheduler.candidates import turns_json
 from verifier_ladder.scheduler.canonical import Canonicals, Form
 from verifier_ladder.scheduler.engines.local import LocalEngine
 from verifier_ladder.scheduler.pipeline import drive
@@ -35,7 +36,7 @@ def memo_key(candidate: Candidate) -> Hashable:
     """What tells two candidates of one kind apart, as a dictionary key."""
     if not candidate.task and not candidate.turns:
         return candidate.content
-    turns = tuple((t.action, t.observation) for t in candidate.turns)
+    turns = digest(turns_json(candidate.turns))
     return (candidate.content, digest(dict(candidate.task or {})), turns)
 
 
@@ -84,9 +85,15 @@ class Intake:
                     found[key] = self._late(given)
         return found
 
-    def recall(self, candidate: Candidate, key: bytes) -> Standing:
-        """The standing of a canonical candidate, from memory or made anew with what is known."""
-        made = Standing(candidate, raw_key(candidate.kind, candidate.content), key)
+    def recall(self, candidate: Candidate, key: bytes, given: str | bytes | None) -> Standing:
+        """The standing of a canonical candidate, from memory or made anew with what is known.
+
+        Args:
+            candidate: In canonical form.
+            key: Its content key.
+            given: One spelling of it; None for the canonical one.
+        """
+        made = Standing(candidate, key, candidate.content if given is None else given)
         standing = self._subjects.get(_subject(made))
         if standing is None:
             self._look_up([made])
@@ -123,6 +130,11 @@ class Intake:
             _standing(kind, given, form) for (_, given), form in zip(items, forms, strict=True)
         ]
         standings = self._publish(made)
+        if self._canonicals.is_identity:
+            # A candidate with a verdict is known; only now it shows which ones are not.
+            new = [place for place, s in enumerate(standings) if not s.verdicts]
+            chosen = [forms[place] for place in new], [contents[place] for place in new]
+            self._canonicals.note(*chosen, arrivals)
         mine = dict(zip([key for key, _ in items], standings, strict=True))
         found.update(mine)
         everyone = list({id(standing): standing for standing in standings}.values())
@@ -163,16 +175,16 @@ class Intake:
         kind = self._ladder.kind
         content = given.content if isinstance(given, Candidate) else given
         problem = Verdict.abstain("not reached within the deadline", failed_at="engine")
-        form = Form(raw_key(kind, content), content_key(kind, content), content, problem)
+        form = Form(None, content_key(kind, content), content, problem)
         return _standing(kind, given, form)
 
 
 def _standing(kind: str, given: Given, form: Form) -> Standing:
     if isinstance(given, Candidate):
         candidate = Candidate(kind, form.content, given.task, given.turns)
-    else:
-        candidate = Candidate(kind, form.content)
-    return Standing(candidate, form.raw_key, form.content_key, form.problem)
+        return Standing(candidate, form.content_key, given.content, form.problem)
+    candidate = checked_candidate(kind, form.content)
+    return Standing(candidate, form.content_key, given, form.problem)
 
 
 def _subject(standing: Standing) -> Hashable:

@@ -81,7 +81,9 @@ class Reviser:
 
     def _standing(self, request: Request, verdicts: Mapping[bytes, Verdict]) -> Standing:
         candidate = candidate_of(request.state["candidate"])
-        standing = self._desk.intake.recall(candidate, request.content_key)
+        standing = self._desk.intake.recall(
+            candidate, request.content_key, request.state.get("given")
+        )
         position = standing.keys.index(request.check_key)
         verifier = self._desk.ladder.verifiers[position]
         verdict = verdicts.get(request.check_key)

@@ -19,7 +19,7 @@ from verifier_ladder.ledger.records import (
     SampleColumns,
 )
 from verifier_ladder.reward import Reward
-from verifier_ladder.scheduler.candidates import as_seen, candidate_json
+from verifier_ladder.scheduler.candidates import candidate_json
 from verifier_ladder.scheduler.climb import Step
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.arrivals import Arrivals
@@ -122,7 +122,7 @@ class Scorer:
             standing = standings[index]
             rewards[index] = rewards[index]._replace(pending=True)
             state = {
-                "candidate": candidate_json(standing.candidate),
+                "candidate": candidate_json(standing.candidate), "given": _text(standing),
                 "group": batch.groups[index] if batch.groups else "",
                 "learner_version": (
                     batch.learner_versions[index] if batch.learner_versions else ""
@@ -152,6 +152,12 @@ class Scorer:
             step.decisions, rewards,
         )  # fmt: skip
         self._desk.ledger.append(block, enqueue=enqueue, charges=arrivals.seconds)
+
+
+def _text(standing: Standing) -> str | None:
+    """One spelling of a text candidate, where it differs from the canonical form."""
+    same = standing.given == standing.candidate.content
+    return None if same or isinstance(standing.given, bytes) else standing.given
 
 
 def join(
@@ -187,9 +193,8 @@ def check_of(
         version=verifier.version, tier=int(verifier.tier), state=CheckState.QUEUED,
         priority=benefit, reserve=to_reserve(verifier, standing),
         payload={
-            **candidate_json(as_seen(standing.candidate, verifier)),
+            **candidate_json(standing.seen_by(verifier)),
             "digest": verifier.digest.hex(),
-            "raw": standing.raw_key.hex(),
         },
     )  # fmt: skip
 

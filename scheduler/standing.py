@@ -7,7 +7,7 @@ from math import isnan
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.decision import Belief
-from verifier_ladder.keys import NO_TASK, check_key, digest
+from verifier_ladder.keys import NO_TASK, check_key, digest, raw_key
 from verifier_ladder.ladder import Ladder, Rung
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.beliefs import BeliefModel
@@ -29,25 +29,25 @@ class Standing:
     """
 
     __slots__ = (
-        "belief", "candidate", "content_key", "end", "keys", "lapsed", "problem", "raw_key",
+        "belief", "candidate", "content_key", "end", "given", "keys", "lapsed", "problem",
         "reward", "survey", "used", "verdicts",
     )  # fmt: skip
 
     def __init__(
-        self, candidate: Candidate, raw_key: bytes, content_key: bytes,
+        self, candidate: Candidate, content_key: bytes, given: str | bytes,
         problem: Verdict | None = None,
     ) -> None:
         """Start without verdicts.
 
         Args:
             candidate: In canonical form, with its task and turns.
-            raw_key: Key of one spelling, for verifiers that read raw text.
             content_key: Key of the canonical form.
+            given: One spelling, as the model wrote it, for verifiers that read raw text.
             problem: Why there is no canonical form, if there is none.
         """
         self.candidate = candidate
-        self.raw_key = raw_key
         self.content_key = content_key
+        self.given = given
         self.problem = problem
         self.keys: tuple[bytes, ...] = ()
         self.verdicts: dict[str, Verdict] = {}
@@ -82,13 +82,33 @@ class Standing:
 
     def key_of(self, verifier: Verifier) -> bytes:
         """Key of a verifier's check of this candidate."""
-        task, turns = NO_TASK, NO_TASK
-        if fields := task_fields(self.candidate.task or {}, verifier):
-            task = digest(fields)
-        if verifier.reads_turns and self.candidate.turns:
-            turns = digest(turns_json(self.candidate.turns))
-        content = self.raw_key if verifier.reads == "raw" else self.content_key
-        return check_key(verifier.digest, content, task, turns)
+        candidate, content = self.candidate, self.content_key
+        if verifier.reads == "raw":
+            content = raw_key(candidate.kind, self.given)
+        if not candidate.task and not candidate.turns:
+            return check_key(verifier.digest, content)
+        fields = task_fields(candidate.task or {}, verifier)
+        reads_turns = verifier.reads_turns and candidate.turns
+        return check_key(
+            verifier.digest, content, digest(fields) if fields else NO_TASK,
+            digest(turns_json(candidate.turns)) if reads_turns else NO_TASK,
+        )  # fmt: skip
+
+    def seen_by(self, verifier: Verifier) -> Candidate:
+        """The candidate with only what the verifier declares that it reads.
+
+        What it doesn't declare is not in its check key: if it could read that all the same, a
+        verdict would be used again where it does not hold.
+        """
+        candidate = self.candidate
+        content = self.given if verifier.reads == "raw" else candidate.content
+        if not candidate.task and not candidate.turns:
+            if content is candidate.content:
+                return candidate
+            return Candidate(candidate.kind, content)
+        task = None if candidate.task is None else task_fields(candidate.task, verifier)
+        turns = candidate.turns if verifier.reads_turns else ()
+        return Candidate(candidate.kind, content, task, turns)
 
 
 class Survey:
@@ -120,8 +140,9 @@ class Survey:
         """What the highest verifier said in words."""
         if standing.problem is not None:
             self._refuse(standing.problem)
+        top = ladder.rungs[-1]
         for rung in ladder.rungs:
-            self._read(rung, standing.verdicts, is_top=rung is ladder.rungs[-1])
+            self._read(rung, standing.verdicts, is_top=rung is top)
 
     def _refuse(self, problem: Verdict) -> None:
         if problem.outcome is Outcome.REJECT:
@@ -177,11 +198,17 @@ def conclude(ladder: Ladder, model: BeliefModel, standing: Standing) -> Reward:
     standing.end = _end(survey)
     if standing.end >= 0 and survey.failed is None:
         standing.survey = None  # Nobody asks again, and a hundred thousand of them weigh.
-    standing.used = tuple([
+    standing.used = _used(ladder, standing)
+    return standing.reward
+
+
+def _used(ladder: Ladder, standing: Standing) -> tuple[bytes, ...]:
+    if len(standing.verdicts) == len(standing.keys):
+        return standing.keys
+    return tuple([
         key for verifier, key in zip(ladder.verifiers, standing.keys, strict=False)
         if verifier.name in standing.verdicts
     ])  # fmt: skip
-    return standing.reward
 
 
 def _end(survey: Survey) -> int:

@@ -52,6 +52,26 @@ class Candidate:
             )
 
 
+_new = Candidate.__new__
+_set_kind, _set_content, _set_task, _set_turns = (
+    Candidate.__dict__[name].__set__ for name in ("kind", "content", "task", "turns")
+)
+
+
+def checked_candidate(kind: str, content: str | bytes) -> Candidate:
+    """A candidate without task or turns, of a kind and content that were checked before.
+
+    Filling the slots directly takes a quarter of the constructor's time, and a batch makes
+    thousands.
+    """
+    candidate = _new(Candidate)
+    _set_kind(candidate, kind)
+    _set_content(candidate, content)
+    _set_task(candidate, None)
+    _set_turns(candidate, ())
+    return candidate
+
+
 class SampleId(NamedTuple):
     """What names a sample: submitting the same id again is answered from the ledger."""
 

@@ -2,7 +2,8 @@
 
 The blocks of a page run one after another in one namespace, in a process and a folder of their
 own, as a reader would type them. A block after the comment `<!-- not run: reason -->` is left
-out. A block of any language after `<!-- file: NAME -->` is written into the folder first.
+out. A block of any language after `<!-- file: NAME -->` is written into the folder first; if the
+name begins with `test_`, pytest runs it.
 """
 
 import os
@@ -62,20 +63,26 @@ def test_the_code_of_the_page_runs(page: Path, tmp_path: Path) -> None:
         (tmp_path / name).write_text(content)
     program = tmp_path / f"{page.stem}.py"
     program.write_text(script(text))
+    tests = [name for name in files(text) if name.startswith("test_")]
 
+    # The line numbers of the traceback are those of the page.
+    run(["-P", program.name], tmp_path)
+    if tests:
+        run(["-m", "pytest", "-q", "--import-mode=importlib", *tests], tmp_path)
+
+
+def run(arguments: list[str], folder: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-P", program.name],
+        [sys.executable, *arguments],
         check=False,
         capture_output=True,
-        cwd=tmp_path,
+        cwd=folder,
         env=os.environ | {"NO_COLOR": "1"},
         stdin=subprocess.DEVNULL,
         text=True,
         timeout=180,
     )
-
-    # The line numbers of the traceback are those of the page.
-    assert done.returncode == 0, f"{page.name} failed:\n{done.stdout}{done.stderr}"
+    assert done.returncode == 0, f"{arguments[-1]} failed:\n{done.stdout}{done.stderr}"
 
 
 def test_blocks_keep_their_lines_and_share_a_page() -> None:

@@ -195,7 +195,7 @@ def seconds_for(basis_functions: float) -> float:
         >>> seconds_for(90) > seconds_for(30)
         True
     """
-    return 0.5 + 2.4e-4 * basis_functions**2.5
+    return 0.5 + 2.9e-4 * basis_functions**2.5
 
 
 def _pyscf() -> Any:

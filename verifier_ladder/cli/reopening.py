@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from verifier_ladder.errors import ConfigError
+from verifier_ladder.errors import ConfigError, LadderError
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.run import Run
 
@@ -38,6 +38,16 @@ def reopened(row: CampaignRow, ledger: Ledger, path: Path | None = None) -> Iter
     ladder = Ladder.from_toml(path) if path is not None else ladder_of(row.ladder)
     with Campaign.open(row.name, ladder=ladder, ledger=ledger, run=Run(REVIEWS)) as campaign:
         yield campaign
+
+
+def known_ladder(row: CampaignRow, path: Path | None = None) -> Ladder | None:
+    """The ladder of a campaign, from its file or rebuilt; None if its verifiers are missing."""
+    if path is not None:
+        return Ladder.from_toml(path)
+    try:
+        return ladder_of(row.ladder)
+    except LadderError:
+        return None
 
 
 def ladder_of(spec: Any) -> Ladder:

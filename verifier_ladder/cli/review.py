@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import getpass
+from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -22,13 +25,15 @@ from verifier_ladder.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from verifier_ladder.campaign import Campaign, Case
+    from verifier_ladder.cli.cases import OpenCase
+    from verifier_ladder.ledger import Ledger
+    from verifier_ladder.ledger.records import CampaignRow
     from verifier_ladder.reward import Revision
-    from verifier_ladder.verdict import Verdict
 
 app = typer.Typer(no_args_is_help=True, help="Answer open questions of the world tier.")
 _REVISED = 10.0
 """Seconds in which an answer's revision normally arrives."""
+_MOST_SHOWN = 10
 _WORDS: dict[str, bool | None] = {
     "yes": True, "y": True, "true": True, "accept": True,
     "no": False, "n": False, "false": False, "reject": False,
@@ -73,32 +78,38 @@ def next_case(
     What other tiers said is hidden, so that the answer does not lean on it.
     Exits with 1 if no case is open.
     """
+    from verifier_ladder.cli.cases import open_cases, other_tiers
     from verifier_ladder.cli.opening import existing_ledger, only_campaign
-    from verifier_ladder.cli.reopening import reopened
+    from verifier_ladder.cli.reopening import known_ladder
 
     for where in imports or ():
         import_code(where)
     with existing_ledger(ledger) as store:
         row = only_campaign(store, campaign)
-        with reopened(row, store, ladder) as opened:
-            found = _chosen(opened.cases(), case, skip)
-            if found is None:
-                _none(as_json=as_json)
-            facts = _facts(found)
-            if unblind:
-                facts["other_tiers"] = _others(opened, found)
-            if not as_json:
-                _show(facts)
-            given = answer if answer is not None or as_json else _ask(found)
-            if given is not None:
-                facts["revisions"] = _record(opened, found, given, by or getpass.getuser())
+        cases = open_cases(store, row.name, known_ladder(row, ladder))
+        found = _chosen(cases, case, skip)
+        if found is None:
+            _none(as_json=as_json)
+        facts = found.as_json()
+        if unblind:
+            facts["other_tiers"] = other_tiers(store, found)
+        if not as_json:
+            _show(facts)
+        settle = partial(
+            _record, store=store, row=row, ladder=ladder, case=found, by=by or getpass.getuser()
+        )
+        if answer is not None:
+            facts["revisions"] = settle(read_answer(answer))
+        elif not as_json:
+            _ask(found, settle)
     if as_json:
         print_json({"case": facts})
 
 
-def _chosen(cases: list[Case], prefix: str | None, skip: int) -> Case | None:
-    fitting = [c for c in cases if c.check_key.hex().startswith((prefix or "").lower())]
-    return fitting[skip] if skip < len(fitting) else None
+def _chosen(cases: Iterable[OpenCase], prefix: str | None, skip: int) -> OpenCase | None:
+    start = (prefix or "").lower()
+    fitting = (case for case in cases if case.check_key.hex().startswith(start))
+    return next(islice(fitting, skip, None), None)
 
 
 def _none(*, as_json: bool) -> NoReturn:
@@ -107,14 +118,6 @@ def _none(*, as_json: bool) -> NoReturn:
     else:
         say("no open case")
     raise typer.Exit(Exit.FAILED)
-
-
-def _facts(case: Case) -> dict[str, Any]:
-    return {
-        "key": case.check_key.hex(), "verifier": case.verifier, "question": case.question,
-        "unit": case.unit, "kind": case.candidate.kind, "candidate": case.candidate.content,
-        "task": dict(case.candidate.task or {}), "deadline": case.deadline,
-    }  # fmt: skip
 
 
 def _show(facts: dict[str, Any]) -> None:
@@ -133,43 +136,25 @@ def _show(facts: dict[str, Any]) -> None:
     screen.print(f"  {'case':<10} {facts['key'][:16]}")
 
 
-def _others(opened: Campaign, case: Case) -> dict[str, str]:
-    """What the other tiers said about the candidate."""
-    from verifier_ladder.cli.history import events
-    from verifier_ladder.ledger.records import CheckState
-
-    waiting = opened.ledger.checks(states=[CheckState.WAITING], keys=[case.check_key])
-    said: dict[str, str] = {}
-    for check in waiting:
-        for event in events(opened.ledger, check.content_key):
-            if event.what == "verdict" and event.facts["verifier"] != case.verifier:
-                facts = event.facts
-                said[str(facts["verifier"])] = f"{facts['outcome']} {amount(facts['score'])}"
-    return said
-
-
-def _ask(case: Case) -> str | None:
-    """Ask until the answer can be read; None if the person leaves it open."""
+def _ask(case: OpenCase, settle: Callable[[Answer], Any]) -> None:
+    """Ask until an answer is taken, or until the person leaves it open."""
     from verifier_ladder.errors import ConfigError
 
     unit = f" in {case.unit}" if case.unit else ""
+    prompt = f"Answer (a number{unit}, yes, no, decline; nothing leaves it open)"
     while True:
         try:
-            given: str = typer.prompt(
-                f"Answer (a number{unit}, yes, no, decline; nothing leaves it open)", default="",
-                show_default=False,
-            )  # fmt: skip
+            given: str = typer.prompt(prompt, default="", show_default=False)
+            if not given.strip():
+                say("left open; --skip 1 shows the next one")
+                return
+            settle(read_answer(given))
         except KeyboardInterrupt:
             interrupted("Nothing was recorded; the case stays open.")
-        if not given.strip():
-            say("left open; --skip 1 shows the next one")
-            return None
-        try:
-            read_answer(given)
         except ConfigError as error:
             say(str(error))
             continue
-        return given
+        return
 
 
 def read_answer(text: str) -> Answer:
@@ -201,17 +186,27 @@ def read_answer(text: str) -> Answer:
     return value
 
 
-def _record(opened: Campaign, case: Case, given: str, by: str) -> list[dict[str, Any]]:
+def _record(
+    value: Answer, *, store: Ledger, row: CampaignRow, ladder: Path | None, case: OpenCase, by: str
+) -> list[dict[str, Any]]:
     """Hand the answer in, and wait for what it changes."""
-    value: Verdict | Answer = read_answer(given)
-    cursor = opened.cursor
-    if not opened.answer(case.check_key, value, source=by):
-        say("this case had been answered before; nothing was changed")
-        return []
-    opened.drain(_REVISED)
-    revisions = list(opened.revisions(after=cursor))
-    say(f"recorded as answered by {by}; {len(revisions)} rewards revised")
-    for revision in revisions[:10]:
+    from verifier_ladder.cli.reopening import reopened
+    from verifier_ladder.errors import ConfigError, VerifierError
+
+    with reopened(row, store, ladder) as campaign:
+        cursor = campaign.cursor
+        try:
+            is_taken = campaign.answer(case.check_key, value, source=by)
+        except VerifierError as error:
+            raise ConfigError(f"{error}; the case stays open") from error
+        if not is_taken:
+            say("this case had been answered before; nothing was changed")
+            return []
+        campaign.drain(_REVISED)
+        revisions = list(campaign.revisions(after=cursor))
+    count = len(revisions)
+    say(f"recorded as answered by {by}; {count} {'reward' if count == 1 else 'rewards'} revised")
+    for revision in revisions[:_MOST_SHOWN]:
         say(f"  {_words(revision)}")
     return [_json(revision) for revision in revisions]
 

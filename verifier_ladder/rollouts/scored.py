@@ -121,13 +121,18 @@ class ScoredFile:
         lines = [
             f"{name}: {_count(made.rows, 'row')} scored in {_count(made.groups, 'group')}, {bad}",
             *(f"  assumed: {printable(text, None)}" for text in self.columns.assumed),
-            *_rewards(made), *_passes(made), *_unknown(made), *_costs(made),
-            *self._bad(),
-            f"Kept in {printable(self.ledger, None)}, campaign {self.campaign}, run {self.run}",
+            *_rewards(made), *_passes(made), *_unknown(made), *_costs(made), *self._bad(),
+            self._kept(),
         ]  # fmt: skip
         if self.out is not None:
             lines.append(f"Written to {printable(self.out, None)}")
         return "\n".join(lines)
+
+    def _kept(self) -> str:
+        place = self.ledger.removeprefix("sqlite:///")
+        if place == self.ledger:
+            return "Kept nowhere, so that nothing can be resumed; name a ledger to keep it"
+        return f"Kept in {printable(place, None)}, campaign {self.campaign}, run {self.run}"
 
     def _bad(self) -> list[str]:
         shown = [f"  line {r.line}: {printable(r.reason)}" for r in self.bad_rows[:MOST_BAD_ROWS]]

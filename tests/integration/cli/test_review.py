@@ -24,6 +24,12 @@ class Laboratory(vl.Verifier):
     def question(self, candidate: vl.Candidate) -> str:
         return f"What is the energy of {candidate.content!r}?"
 
+    def answered(self, candidate: vl.Candidate, value: object) -> vl.Verdict:
+        verdict = super().answered(candidate, value)
+        if verdict.score is not None and abs(verdict.score) > 100:
+            raise vl.VerifierError(f"{verdict.score:g} is not an energy")
+        return verdict
+
     def verify(self, candidates: Sequence[vl.Candidate]) -> list[vl.Verdict]:
         waiting = vl.Verdict.abstain("waiting for it", evidence={"waiting": True})
         return [waiting for _ in candidates]
@@ -90,7 +96,7 @@ def test_an_answer_is_asked_for_until_it_can_be_read(run: Run) -> None:
 
     assert 0 == done.exit_code
     assert "'perhaps' is no answer" in done.stderr
-    assert "1 rewards revised" in done.stderr
+    assert "1 reward revised" in done.stderr
 
 
 def test_nothing_typed_leaves_the_case_open(run: Run) -> None:
@@ -113,6 +119,31 @@ def test_an_answer_that_makes_no_sense_changes_nothing(run: Run) -> None:
 
     assert 2 == done.exit_code
     assert "is no answer" in done.stderr
+
+
+def test_an_answer_that_the_verifier_refuses_leaves_the_case_open(run: Run) -> None:
+    first = json.loads(run("--json").stdout)["case"]["key"]
+
+    done = run("--answer", "400")
+
+    assert 2 == done.exit_code
+    assert "400 is not an energy; the case stays open" in done.stderr
+    assert first == json.loads(run("--json").stdout)["case"]["key"]
+
+
+def test_a_refused_answer_is_asked_for_again(run: Run) -> None:
+    done = run(typed="400\n-4.7\n")
+
+    assert 0 == done.exit_code
+    assert "400 is not an energy" in done.stderr
+    assert "1 reward revised" in done.stderr
+
+
+def test_looking_at_a_case_runs_nothing(run: Run, folder: Path) -> None:
+    with vl.open_ledger(folder / "ledger.db") as ledger:
+        before = ledger.newest()
+        run("--json")
+        assert before == ledger.newest()
 
 
 def test_a_candidate_can_t_paint_the_terminal(run: Run) -> None:

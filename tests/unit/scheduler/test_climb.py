@@ -10,7 +10,7 @@ from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.decision import Action
 from verifier_ladder.function import FunctionVerifier
-from verifier_ladder.keys import content_key, raw_key
+from verifier_ladder.keys import content_key
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.scheduler.beliefs import OffsetBelief
 from verifier_ladder.scheduler.climb import Climb, Step
@@ -39,7 +39,7 @@ LADDER = Ladder(
 
 def standing(problem: Verdict | None = None, **verdicts: Verdict | float) -> Standing:
     candidate = Candidate("text", "CCO")
-    result = Standing(candidate, raw_key("text", "C"), content_key("text", "C"), problem)
+    result = Standing(candidate, content_key("text", "C"), "C", problem)
     for name, verdict in verdicts.items():
         result.learn(
             name, Verdict.accept(verdict) if isinstance(verdict, float) else verdict

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from verifier_ladder.candidate import Candidate, Turn
 from verifier_ladder.function import FunctionVerifier
-from verifier_ladder.keys import content_key, raw_key
+from verifier_ladder.keys import content_key
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.reward import Reward, RewardRule
 from verifier_ladder.scheduler.beliefs import OffsetBelief
@@ -27,7 +27,7 @@ def made(name: str, tier: str = "fast", version: str = "1", **attributes: Any) -
 
 def standing(problem: Verdict | None = None, **verdicts: Verdict) -> Standing:
     candidate = Candidate("text", "CCO")
-    result = Standing(candidate, raw_key("text", "OCC"), content_key("text", "CCO"), problem)
+    result = Standing(candidate, content_key("text", "CCO"), "OCC", problem)
     for name, verdict in verdicts.items():
         result.learn(name, verdict)
     return result
@@ -56,7 +56,7 @@ def key(
 ) -> bytes:  # fmt: skip
     candidate = Candidate("text", content, task, turns)
     return Standing(
-        candidate, raw_key("text", raw), content_key("text", content)
+        candidate, content_key("text", content), raw
     ).key_of(verifier)  # fmt: skip
 
 

@@ -296,7 +296,7 @@ def test_a_pickled_copy_answers_from_the_same_ledger(make: Make, tmp_path: Path)
     copy.close()
 
 
-def test_several_functions_share_one_open_campaign(make: Make) -> None:
+def test_an_open_campaign_stays_open_and_in_use(make: Make) -> None:
     check = vl.wrap(accuracy, columns=["answer"], isolation="inline")
     ladder = vl.Ladder("shared", [check])
     with vl.Campaign.open("mine", ladder=ladder) as campaign:
@@ -307,6 +307,7 @@ def test_several_functions_share_one_open_campaign(make: Make) -> None:
         assert [1.0] == [
             r.value for r in campaign.score([vl.Candidate("text", "4", {"answer": "4"})])
         ]
+        assert [0.0] == Trainer()(function, ["5"], answer=["4"])
 
 
 # ---- What can't be

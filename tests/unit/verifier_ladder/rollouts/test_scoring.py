@@ -1,6 +1,7 @@
 """Scoring a file gives every good line its reward and never invents one."""
 
 import json
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -149,6 +150,30 @@ def test_without_waiting_the_rewards_are_those_of_the_lowest_tier(
 
     assert scored.rewards[0].pending
     assert scored.rewards[0].tier is vl.Tier.FAST
+
+
+def test_the_deadline_ends_the_wait_for_higher_tiers(write: Any, tmp_path: Path) -> None:
+    (tmp_path / "hold").touch()
+
+    def held(candidate: vl.Candidate) -> float:
+        while (tmp_path / "hold").exists():
+            time.sleep(0.01)
+        return 2.0 * len(candidate.content)
+
+    fast = vl.verifier(name="short", version="1", isolation="inline")(lambda c: len(c.content))
+    slow = vl.verifier(name="held", version="1", tier="simulation", timeout=60)(held)
+    ladder = vl.Ladder("held", [fast, slow])
+
+    scored = vl.score_file(write([{"completion": "abc"}]), ladder=ladder, deadline="0.3 s")
+
+    assert (3.0, True) == (scored.rewards[0].value, scored.rewards[0].pending)
+    assert "1 reward may still be revised" in scored.summary()
+
+
+def test_without_a_ledger_the_summary_says_that_nothing_is_kept(
+    write: Any, ladder: vl.Ladder
+) -> None:
+    assert "Kept nowhere" in vl.score_file(write(ROWS), ladder=ladder).summary()
 
 
 def test_chunks_don_t_change_the_result(

@@ -1,0 +1,223 @@
+"""Programs as verifiers: real ones, written in a line or two of Python."""
+
+import os
+import pickle
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import psutil
+import pytest
+
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.command import CommandVerifier
+from verifier_ladder.errors import ConfigError, ToolError, VerifierError
+from verifier_ladder.verdict import Verdict
+
+Make = Callable[..., CommandVerifier]
+
+# One deed per line of content, so that one program serves all tests.
+PROGRAM = """
+import json, os, sys, time
+print("ready", os.getpid(), file=sys.stderr, flush=True)
+for line in sys.stdin:
+    asked = json.loads(line)
+    content = asked["content"]
+    if content == "exit":
+        print("giving up", file=sys.stderr, flush=True)
+        sys.exit(3)
+    if content == "leave":
+        sys.exit(0)
+    if content == "crash":
+        os.kill(os.getpid(), 11)
+    if content == "hang":
+        time.sleep(60)
+    said = {
+        "garbage": "what?", "nan": "NaN", "null": "null", "true": "true", "two": "1\\n2",
+        "long": "1" * 3_000_000, "typo": '{"result": 1}',
+        "other": '{"id": 99, "outcome": "accept"}',
+        "full": json.dumps({"id": asked["id"], "outcome": "reject", "reason": "no"}),
+        "task": str(asked["task"] and asked["task"]["answer"]),
+    }.get(content, str(len(content)))
+    sys.stdout.write(said + ("\\n" if content != "unended" else ""))
+    sys.stdout.flush()
+"""
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Make]:
+    """Make command verifiers that are ended with the test."""
+    made: list[CommandVerifier] = []
+    program = tmp_path / "judge.py"
+    program.write_text(textwrap.dedent(PROGRAM))
+
+    def build(**options: Any) -> CommandVerifier:
+        command = options.pop("command", [sys.executable, "-S", str(program)])
+        given = {"name": "judge", "version": "1", "timeout": 20.0, **options}
+        made.append(CommandVerifier(command=command, **given))
+        return made[-1]
+
+    yield build
+    for verifier in made:
+        verifier.close()
+
+
+def judged(verifier: CommandVerifier, *contents: str) -> list[Verdict]:
+    return verifier.judge([Candidate("text", content) for content in contents])
+
+
+@pytest.mark.parametrize("per_batch", [False, True])
+def test_a_program_answers_for_each_candidate(make: Make, per_batch: bool) -> None:  # noqa: FBT001
+    verdicts = judged(make(per_batch=per_batch), "abc", "null", "true", "full")
+
+    assert [3.0, None, 1.0, None] == [verdict.score for verdict in verdicts]
+    assert ["accept", "abstain", "accept", "reject"] == [v.outcome.value for v in verdicts]
+    assert [None] * 4 == [verdict.failed_at for verdict in verdicts]
+
+
+def test_a_program_sees_the_task_and_any_text(make: Make) -> None:
+    candidates = [Candidate("text", "task", {"answer": 4}), Candidate("text", "\ud800\n")]
+
+    assert [4.0, 2.0] == [verdict.score for verdict in make().judge(candidates)]
+
+
+@pytest.mark.parametrize(
+    ("deed", "boundary", "said"),
+    [
+        ("exit", "tool", "ended with exit code 3"),
+        ("leave", "verifier", "ended after 0 answers to 1 candidates"),
+        ("crash", "tool", "ended with signal 11"),
+        ("garbage", "verifier", "answered 'what?', not JSON"),
+        ("nan", "verifier", "not JSON"),
+        ("long", "verifier", "more than 1048576 bytes"),
+        ("typo", "verifier", "no field 'result'"),
+        ("other", "verifier", "answered about 99 when asked about 1"),
+    ],
+)
+def test_a_bad_answer_costs_only_its_own_candidate(
+    make: Make, deed: str, boundary: str, said: str
+) -> None:
+    first, culprit, last = judged(make(), "a", deed, "ccc")
+
+    assert [1.0, 3.0] == [first.score, last.score]
+    assert boundary == culprit.failed_at
+    assert said in culprit.reason
+
+
+def test_silence_ends_at_the_time_limit(make: Make) -> None:
+    culprit, last = judged(make(timeout=1.0), "hang", "ccc")
+
+    assert ("tool", True) == (culprit.failed_at, "no answer in 1 s" in culprit.reason)
+    assert 3.0 == last.score
+
+
+def test_the_last_lines_of_a_failed_program_are_evidence(make: Make) -> None:
+    (verdict,) = judged(make(), "exit")
+
+    assert verdict.evidence["log"].endswith("giving up")
+
+
+def test_answers_nobody_asked_for_are_not_taken_for_the_next(make: Make) -> None:
+    assert [1.0, 3.0] == [verdict.score for verdict in judged(make(), "two", "ccc")]
+
+
+def test_a_program_is_kept_between_batches(make: Make) -> None:
+    verifier = make()
+    judged(verifier, "a")
+    first = verifier._program
+
+    judged(verifier, "b")
+
+    assert first is verifier._program is not None
+
+
+def test_a_batch_that_fails_as_a_whole_raises_for_the_engine_to_halve(make: Make) -> None:
+    verifier = make(per_batch=True)
+
+    for deed, error in (("exit", ToolError), ("leave", VerifierError), ("two", VerifierError)):
+        with pytest.raises(error):
+            judged(verifier, "a", deed)
+
+
+def test_alone_in_its_batch_a_culprit_abstains(make: Make) -> None:
+    (verdict,) = judged(make(per_batch=True), "exit")
+
+    assert ("tool", True) == (verdict.failed_at, "giving up" in verdict.evidence["log"])
+
+
+def test_a_last_line_may_lack_its_end(make: Make) -> None:
+    assert [7.0] == [verdict.score for verdict in judged(make(per_batch=True), "unended")]
+
+
+def test_a_program_that_is_not_there_says_what_to_do(make: Make) -> None:
+    (verdict,) = judged(make(command=["/nowhere/judge"]), "a")
+
+    assert "tool" == verdict.failed_at
+    assert "can't be started: No such file or directory; install it" in verdict.reason
+
+
+def test_killing_it_ends_what_it_started(make: Make) -> None:
+    code = "import subprocess, sys\nfor _ in sys.stdin:\n print(subprocess.Popen(['sleep', '60']).pid, flush=True)"
+    verifier = make(command=[sys.executable, "-c", code])
+    (verdict,) = judged(verifier, "a")
+    assert verdict.score is not None
+
+    verifier.close()
+
+    deadline = monotonic() + 20.0
+    while psutil.pid_exists(int(verdict.score)) and monotonic() < deadline:
+        if psutil.Process(int(verdict.score)).status() == psutil.STATUS_ZOMBIE:
+            break
+        sleep(0.005)
+    assert monotonic() < deadline
+
+
+def test_environment_and_folder_are_given(make: Make, tmp_path: Path) -> None:
+    code = "import os\ninput()\nprint(len(os.environ['WORD']) + os.path.exists('here'))"
+    (tmp_path / "here").touch()
+    verifier = make(
+        command=[sys.executable, "-c", code], environment={"WORD": "abc"}, folder=str(tmp_path)
+    )
+
+    assert 4.0 == judged(verifier, "a")[0].score
+    assert "WORD" not in os.environ
+
+
+def test_its_cpu_time_is_its_cost(make: Make) -> None:
+    code = "import sys, time\nfor _ in sys.stdin:\n while time.process_time() < .2: pass\n print(1, flush=True)"
+
+    cost = judged(make(command=[sys.executable, "-c", code]), "a")[0].cost
+
+    assert cost is not None
+    assert cost.seconds >= 0.15
+
+
+def test_it_travels_to_workers_without_its_program(make: Make) -> None:
+    verifier = make()
+    judged(verifier, "a")
+
+    copy = pickle.loads(pickle.dumps(verifier))  # noqa: S301
+
+    assert copy._program is None
+    assert verifier.digest == copy.digest
+
+
+def test_another_command_is_another_verifier() -> None:
+    one, two = (
+        CommandVerifier(name="judge", version="1", command=["judge", level]) for level in "12"
+    )
+
+    assert one.digest != two.digest
+
+
+@pytest.mark.parametrize(
+    "options", [{"command": "judge.py --fast"}, {"command": []}, {"colour": "red"}]
+)
+def test_what_can_not_be_a_command_is_refused(options: dict[str, Any]) -> None:
+    given: dict[str, Any] = {"command": ["judge"], **options}
+
+    with pytest.raises(ConfigError, match="judge"):
+        CommandVerifier(name="judge", version="1", **given)

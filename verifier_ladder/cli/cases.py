@@ -1,0 +1,73 @@
+"""Cases: the world's open questions of a campaign, read without starting anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.cli.history import events
+from verifier_ladder.cli.output import amount
+from verifier_ladder.ledger.records import CheckState
+
+if TYPE_CHECKING:
+    from verifier_ladder.ladder import Ladder
+    from verifier_ladder.ledger import Ledger
+    from verifier_ladder.ledger.records import CheckRow
+
+
+class OpenCase(NamedTuple):
+    """A question that waits for an answer."""
+
+    check_key: bytes
+    content_key: bytes
+    verifier: str
+    candidate: Candidate
+    question: str
+    unit: str
+    deadline: float | None
+    """Seconds since 1970; None if it may stay open for ever."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The case as JSON values; it does not tell what other tiers said."""
+        return {
+            "key": self.check_key.hex(), "verifier": self.verifier, "question": self.question,
+            "unit": self.unit, "kind": self.candidate.kind, "candidate": self.candidate.content,
+            "task": dict(self.candidate.task or {}), "deadline": self.deadline,
+        }  # fmt: skip
+
+
+def open_cases(ledger: Ledger, campaign: str, ladder: Ladder | None) -> Iterator[OpenCase]:
+    """Open cases of a campaign, the most valuable first.
+
+    Args:
+        ledger: The ledger.
+        campaign: The campaign's name.
+        ladder: Its ladder, whose verifiers word the questions; None if it can't be rebuilt.
+    """
+    for check in ledger.checks(states=[CheckState.WAITING], campaign=campaign):
+        yield _case(check, ladder)
+
+
+def _case(check: CheckRow, ladder: Ladder | None) -> OpenCase:
+    from verifier_ladder.scheduler.candidates import candidate_of
+
+    candidate = candidate_of(check.payload)
+    verifiers = ladder.verifiers if ladder else ()
+    verifier = next((v for v in verifiers if v.name == check.verifier), None)
+    ask: Callable[[Candidate], str] | None = getattr(verifier, "question", None)
+    return OpenCase(
+        check.check_key, check.content_key, check.verifier, candidate,
+        ask(candidate) if ask else f"What does {check.verifier} say of it?",
+        verifier.unit if verifier else "", check.deadline,
+    )  # fmt: skip
+
+
+def other_tiers(ledger: Ledger, case: OpenCase) -> dict[str, str]:
+    """What other verifiers said about a case's candidate, the newest answer of each."""
+    said: dict[str, str] = {}
+    for event in events(ledger, case.content_key):
+        facts = event.facts
+        if event.what == "verdict" and facts["verifier"] != case.verifier:
+            said[str(facts["verifier"])] = f"{facts['outcome']} {amount(facts['score'])}"
+    return said

@@ -1,0 +1,196 @@
+"""Verifiers that are programs: any language that reads and writes lines of JSON."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import orjson
+import psutil
+
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.cost import Cost
+from verifier_ladder.errors import ConfigError, LadderError, VerifierError
+from verifier_ladder.exchange import candidate_message, failed, verdict_from
+from verifier_ladder.jsonlines import JsonLines
+from verifier_ladder.verdict import Verdict
+from verifier_ladder.verifiers import Verifier
+
+_MARGIN = 5.0
+
+
+class CommandVerifier(Verifier):
+    """A verifier that is a program speaking JSON lines.
+
+    It reads one line for each candidate, `{"id", "kind", "content", "task", "turns"}` (bytes come
+    in base64, with `"encoding": "base64"`), and answers each with one line: a number, `true`,
+    `false`, `null`, or an object with `outcome` (accept, reject, abstain) and, as it likes,
+    `score`, `uncertainty`, `unit`, `reason`, `feedback`, `failed_at`, `turns`, `evidence`,
+    `cost`. If it repeats the `id`, that is compared. What it writes to standard error is kept
+    as evidence when it fails.
+
+    **Life.** It is started once in each worker and asked about one candidate after the other; it
+    must flush each answer. With `per_batch=True` it is started for each batch, sees the end of its
+    input, and may answer all at the end.
+
+    **Failures.** A program that ends, fails or stays silent for `timeout` seconds costs its own
+    candidate only, which abstains with `failed_at="tool"`; answers that can't be read abstain
+    with `"verifier"`. It is killed with all processes in its group.
+
+    The command is part of the check key.
+
+    Example:
+        >>> import sys
+        >>> program = "for line in __import__('sys').stdin: print(len(line) > 9, flush=True)"
+        >>> count = CommandVerifier(
+        ...     name="any", version="1", command=[sys.executable, "-c", program.replace(
+        ...         "len(line) > 9", "str(len(line) > 9).lower()")])
+        >>> count.judge([Candidate("text", "abc")])[0].outcome.value
+        'accept'
+        >>> count.close()
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        version: str,
+        command: Sequence[str],
+        per_batch: bool = False,
+        folder: str | None = None,
+        environment: Mapping[str, str] | None = None,
+        settings: Mapping[str, Any] | None = None,
+        **attributes: Any,
+    ) -> None:
+        """Describe the program; it starts with the first batch.
+
+        Args:
+            name: Name of the verifier.
+            version: Raise it when results may change.
+            command: The program and its arguments; no shell reads them.
+            per_batch: Whether it is started for each batch and reads to the end of its input.
+            folder: Where it is started; by default where the worker is.
+            environment: Variables that it gets beside the worker's own.
+            settings: More that affects results, as part of the check key.
+            attributes: Any attribute of `Verifier`, such as `tier`, `kind` or `timeout`.
+
+        Raises:
+            ConfigError: If the command is not a list of texts, or an attribute is unknown.
+        """
+        if isinstance(command, (str, bytes)) or not command:
+            raise ConfigError(
+                f"command={command!r} of verifier {name}: give a list, the program first, "
+                'such as ["python", "judge.py"]'
+            )
+        self.name, self.version = name, version
+        set_attributes(self, attributes)
+        self.command = [str(part) for part in command]
+        self.per_batch, self.folder = per_batch, folder
+        self.environment = dict(environment or {})
+        self._program: JsonLines | None = None
+        super().__init__(command=self.command, **(settings or {}))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel without the running program."""
+        return {**self.__dict__, "_program": None}
+
+    def patience(self, count: int) -> float:
+        """Seconds the engine waits without progress: more than it waits itself."""
+        return self.timeout * (count if self.per_batch else 1) + _MARGIN
+
+    def verify(self, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
+        """Ask the program about every candidate."""
+        if self.per_batch:
+            return self._ask_together(candidates)
+        before = self._cpu_seconds()
+        verdicts = [self._ask(number, each) for number, each in enumerate(candidates)]
+        share = max(0.0, self._cpu_seconds() - before) / max(1, len(verdicts))
+        return [v if v.cost else replace(v, cost=Cost(share)) for v in verdicts]
+
+    def _ask(self, number: int, candidate: Candidate) -> Verdict:
+        if self._program is not None and self._program.stale:
+            self.close()
+        try:
+            if self._program is None:
+                self._program = self._started()
+            (answer,) = self._program.ask([_line(number, candidate)], timeout=self.timeout)
+            return self._read(number, answer)
+        except LadderError as error:
+            log = self._program.log if self._program else ""
+            self.close()
+            return failed(error, log=log)
+
+    def _ask_together(self, candidates: Sequence[Candidate]) -> list[Verdict]:
+        program, lines = None, [_line(n, each) for n, each in enumerate(candidates)]
+        try:
+            program = self._started()
+            answers = program.ask(lines, timeout=self.timeout, last=True)
+        except LadderError as error:
+            if len(lines) > 1:
+                raise  # the engine halves the batch until the culprit stands alone
+            return [failed(error, log=program.log if program else "")]
+        finally:
+            if program is not None:
+                program.kill()
+        return [self._read_alone(number, answer) for number, answer in enumerate(answers)]
+
+    def _read_alone(self, number: int, answer: bytes) -> Verdict:
+        try:
+            return self._read(number, answer)
+        except VerifierError as error:
+            return failed(error)
+
+    def _read(self, number: int, answer: bytes) -> Verdict:
+        try:
+            message = orjson.loads(answer)
+        except orjson.JSONDecodeError:
+            shown = answer[:100].decode("utf-8", "replace")
+            raise VerifierError(f"{self.command[0]} answered {shown!r}, not JSON") from None
+        if isinstance(message, dict) and message.get("id", number) != number:
+            raise VerifierError(
+                f"{self.command[0]} answered about {message['id']!r} when asked about {number}"
+            )
+        return verdict_from(message, unit=self.unit)
+
+    def _started(self) -> JsonLines:
+        return JsonLines(self.command, folder=self.folder, environment=self.environment)
+
+    def _cpu_seconds(self) -> float:
+        with contextlib.suppress(psutil.Error):
+            if self._program is not None:
+                times = psutil.Process(self._program.pid).cpu_times()
+                return float(times.user + times.system)
+        return 0.0
+
+    def close(self) -> None:
+        """End the program; the next batch starts another."""
+        if self._program is not None:
+            self._program.kill()
+            self._program = None
+
+
+def set_attributes(verifier: Verifier, attributes: Mapping[str, Any]) -> None:
+    """Set attributes of `Verifier` on one verifier.
+
+    Raises:
+        ConfigError: If `Verifier` has no such attribute.
+    """
+    known = set(Verifier.__annotations__) - {"name", "version", "waits"}
+    if unknown := sorted(set(attributes) - known):
+        raise ConfigError(
+            f"unknown option {', '.join(unknown)} of verifier {verifier.name}; "
+            f"it takes {', '.join(sorted(known))}"
+        )
+    for key, value in attributes.items():
+        setattr(verifier, key, value)
+
+
+def _line(number: int, candidate: Candidate) -> bytes:
+    """Plain ASCII: lone surrogates, which a tokenizer can emit, are escaped."""
+    try:
+        return json.dumps({"id": number, **candidate_message(candidate)}).encode("ascii")
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"the candidate's task or turns are not JSON: {error}") from None

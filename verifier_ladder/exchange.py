@@ -1,0 +1,93 @@
+"""The exchange with verifiers that run elsewhere: candidates out and verdicts in, as JSON."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.cost import Cost
+from verifier_ladder.errors import LadderError, VerifierError
+from verifier_ladder.verdict import TurnVerdict, Verdict
+from verifier_ladder.verifiers import as_verdict
+
+_TEXTS = ("unit", "reason", "feedback")
+_FIELDS = {
+    "id", "outcome", "score", "uncertainty", *_TEXTS, "failed_at", "turns", "evidence", "cost",
+}  # fmt: skip
+
+
+def candidate_message(candidate: Candidate) -> dict[str, Any]:
+    """A candidate as JSON; bytes are written in base64 and say so in `encoding`.
+
+    Example:
+        >>> candidate_message(Candidate("text", "abc", {"answer": 4}))
+        {'kind': 'text', 'content': 'abc', 'task': {'answer': 4}, 'turns': []}
+    """
+    content, encoding = candidate.content, {}
+    if isinstance(content, bytes):
+        content, encoding = base64.b64encode(content).decode("ascii"), {"encoding": "base64"}
+    turns = [
+        {"action": turn.action, "observation": turn.observation, "metadata": turn.metadata}
+        for turn in candidate.turns
+    ]
+    return {
+        "kind": candidate.kind, "content": content, **encoding,
+        "task": candidate.task and dict(candidate.task), "turns": turns,
+    }  # fmt: skip
+
+
+def verdict_from(message: Any, *, unit: str = "") -> Verdict:
+    """Read a verdict: an object with an `outcome`, or a number, true, false or null.
+
+    Args:
+        message: Decoded JSON.
+        unit: The unit of a score that comes without one.
+
+    Raises:
+        VerifierError: If it is neither, or holds fields that no verdict has.
+
+    Example:
+        >>> verdict_from({"outcome": "accept", "score": 2}, unit="eV").score
+        2.0
+    """
+    if not isinstance(message, Mapping):
+        return as_verdict(message, unit=unit)
+    if unknown := sorted(set(message) - _FIELDS):
+        raise VerifierError(
+            f"a verdict has no field {', '.join(map(repr, unknown))}; "
+            f"it has {', '.join(sorted(_FIELDS))}"
+        )
+    if "outcome" not in message:
+        raise VerifierError("a verdict needs an outcome: accept, reject or abstain")
+    try:
+        return _built(message, unit)
+    except LadderError:
+        raise
+    except (TypeError, ValueError, AttributeError) as error:
+        raise VerifierError(f"the verdict can't be read: {error}") from None
+
+
+def _built(message: Mapping[str, Any], unit: str) -> Verdict:
+    texts = {name: message.get(name) or "" for name in _TEXTS}
+    failed_at = message.get("failed_at")
+    for name, text in (*texts.items(), ("failed_at", failed_at or "")):
+        if not isinstance(text, str):
+            raise VerifierError(f"{name} of a verdict must be text, not {text!r}")
+    evidence, cost = message.get("evidence") or {}, message.get("cost")
+    if not isinstance(evidence, Mapping):
+        raise VerifierError(f"evidence of a verdict must be an object, not {evidence!r}")
+    return Verdict(
+        message["outcome"], message.get("score"), message.get("uncertainty"),
+        texts["unit"] or unit, texts["reason"], texts["feedback"], failed_at,
+        tuple(TurnVerdict(**turn) for turn in message.get("turns") or ()),
+        dict(evidence), None if cost is None else Cost(**cost),
+    )  # fmt: skip
+
+
+def failed(error: LadderError, *, log: str = "") -> Verdict:
+    """The abstention that a failed exchange amounts to, with the last lines of the log."""
+    said = Verdict.abstain(f"{error}", failed_at=error.boundary)
+    return dataclasses.replace(said, evidence={"log": log}) if log else said

@@ -1,0 +1,221 @@
+"""Programs that speak JSON lines: started, asked, and killed with everything they started."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import selectors
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from time import monotonic
+from typing import IO, Any
+
+from verifier_ladder.errors import ToolError, VerifierError
+
+LARGEST_LINE = 1024 * 1024
+"""Bytes that one answer may have."""
+_CHUNK = 64 * 1024
+_LOG = 2048
+_PR_SET_PDEATHSIG = 1
+_GRACE = 2.0
+
+
+
+def _find_prctl() -> Any:
+    try:
+        return ctypes.CDLL(None).prctl
+    except (OSError, AttributeError):  # not Linux
+        return None
+
+
+_PRCTL = _find_prctl()  # before any fork, because a forked child must not import
+
+
+class JsonLines:
+    """One running program that answers a line for every line.
+
+    It is the leader of a process group, which is killed as a whole. Where the kernel can do
+    that, it dies with the process that started it.
+    """
+
+    def __init__(
+        self, command: Sequence[str], *, folder: str | None, environment: Mapping[str, str]
+    ) -> None:
+        """Start it.
+
+        Raises:
+            ToolError: If it can't be started.
+        """
+        self._name = command[0]
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - the command is the user's
+                list(command), cwd=folder, env={**os.environ, **environment}, bufsize=0,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                process_group=0,
+                preexec_fn=_die_with_parent if _PRCTL else None,  # noqa: PLW1509 - one thread
+            )  # fmt: skip
+        except OSError as error:
+            raise ToolError(
+                f"{self._name} can't be started: {error.strerror}; install it or give its path"
+            ) from None
+        self._pending = b""
+        self._read = b""
+        self._log = b""
+        self._selector = selectors.DefaultSelector()
+        for stream in (self._stdin, self._stdout, self._stderr):
+            os.set_blocking(stream.fileno(), False)
+        self._selector.register(self._stdout, selectors.EVENT_READ)
+        self._selector.register(self._stderr, selectors.EVENT_READ)
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    @property
+    def log(self) -> str:
+        """The last lines it wrote to its standard error."""
+        return self._log.decode("utf-8", "replace").strip()
+
+    @property
+    def stale(self) -> bool:
+        """Whether it has ended or said more than it was asked: it can't be asked again."""
+        return bool(self._read) or self._process.poll() is not None
+
+    @property
+    def _stdin(self) -> IO[bytes]:
+        return _open(self._process.stdin)
+
+    @property
+    def _stdout(self) -> IO[bytes]:
+        return _open(self._process.stdout)
+
+    @property
+    def _stderr(self) -> IO[bytes]:
+        return _open(self._process.stderr)
+
+    def ask(self, lines: Sequence[bytes], *, timeout: float, last: bool = False) -> list[bytes]:
+        """Send lines and wait for as many answers.
+
+        Args:
+            lines: Each without its line end.
+            timeout: Seconds to wait for each answer.
+            last: Whether these are the last lines; the program then sees the end of its input
+                and may answer only before it ends.
+
+        Raises:
+            ToolError: If it ends too early, fails, or stays silent for too long.
+            VerifierError: If it answers more or fewer lines than asked, or one that is too long.
+        """
+        self._pending = b"".join(line + b"\n" for line in lines)
+        self._selector.register(self._stdin, selectors.EVENT_WRITE)
+        answers: list[bytes] = []
+        deadline = monotonic() + timeout
+        while len(answers) < len(lines):
+            left = deadline - monotonic()
+            if left <= 0:
+                raise ToolError(f"{self._name} gave no answer in {timeout:g} s")
+            before = len(answers)
+            ended = not self._exchange(left, last=last)
+            if ended and self._read:
+                self._read += b"\n"  # a last line may lack its end
+            answers += self._lines(len(lines) - before)
+            if ended and len(answers) < len(lines):
+                raise self._ended(len(answers), len(lines))
+            if len(answers) > before:
+                deadline = monotonic() + timeout
+        if last:
+            self._finish(len(lines), deadline)
+        return answers
+
+    def _exchange(self, seconds: float, *, last: bool) -> bool:
+        """Write and read what can be; False when its output has ended."""
+        for key, _ in self._selector.select(seconds):
+            if key.fileobj is self._process.stdin:
+                self._write(last=last)
+            elif key.fileobj is self._process.stderr:
+                self._hear()
+            elif not self._receive():
+                return False
+        return True
+
+    def _write(self, *, last: bool) -> None:
+        try:
+            written = os.write(self._stdin.fileno(), self._pending[:_CHUNK])
+            self._pending = self._pending[written:]
+        except BlockingIOError:
+            return
+        except OSError:  # it reads no more; its answers or its end tell the rest
+            self._pending = b""
+        if not self._pending:
+            self._selector.unregister(self._stdin)
+            if last:
+                self._stdin.close()
+
+    def _hear(self) -> None:
+        chunk = os.read(self._stderr.fileno(), _CHUNK)
+        self._log = (self._log + chunk)[-_LOG:]
+        if not chunk:
+            self._selector.unregister(self._stderr)
+
+    def _receive(self) -> bool:
+        chunk = os.read(self._stdout.fileno(), _CHUNK)
+        self._read += chunk
+        if self._read.rfind(b"\n") < 0 and len(self._read) > LARGEST_LINE:
+            raise VerifierError(
+                f"{self._name} answered with more than {LARGEST_LINE} bytes a line"
+            )
+        return bool(chunk)
+
+    def _lines(self, most: int) -> list[bytes]:
+        *whole, rest = self._read.split(b"\n", most)
+        self._read = rest
+        return [line for line in whole if line.strip()]
+
+    def _finish(self, asked: int, deadline: float) -> None:
+        """Wait for its end, which must be a good one."""
+        while self._exchange(max(0.0, deadline - monotonic()), last=True):
+            if self._read.strip():
+                raise VerifierError(f"{self._name} answered more than {asked} lines")
+            if monotonic() >= deadline:
+                raise ToolError(f"{self._name} answered and did not end")
+        if self._code() != 0:
+            raise self._ended(asked, asked)
+
+    def _ended(self, answered: int, asked: int) -> ToolError | VerifierError:
+        code = self._code()
+        while self._selector.get_map().get(self._stderr) and self._selector.select(0):
+            self._hear()
+        if code == 0:
+            return VerifierError(
+                f"{self._name} ended after {answered} answers to {asked} candidates"
+            )
+        how = f"exit code {code}" if code is None or code >= 0 else f"signal {-code}"
+        return ToolError(f"{self._name} ended with {how}")
+
+    def _code(self) -> int | None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self._process.wait(_GRACE)
+        return None
+
+    def kill(self) -> None:
+        """End it and everything in its group; killing twice is allowed."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._selector.close()
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+
+
+def _open(stream: IO[bytes] | None) -> IO[bytes]:
+    assert stream is not None  # noqa: S101 - all three are pipes
+    return stream
+
+
+def _die_with_parent() -> None:
+    _PRCTL(_PR_SET_PDEATHSIG, signal.SIGKILL)
