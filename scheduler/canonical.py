@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from typing import Any, NamedTuple
 
 from verifier_ladder.errors import CandidateError
-from verifier_ladder.keys import content_key, raw_key
+from verifier_ladder.keys import content_key, content_keys, raw_key
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import Alias, CandidateRow
@@ -19,16 +19,17 @@ from verifier_ladder.verifiers import failure
 Content = str | bytes
 
 
-class Form(NamedTuple):
-    """One content, keyed."""
+class Forms(NamedTuple):
+    """Many contents, keyed; columns of equal length."""
 
-    raw_key: bytes | None
-    """None where the content is its own canonical form, and nothing needs the key."""
-    content_key: bytes
-    content: Content
-    """The canonical form; as given if there is none."""
-    problem: Verdict | None = None
-    """Why there is no canonical form."""
+    keys: list[bytes]
+    """Content keys."""
+    contents: list[Content]
+    """Canonical forms; as given where there is none."""
+    problems: dict[int, Verdict]
+    """Why there is no canonical form, by place."""
+    lane: int | None = None
+    """The worker that made them, if one did."""
 
 
 class Canonicals:
@@ -39,25 +40,42 @@ class Canonicals:
         self._by, self._kind = ladder.canonicaliser, ladder.kind
         self._ledger, self._engine = ledger, engine
 
+    @property
+    def is_identity(self) -> bool:
+        """Whether content is its own canonical form, so that there is no alias to look up."""
+        return self._by.name == "identity"
+
     def forms(
-        self, contents: Sequence[Content], arrivals: Arrivals
-    ) -> Generator[Future[Any], Any, tuple[list[Form], int | None]]:
-        """Give the form of each content, and the worker that made them, if one did."""
-        kind = self._kind
+        self, contents: list[Content], arrivals: Arrivals
+    ) -> Generator[Future[Any], Any, Forms]:
+        """Give the forms of contents; those the ledger does not know are noted as arrivals."""
         if self.is_identity:
-            return [Form(None, content_key(kind, content), content) for content in contents], None
-        raws = [raw_key(kind, content) for content in contents]
+            return Forms(content_keys(self._kind, contents), contents, {})
+        raws = [raw_key(self._kind, content) for content in contents]
         known = self._ledger.aliases(self._by.digest, raws)
         new = [place for place, raw in enumerate(raws) if raw not in known]
         made, lane = yield from self._make([contents[place] for place in new])
         fresh = dict(zip(new, made, strict=True))
-        forms = [
-            _known(raw, content, known[raw]) if raw in known
-            else self._fresh(raw, content, fresh[place])
-            for place, (raw, content) in enumerate(zip(raws, contents, strict=True))
-        ]  # fmt: skip
-        self.note([forms[place] for place in new], [contents[place] for place in new], arrivals)
-        return forms, lane
+        forms = Forms([], [], {}, lane)
+        for place, (raw, content) in enumerate(zip(raws, contents, strict=True)):
+            form = fresh[place] if place in fresh else known[raw]
+            self._add(forms, place, content, form)
+        self.note(forms, contents, new, arrivals)
+        return forms
+
+    def _add(self, forms: Forms, place: int, content: Content, form: Any) -> None:
+        """Add one form: a canonical text, a verdict that there is none, or a known alias."""
+        if isinstance(form, Alias):
+            forms.keys.append(form.content_key)
+            forms.contents.append(content if form.canonical is None else form.canonical)
+            if form.verdict is not None:
+                forms.problems[place] = form.verdict
+            return
+        if isinstance(form, Verdict):
+            forms.problems[place] = form
+            form = content
+        forms.keys.append(content_key(self._kind, form))
+        forms.contents.append(form)
 
     def _make(
         self, contents: list[Content]
@@ -77,31 +95,17 @@ class Canonicals:
         except Exception as error:  # noqa: BLE001 - a plugin may raise anything
             return failure(error)
 
-    def _fresh(self, raw: bytes, content: Content, made: Content | Verdict) -> Form:
-        if isinstance(made, Verdict):
-            return Form(raw, content_key(self._kind, content), content, made)
-        return Form(raw, content_key(self._kind, made), made)
-
-    @property
-    def is_identity(self) -> bool:
-        """Whether content is its own canonical form, so that there is no alias to look up."""
-        return self._by.name == "identity"
-
     def note(
-        self, forms: Sequence[Form], contents: Sequence[Content], arrivals: Arrivals
+        self, forms: Forms, given: Sequence[Content], places: Sequence[int], arrivals: Arrivals
     ) -> None:
-        """Note candidates for the ledger; one that failed for a passing reason is not known."""
-        kind, by = self._kind, self._by.digest
-        arrivals.candidates += [
-            CandidateRow(
-                raw or raw_key(kind, content), key, kind, content,
-                None if form == content else form, by, problem,
-            )
-            for (raw, key, form, problem), content in zip(forms, contents, strict=True)
-            if problem is None or problem.is_answer
-        ]
-
-
-def _known(raw: bytes, content: Content, alias: Alias) -> Form:
-    canonical = content if alias.canonical is None else alias.canonical
-    return Form(raw, alias.content_key, canonical, alias.verdict)
+        """Note new candidates for the ledger; one that failed for a passing reason is not known."""
+        kind, by, problems = self._kind, self._by.digest, forms.problems
+        for place in places:
+            content, form, problem = given[place], forms.contents[place], problems.get(place)
+            if problem is None or problem.is_answer:
+                arrivals.candidates.append(
+                    CandidateRow(
+                        raw_key(kind, content), forms.keys[place], kind, content,
+                        None if form == content else form, by, problem,
+                    )
+                )  # fmt: skip

@@ -13,17 +13,18 @@ from threading import RLock
 from typing import Any
 
 from verifier_ladder.candidate import Candidate, checked_candidate
-from verifier_ladder.keys import content_key, digest
+from verifier_ladder.keys import check_keys, content_key, digest
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.scheduler.arrivals import Arrivals
 from verifier_ladder.scheduler.asking import Asking
 from verifier_ladder.scheduler.candidates import turns_json
-from verifier_ladder.scheduler.canonical import Canonicals, Form
+from verifier_ladder.scheduler.canonical import Canonicals
 from verifier_ladder.scheduler.engines.local import LocalEngine
 from verifier_ladder.scheduler.pipeline import drive
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.verdict import Verdict
+from verifier_ladder.verifiers import Verifier
 
 _MEMO_LIMIT = 200_000
 _CHUNK = 512
@@ -124,21 +125,22 @@ class Intake:
     def _job(self, items: list[Item], arrivals: Arrivals, found: dict[Hashable, Standing]) -> Job:
         """Take one chunk from raw text to the first tier's verdicts."""
         contents = [g.content if isinstance(g, Candidate) else g for _, g in items]
-        forms, lane = yield from self._canonicals.forms(contents, arrivals)
-        kind = self._ladder.kind
-        made = [
-            _standing(kind, given, form) for (_, given), form in zip(items, forms, strict=True)
-        ]
-        standings = self._publish(made)
+        forms = yield from self._canonicals.forms(contents, arrivals)
+        standings = self._publish([
+            self._standing(given, form, key, problem)
+            for (_, given), form, key, problem in zip(
+                items, forms.contents, forms.keys,
+                map(forms.problems.get, range(len(items))), strict=True,
+            )
+        ])  # fmt: skip
         if self._canonicals.is_identity:
             # A candidate with a verdict is known; only now it shows which ones are not.
-            new = [place for place, s in enumerate(standings) if not s.verdicts]
-            chosen = [forms[place] for place in new], [contents[place] for place in new]
-            self._canonicals.note(*chosen, arrivals)
+            new = [place for place, standing in enumerate(standings) if not standing.verdicts]
+            self._canonicals.note(forms, contents, new, arrivals)
         mine = dict(zip([key for key, _ in items], standings, strict=True))
         found.update(mine)
         everyone = list({id(standing): standing for standing in standings}.values())
-        yield from self._asking.ask_all(everyone, lane, arrivals)
+        yield from self._asking.ask_all(everyone, forms.lane, arrivals)
         with self._lock:
             self._memo.update((k, s) for k, s in mine.items() if not _is_unusable(s))
 
@@ -159,11 +161,12 @@ class Intake:
         """Take over every verdict that the ledger already holds; one query."""
         verifiers = self._ladder.verifiers
         clean = [standing for standing in standings if standing.problem is None]
-        for standing in clean:
-            standing.keys = tuple([standing.key_of(verifier) for verifier in verifiers])
         if not clean:
             return
-        known = self._ledger.verdicts([key for standing in clean for key in standing.keys])
+        columns = [self._check_keys(clean, verifier) for verifier in verifiers]
+        for standing, keys in zip(clean, zip(*columns, strict=True), strict=True):
+            standing.keys = keys
+        known = self._ledger.verdicts([key for column in columns for key in column])
         if not known:
             return
         for standing in clean:
@@ -171,20 +174,25 @@ class Intake:
                 if key in known:
                     standing.learn(verifier.name, known[key])
 
+    @staticmethod
+    def _check_keys(standings: list[Standing], verifier: Verifier) -> list[bytes]:
+        if verifier.reads == "raw" or any(s.candidate.task or s.candidate.turns for s in standings):
+            return [standing.key_of(verifier) for standing in standings]
+        return check_keys(verifier.digest, [standing.content_key for standing in standings])
+
     def _late(self, given: Given) -> Standing:
-        kind = self._ladder.kind
         content = given.content if isinstance(given, Candidate) else given
         problem = Verdict.abstain("not reached within the deadline", failed_at="engine")
-        form = Form(None, content_key(kind, content), content, problem)
-        return _standing(kind, given, form)
+        return self._standing(given, content, content_key(self._ladder.kind, content), problem)
 
-
-def _standing(kind: str, given: Given, form: Form) -> Standing:
-    if isinstance(given, Candidate):
-        candidate = Candidate(kind, form.content, given.task, given.turns)
-        return Standing(candidate, form.content_key, given.content, form.problem)
-    candidate = checked_candidate(kind, form.content)
-    return Standing(candidate, form.content_key, given, form.problem)
+    def _standing(
+        self, given: Given, form: str | bytes, key: bytes, problem: Verdict | None
+    ) -> Standing:
+        kind = self._ladder.kind
+        if isinstance(given, Candidate):
+            candidate = Candidate(kind, form, given.task, given.turns)
+            return Standing(candidate, key, given.content, problem)
+        return Standing(checked_candidate(kind, form), key, given, problem)
 
 
 def _subject(standing: Standing) -> Hashable:

@@ -189,6 +189,8 @@ def conclude(ladder: Ladder, model: BeliefModel, standing: Standing) -> Reward:
     """
     if standing.reward is not None:
         return standing.reward
+    if len(ladder.verifiers) == 1 and _conclude_plain(ladder, model, standing):
+        return standing.reward
     survey = standing.survey = Survey(ladder, standing)
     standing.belief = model.predict(survey.scores, survey.deviations)
     if survey.reject is not None:
@@ -200,6 +202,23 @@ def conclude(ladder: Ladder, model: BeliefModel, standing: Standing) -> Reward:
         standing.survey = None  # Nobody asks again, and a hundred thousand of them weigh.
     standing.used = _used(ladder, standing)
     return standing.reward
+
+
+def _conclude_plain(ladder: Ladder, model: BeliefModel, standing: Standing) -> bool:
+    """Conclude the commonest case, one verifier that gave a score, without a survey."""
+    verifier = ladder.verifiers[0]
+    verdict = standing.verdicts.get(verifier.name)
+    if verdict is None or verdict.outcome is not Outcome.ACCEPT or verdict.score is None:
+        return False
+    if verifier.role == "gate":
+        return False
+    score = verdict.score
+    standing.belief = belief = model.predict((score,), (verdict.uncertainty,))
+    value = ladder.reward.scale(belief.mean, sign=ladder.target.sign)
+    spread = None if isnan(belief.deviation) else ladder.reward.spread(belief.deviation)
+    standing.reward = Reward(value, spread, ladder.tiers[0], 0, {verifier.name: score}, verdict.reason)
+    standing.end, standing.used = 1, standing.keys
+    return True
 
 
 def _used(ladder: Ladder, standing: Standing) -> tuple[bytes, ...]:

@@ -151,14 +151,14 @@ class EndpointVerifier(Verifier):
     def _post(self, client: httpx.Client, body: bytes) -> tuple[int, float | None, bytes]:
         deadline = time.monotonic() + self.timeout
         with client.stream("POST", self.url, content=body) as response:
-            answer = b""
+            answer = bytearray()
             for chunk in response.iter_bytes():
                 answer += chunk
                 if len(answer) > LARGEST_ANSWER:
                     raise ToolError(f"{self.url} answered with more than {LARGEST_ANSWER} bytes")
                 if time.monotonic() > deadline:
                     raise ToolError(f"{self.url} was not done in {self.timeout:g} s")
-            return response.status_code, _pause(response.headers.get("Retry-After")), answer
+            return response.status_code, _pause(response.headers.get("Retry-After")), bytes(answer)
 
     def _headers(self) -> dict[str, str]:
         missing = [

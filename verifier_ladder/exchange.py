@@ -10,7 +10,7 @@ from typing import Any
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import LadderError, VerifierError
-from verifier_ladder.verdict import TurnVerdict, Verdict
+from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict
 from verifier_ladder.verifiers import as_verdict
 
 _TEXTS = ("unit", "reason", "feedback")
@@ -60,8 +60,11 @@ def verdict_from(message: Any, *, unit: str = "") -> Verdict:
             f"a verdict has no field {', '.join(map(repr, unknown))}; "
             f"it has {', '.join(sorted(_FIELDS))}"
         )
-    if "outcome" not in message:
-        raise VerifierError("a verdict needs an outcome: accept, reject or abstain")
+    if message.get("outcome") not in [outcome.value for outcome in Outcome]:
+        raise VerifierError(
+            "a verdict needs an outcome: accept, reject or abstain, "
+            f"not {message.get('outcome')!r}"
+        )
     try:
         return _built(message, unit)
     except LadderError:
@@ -80,7 +83,7 @@ def _built(message: Mapping[str, Any], unit: str) -> Verdict:
     if not isinstance(evidence, Mapping):
         raise VerifierError(f"evidence of a verdict must be an object, not {evidence!r}")
     return Verdict(
-        message["outcome"], message.get("score"), message.get("uncertainty"),
+        Outcome(message["outcome"]), message.get("score"), message.get("uncertainty"),
         texts["unit"] or unit, texts["reason"], texts["feedback"], failed_at,
         tuple(TurnVerdict(**turn) for turn in message.get("turns") or ()),
         dict(evidence), None if cost is None else Cost(**cost),

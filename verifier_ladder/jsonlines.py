@@ -22,7 +22,6 @@ _PR_SET_PDEATHSIG = 1
 _GRACE = 2.0
 
 
-
 def _find_prctl() -> Any:
     try:
         return ctypes.CDLL(None).prctl
@@ -177,10 +176,10 @@ class JsonLines:
     def _finish(self, asked: int, deadline: float) -> None:
         """Wait for its end, which must be a good one."""
         while self._exchange(max(0.0, deadline - monotonic()), last=True):
-            if self._read.strip():
-                raise VerifierError(f"{self._name} answered more than {asked} lines")
             if monotonic() >= deadline:
                 raise ToolError(f"{self._name} answered and did not end")
+        if self._read.strip():
+            raise VerifierError(f"{self._name} answered more than {asked} lines")
         if self._code() != 0:
             raise self._ended(asked, asked)
 

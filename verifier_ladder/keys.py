@@ -7,7 +7,7 @@ inputs can be read as the same bytes.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import isfinite
 from typing import Any
@@ -18,6 +18,7 @@ from verifier_ladder.errors import ConfigError
 
 NO_TASK = bytes(32)
 """Task digest of a check that reads no task field."""
+_CHECK = b"vl:check:1\0"
 _LARGEST_INTEGER = 2**53
 
 
@@ -135,8 +136,23 @@ def check_key(
         turns: Digest of the trajectory, if the verifier reads it.
         replicate: Number of the repetition, from 0, of a stochastic verifier.
     """
-    parts = b"vl:check:1\0" + verifier + content + task + turns + replicate.to_bytes(4, "big")
+    parts = _CHECK + verifier + content + task + turns + replicate.to_bytes(4, "big")
     return hashlib.sha256(parts).digest()
+
+
+def content_keys(kind: str, canonical: Iterable[str | bytes]) -> list[bytes]:
+    """`content_key` of many contents, in half the time."""
+    head, sha = _head(b"content", kind), hashlib.sha256
+    return [
+        sha(head + (c.encode("utf-8", "surrogatepass") if isinstance(c, str) else c)).digest()
+        for c in canonical
+    ]
+
+
+def check_keys(verifier: bytes, contents: Iterable[bytes]) -> list[bytes]:
+    """`check_key` of many contents, for a verifier that reads neither task nor turns."""
+    head, tail, sha = _CHECK + verifier, NO_TASK + NO_TASK + bytes(4), hashlib.sha256
+    return [sha(head + content + tail).digest() for content in contents]
 
 
 def seed(key: bytes) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from math import inf, isfinite
 from typing import Any
@@ -175,3 +175,32 @@ class Verdict:
     def is_answer(self) -> bool:
         """Whether the verdict may be cached: an outage never is, it starts a new attempt."""
         return self.failed_at is None
+
+
+_new = object.__new__
+(
+    _outcome, _score, _uncertainty, _unit, _reason, _feedback, _failed_at, _turns, _evidence,
+    _cost,
+) = (Verdict.__dict__[field.name].__set__ for field in fields(Verdict))  # fmt: skip
+
+
+def plain_verdict(
+    outcome: Outcome, score: float | None, uncertainty: float | None, unit: str, cost: Cost | None
+) -> Verdict:
+    """A verdict without words or evidence, of numbers that were checked to be finite.
+
+    Filling the slots directly takes a quarter of the time of the frozen class's constructor,
+    and a batch makes thousands.
+    """
+    verdict: Verdict = _new(Verdict)
+    _outcome(verdict, outcome)
+    _score(verdict, score)
+    _uncertainty(verdict, uncertainty)
+    _unit(verdict, unit)
+    _reason(verdict, "")
+    _feedback(verdict, "")
+    _failed_at(verdict, None)
+    _turns(verdict, ())
+    _evidence(verdict, {})
+    _cost(verdict, cost)
+    return verdict

@@ -8,6 +8,7 @@ import numbers
 import textwrap
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from math import isfinite
 from typing import Any, ClassVar, Literal, get_args
 
 from verifier_ladder.candidate import Candidate
@@ -15,7 +16,7 @@ from verifier_ladder.cost import Cost
 from verifier_ladder.errors import CandidateError, ConfigError, LadderError, VerifierError
 from verifier_ladder.keys import canonical_json, digest
 from verifier_ladder.tier import Tier
-from verifier_ladder.verdict import Outcome, Verdict
+from verifier_ladder.verdict import Outcome, Verdict, plain_verdict
 
 Isolation = Literal["process", "inline", "sandbox"]
 Role = Literal["gate", "primary"]
@@ -202,6 +203,8 @@ def as_verdict(answer: object, *, unit: str = "") -> Verdict:
     Raises:
         VerifierError: If it is anything else, or a number that is not finite.
     """
+    if type(answer) is float and isfinite(answer):
+        return plain_verdict(Outcome.ACCEPT, answer, None, unit, None)
     if isinstance(answer, Verdict):
         return answer
     if not isinstance(answer, (float, int, str)) and hasattr(answer, "item"):

@@ -13,7 +13,7 @@ import orjson
 
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import EngineError, LadderError, VerifierError
-from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict
+from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict, plain_verdict
 from verifier_ladder.verifiers import Verifier, as_verdict, failure
 
 LARGEST_TEXT = 64 * 1024
@@ -182,8 +182,8 @@ def decode(answers: Sequence[Any], unit: str, seconds: Sequence[float] | float) 
     verdicts = []
     for place, answer in enumerate(answers):
         cost = same or costs[place]
-        if type(answer) is float:
-            verdict = Verdict(_ACCEPT, answer, None, unit, "", "", None, (), {}, cost)
+        if type(answer) is float and isfinite(answer):
+            verdict = plain_verdict(_ACCEPT, answer, None, unit, cost)
         elif type(answer) is bool:
             found = known.get(answer) if same else None
             verdict = found or known.setdefault(answer, _truth(answer, unit, cost))

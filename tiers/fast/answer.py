@@ -89,13 +89,13 @@ def _word(part: str) -> str:
     """The single word of an answer, without the marks that models put around it."""
     marked = [w for find in (_final, _labelled) for w in find(part) if w.strip()]
     inner = " ".join(dict.fromkeys(w.strip() for w in marked)) or part
-    inner = inner.strip().removeprefix("**").removesuffix("**").strip("`\"'$ \t\r\n")
+    inner = inner.strip()
     remark = _REMARK.fullmatch(inner)
     word = remark[1] if remark else inner
     words = len(word.split())
     if words > 1:
         raise CandidateError(f"the answer is {words} words long; {HOW}")
-    word = word.rstrip(".,;")
+    word = word.rstrip(".,;").removeprefix("**").removesuffix("**").strip("`\"'$")
     if not word:
         raise CandidateError(f"the answer is empty; {HOW}")
     return word

@@ -93,13 +93,19 @@ class MoleculeGate(SingleVerifier):
     def _bounded(self, molecule: Any) -> Verdict:
         """Check size, then every atom."""
         atoms = molecule.GetNumHeavyAtoms()
-        if not self._least <= atoms <= self._most:
-            return _refused(
-                f"the molecule has {atoms} atoms besides hydrogen; allowed are {self._least} to "
-                f"{self._most}",
-                f"Propose a {'smaller' if atoms > self._most else 'larger'} molecule.",
-            )
-        return _atoms_bounded(molecule, self.settings)
+        if atoms > self._most:
+            return _size(atoms, self._least, self._most)
+        verdict = _atoms_bounded(molecule, self.settings)
+        if verdict is _PASS and atoms < self._least:
+            return _size(atoms, self._least, self._most)
+        return verdict
+
+
+def _size(atoms: int, least: int, most: int) -> Verdict:
+    return _refused(
+        f"the molecule has {atoms} atoms besides hydrogen; allowed are {least} to {most}",
+        f"Propose a {'smaller' if atoms > most else 'larger'} molecule.",
+    )
 
 
 def _special(elements: Sequence[str], max_atom_charge: int) -> re.Pattern[str] | None:

@@ -30,6 +30,8 @@ app = typer.Typer(no_args_is_help=True, help="List entries, show a candidate's h
 
 
 _LONGEST_ID = 16
+_MOST_EVENTS = 200
+"""How much of a candidate's history is shown; one that came up often has thousands."""
 
 
 class Format(StrEnum):
@@ -160,12 +162,14 @@ def _show_candidate(known: Known, told: list[Event], *, as_json: bool) -> None:
     screen.print(f"{known.kind} {printable(known.canonical)}", soft_wrap=True)
     screen.print(f"key {known.key.hex()}", soft_wrap=True)
     last = -1
-    for event in told:
+    for event in told[:_MOST_EVENTS]:
         if event.entry != last:
             where = f"entry {event.entry}, {moment(event.recorded_at)}, campaign {event.campaign}"
             screen.print(f"\n{where}", soft_wrap=True)
             last = event.entry
         screen.print(f"  {event.what:<9} {_WORDS[event.what](event.facts)}", soft_wrap=True)
+    if len(told) > _MOST_EVENTS:
+        say(f"{len(told) - _MOST_EVENTS:,} more events: --json")
 
 
 def _verdict_words(facts: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import islice
@@ -80,7 +79,8 @@ def next_case(
     """
     from verifier_ladder.cli.cases import open_cases, other_tiers
     from verifier_ladder.cli.opening import existing_ledger, only_campaign
-    from verifier_ladder.cli.reopening import known_ladder
+    from verifier_ladder.cli.reopening import REVIEWS, known_ladder
+    from verifier_ladder.run import Run
 
     for where in imports or ():
         import_code(where)
@@ -96,8 +96,9 @@ def next_case(
         if not as_json:
             _show(facts)
         settle = partial(
-            _record, store=store, row=row, ladder=ladder, case=found, by=by or getpass.getuser()
-        )
+            _record, store=store, row=row, ladder=ladder, case=found,
+            by=by or Run(REVIEWS).user or "unknown",
+        )  # fmt: skip
         if answer is not None:
             facts["revisions"] = settle(read_answer(answer))
         elif not as_json:

@@ -19,7 +19,7 @@ from verifier_ladder.ledger.rows import draft, write
 from verifier_ladder.ledger.samples import sample_rewards
 from verifier_ladder.ledger.store import Store, keys_json
 from verifier_ladder.ledger.values import dumps, loads
-from verifier_ladder.ledger.verdicts import plain_verdict, unpack_verdict
+from verifier_ladder.ledger.verdicts import indexed_verdict, unpack_verdict
 from verifier_ladder.verdict import Verdict
 
 _PAGE = 32
@@ -223,7 +223,7 @@ def _verdict(row: Any, units: Mapping[int, str]) -> Verdict:
     _, _, _, verifier, outcome, score, uncertainty, seconds, detail = row
     if detail is not None:
         return unpack_verdict(loads(detail))
-    return plain_verdict(outcome, score, uncertainty, units[verifier], seconds)
+    return indexed_verdict(outcome, score, uncertainty, units[verifier], seconds)
 
 
 def _campaign_rows(connection: Any, name: str | None = None) -> list[CampaignRow]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.values import pack, unpack
-from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict
+from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict, plain_verdict
 
 OUTCOMES = tuple(Outcome)
 OUTCOME_CODES = {outcome: code for code, outcome in enumerate(OUTCOMES)}
@@ -77,34 +77,12 @@ def unpack_verdict(data: Mapping[str, Any]) -> Verdict:
     return Verdict(**{name: unpack_field(name, value) for name, value in data.items()})
 
 
-_new = object.__new__
-_setters = [vars(Verdict)[name].__set__ for name in VERDICT_FIELDS]
-(
-    _outcome, _score, _uncertainty, _unit, _reason, _feedback, _failed_at, _turns, _evidence,
-    _cost,
-) = _setters  # fmt: skip
-
-
-def plain_verdict(
+def indexed_verdict(
     outcome: int, score: float | None, uncertainty: float | None, unit: str, seconds: float | None
 ) -> Verdict:
-    """A verdict that the index holds without detail.
-
-    Its numbers were checked when the verdict was first made. Filling the slots directly takes a
-    quarter of the time of the frozen class's constructor, and a look-up makes thousands.
-    """
-    verdict: Verdict = _new(Verdict)
-    _outcome(verdict, OUTCOMES[outcome])
-    _score(verdict, score)
-    _uncertainty(verdict, uncertainty)
-    _unit(verdict, unit)
-    _reason(verdict, "")
-    _feedback(verdict, "")
-    _failed_at(verdict, None)
-    _turns(verdict, ())
-    _evidence(verdict, {})
-    _cost(verdict, None if seconds is None else seconds_cost(seconds))
-    return verdict
+    """A verdict that the index holds without detail; its numbers were checked when it was made."""
+    cost = None if seconds is None else seconds_cost(seconds)
+    return plain_verdict(OUTCOMES[outcome], score, uncertainty, unit, cost)
 
 
 def plain_flags(fields: Mapping[str, Sequence[Any]]) -> list[bool] | None:

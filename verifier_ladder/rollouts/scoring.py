@@ -87,7 +87,8 @@ def score_file(
         pass_at: Reward at which a sample passes; see `Statistics.threshold`.
         workers: Worker processes; one per core by default.
         memory: Bytes that one worker may use.
-        report: Called with the progress, several times a second.
+        report: Called with the progress after every chunk of rows, and twice a second while
+            higher tiers climb.
 
     Raises:
         ConfigError: If the file, the columns, the ladder or the target make no sense.

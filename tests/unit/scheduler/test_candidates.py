@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from verifier_ladder.candidate import Candidate, Turn
 from verifier_ladder.ledger.values import dumps, loads
 from verifier_ladder.scheduler.candidates import candidate_json, candidate_of
-from verifier_ladder.scheduler.standing import Standing
 
 TEXT = st.text(st.characters(), max_size=8)
 FIELDS = st.dictionaries(TEXT, st.none() | st.integers() | TEXT | st.lists(TEXT), max_size=3)
@@ -21,7 +20,3 @@ CANDIDATES = st.builds(
 def test_a_candidate_survives_the_queue(candidate: Candidate) -> None:
     """Lone surrogates and bytes included, as the ledger writes them."""
     assert candidate == candidate_of(loads(dumps(candidate_json(candidate))))
-
-
-def seen(candidate: Candidate, **declared: Any) -> Candidate:
-    return Standing(candidate, bytes(32), candidate.content).seen_by(made(**declared))

@@ -55,9 +55,7 @@ def key(
     raw: str = "OCC", content: str = "CCO",
 ) -> bytes:  # fmt: skip
     candidate = Candidate("text", content, task, turns)
-    return Standing(
-        candidate, content_key("text", content), raw
-    ).key_of(verifier)  # fmt: skip
+    return Standing(candidate, content_key("text", content), raw).key_of(verifier)
 
 
 def test_another_content_is_another_check() -> None:
@@ -128,6 +126,36 @@ def test_another_verifier_version_setting_or_tool_is_another_check(other: Verifi
 )
 def test_limits_and_places_do_not_make_another_check(other: Verifier) -> None:
     assert key(made("v")) == key(other)
+
+
+# ---- What a verifier sees
+
+WHOLE = Standing(
+    Candidate("text", "CCO", TASK, (Turn("2+2", "4"),)), content_key("text", "CCO"), "OCC"
+)
+
+
+@pytest.mark.parametrize(
+    ("declared", "seen"),
+    [
+        ({}, Candidate("text", "CCO", {})),
+        ({"task_fields": ["answer"]}, Candidate("text", "CCO", {"answer": "4"})),
+        ({"task_fields": ["answer", "other"]}, Candidate("text", "CCO", {"answer": "4"})),
+        ({"task_fields": None}, Candidate("text", "CCO", TASK)),
+        ({"reads_turns": True}, Candidate("text", "CCO", {}, (Turn("2+2", "4"),))),
+        ({"reads": "raw"}, Candidate("text", "OCC", {})),
+    ],
+    ids=repr,
+)
+def test_a_verifier_sees_only_what_it_declares(declared: dict[str, Any], seen: Candidate) -> None:
+    assert seen == WHOLE.seen_by(made("v", **declared))
+
+
+def test_a_bare_candidate_is_seen_as_it_is() -> None:
+    bare = standing()
+
+    assert bare.seen_by(made("v")) is bare.candidate
+    assert "OCC" == bare.seen_by(made("v", reads="raw")).content
 
 
 # ---- Rewards

@@ -160,7 +160,7 @@ def test_a_program_that_is_not_there_says_what_to_do(make: Make) -> None:
 
 
 def test_killing_it_ends_what_it_started(make: Make) -> None:
-    code = "import subprocess, sys\nfor _ in sys.stdin:\n print(subprocess.Popen(['sleep', '60']).pid, flush=True)"
+    code = "import subprocess\ninput()\nprint(subprocess.Popen(['sleep', '60']).pid, flush=True)\ninput()"
     verifier = make(command=[sys.executable, "-c", code])
     (verdict,) = judged(verifier, "a")
     assert verdict.score is not None
@@ -187,7 +187,7 @@ def test_environment_and_folder_are_given(make: Make, tmp_path: Path) -> None:
 
 
 def test_its_cpu_time_is_its_cost(make: Make) -> None:
-    code = "import sys, time\nfor _ in sys.stdin:\n while time.process_time() < .2: pass\n print(1, flush=True)"
+    code = "import time\ninput()\nwhile time.process_time() < .2: pass\nprint(1, flush=True)\ninput()"
 
     cost = judged(make(command=[sys.executable, "-c", code]), "a")[0].cost
 

@@ -57,7 +57,7 @@ def test_an_object_becomes_a_verdict() -> None:
         ({"outcome": "accept", "scores": 1}, "no field 'scores'"),
         ({"score": 1}, "needs an outcome"),
         ({"outcome": "great"}, "great"),
-        ({"outcome": "accept", "score": "high"}, "high"),
+        ({"outcome": "accept", "score": "high"}, "must be numbers, not str"),
         ({"outcome": "accept", "unit": 5}, "unit of a verdict must be text"),
         ({"outcome": "accept", "evidence": [1]}, "must be an object"),
         ({"outcome": "accept", "turns": [5]}, "can't be read"),

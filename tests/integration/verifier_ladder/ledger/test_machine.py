@@ -29,7 +29,9 @@ CAMPAIGNS = ["one", "two"]
 CAP = 20.0
 SECONDS = st.sampled_from([0.0, 0.1, 0.5, 1.0, 3.0, 7.25, 30.0])
 CHECK_KEYS = [key(f"check {word}") for word in WORDS]
-ENDS = {"complete", "fail"}
+CRASHES = st.none() | st.integers(0, 9)
+"""At which statement of a call the process dies, if it does."""
+ENDS = st.sampled_from(["complete", "retry", "die", "release", "wait", "extend", "heartbeat"])
 
 Call = Callable[[Ledger], Any]
 
@@ -48,7 +50,6 @@ class LedgerMachine(RuleBasedStateMachine):
         self.oracle = MemoryLedger()
         self.now = NOW
         self.claims: list[Claim] = []
-        self.crash_at: int | None = None
 
     def _open(self) -> SqlLedger:
         opened = open_ledger(self.folder / "ledger.db")
@@ -61,17 +62,16 @@ class LedgerMachine(RuleBasedStateMachine):
 
     # -- doing the same to both, with a crash now and then -----------------------------------------
 
-    def both(self, call: Call) -> Any:
-        found = self._with_crash(call)
+    def both(self, call: Call, crash: int | None = None) -> Any:
+        found = self._with_crash(call, crash)
         expected = call(self.oracle)
         assert found == expected
         return expected
 
-    def _with_crash(self, call: Call) -> Any:
-        at, self.crash_at = self.crash_at, None
-        if at is None:
+    def _with_crash(self, call: Call, crash: int | None) -> Any:
+        if crash is None:
             return call(self.sql)
-        left = at
+        left = crash
 
         def strike(*_: Any) -> None:
             nonlocal left
@@ -104,10 +104,6 @@ class LedgerMachine(RuleBasedStateMachine):
     def cap(self, capped: str) -> None:
         self.both(lambda ledger: ledger.set_caps(capped, {1: CAP}))
 
-    @rule(statements=st.integers(0, 12))
-    def crash_soon(self, statements: int) -> None:
-        self.crash_at = statements
-
     @rule(seconds=st.sampled_from([1.0, 10.0, 45.0, 100.0, 1000.0]))
     def time_passes(self, seconds: float) -> None:
         self.now += seconds
@@ -116,10 +112,11 @@ class LedgerMachine(RuleBasedStateMachine):
         words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=3, unique=True),
         campaign=st.sampled_from(CAMPAIGNS), position=st.none() | st.integers(0, 2),
         priority=st.sampled_from([0.0, 1.0, 2.0]), reserve=SECONDS, tier=st.sampled_from([1, 2]),
+        crash=CRASHES,
     )  # fmt: skip
     def ask(
         self, words: list[str], campaign: str, position: int | None, priority: float,
-        reserve: float, tier: int,
+        reserve: float, tier: int, crash: int | None,
     ) -> None:  # fmt: skip
         enqueue = []
         for word in words:
@@ -129,85 +126,81 @@ class LedgerMachine(RuleBasedStateMachine):
             )  # fmt: skip
             waiting = [] if position is None else [request(word, position, campaign=campaign)]
             enqueue.append((row, waiting))
-        self.both(lambda ledger: ledger.append(Block("score", campaign), enqueue=enqueue))
+        self.both(lambda ledger: ledger.append(Block("score", campaign), enqueue=enqueue), crash)
 
     @rule(
         limit=st.integers(1, 4), tiers=st.sampled_from([None, [1], [2], [1, 2]]),
-        campaigns=st.sampled_from([None, ["one"], ["two"]]),
+        campaigns=st.sampled_from([None, None, ["one"], ["two"]]),
+        how=ENDS, seconds=st.none() | SECONDS, crash=CRASHES,
     )  # fmt: skip
-    def claim(self, limit: int, tiers: list[int] | None, campaigns: list[str] | None) -> None:
-        self.claims += self.both(
+    def work(
+        self, limit: int, tiers: list[int] | None, campaigns: list[str] | None, how: str,
+        seconds: float | None, crash: int | None,
+    ) -> None:  # fmt: skip
+        claims = self.both(
             lambda ledger: ledger.claim(
                 tiers=tiers, campaigns=campaigns, owner="w", lease=60.0, limit=limit, now=self.now
-            )
+            ),
+            crash,
         )
+        self.claims += claims
+        self._do(how, claims[: max(1, limit - 1)], seconds, crash)
+
+    @rule(data=st.data(), how=ENDS, seconds=st.none() | SECONDS, crash=CRASHES)
+    def work_with_old_claims(
+        self, data: st.DataObject, how: str, seconds: float | None, crash: int | None
+    ) -> None:
+        """Claims of any age; most are lost, and must be refused."""
+        if self.claims:
+            some = st.lists(st.sampled_from(self.claims[-12:]), max_size=3, unique_by=id)
+            self._do(how, data.draw(some), seconds, crash)
+
+    def _do(self, how: str, claims: list[Claim], seconds: float | None, crash: int | None) -> None:
+        cost = None if seconds is None else Cost(seconds)
+        said = Verdict(Outcome.ACCEPT, 1.0, cost=cost)
+        failed = Verdict(Outcome.ABSTAIN, failed_at="engine", reason="crash", cost=cost)
+        now, more = self.now, seconds or 0.25
+        retry = now + more if how == "retry" else None
+        done = [completion(claimed, said) for claimed in claims]
+        lost = [completion(claimed, failed) for claimed in claims]
+        calls: dict[str, Call] = {
+            "complete": lambda ledger: ledger.complete(done, now=now),
+            "retry": lambda ledger: ledger.fail(lost, retry_at=retry, now=now),
+            "die": lambda ledger: ledger.fail(lost, retry_at=None, now=now),
+            "release": lambda ledger: ledger.release(claims, now=now),
+            "wait": lambda ledger: ledger.wait(claims, deadline=now + more, now=now),
+            "extend": lambda ledger: [ledger.extend(claimed, more) for claimed in claims[:1]],
+            "heartbeat": lambda ledger: ledger.heartbeat(claims, lease=more, now=now),
+        }
+        self.both(calls[how], crash)
 
     @rule(
-        data=st.data(),
-        seconds=st.none() | SECONDS,
-        how=st.sampled_from(["complete", "retry", "die"]),
-    )
-    def end(self, data: st.DataObject, seconds: float | None, how: str) -> None:
-        chosen = self._some(data)
-        cost = None if seconds is None else Cost(seconds)
-        if how == "complete":
-            done = [completion(c, Verdict(Outcome.ACCEPT, 1.0, cost=cost)) for c in chosen]
-            self.both(lambda ledger: ledger.complete(done, now=self.now))
-            return
-        crash = Verdict(Outcome.ABSTAIN, failed_at="engine", reason="crash", cost=cost)
-        failed = [completion(c, crash) for c in chosen]
-        retry = self.now + 5 if how == "retry" else None
-        self.both(lambda ledger: ledger.fail(failed, retry_at=retry, now=self.now))
-
-    @rule(data=st.data())
-    def release(self, data: st.DataObject) -> None:
-        chosen = self._some(data)
-        self.both(lambda ledger: ledger.release(chosen, now=self.now))
-
-    @rule(data=st.data())
-    def heartbeat(self, data: st.DataObject) -> None:
-        chosen = self._some(data)
-        self.both(lambda ledger: ledger.heartbeat(chosen, lease=60.0, now=self.now))
-
-    @rule(data=st.data(), seconds=SECONDS)
-    def extend(self, data: st.DataObject, seconds: float) -> None:
-        for claimed in self._some(data)[:1]:
-            self.both(lambda ledger: ledger.extend(claimed, seconds))
-
-    @rule(data=st.data(), patience=st.none() | st.just(50.0))
-    def wait(self, data: st.DataObject, patience: float | None) -> None:
-        chosen = self._some(data)
-        deadline = None if patience is None else self.now + patience
-        self.both(lambda ledger: ledger.wait(chosen, deadline=deadline, now=self.now))
-
-    def _some(self, data: st.DataObject) -> list[Claim]:
-        """Claims of any age, lost ones too."""
-        if not self.claims:
-            return []
-        return data.draw(st.lists(st.sampled_from(self.claims), max_size=3, unique_by=id))
-
-    @rule(word=st.sampled_from(WORDS), event_id=st.integers(0, 3), score=st.floats(0, 1))
-    def answer(self, word: str, event_id: int, score: float) -> None:
+        word=st.sampled_from(WORDS), event_id=st.integers(0, 3), score=st.floats(0, 1),
+        crash=CRASHES,
+    )  # fmt: skip
+    def answer(self, word: str, event_id: int, score: float, crash: int | None) -> None:
         known = self.oracle.checks(keys=[key(f"check {word}")])
         if known:
             verdict = Verdict.accept(score)
             self.both(
                 lambda ledger: ledger.answer(
                     key(f"check {word}"), verdict, source="lab", event=f"{event_id}", now=self.now
-                )
+                ),
+                crash,
             )
 
-    @rule()
-    def reap(self) -> None:
-        self.both(lambda ledger: ledger.reap(now=self.now))
+    @rule(crash=CRASHES, later=st.sampled_from([0.0, 50.0, 61.0]))
+    def reap(self, crash: int | None, later: float) -> None:
+        self.now += later
+        self.both(lambda ledger: ledger.reap(now=self.now), crash)
 
-    @rule(keys=st.lists(st.sampled_from(CHECK_KEYS), max_size=3))
-    def cancel(self, keys: list[bytes]) -> None:
-        self.both(lambda ledger: ledger.cancel(keys, now=self.now))
+    @rule(keys=st.lists(st.sampled_from(CHECK_KEYS), min_size=1), crash=CRASHES)
+    def cancel(self, keys: list[bytes], crash: int | None) -> None:
+        self.both(lambda ledger: ledger.cancel(keys, now=self.now), crash)
 
-    @rule(keys=st.lists(st.sampled_from(CHECK_KEYS), max_size=3))
-    def revive(self, keys: list[bytes]) -> None:
-        self.both(lambda ledger: ledger.revive(keys, now=self.now))
+    @rule(keys=st.lists(st.sampled_from(CHECK_KEYS), min_size=1), crash=CRASHES)
+    def revive(self, keys: list[bytes], crash: int | None) -> None:
+        self.both(lambda ledger: ledger.revive(keys, now=self.now), crash)
 
     @rule(count=st.integers(1, 3))
     def answered(self, count: int) -> None:
@@ -258,6 +251,6 @@ def seen(ledger: Ledger) -> dict[str, Any]:
 
 TestLedgerMachine = LedgerMachine.TestCase
 TestLedgerMachine.settings = settings(
-    settings.default, max_examples=max(25, settings.default.max_examples // 4),
-    stateful_step_count=30, deadline=None,
+    settings.default, max_examples=max(40, settings.default.max_examples // 4),
+    stateful_step_count=40, deadline=None,
 )  # fmt: skip

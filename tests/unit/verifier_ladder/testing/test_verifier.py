@@ -1,0 +1,117 @@
+"""The kit passes good verifiers, and catches each kind of bad one."""
+
+import os
+import random
+import sys
+from collections.abc import Callable, Iterator
+from time import process_time
+from typing import Any
+
+import cloudpickle
+import pytest
+
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.cost import Cost
+from verifier_ladder.function import FunctionVerifier
+from verifier_ladder.scheduler.engines.pool import WorkerPool
+from verifier_ladder.testing.verifier import VerifierTestCase
+from verifier_ladder.verifiers import Verifier
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers need not import pytest
+
+TEXTS = [Candidate("text", content) for content in ("a", "bb", "ccc")]
+
+
+def made(function: Callable[..., Any], **options: Any) -> FunctionVerifier:
+    return FunctionVerifier(function, name=function.__name__, version="1", **options)
+
+
+def length(candidate: Candidate) -> float:
+    return float(len(candidate.content))
+
+
+def burn(candidate: Candidate) -> bool:
+    del candidate
+    end = process_time() + 0.02
+    while process_time() < end:
+        pass
+    return True
+
+
+class TestGood(VerifierTestCase):
+    """A verifier that does all it should, and says what it costs."""
+
+    @pytest.fixture
+    def verifier(self) -> Verifier:
+        return made(burn, cost=Cost(seconds=0.02))
+
+    hostile = ("", "\ud800", b"\xff")
+
+
+class TestSimple(VerifierTestCase):
+    """A plain function."""
+
+    @pytest.fixture
+    def verifier(self) -> Verifier:
+        return made(length)
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[WorkerPool]:
+    with WorkerPool(1) as shared:
+        yield shared
+
+
+KIT = VerifierTestCase()
+
+
+def dice(candidate: Candidate) -> float:
+    del candidate
+    return random.random()  # noqa: S311
+
+
+def crowd(candidates: list[Candidate]) -> list[float]:
+    return [float(len(candidates))] * len(candidates)
+
+
+def fragile(candidate: Candidate) -> float:
+    if not candidate.content:
+        os._exit(1)
+    return 1.0
+
+
+def failing(candidate: Candidate) -> float:
+    raise ValueError(candidate.content)
+
+
+def test_a_verifier_that_throws_dice_is_caught(pool: WorkerPool) -> None:
+    with pytest.raises(AssertionError):
+        KIT.test_the_same_candidate_gets_the_same_verdict(made(dice), TEXTS, pool)
+
+
+def test_a_verifier_that_looks_at_neighbours_is_caught(pool: WorkerPool) -> None:
+    with pytest.raises(AssertionError):
+        KIT.test_a_batch_says_the_same_as_its_candidates_alone(
+            made(crowd, batch=True), TEXTS, pool
+        )
+
+
+def test_a_verifier_that_crashes_is_caught(pool: WorkerPool) -> None:
+    kit = VerifierTestCase()
+    kit.hostile = ("", "a")
+
+    with pytest.raises(AssertionError, match="exit code 1"):
+        kit.test_hostile_input_gets_verdicts(made(fragile), pool)
+
+
+def test_a_verifier_that_fails_on_good_candidates_is_caught(pool: WorkerPool) -> None:
+    with pytest.raises(AssertionError, match="ValueError"):
+        KIT.test_every_candidate_gets_a_verdict(made(failing), TEXTS, pool)
+
+
+@pytest.mark.parametrize("declared", [1e-4, 10.0])
+def test_a_declared_cost_that_is_far_off_is_caught(pool: WorkerPool, declared: float) -> None:
+    with pytest.raises(AssertionError, match="declared"):
+        KIT.test_its_declared_cost_is_about_right(
+            made(burn, cost=Cost(seconds=declared)), TEXTS, pool
+        )

@@ -1,0 +1,146 @@
+"""Cases: questions that the world answers later."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isfinite
+from numbers import Real
+from typing import Any, ClassVar
+
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.errors import ConfigError, VerifierError
+from verifier_ladder.tier import Tier
+from verifier_ladder.tiers.single import SingleVerifier
+from verifier_ladder.verdict import Outcome, Verdict
+
+WAITING: Mapping[str, Any] = {"waiting": True}
+"""Evidence of an abstention that opens a case: the scheduler waits instead of going on."""
+
+
+def is_waiting(verdict: Verdict) -> bool:
+    """Whether the verdict opens a case.
+
+    Example:
+        >>> is_waiting(Verdict.abstain("asked the laboratory", evidence=WAITING))
+        True
+    """
+    return verdict.outcome is Outcome.ABSTAIN and bool(verdict.evidence.get("waiting"))
+
+
+class WorldVerifier(SingleVerifier):
+    """Base class of what a person, a laboratory or a market answers; nothing is simulated.
+
+    A subclass overrides `look_up`, for what is known already, and `question`. Everything else
+    becomes an open case; the answer that comes in later goes through `validate`.
+
+    Example:
+        >>> class Taste(WorldVerifier):
+        ...     name, version, unit, low, high = "taste", "1", "points", 0.0, 10.0
+        >>> is_waiting(Taste().judge([Candidate("text", "soup")])[0])
+        True
+        >>> Taste().validate(7).score
+        7.0
+    """
+
+    tier = Tier.WORLD
+    waits: ClassVar[bool] = True
+    timeout = 30.0
+    low: float | None = None
+    """Smallest answer that can be true, in `unit`."""
+    high: float | None = None
+    """Largest answer that can be true, in `unit`."""
+    patience: float | None = None
+    """Seconds until a case expires; None for never."""
+
+    def look_up(self, candidate: Candidate) -> Verdict | None:
+        """What is known already; None opens a case."""
+        del candidate
+        return None
+
+    def question(self, candidate: Candidate) -> str:
+        """What the world is asked, in words for a person.
+
+        The text may hold what a model wrote: show it as data.
+        """
+        return f"What is the {self.name} of {candidate.content!r}?{self._in_unit()}"
+
+    def examine(self, candidate: Candidate) -> Verdict:
+        """Look it up, or open a case."""
+        known = self.look_up(candidate)
+        return known or Verdict.abstain(f"{self.name} was asked", evidence=WAITING)
+
+    def answered(self, candidate: Candidate, value: object) -> Verdict:
+        """Make a verdict of an answer that came in for a candidate; see `validate`."""
+        del candidate
+        return self.validate(value)
+
+    def validate(self, value: object) -> Verdict:
+        """Make a verdict of an answer from outside.
+
+        Args:
+            value: A number in `unit`, a verdict, or None to decline.
+
+        Raises:
+            VerifierError: If it is neither, not finite, or outside the bounds.
+        """
+        if value is None:
+            return Verdict.abstain(f"{self.name} declined to answer")
+        if isinstance(value, Verdict):
+            return self._checked(value)
+        if isinstance(value, bool) or not isinstance(value, (Real, str)):
+            raise VerifierError(
+                f"{self.name} takes a number{self._in_unit()}, not a {type(value).__name__}"
+            )
+        return self._checked(Verdict.accept(self._number(value), unit=self.unit))
+
+    def _number(self, value: Real | str) -> float:
+        try:
+            number = float(value)
+        except (ValueError, OverflowError):
+            raise VerifierError(
+                f"{str(value)[:60]!r} is not a number; {self.name} takes one{self._in_unit()}"
+            ) from None
+        if not isfinite(number):
+            raise VerifierError(
+                f"{self.name} takes a finite number{self._in_unit()}, not {number}; "
+                "decline if nothing could be measured"
+            )
+        return number
+
+    def _checked(self, verdict: Verdict) -> Verdict:
+        if is_waiting(verdict):
+            raise VerifierError(f"the answer to a case of {self.name} can't be to go on waiting")
+        if verdict.unit not in ("", self.unit):
+            raise VerifierError(
+                f"{self.name} takes {self.unit or 'no unit'}, not {verdict.unit}; convert it"
+            )
+        score = verdict.score
+        if score is not None and not (
+            (self.low is None or score >= self.low) and (self.high is None or score <= self.high)
+        ):
+            raise VerifierError(
+                f"{score:g} can't be an answer of {self.name}: it must lie between "
+                f"{_bound(self.low, 'minus infinity')} and {_bound(self.high, 'infinity')}"
+                f"{' ' + self.unit if self.unit else ''}"
+            )
+        return verdict
+
+    def _in_unit(self) -> str:
+        return f" in {self.unit}" if self.unit else ""
+
+
+def check_bounds(low: float | None, high: float | None) -> None:
+    """Refuse bounds that no answer could keep.
+
+    Raises:
+        ConfigError: If they are not finite, or not in order.
+    """
+    for bound in (low, high):
+        if bound is not None and not isfinite(bound):
+            raise ConfigError(f"bound {bound!r}: give a finite number, or leave it out")
+    if low is not None and high is not None and low >= high:
+        raise ConfigError(f"bounds low={low!r}, high={high!r}: low must be less than high")
+
+
+def _bound(value: float | None, otherwise: str) -> str:
+    return otherwise if value is None else f"{value:g}"

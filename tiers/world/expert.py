@@ -1,0 +1,55 @@
+"""Expert cases: a question that a person answers with a score."""
+
+from __future__ import annotations
+
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.cost import Cost
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.tiers.world.case import WorldVerifier, check_bounds
+
+
+class ExpertCase(WorldVerifier):
+    """Asks a person to score every candidate that climbs this far.
+
+    Example:
+        >>> expert = ExpertCase(ask="How easy is it to make?", low=1, high=5)
+        >>> expert.question(Candidate("molecule", "CCO"))
+        "How easy is it to make? 'CCO' (a number from 1 to 5)"
+    """
+
+    name = "expert-case"
+    version = "1"
+    cost = Cost(person_minutes=5.0)
+
+    def __init__(
+        self,
+        *,
+        ask: str = "How good is it?",
+        kind: str = "molecule",
+        low: float = 0.0,
+        high: float = 10.0,
+        unit: str = "",
+    ) -> None:
+        """Word the question.
+
+        Args:
+            ask: The question.
+            kind: Kind of candidate it is about.
+            low: Smallest score.
+            high: Largest score.
+            unit: Unit of the score.
+
+        Raises:
+            ConfigError: If the question is empty or the bounds make no sense.
+        """
+        if not ask.strip():
+            raise ConfigError("an expert case needs a question: set ask")
+        check_bounds(low, high)
+        self.kind, self.low, self.high, self.unit = kind, float(low), float(high), unit
+        self.ask = ask.strip()
+        super().__init__(ask=self.ask, kind=kind, low=self.low, high=self.high, unit=unit)
+
+    def question(self, candidate: Candidate) -> str:
+        """The question, the candidate, and what may be answered."""
+        unit = f" {self.unit}" if self.unit else ""
+        return f"{self.ask} {candidate.content!r} (a number from {self.low:g} to {self.high:g}{unit})"
