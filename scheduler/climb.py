@@ -57,7 +57,6 @@ class Climb:
         affordable: NDArray[np.bool_],
         weights: Sequence[float] | None = None,
         groups: Sequence[str] | None = None,
-        stage: int = 0,
     ) -> Step:
         """Decide for a batch.
 
@@ -69,7 +68,6 @@ class Climb:
             affordable: Whether each tier's budget still pays for one more check. Shape (tiers,).
             weights: How strongly the learner reacts to each sample; 1 if left out.
             groups: Group of each sample.
-            stage: Which decision of these samples' climb it is.
         """
         rewards = [conclude(self.ladder, self.model, standing) for standing in standings]
         result = Step([], rewards, [])
@@ -84,7 +82,9 @@ class Climb:
             )  # fmt: skip
             if self.ladder.policy.draws:
                 chosen = [positions[i] for i in still]
-                situation.draw = uniform(self.seed, run, step, chosen, stage)
+                # One draw for the whole climb: an audited sample goes on to the top, where a
+                # coin at every tier would let next to none arrive.
+                situation.draw = uniform(self.seed, run, step, chosen, stage=0)
             self._apply(self.ladder.policy.decide(situation), situation, still, result)
         return result
 

@@ -14,6 +14,7 @@ from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.scorer import (
     Enqueue,
     Scorer,
+    awaited,
     check_of,
     join,
 )
@@ -67,7 +68,6 @@ class Reviser:
                 positions=[r.position for r in requests], affordable=self._scorer.affordable(),
                 weights=[float(r.state["weight"]) for r in requests],
                 groups=[str(r.state["group"]) for r in requests],
-                stage=1 + max(int(r.state["stage"]) for r in requests),
             )  # fmt: skip
             rewards = [
                 reward._replace(revision=int(request.state["revision"]) + 1)
@@ -102,11 +102,10 @@ class Reviser:
         asked: dict[bytes, tuple[CheckRow, list[Request]]] = {}
         for index, column, benefit in result.escalate:
             request, standing = requests[index], standings[index]
-            rewards[index] = rewards[index]._replace(pending=True)
+            rewards[index] = awaited(rewards[index])
             state = {
                 **request.state, "candidate": candidate_json(standing.candidate),
                 "value": rewards[index].value, "revision": rewards[index].revision,
-                "stage": int(request.state["stage"]) + 1,
             }  # fmt: skip
             check = check_of(self._desk.campaign, self._desk.ladder, standing, column, benefit)
             join(asked, check, request._replace(check_key=check.check_key, state=state))

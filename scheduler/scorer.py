@@ -120,7 +120,7 @@ class Scorer:
         asked: dict[bytes, tuple[CheckRow, list[Request]]] = {}
         for index, column, benefit in step.escalate:
             standing = standings[index]
-            rewards[index] = rewards[index]._replace(pending=True)
+            rewards[index] = awaited(rewards[index])
             state = {
                 "candidate": candidate_json(standing.candidate), "given": _text(standing),
                 "group": batch.groups[index] if batch.groups else "",
@@ -128,7 +128,7 @@ class Scorer:
                     batch.learner_versions[index] if batch.learner_versions else ""
                 ),
                 "weight": batch.weights[index] if batch.weights else 1.0,
-                "value": rewards[index].value, "revision": 0, "stage": 0,
+                "value": rewards[index].value, "revision": 0,
             }  # fmt: skip
             check = check_of(self._desk.campaign, self._desk.ladder, standing, column, benefit)
             request = Request(
@@ -152,6 +152,13 @@ class Scorer:
             step.decisions, rewards,
         )  # fmt: skip
         self._desk.ledger.append(block, enqueue=enqueue, charges=arrivals.seconds)
+
+
+def awaited(reward: Reward) -> Reward:
+    """The reward of a sample that climbs on."""
+    if reward.value is None and not reward.reason:
+        return reward._replace(pending=True, reason="no tier has answered yet")
+    return reward._replace(pending=True)
 
 
 def _text(standing: Standing) -> str | None:

@@ -255,7 +255,7 @@ def _reward_of_belief(ladder: Ladder, survey: Survey, belief: Belief) -> Reward:
     reason = failed.reason if failed is not None else ""
     failed_at = failed.failed_at if failed is not None else None
     if survey.tier is None:
-        reason = reason or survey.why or "no tier has given a score"
+        reason = reason or survey.why or ("no tier has given a score" if survey.components else "")
         return Reward(None, None, None, 0, survey.components, reason, failed_at)
     rule = ladder.reward
     value = rule.scale(belief.mean, sign=ladder.target.sign)

@@ -127,6 +127,12 @@ class Ladder:
                 "a ladder is about one kind"
             )
         names = [v.name for v in verifiers]
+        for verifier in verifiers:
+            if verifier.replicates > 1:
+                raise ConfigError(
+                    f"verifier {verifier.name} wants {verifier.replicates} replicates, which this "
+                    "version does not run yet; repeat inside the verifier and give the mean"
+                )
         for name in names:
             if names.count(name) > 1:
                 raise ConfigError(f"ladder {self.name} holds verifier {name} twice")

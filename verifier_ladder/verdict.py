@@ -62,7 +62,7 @@ class TurnVerdict:
             object.__setattr__(self, "score", _number(self.score))
 
 
-def _outcome(value: Any) -> Outcome:
+def _outcome_of(value: Any) -> Outcome:
     try:
         return Outcome(value)
     except ValueError:
@@ -109,7 +109,7 @@ class Verdict:
                 negative, or an abstention has a score.
         """
         if type(self.outcome) is not Outcome:
-            object.__setattr__(self, "outcome", _outcome(self.outcome))
+            object.__setattr__(self, "outcome", _outcome_of(self.outcome))
         if self.score is not None:
             object.__setattr__(self, "score", _number(self.score))
             if self.outcome is Outcome.ABSTAIN:

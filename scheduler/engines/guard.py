@@ -16,8 +16,6 @@ class Closable(Protocol):
 
 
 _OPEN: WeakSet[Closable] = WeakSet()
-_LOCK = threading.Lock()
-_ARMED = threading.Event()
 
 
 def watch(pool: Closable) -> None:
@@ -26,16 +24,13 @@ def watch(pool: Closable) -> None:
 
 
 def arm() -> None:
-    """Begin to guard; called when a worker has been started.
+    """Guard from now on; called after every start of a worker.
 
-    `loky` waits for running work when the program ends, and registers that with its first
-    worker. What is registered later runs earlier, so pools are closed before it waits. Plain
-    `atexit` functions run after both.
+    With every worker, `loky` registers anew that the program's end waits for running work. What
+    is registered later runs earlier, so pools are closed before it waits. Plain `atexit`
+    functions run after both.
     """
-    with _LOCK:
-        if not _ARMED.is_set():
-            _ARMED.set()
-            threading._register_atexit(_close_all)  # type: ignore[attr-defined]  # noqa: SLF001
+    threading._register_atexit(_close_all)  # type: ignore[attr-defined]  # noqa: SLF001
 
 
 def _close_all() -> None:

@@ -59,7 +59,10 @@ def answers(text: str) -> list[str]:
     if not spoken:
         raise CandidateError(f"the output is empty; {HOW}")
     for find in (_final, _labelled, _last_line, _inline):
-        found = dict.fromkeys(word for part in find(spoken) if (word := part.strip()))
+        parts = list(find(spoken))
+        found = dict.fromkeys(word for part in parts if (word := part.strip()))
+        if parts and not found and find is _final:
+            raise CandidateError(f"the answer is empty; {HOW}")
         if found:
             return list(dict.fromkeys(_word(part) for part in found))
     raise CandidateError(f"no answer was found in the output; {HOW}")

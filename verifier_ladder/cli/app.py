@@ -41,7 +41,8 @@ class Commands(TyperGroup):
 
 app = typer.Typer(
     cls=Commands, no_args_is_help=True, add_completion=False, epilog=_EPILOG,
-    rich_markup_mode="rich", pretty_exceptions_show_locals=False,
+    # Rich help would take half of the time in which help is expected.
+    rich_markup_mode=None, pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )  # fmt: skip
 

@@ -19,7 +19,11 @@ from verifier_ladder.cli.output import (
 if TYPE_CHECKING:
     from verifier_ladder.ledger import Ledger
 
-app = typer.Typer(no_args_is_help=True, help="List campaigns, show one, watch one at work.")
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="List campaigns, show one, watch one at work.",
+)
 Name = Annotated[str | None, typer.Argument(help="The campaign. [default: the newest]")]
 
 

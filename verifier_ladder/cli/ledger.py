@@ -26,7 +26,11 @@ if TYPE_CHECKING:
     from verifier_ladder.ledger import Ledger
     from verifier_ladder.ledger.records import Block, Entry
 
-app = typer.Typer(no_args_is_help=True, help="List entries, show a candidate's history, export.")
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="List entries, show a candidate's history, export.",
+)
 
 
 _LONGEST_ID = 16

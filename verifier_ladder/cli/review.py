@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from verifier_ladder.ledger.records import CampaignRow
     from verifier_ladder.reward import Revision
 
-app = typer.Typer(no_args_is_help=True, help="Answer open questions of the world tier.")
+app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Answer open questions of the world tier."
+)
 _REVISED = 10.0
 """Seconds in which an answer's revision normally arrives."""
 _MOST_SHOWN = 10

@@ -11,7 +11,9 @@ from verifier_ladder.cli.output import AsJson, Exit, console, print_json, table
 if TYPE_CHECKING:
     from verifier_ladder.verifiers import Verifier
 
-app = typer.Typer(no_args_is_help=True, help="List verifiers, show one, check one.")
+app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="List verifiers, show one, check one."
+)
 Name = Annotated[str, typer.Argument(help="Its name.")]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from verifier_ladder.demo.outputs import LADDER, read_outputs
+from verifier_ladder.demo.outputs import LADDER, read_outputs, run_name
 from verifier_ladder.errors import ConfigError, LedgerError
 from verifier_ladder.summary.amounts import duration, plural
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from verifier_ladder.cli.live import LiveView
 
 CAMPAIGN = "solvation"
-RUN = "demo"
-"""One run for ever: the same samples again are answered from the ledger, audits included."""
 LEDGER = Path("demo-output") / "ledger.db"
 QUICK_CAMPAIGN = "solvation-quick"
 """A campaign of its own, because its budget is; verdicts are shared all the same."""
@@ -123,7 +121,9 @@ def _run(place: Path, page: Path, steps: list[list[Sample]], out: Console, *, qu
 
     name, budget = (QUICK_CAMPAIGN, QUICK_BUDGET) if quick else (CAMPAIGN, None)
     started = monotonic()
-    with Campaign.open(name, ladder=LADDER, ledger=place, budget=budget, run=RUN) as campaign:
+    with Campaign.open(
+        name, ladder=LADDER, ledger=place, budget=budget, run=run_name()
+    ) as campaign:
         before = campaign.cursor
         with LiveView(out, name) as view:
             _climb(campaign, steps, view)

@@ -153,9 +153,9 @@ def _costs(summary: Summary, console: Console) -> None:
     if len(summary.runs) > 1:
         run = summary.runs[-1]
         console.print(
-            f"Last run {_safe(run.name, 60)}: {plural(run.samples, 'sample')}, "
+            f"Last run {printable(run.name, 60)}: {plural(run.samples, 'sample')}, "
             f"{plural(run.reused, 'answer')} found in the ledger, "
-            f"{plural(run.checks, 'check')} run at once.", highlight=False,
+            f"{plural(run.checks, 'check')} run at once.", highlight=False, markup=False,
         )  # fmt: skip
 
 
@@ -205,11 +205,10 @@ def _failures(summary: Summary, console: Console) -> None:
         for f in summary.failures
     ]
     _listing("Failed (no reward was lowered)", rows, console, "yellow")
-    for item in summary.suspicious[:MOST_LINES]:
-        console.print(
-            f"  [magenta]suspicious[/]  {_safe(item.candidate.content, 40)}: {_safe(item.text)}",
-            highlight=False,
-        )
+    rows = [
+        (0, item.text.replace("_", " "), (item.candidate.content,)) for item in summary.suspicious
+    ]
+    _listing("Suspicious (a cheap tier likes it much better than a dear one)", rows, console, "")
 
 
 def _listing(
@@ -237,28 +236,29 @@ def _listing(
 
 def _first_clause(text: str) -> str:
     """What went wrong, without the advice that follows it for the learner."""
-    return text.split("; ", maxsplit=1)[0]
+    return text.split("; ", maxsplit=1)[0].removeprefix("'…' is ")
 
 
 def _cases(summary: Summary, console: Console) -> None:
+    from rich.text import Text
+
     waiting = sum(tier.waiting for tier in summary.tiers)
     if waiting:
-        names = ", ".join(_safe(case.content, 24) for case in summary.cases[:3])
-        console.print(
-            f"\n[cyan]{plural(waiting, 'open case')}[/] for the world to answer: {names}",
-            highlight=False,
-        )
+        names = ", ".join(printable(case.content, 24) for case in summary.cases[:3])
+        cases = plural(waiting, "open case")
+        text = f" for the world to answer: {names}{', …' if waiting > 3 else ''}"  # noqa: PLR2004
+        console.print(Text.assemble("\n", (cases, "cyan"), text))
 
 
 def _next(summary: Summary, console: Console, report: str | Path | None) -> None:
     from rich.text import Text
 
     path = summary.ledger.removeprefix("sqlite:///")
-    console.print(f"\nLedger  {_safe(path, 200)}", highlight=False, soft_wrap=True)
+    console.print(Text(f"\nLedger  {printable(path)}"), soft_wrap=True)
     if report is not None:
-        text = f"Report  {_safe(str(report))}  (one file, opens without a network)"
-        console.print(text, highlight=False, soft_wrap=True)
-    console.print("Next", style="bold")
+        text = f"Report  {printable(report)}  (one file, opens without a network)"
+        console.print(Text(text), soft_wrap=True)
+    console.print(Text("Next", style="bold"))
     for command, why in commands(summary):  # Never cut or wrapped: they are there to be copied.
         line = Text.assemble(("  " + command, "cyan"), (f"  # {why}", _HINT))
         console.print(line, soft_wrap=True)
@@ -284,10 +284,3 @@ def _quoted(text: str) -> str:
     import shlex
 
     return shlex.quote(text)
-
-
-def _safe(text: str, limit: int = 200) -> str:
-    """Text for a line with rich markup in it."""
-    from rich.markup import escape
-
-    return escape(printable(text, limit))

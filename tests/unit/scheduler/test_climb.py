@@ -49,12 +49,12 @@ def standing(problem: Verdict | None = None, **verdicts: Verdict | float) -> Sta
 
 def stepped(
     *standings: Standing, ladder: Ladder = LADDER, paid: Sequence[bool] = (True,) * 3,
-    stage: int = 0, positions: Sequence[int] | None = None,
+    positions: Sequence[int] | None = None,
 ) -> Step:  # fmt: skip
     climb = Climb(ladder, OffsetBelief.for_ladder(ladder), b"secret")
     return climb.step(
         standings, run="run", step=7, positions=positions or range(len(standings)),
-        affordable=np.array(paid), stage=stage,
+        affordable=np.array(paid),
     )  # fmt: skip
 
 
@@ -127,13 +127,13 @@ def test_a_spent_budget_defers_and_keeps_the_place_in_the_queue() -> None:
     assert 1 == len(step.escalate)
 
 
-def test_audits_are_drawn_per_sample_and_stage() -> None:
+def test_audits_are_drawn_per_sample() -> None:
     weak = standing(gate=Verdict.accept(), cheap=1.0, relax=1.0)
 
-    step = stepped(*[weak] * 400, stage=3)
+    step = stepped(*[weak] * 400)
 
     (columns,) = step.decisions
-    draws = uniform(b"secret", "run", 7, range(400), 3)
+    draws = uniform(b"secret", "run", 7, range(400), 0)
     assert draws.tolist() == columns.draw
     assert [Action.ESCALATE if d < 0.25 else Action.STOP for d in draws] == list(columns.action)
     assert [0.25 if d < 0.25 else 0.75 for d in draws] == list(columns.propensity)

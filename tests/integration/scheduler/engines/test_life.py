@@ -39,13 +39,14 @@ while running and not (os.path.exists("child") and open("child").read()):
 pids = pool.pids() + ([int(open("child").read())] if running else [])
 print(json.dumps({"score": first.verdicts[0].score, "pids": pids}), flush=True)
 if "fork" in sys.argv:
-    if os.fork() == 0:
+    child = os.fork()
+    if not child:
         try:
             pool.verify(busy, [])
         except Exception as error:
             print(type(error).__name__, flush=True)
-        sys.exit()
-    os.wait()
+        os._exit(0)
+    os.waitpid(child, 0)
     print(pool.verify(busy, [vl.Candidate("text", "abc")]).result().verdicts[0].score)
 if "wait" in sys.argv:
     running.result()

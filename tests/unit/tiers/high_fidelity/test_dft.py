@@ -1,0 +1,89 @@
+"""Hydration free energies by DFT: real calculations on the smallest molecules."""
+
+from typing import Any
+
+import pytest
+
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.tiers.high_fidelity.dft import DftHydration, functions, seconds_for
+from verifier_ladder.verdict import Outcome, Verdict
+
+QUICK = {"grid_level": 0, "surface_order": 11}
+
+
+def hydration(smiles: str, **settings: Any) -> Verdict:
+    return DftHydration(**settings).judge([Candidate("molecule", smiles)])[0]
+
+
+@pytest.mark.parametrize(("smiles", "measured"), [("CO", -5.10), ("C", 2.00), ("N", -4.29)])
+def test_a_computed_value_lies_within_the_declared_deviation(
+    smiles: str, measured: float
+) -> None:
+    verdict = hydration(smiles)
+
+    assert Outcome.ACCEPT is verdict.outcome
+    assert verdict.score == pytest.approx(measured, abs=DftHydration.deviation)
+    assert "m062x/6-31g*/SMD(water)//MMFF94" == verdict.evidence["level"]
+
+
+def test_a_calculation_gives_the_same_number_again() -> None:
+    assert hydration("O", **QUICK).score == hydration("O", **QUICK).score
+
+
+def test_coarser_grids_change_little() -> None:
+    assert hydration("N", **QUICK).score == pytest.approx(hydration("N").score, abs=0.3)
+
+
+def test_a_field_that_does_not_converge_is_a_failure_of_the_tool() -> None:
+    verdict = hydration("O", max_cycles=1)
+
+    assert Outcome.ABSTAIN is verdict.outcome
+    assert "tool" == verdict.failed_at
+    assert "did not converge in 1 cycles" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("smiles", "reason"),
+    [
+        ("C" * 13, "13 atoms besides hydrogen are too many"),
+        ("[CH3]", "odd number of electrons"),
+        ("CI", "lacks an element"),
+    ],
+)
+def test_what_is_not_treated_is_a_considered_abstention(smiles: str, reason: str) -> None:
+    verdict = hydration(smiles)
+
+    assert Outcome.ABSTAIN is verdict.outcome
+    assert verdict.is_answer
+    assert reason in verdict.reason
+
+
+@pytest.mark.parametrize("level", ["", "m062x", "/6-31g*", "m062x/"])
+def test_a_level_that_is_no_functional_and_basis_is_refused(level: str) -> None:
+    with pytest.raises(ConfigError, match="functional/basis"):
+        DftHydration(level=level)
+
+
+@pytest.mark.parametrize(
+    ("smiles", "true"), [("O", 18), ("CO", 36), ("CCO", 54), ("c1ccncc1", 94), ("Oc1ccccc1", 110)]
+)
+def test_the_size_of_the_basis_is_guessed_from_text(smiles: str, true: int) -> None:
+    assert functions(smiles) == pytest.approx(true, rel=0.15)
+
+
+@pytest.mark.parametrize(
+    ("smiles", "seconds"),
+    # Processor time on one core of an ordinary server.
+    [("CO", 1.8), ("CCO", 5.2), ("CC(N)=O", 7.3), ("c1ccncc1", 17.7), ("Oc1ccccc1", 26.9)],
+)
+def test_reservations_are_rather_too_high(smiles: str, seconds: float) -> None:
+    expected = DftHydration().expected_cost(Candidate("molecule", smiles)).seconds
+
+    assert 1.2 < expected / seconds < 2.5
+
+
+def test_a_molecule_that_is_too_large_reserves_next_to_nothing() -> None:
+    large = Candidate("molecule", "C" * 13)
+
+    assert DftHydration().expected_cost(large).seconds < 0.1 < seconds_for(functions("C"))

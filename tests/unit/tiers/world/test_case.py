@@ -1,0 +1,89 @@
+"""Cases that the world answers."""
+
+from typing import Any
+
+import pytest
+
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.errors import ConfigError, VerifierError
+from verifier_ladder.tiers.world.case import WAITING, WorldVerifier, check_bounds, is_waiting
+from verifier_ladder.verdict import Outcome, Verdict
+
+SOUP = Candidate("text", "soup")
+
+
+class Taste(WorldVerifier):
+    name, version, unit, low, high = "taste", "1", "points", 0.0, 10.0
+
+    def look_up(self, candidate: Candidate) -> Verdict | None:
+        return Verdict.accept(9.0, unit="points") if candidate.content == "cake" else None
+
+
+def test_what_is_known_is_answered_at_once() -> None:
+    assert 9.0 == Taste().judge([Candidate("text", "cake")])[0].score
+
+
+def test_what_is_not_known_opens_a_case() -> None:
+    verdict = Taste().judge([SOUP])[0]
+
+    assert is_waiting(verdict)
+    assert Outcome.ABSTAIN is verdict.outcome
+    assert verdict.failed_at is None
+
+
+def test_only_an_abstention_waits() -> None:
+    assert not is_waiting(Verdict.accept(1.0, evidence=WAITING))
+    assert not is_waiting(Verdict.abstain("no opinion"))
+
+
+@pytest.mark.parametrize("value", [7, 7.0, "7", " 7.0 ", Verdict.accept(7.0, unit="points")])
+def test_a_valid_answer_becomes_a_verdict(value: Any) -> None:
+    verdict = Taste().answered(SOUP, value)
+
+    assert 7.0 == verdict.score
+    assert "points" == verdict.unit
+
+
+def test_nobody_has_to_answer() -> None:
+    verdict = Taste().answered(SOUP, None)
+
+    assert Outcome.ABSTAIN is verdict.outcome
+    assert verdict.is_answer
+    assert not is_waiting(verdict)
+
+
+@pytest.mark.parametrize(
+    ("value", "complaint"),
+    [
+        (11, "between 0 and 10 points"),
+        (-0.1, "between 0 and 10 points"),
+        (float("nan"), "finite number"),
+        ("inf", "finite number"),
+        ("very good", "'very good' is not a number"),
+        (True, "not a bool"),
+        ([7], "not a list"),
+        (10**400, "is not a number"),
+        (Verdict.accept(7.0, unit="stars"), "takes points, not stars"),
+        (Verdict.accept(70.0, unit="points"), "between 0 and 10 points"),
+        (Verdict.abstain("later", evidence=WAITING), "go on waiting"),
+    ],
+)
+def test_an_answer_that_can_not_be_true_is_refused(value: Any, complaint: str) -> None:
+    with pytest.raises(VerifierError, match=complaint):
+        Taste().answered(SOUP, value)
+
+
+def test_a_reject_needs_no_number() -> None:
+    verdict = Taste().answered(SOUP, Verdict.reject("spoilt"))
+
+    assert Outcome.REJECT is verdict.outcome
+
+
+def test_a_question_names_the_candidate_and_the_unit() -> None:
+    assert "What is the taste of 'soup'? in points" == Taste().question(SOUP)
+
+
+@pytest.mark.parametrize("bounds", [(1.0, 1.0), (2.0, 1.0), (float("nan"), 1.0)])
+def test_bounds_that_no_answer_could_keep_are_refused(bounds: tuple[float, float]) -> None:
+    with pytest.raises(ConfigError, match="bound"):
+        check_bounds(*bounds)
