@@ -24,7 +24,7 @@ import verifier_ladder as vl
 
 def bare_chunk(chunk: list[str]) -> list[str | None]:
     """Parse and canonicalise, nothing else."""
-    from rdkit import Chem, RDLogger  # noqa: PLC0415 - in the worker
+    from rdkit import Chem, RDLogger
 
     RDLogger.DisableLog("rdApp.*")
     out = []

@@ -98,7 +98,7 @@ class Canonicals:
     def note(
         self, forms: Forms, given: Sequence[Content], places: Sequence[int], arrivals: Arrivals
     ) -> None:
-        """Note new candidates for the ledger; one that failed for a passing reason is not known."""
+        """Note new candidates for the ledger, but none that failed for a passing reason."""
         kind, by, problems = self._kind, self._by.digest, forms.problems
         for place in places:
             content, form, problem = given[place], forms.contents[place], problems.get(place)

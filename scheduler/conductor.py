@@ -72,8 +72,9 @@ class Conductor:
             if pending:
                 self._engine.wake()
                 first = [
-                    key for key, r in zip(keys, rewards, strict=True) if r.pending and r.value is None
-                ]
+                    key for key, r in zip(keys, rewards, strict=True)
+                    if r.pending and r.value is None
+                ]  # fmt: skip
                 self._await(pending if until is not None else first, until)
         finally:
             latest = self._watches.close(keys) if climbs else {}
@@ -117,7 +118,9 @@ class Conductor:
             raise ConfigError(f"no open case has the key {check_key.hex()}")
         verifier = next((v for v in self.ladder.verifiers if v.name == check.verifier), None)
         if verifier is None:
-            raise ConfigError(f"the ladder has no verifier {check.verifier}; open its own campaign")
+            raise ConfigError(
+                f"the ladder has no verifier {check.verifier}; open the campaign that has it"
+            )
         verdict = verifier.answered(candidate_of(check.payload), value)
         taken = self._ledger.answer(
             check_key, verdict, source=source, event=event, now=time()

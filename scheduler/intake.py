@@ -176,7 +176,8 @@ class Intake:
 
     @staticmethod
     def _check_keys(standings: list[Standing], verifier: Verifier) -> list[bytes]:
-        if verifier.reads == "raw" or any(s.candidate.task or s.candidate.turns for s in standings):
+        is_bare = not any(s.candidate.task or s.candidate.turns for s in standings)
+        if verifier.reads == "raw" or not is_bare:
             return [standing.key_of(verifier) for standing in standings]
         return check_keys(verifier.digest, [standing.content_key for standing in standings])
 

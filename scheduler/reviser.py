@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from verifier_ladder.ledger.records import Block, CheckRow, CheckState, Request, SampleColumns
+from verifier_ladder.ledger.records import (
+    Block,
+    CheckRow,
+    CheckState,
+    DecisionColumns,
+    Request,
+    SampleColumns,
+)
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.candidates import candidate_json, candidate_of
 from verifier_ladder.scheduler.climb import Step
@@ -18,7 +24,7 @@ from verifier_ladder.scheduler.scorer import (
     check_of,
     join,
 )
-from verifier_ladder.scheduler.standing import Standing
+from verifier_ladder.scheduler.standing import Standing, task_keys
 from verifier_ladder.verdict import Verdict
 
 
@@ -42,7 +48,9 @@ class Reviser:
                 process was there to notice, are read from the ledger.
         """
         keys = None if ended is None else list(ended)
-        requests = self._desk.ledger.requests(campaign=self._desk.campaign, check_keys=keys, final=True)
+        requests = self._desk.ledger.requests(
+            campaign=self._desk.campaign, check_keys=keys, final=True
+        )
         steps: dict[tuple[str, int], list[Request]] = defaultdict(list)
         for request in requests:
             steps[request.run, request.step].append(request)
@@ -74,7 +82,9 @@ class Reviser:
                 for reward, request in zip(result.rewards, requests, strict=True)
             ]
             enqueue = self._enqueue(requests, standings, result, rewards)
-            self._write(run, step, requests, standings, result, rewards, enqueue)
+            self._write_beliefs()
+            block = self._block(requests, standings, result.decisions, rewards)
+            self._desk.ledger.append(block, enqueue=enqueue, answered=requests)
             self._desk.intake.forget_failures(standings)
         for request, reward in zip(requests, rewards, strict=True):
             self._desk.watches.revise((run, step, request.position), reward)
@@ -111,26 +121,30 @@ class Reviser:
             join(asked, check, request._replace(check_key=check.check_key, state=state))
         return list(asked.values())
 
-    def _write(
-        self, run: str, step: int, requests: list[Request], standings: list[Standing],
-        result: Step, rewards: list[Reward], enqueue: Enqueue,
-    ) -> None:
-        samples = SampleColumns(
-            run, step, [r.position for r in requests], [s.content_key for s in standings],
-            [s.used for s in standings], [str(r.state["group"]) for r in requests],
-            None, [str(r.state["learner_version"]) for r in requests],
-            [float(r.state["weight"]) for r in requests],
-        )  # fmt: skip
-        facts: dict[str, Any] = {"previous": [request.state["value"] for request in requests]}
+    def _write_beliefs(self) -> None:
+        """Write down what the beliefs have learnt, if anything."""
         if self._has_learnt:
-            belief = Block("belief", self._desk.campaign, facts={"belief": self._desk.climb.model.snapshot()})
-            self._desk.ledger.append(belief)
+            learnt = {"belief": self._desk.climb.model.snapshot()}
+            self._desk.ledger.append(Block("belief", self._desk.campaign, facts=learnt))
             self._has_learnt = False
-        block = Block(
-            "revision", self._desk.campaign, samples=samples, decisions=result.decisions,
+
+    def _block(
+        self, requests: list[Request], standings: list[Standing],
+        decisions: list[DecisionColumns], rewards: list[Reward],
+    ) -> Block:
+        """The revisions of samples that all belong to one run and step."""
+        samples = SampleColumns(
+            requests[0].run, requests[0].step, [r.position for r in requests],
+            [s.content_key for s in standings], [s.used for s in standings],
+            [str(r.state["group"]) for r in requests], None,
+            [str(r.state["learner_version"]) for r in requests],
+            [float(r.state["weight"]) for r in requests], task_keys(standings),
+        )  # fmt: skip
+        facts = {"previous": [request.state["value"] for request in requests]}
+        return Block(
+            "revision", self._desk.campaign, samples=samples, decisions=decisions,
             rewards=rewards, facts=facts,
         )  # fmt: skip
-        self._desk.ledger.append(block, enqueue=enqueue, answered=requests)
 
 
 def _why_ended(check: CheckRow) -> Verdict:

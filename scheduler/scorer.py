@@ -22,9 +22,8 @@ from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.candidates import candidate_json
 from verifier_ladder.scheduler.climb import Step
 from verifier_ladder.scheduler.desk import Desk
-from verifier_ladder.scheduler.arrivals import Arrivals
 from verifier_ladder.scheduler.engines.reservation import to_reserve
-from verifier_ladder.scheduler.standing import Standing
+from verifier_ladder.scheduler.standing import Standing, task_keys
 from verifier_ladder.verifiers import Verifier
 
 if TYPE_CHECKING:
@@ -75,7 +74,11 @@ class Scorer:
             )  # fmt: skip
         rewards, enqueue = self._ask_on(batch, standings, step)
         self._desk.watches.open(batch.run, batch.step, batch.positions, rewards)
-        self._write(batch, standings, step, rewards, enqueue, arrivals)
+        block = Block(
+            "score", self._desk.campaign, arrivals.candidates, arrivals.verdicts,
+            _samples(batch, standings), step.decisions, rewards,
+        )  # fmt: skip
+        self._desk.ledger.append(block, enqueue=enqueue, charges=arrivals.seconds)
         self._desk.intake.forget_failures(standings)
         return rewards
 
@@ -132,26 +135,19 @@ class Scorer:
             }  # fmt: skip
             check = check_of(self._desk.campaign, self._desk.ladder, standing, column, benefit)
             request = Request(
-                check.check_key, self._desk.campaign, batch.run, batch.step, batch.positions[index],
+                check.check_key, check.campaign, batch.run, batch.step, batch.positions[index],
                 standing.content_key, state,
             )  # fmt: skip
             join(asked, check, request)
         return rewards, list(asked.values())
 
-    def _write(
-        self, batch: Batch, standings: Sequence[Standing], step: Step, rewards: list[Reward],
-        enqueue: Enqueue, arrivals: Arrivals,
-    ) -> None:
-        samples = SampleColumns(
-            batch.run, batch.step, batch.positions,
-            [s.content_key for s in standings], [s.used for s in standings],
-            batch.groups, batch.group_sizes, batch.learner_versions, batch.weights,
-        )  # fmt: skip
-        block = Block(
-            "score", self._desk.campaign, arrivals.candidates, arrivals.verdicts, samples,
-            step.decisions, rewards,
-        )  # fmt: skip
-        self._desk.ledger.append(block, enqueue=enqueue, charges=arrivals.seconds)
+
+def _samples(batch: Batch, standings: Sequence[Standing]) -> SampleColumns:
+    return SampleColumns(
+        batch.run, batch.step, batch.positions, [s.content_key for s in standings],
+        [s.used for s in standings], batch.groups, batch.group_sizes, batch.learner_versions,
+        batch.weights, task_keys(standings),
+    )  # fmt: skip
 
 
 def awaited(reward: Reward) -> Reward:

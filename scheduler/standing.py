@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import isnan
 
 from verifier_ladder.candidate import Candidate
@@ -30,7 +30,7 @@ class Standing:
 
     __slots__ = (
         "belief", "candidate", "content_key", "end", "given", "keys", "lapsed", "problem",
-        "reward", "survey", "used", "verdicts",
+        "reward", "survey", "task_key", "used", "verdicts",
     )  # fmt: skip
 
     def __init__(
@@ -49,6 +49,8 @@ class Standing:
         self.content_key = content_key
         self.given = given
         self.problem = problem
+        self.task_key = digest(dict(candidate.task)) if candidate.task else NO_TASK
+        """Digest of the whole task."""
         self.keys: tuple[bytes, ...] = ()
         self.verdicts: dict[str, Verdict] = {}
         self.belief: Belief | None = None
@@ -216,9 +218,16 @@ def _conclude_plain(ladder: Ladder, model: BeliefModel, standing: Standing) -> b
     standing.belief = belief = model.predict((score,), (verdict.uncertainty,))
     value = ladder.reward.scale(belief.mean, sign=ladder.target.sign)
     spread = None if isnan(belief.deviation) else ladder.reward.spread(belief.deviation)
-    standing.reward = Reward(value, spread, ladder.tiers[0], 0, {verifier.name: score}, verdict.reason)
+    parts = {verifier.name: score}
+    standing.reward = Reward(value, spread, ladder.tiers[0], 0, parts, verdict.reason)
     standing.end, standing.used = 1, standing.keys
     return True
+
+
+def task_keys(standings: Sequence[Standing]) -> list[bytes] | None:
+    """Digest of each sample's task; None if none has a task."""
+    keys = [standing.task_key for standing in standings]
+    return keys if any(key is not NO_TASK for key in keys) else None
 
 
 def _used(ladder: Ladder, standing: Standing) -> tuple[bytes, ...]:

@@ -241,7 +241,7 @@ class Campaign:
         return Case(check.check_key, check.verifier, candidate, question, unit, check.deadline)
 
     def answer(
-        self, check_key: bytes, value: Verdict | float | bool | None, *, source: str,
+        self, check_key: bytes, value: Verdict | float | None, *, source: str,
         event: str | None = None,
     ) -> bool:
         """Hand in the world's result for a case; the rewards that waited for it are revised.
@@ -356,7 +356,7 @@ def _note_source(ledger: Ledger, verifier: Any) -> None:
         return
     earlier = ledger.note_verifier(verifier.name, verifier.version, source)
     if earlier is not None:
-        import warnings  # noqa: PLC0415 - rarely needed
+        import warnings
 
         warnings.warn(
             f"the source of verifier {verifier.name} changed and its version is still "

@@ -174,18 +174,21 @@ class Lane:
         process = self._process
         return process.pid if process else None
 
-    def end(self, *, kill: bool) -> None:
-        """End the thread and its worker; from another thread."""
-        if not kill:
-            self.thread.join()
-            return
+    def stop(self) -> None:
+        """Kill what runs here and end; from another thread."""
         self.closing.set()
+        process = self._process
+        if process is not None:
+            process.signal_death()
+
+    def join(self) -> None:
+        """Wait for the end; after `stop`, it comes at once."""
+        if self.thread is threading.current_thread():
+            return  # closed by the callback of a future
         deadline = monotonic() + _PATIENCE
-        while self.thread.is_alive() and monotonic() < deadline:
-            # Again and again, for the lane may be just starting a worker.
-            process = self._process
-            if process is not None:
-                process.signal_death()
+        while self.thread.is_alive() and not (self.closing.is_set() and monotonic() > deadline):
+            if self.closing.is_set():
+                self.stop()  # again, for the lane may just have been starting a worker
             self.thread.join(0.05)
 
 

@@ -212,7 +212,7 @@ class LocalEngine:
                 self._tell_quiet()
                 self._wake.wait(timeout=self._pause(min(reap, heartbeat)))
                 self._wake.clear()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - told to whoever waits, in `wait_idle`
             _LOG.exception("the dispatcher stopped; open the campaign again to go on")
             self._failure = error
             self._be_quiet()

@@ -45,6 +45,7 @@ class WorkerPool:
 
     **Futures** never raise for anything a verifier does. They raise `PoolClosed` when the pool
     is closed first, and `CancelledError` when the caller cancels a batch that has not begun.
+    Their callbacks run in a lane's thread and hold it up, so they should be short.
 
     **Clocks** start when a worker starts on a candidate, never while a batch waits.
 
@@ -206,8 +207,10 @@ class WorkerPool:
         for job in waiting if kill else ():
             if job.future.set_running_or_notify_cancel():
                 job.future.set_exception(PoolClosed())
+        for lane in self._lanes if kill else ():
+            lane.stop()
         for lane in self._lanes:
-            lane.end(kill=kill)
+            lane.join()
 
     def __enter__(self) -> Self:
         """Use it as a context manager."""

@@ -123,21 +123,24 @@ class WorkerProcess:
 
     def signal_death(self) -> None:
         """Kill it and its children; from another thread, its lane then notices and cleans up."""
-        if self.pid is not None:
-            for end in (os.killpg, os.kill):  # the group exists once the worker is set up
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    end(self.pid, signal.SIGKILL)
-                    return
+        if self.pid is not None and not self.dead:
+            try:
+                os.killpg(self.pid, signal.SIGKILL)
+            except ProcessLookupError:  # the group exists once the worker is set up
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(self.pid, signal.SIGKILL)
 
     def kill(self) -> None:
-        """Kill it with all its children, and give its resources back."""
+        """Kill it with all its children, and give its resources back; twice is allowed."""
         if self.dead:
             return
-        self.dead = True
+        self.dead = True  # its id may be another process's from here on
         self._executor.shutdown(wait=True, kill_workers=True)
-        self.signal_death()
-        if self._process is None:
+        if self.pid is None:
             self._log.writer.close()
+        else:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGKILL)  # children that outlived it keep its group
         self._log.join(_LAST_WORDS)
         self._progress.close()
 

@@ -13,7 +13,7 @@ from verifier_ladder.verifiers import Verifier
 _MARGIN = 1.25
 """Reserved over what is expected, so that most checks never ask for more."""
 _LEAST = {Tier.FAST: 0.01, Tier.SIMULATION: 0.25, Tier.HIGH_FIDELITY: 1.0, Tier.WORLD: 0.0}
-"""Cpu-seconds reserved for a check whose verifier declares no cost; it asks for more as it runs."""
+"""Cpu-seconds reserved where a verifier declares no cost; the check asks for more as it runs."""
 
 
 def to_reserve(verifier: Verifier, standing: Standing) -> float:

@@ -9,11 +9,13 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Table
 
 import verifier_ladder as vl
 from verifier_ladder import errors
 from verifier_ladder.ladder import _SECTIONS
 from verifier_ladder.ledger.records import CheckState
+from verifier_ladder.ledger.schema import metadata
 from verifier_ladder.scheduler.engines.retry import ATTEMPTS
 from verifier_ladder.settings import PREFIX, Settings
 from verifier_ladder.tier import Tier
@@ -133,6 +135,16 @@ def test_every_state_of_a_check_is_explained(state: CheckState) -> None:
 @pytest.mark.parametrize("section", sorted(_SECTIONS))
 def test_every_section_of_a_ladder_has_a_heading(section: str) -> None:
     assert section in headings("reference/ladder-toml.md")
+
+
+@pytest.mark.parametrize("table", metadata.sorted_tables, ids=str)
+def test_every_table_of_the_ledger_is_listed_with_its_columns(table: Table) -> None:
+    _, _, rest = text("reference/tables.md").partition(f"\n### {table.name}\n")
+    listed = re.findall(
+        r"^\| `(\w+)` \|", re.split(r"^##", rest, flags=re.MULTILINE)[0], re.MULTILINE
+    )
+
+    assert [column.name for column in table.columns] == listed
 
 
 @pytest.mark.parametrize("tier", Tier, ids=lambda tier: tier.label)

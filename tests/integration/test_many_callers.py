@@ -13,7 +13,7 @@ from pathlib import Path
 
 from verifier_ladder.ledger import open_ledger
 
-RANK = '''
+RANK = """
 import json, os, sys
 from pathlib import Path
 import verifier_ladder as vl
@@ -28,7 +28,9 @@ def counted(candidate):
 
 rank = int(sys.argv[1])
 ladder = vl.Ladder("counted", [counted])
-campaign = vl.Campaign.open("ranks", ladder=ladder, ledger="ledger.db", run=f"rank-{rank}", workers=2)
+campaign = vl.Campaign.open(
+    "ranks", ladder=ladder, ledger="ledger.db", run=f"rank-{rank}", workers=2
+)
 print("open", flush=True)
 for line in sys.stdin:
     step = int(line)
@@ -36,7 +38,7 @@ for line in sys.stdin:
     rewards = campaign.score(texts, step=step)
     print(json.dumps([r.value if r.value is not None else r.reason for r in rewards]), flush=True)
 campaign.close()
-'''
+"""
 
 
 class Rank:

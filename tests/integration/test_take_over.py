@@ -11,7 +11,7 @@ from pathlib import Path
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.ledger.records import CheckState
 
-SCRIPT = '''
+SCRIPT = """
 import json, sys, time
 from pathlib import Path
 import verifier_ladder as vl
@@ -35,7 +35,7 @@ with vl.Campaign.open("c", ladder=ladder, ledger="ledger.db", run=sys.argv[1]) a
         campaign.score(["a"], deadline=300)
     campaign.drain(60)
     print(json.dumps([r.reward.value for r in campaign.revisions()]))
-'''
+"""
 
 
 def test_a_check_whose_engine_was_killed_is_run_again_without_waiting_for_its_lease(

@@ -1,8 +1,8 @@
-"""Answers: where, in a language model's output, the one thing it proposes is written.
+r"""Answers: where, in a language model's output, the one thing it proposes is written.
 
 Marks are read in this order, and the first that occurs decides:
 
-1. `<answer>…</answer>` and `\\boxed{…}`,
+1. `<answer>…</answer>` and `\boxed{…}`,
 2. code blocks, and lines such as `SMILES: …` or `Answer: …`,
 3. the last line, if it is one word,
 4. `inline code`.
@@ -36,7 +36,7 @@ HOW = "write one SMILES, alone, between <answer> and </answer>"
 
 
 def answers(text: str) -> list[str]:
-    """Find what a model proposes: the distinct single words at the strongest mark.
+    r"""Find what a model proposes: the distinct single words at the strongest mark.
 
     More than one is a hedge, unless they turn out to be the same thing.
 
@@ -50,7 +50,7 @@ def answers(text: str) -> list[str]:
         CandidateError: If there is no answer, or an answer is more than one word.
 
     Example:
-        >>> answers("Ethanol mixes with water.\\nSMILES: CCO")
+        >>> answers("Ethanol mixes with water.\nSMILES: CCO")
         ['CCO']
     """
     if _SAFE.fullmatch(text):

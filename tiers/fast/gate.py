@@ -85,9 +85,12 @@ class MoleculeGate(SingleVerifier):
         """Check the bounds, those that plain SMILES can't break only where it isn't plain."""
         smiles = as_text(candidate.content)
         size = ordinary_size(smiles)
-        if size is not None and self._least <= size <= self._most:
-            if self._special is None or self._special.search(smiles) is None:
-                return _PASS
+        if (
+            size is not None
+            and self._least <= size <= self._most
+            and (self._special is None or self._special.search(smiles) is None)
+        ):
+            return _PASS
         return self._bounded(parse(smiles))
 
     def _bounded(self, molecule: Any) -> Verdict:

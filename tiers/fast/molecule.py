@@ -14,6 +14,7 @@ from verifier_ladder.tiers.versions import versions
 ORGANIC = ("H", "C", "N", "O", "F", "P", "S", "Cl", "Br", "I")
 """Elements that every built-in chemistry verifier can treat."""
 
+_SHOWN = 60
 _REMEMBERED = 10_000
 _SIZES: dict[str, int] = {}
 _UNUSUAL = frozenset("[.*Bb")
@@ -43,7 +44,7 @@ def rdkit() -> Any:
         raise ToolError(
             f"RDKit can't be imported ({error}); pip install 'verifier-ladder[chem]'"
         ) from error
-    RDLogger.DisableLog("rdApp.*")
+    RDLogger.DisableLog("rdApp.*")  # type: ignore[attr-defined,unused-ignore]
     return Chem
 
 
@@ -133,7 +134,7 @@ def _complaint(smiles: str) -> str:
 
 def _shown(text: str) -> str:
     """Text of a model, short and without any character that a terminal would obey."""
-    return ascii(text if len(text) <= 60 else f"{text[:57]}...")
+    return ascii(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")
 
 
 class MoleculeCanonicaliser(Canonicaliser):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from typing import Any
 
 from verifier_ladder.candidate import Candidate
@@ -128,11 +129,13 @@ class DftHydration(SingleVerifier):
         if (sum(geometry.numbers) - geometry.charge) % 2:
             return Verdict.abstain("an odd number of electrons is not treated")
         try:
-            return pyscf.gto.M(
-                atom=list(zip(geometry.numbers, geometry.positions, strict=True)),
-                basis=self._basis, ecp=self._basis if "def2" in self._basis else {},
-                charge=geometry.charge, verbose=0, max_memory=_MEGABYTES,
-            )  # fmt: skip
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # It advises to install other packages.
+                return pyscf.gto.M(
+                    atom=list(zip(geometry.numbers, geometry.positions, strict=True)),
+                    basis=self._basis, ecp=self._basis if "def2" in self._basis else {},
+                    charge=geometry.charge, verbose=0, max_memory=_MEGABYTES,
+                )  # fmt: skip
         except pyscf.lib.exceptions.BasisNotFoundError as error:
             return Verdict.abstain(f"basis {self._basis} lacks an element: {error}")
 
@@ -195,7 +198,8 @@ def seconds_for(basis_functions: float) -> float:
         >>> seconds_for(90) > seconds_for(30)
         True
     """
-    return 0.5 + 2.9e-4 * basis_functions**2.5
+    power: float = basis_functions**2.5
+    return 0.5 + 2.9e-4 * power
 
 
 def _pyscf() -> Any:

@@ -44,8 +44,8 @@ def conformer(smiles: str, *, tries: int = 5, timeout: int = 10) -> Geometry:
         (8, 1, 1)
     """
     molecule = rdkit().AddHs(parse(smiles))
-    identifiers = _embedded(molecule, tries, timeout)
-    if not identifiers:
+    _embed(molecule, tries, timeout)
+    if not molecule.GetNumConformers():
         raise ToolError(f"no three-dimensional geometry was found within {timeout} s")
     best = _relaxed(molecule)
     positions = molecule.GetConformer(best).GetPositions()
@@ -56,26 +56,29 @@ def conformer(smiles: str, *, tries: int = 5, timeout: int = 10) -> Geometry:
     )
 
 
-def _embedded(molecule: Any, tries: int, timeout: int) -> list[int]:
+def _embed(molecule: Any, tries: int, timeout: int) -> None:
     from rdkit.Chem import rdDistGeom
 
-    settings = rdDistGeom.ETKDGv3()
+    settings: Any = rdDistGeom.ETKDGv3()  # RDKit's own annotations don't fit.
     settings.randomSeed = SEED
     settings.timeout = timeout
     settings.numThreads = 1
-    return list(rdDistGeom.EmbedMultipleConfs(molecule, tries, settings))
+    rdDistGeom.EmbedMultipleConfs(molecule, tries, settings)
 
 
 def _relaxed(molecule: Any) -> int:
     """Relax every conformer; the number of the one of lowest energy."""
-    from rdkit.Chem import rdForceFieldHelpers as helpers
+    from rdkit.Chem import rdForceFieldHelpers
 
-    if helpers.MMFFHasAllMoleculeParams(molecule):
-        results = helpers.MMFFOptimizeMoleculeConfs(molecule, numThreads=1, maxIters=1000)
-    elif helpers.UFFHasAllMoleculeParams(molecule):
-        results = helpers.UFFOptimizeMoleculeConfs(molecule, numThreads=1, maxIters=1000)
+    fields: Any = rdForceFieldHelpers
+    if fields.MMFFHasAllMoleculeParams(molecule):
+        results = fields.MMFFOptimizeMoleculeConfs(molecule, numThreads=1, maxIters=1000)
+    elif fields.UFFHasAllMoleculeParams(molecule):
+        results = fields.UFFOptimizeMoleculeConfs(molecule, numThreads=1, maxIters=1000)
     else:
         raise ToolError("neither MMFF94 nor UFF has parameters for this molecule")
-    # Rounded, so that mirror images don't take turns by their last bits.
-    energies = [(round(energy, 6), number) for number, (_, energy) in enumerate(results)]
-    return min(energies)[1]
+    # Rounded, so that mirror images don't take turns by their last bits. Not all embeddings
+    # succeed, so that numbers may be missing.
+    numbers: list[int] = [conformer.GetId() for conformer in molecule.GetConformers()]
+    energies = [round(energy, 6) for _, energy in results]
+    return min(zip(energies, numbers, strict=True))[1]

@@ -155,7 +155,7 @@ class MeasuredHydration(MeasuredValues):
 def read_table(
     text: str, *, where: str, unit: str, low: float | None = None, high: float | None = None
 ) -> tuple[Measurement, ...]:
-    """Read a table of measured values.
+    r"""Read a table of measured values.
 
     Args:
         text: The CSV text.
@@ -169,7 +169,7 @@ def read_table(
 
     Example:
         >>> row = "CO,methanol,-5.1,kcal/mol,0.6,somebody 1990"
-        >>> read_table(",".join(COLUMNS) + "\\n" + row, where="x", unit="kcal/mol")[0].value
+        >>> read_table(",".join(COLUMNS) + "\n" + row, where="x", unit="kcal/mol")[0].value
         -5.1
     """
     reader = csv.DictReader(text.splitlines())

@@ -186,7 +186,7 @@ class SqlQueue(SqlClaiming, SqlLooking):
             )  # fmt: skip
         connection.exec_driver_sql(
             "UPDATE check_queue SET state = 3, fence = fence + (state = 1), reserved = 0, "
-            "owner = '', lease_until = 0, note = '' WHERE check_key = ?",
+            "not_before = 0, owner = '', lease_until = 0, note = '' WHERE check_key = ?",
             (check.check_key,),
         )
 

@@ -9,8 +9,8 @@ from math import ceil, floor, isfinite, log10
 from markupsafe import Markup
 
 WIDTH, HEIGHT = 420, 300
-_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 12, 12, 46
-_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 12, 12, 46
+_STEPS = (1.0, 2.0, 5.0, 10.0)
 
 
 def ticks(low: float, high: float, count: int = 5) -> list[float]:

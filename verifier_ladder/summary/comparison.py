@@ -119,8 +119,8 @@ def _apart(
         better = sign * (x - y)
         if spread and better >= 2 * spread:
             text = (
-                f"{low.label} says {number(x)}, {high.label} says {number(y)} {units[high]}: "
-                f"{better / spread:.1f} standard deviations too good"
+                f"{low.label} {number(x)}, {high.label} {number(y)} {units[high]}: "
+                f"{better / spread:.1f} deviations too good"
             )
             yield Gap(subject, low, high, better / spread, text)
 

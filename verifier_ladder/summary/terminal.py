@@ -225,7 +225,7 @@ def _listing(
     for count, text, examples in listed[:MOST_LINES]:
         example = ", ".join(printable(e, 24) or "(empty)" for e in examples[:2])
         table.add_row(
-            Text(str(count), style=style),
+            Text(str(count or "!"), style=style),
             printable(_first_clause(text), 72),
             Text(example, style=_HINT),
         )

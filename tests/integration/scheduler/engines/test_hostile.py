@@ -8,9 +8,11 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from math import nan
+from pathlib import Path
 from typing import Any
 
 import cloudpickle
+import psutil
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -202,6 +204,25 @@ def test_a_killed_attempt_costs_what_it_ran(pool: WorkerPool) -> None:
     assert culprit is not None
     assert innocent.seconds < 0.3
     assert 0.6 <= culprit.seconds <= answer.seconds
+
+
+def breed(candidate: Candidate) -> None:
+    child = os.fork()
+    if not child:
+        time.sleep(60)
+    Path(str(candidate.content)).write_text(str(child))
+    time.sleep(60)
+
+
+def test_children_of_a_killed_worker_die_with_it(
+    pool: WorkerPool, tmp_path: Path, until: Callable[[Callable[[], object]], None]
+) -> None:
+    verifier = FunctionVerifier(breed, name="breed", version="1", timeout=0.3)
+
+    judged(pool, verifier, str(tmp_path / "child"))
+
+    child = int((tmp_path / "child").read_text())
+    until(lambda: not psutil.pid_exists(child) or psutil.Process(child).status() == "zombie")
 
 
 def shout(candidate: Candidate) -> float:

@@ -17,6 +17,7 @@ import psutil
 import pytest
 
 from verifier_ladder.candidate import Candidate, Turn
+from verifier_ladder.command import CommandVerifier
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError, ToolError
 from verifier_ladder.function import FunctionVerifier
@@ -280,6 +281,42 @@ def test_code_that_only_this_process_can_import_travels_by_value(
     spec.loader.exec_module(module)
 
     assert 3.0 == pool.verify(module.Hidden(), texts("a")).result().verdicts[0].score
+
+
+PICKY = """
+import json, sys
+for line in sys.stdin:
+    content = json.loads(line)["content"]
+    if content == "bad":
+        sys.exit(2)
+    print(len(content), flush=True)
+"""
+
+
+@pytest.mark.parametrize("per_batch", [False, True])
+def test_a_program_that_fails_on_one_candidate_judges_the_others(
+    pool: WorkerPool,
+    per_batch: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    command = [sys.executable, "-S", "-c", PICKY]
+    verifier = CommandVerifier(name="picky", version="1", command=command, per_batch=per_batch)
+
+    verdicts = pool.verify(verifier, texts("a", "bb", "bad", "dddd")).result().verdicts
+
+    assert [1.0, 2.0, None, 4.0] == [verdict.score for verdict in verdicts]
+    assert "tool" == verdicts[2].failed_at
+
+
+def test_a_callback_may_close_the_pool() -> None:
+    pool, closed = WorkerPool(1), threading.Event()
+
+    def close(_: object) -> None:
+        pool.close()
+        closed.set()
+
+    pool.verify(LENGTH, texts("a")).add_done_callback(close)
+
+    assert closed.wait(20.0)
 
 
 class Reserved:

@@ -211,7 +211,9 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @invariant()
     def nothing_differs(self) -> None:
-        assert seen(self.sql) == seen(self.oracle)
+        found, expected = seen(self.sql), seen(self.oracle)
+        for name, value in expected.items():
+            assert found[name] == value, name
 
     @invariant()
     def caps_hold(self) -> None:

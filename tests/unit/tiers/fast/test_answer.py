@@ -88,7 +88,8 @@ def test_any_text_gives_words_or_a_candidate_error(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["<answer>", "```", "```\n", "`", "\\boxed{", "smiles:", "smiles: ", "answer", "(", "\n"]
+    "piece",
+    ["<answer>", "```", "```\n", "`", "\\boxed{", "smiles:", "smiles: ", "answer", "(", "\n"],
 )
 def test_two_hundred_thousand_characters_of_marks_do_not_hang(piece: str) -> None:
     """The time limit of the test run is the judge: a quadratic expression takes minutes."""

@@ -70,9 +70,7 @@ def test_an_unknown_solvent_is_a_failure_of_the_tool() -> None:
     ("settings", "complaint"),
     [({"method": "PM3"}, "write GFN1-xTB or GFN2-xTB"), ({"solvent": "hexane"}, "is for water")],
 )
-def test_settings_that_make_no_sense_are_refused(
-    settings: dict[str, Any], complaint: str
-) -> None:
+def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint):
         XtbHydration(**settings)
 

@@ -19,8 +19,8 @@ def test_every_candidate_waits_for_the_expert() -> None:
 def test_the_question_says_what_may_be_answered() -> None:
     expert = ExpertCase(ask="How easy is it to make?", low=1, high=5, unit="points")
 
-    assert (
-        "How easy is it to make? 'CCO' (a number from 1 to 5 points)" == expert.question(ETHANOL)
+    assert "How easy is it to make? 'CCO' (a number from 1 to 5 points)" == expert.question(
+        ETHANOL
     )
 
 

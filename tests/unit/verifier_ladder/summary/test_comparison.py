@@ -63,7 +63,7 @@ def test_two_deviations_too_good_is_suspicious() -> None:
     (gap,) = gaps([fooled, subject(2, -5.0, -5.0)], TIERS, SAME, sign=-1.0)
 
     assert gap.subject is fooled
-    assert gap.text.endswith("4.2 standard deviations too good")
+    assert gap.text.endswith("4.2 deviations too good")
 
 
 def test_too_bad_by_the_cheap_tier_is_not_suspicious() -> None:

@@ -1,0 +1,48 @@
+"""Verifiers as bytes."""
+
+import pickle
+import threading
+
+import pytest
+
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.function import FunctionVerifier
+from verifier_ladder.scheduler.engines.shipment import Shipments
+
+
+def made(version: str = "1") -> FunctionVerifier:
+    return FunctionVerifier(lambda _: 1.0, name="one", version=version)
+
+
+def test_an_object_keeps_its_token_and_shares_it_with_none() -> None:
+    shipments, one, other = Shipments(), made(), made()
+
+    assert shipments.token(one) == shipments.token(one) != shipments.token(other)
+
+
+def test_tokens_are_never_given_twice() -> None:
+    shipments = Shipments()
+
+    assert 1000 == len({shipments.token(made()) for _ in range(1000)})
+
+
+def test_code_comes_back_as_an_equal_verifier() -> None:
+    copy = pickle.loads(Shipments().code(made("7")))  # noqa: S301
+
+    assert ("one", "7", made("7").digest) == (copy.name, copy.version, copy.digest)
+
+
+def test_what_can_not_travel_says_what_to_do() -> None:
+    verifier = made()
+    verifier.function = threading.Lock().acquire
+
+    with pytest.raises(ConfigError, match=r"can't be sent to a worker.*setup\(\)"):
+        Shipments().code(verifier)
+
+
+def test_a_module_is_sent_by_value_once() -> None:
+    shipments, verifier = Shipments(), made()
+
+    assert shipments.send_by_value(verifier, __name__)
+    assert not shipments.send_by_value(verifier, __name__)
+    assert not shipments.send_by_value(verifier, "a_module_nobody_has")
