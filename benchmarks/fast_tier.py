@@ -26,12 +26,9 @@ def bare_chunk(chunk: list[str]) -> list[str | None]:
     """Parse and canonicalise, nothing else."""
     from rdkit import Chem, RDLogger
 
-    RDLogger.DisableLog("rdApp.*")
-    out = []
-    for text in chunk:
-        mol = Chem.MolFromSmiles(text)
-        out.append(Chem.MolToSmiles(mol) if mol is not None else None)
-    return out
+    RDLogger.DisableLog("rdApp.*")  # type: ignore[attr-defined]
+    parsed = map(Chem.MolFromSmiles, chunk)
+    return [None if mol is None else Chem.MolToSmiles(mol) for mol in parsed]
 
 
 def bare(smiles: list[str], pool: ProcessPoolExecutor) -> float:

@@ -191,8 +191,8 @@ def conclude(ladder: Ladder, model: BeliefModel, standing: Standing) -> Reward:
     """
     if standing.reward is not None:
         return standing.reward
-    if len(ladder.verifiers) == 1 and _conclude_plain(ladder, model, standing):
-        return standing.reward
+    if len(ladder.verifiers) == 1 and (plain := _conclude_plain(ladder, model, standing)):
+        return plain
     survey = standing.survey = Survey(ladder, standing)
     standing.belief = model.predict(survey.scores, survey.deviations)
     if survey.reject is not None:
@@ -206,22 +206,22 @@ def conclude(ladder: Ladder, model: BeliefModel, standing: Standing) -> Reward:
     return standing.reward
 
 
-def _conclude_plain(ladder: Ladder, model: BeliefModel, standing: Standing) -> bool:
+def _conclude_plain(ladder: Ladder, model: BeliefModel, standing: Standing) -> Reward | None:
     """Conclude the commonest case, one verifier that gave a score, without a survey."""
     verifier = ladder.verifiers[0]
     verdict = standing.verdicts.get(verifier.name)
     if verdict is None or verdict.outcome is not Outcome.ACCEPT or verdict.score is None:
-        return False
+        return None
     if verifier.role == "gate":
-        return False
+        return None
     score = verdict.score
     standing.belief = belief = model.predict((score,), (verdict.uncertainty,))
     value = ladder.reward.scale(belief.mean, sign=ladder.target.sign)
     spread = None if isnan(belief.deviation) else ladder.reward.spread(belief.deviation)
     parts = {verifier.name: score}
-    standing.reward = Reward(value, spread, ladder.tiers[0], 0, parts, verdict.reason)
-    standing.end, standing.used = 1, standing.keys
-    return True
+    reward = Reward(value, spread, ladder.tiers[0], 0, parts, verdict.reason)
+    standing.reward, standing.end, standing.used = reward, 1, standing.keys
+    return reward
 
 
 def task_keys(standings: Sequence[Standing]) -> list[bytes] | None:

@@ -44,16 +44,14 @@ def costly(candidate: vl.Candidate) -> float:
     return len(candidate.content) + 0.5
 
 
-def fast(name: str = "length", **options: object) -> vl.Verifier:
+def fast() -> vl.Verifier:
     """A fast verifier that runs in this process."""
-    made = vl.verifier(name=name, tier="fast", version="1", isolation="inline", **options)
-    return made(length)  # type: ignore[return-value]
+    return vl.verifier(tier="fast", version="1", isolation="inline")(length)
 
 
-def slow(name: str = "costly", **options: object) -> vl.Verifier:
+def slow(cost: vl.Cost | None = None) -> vl.Verifier:
     """A simulation-tier verifier that runs in a worker."""
-    made = vl.verifier(name=name, tier="simulation", version="1", **options)
-    return made(costly)  # type: ignore[return-value]
+    return vl.verifier(tier="simulation", version="1", cost=cost)(costly)
 
 
 class Oracle(vl.Verifier):
@@ -273,7 +271,8 @@ def test_a_verifier_that_wants_a_sandbox_abstains_without_one() -> None:
 def test_ascore_leaves_the_event_loop_free() -> None:
     """Two calls run at once, and both get their rewards in order."""
     async def both(campaign: vl.Campaign) -> list[list[vl.Reward]]:
-        return await asyncio.gather(campaign.ascore(["a", "bc"]), campaign.ascore(["def"]))
+        calls = campaign.ascore(["a", "bc"]), campaign.ascore(["def"])
+        return list(await asyncio.gather(*calls))
 
     with vl.Campaign.open("c", ladder=vl.Ladder("l", [fast()])) as campaign:
         first, second = asyncio.run(both(campaign))

@@ -66,7 +66,7 @@ def parse(smiles: str) -> Any:
     return molecule
 
 
-def ordinary_size(smiles: str) -> int | None:
+def ordinary_size(smiles: str | bytes) -> int | None:
     """Heavy atoms of a canonical SMILES that this process made lately, if it is ordinary.
 
     Ordinary is one neutral molecule of `ORGANIC` elements, no atom charged beyond ±1, without
@@ -89,12 +89,14 @@ def rough_size(smiles: str) -> int:
     return len(_ATOM.findall(smiles))
 
 
-def _ordinary(molecule: Any) -> bool:
-    chem = rdkit()
+def _ordinary(molecule: Any, form: str) -> bool:
+    plain = form.replace("[C@@H]", "C").replace("[C@H]", "C").replace("[nH]", "n")
+    if _UNUSUAL.isdisjoint(plain.replace("Br", "C")):
+        return True
     return not (
-        molecule.HasSubstructMatch(_oddity())
-        or chem.GetFormalCharge(molecule)
-        or len(chem.GetMolFrags(molecule)) > 1
+        "." in form
+        or molecule.HasSubstructMatch(_oddity())
+        or rdkit().GetFormalCharge(molecule)
     )
 
 
@@ -218,7 +220,7 @@ class MoleculeCanonicaliser(Canonicaliser):
         if molecule is None:
             raise CandidateError(_complaint(smiles))
         form: str = chem.MolToSmiles(molecule)
-        if _UNUSUAL.isdisjoint(form) or _ordinary(molecule):
+        if _UNUSUAL.isdisjoint(form) or _ordinary(molecule, form):
             if len(_SIZES) >= _REMEMBERED:
                 _SIZES.clear()
             _SIZES[form] = molecule.GetNumHeavyAtoms()

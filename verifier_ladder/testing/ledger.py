@@ -1,6 +1,6 @@
 """The conformance kit for ledgers: every sentence of the contract, as a test.
 
-Use it for a store of your own:
+Use it for a store of your own::
 
     from verifier_ladder.testing.ledger import LedgerTestCase
 

@@ -34,7 +34,7 @@ class VerifierTestCase:
 
     The verifier is run in worker processes, so one that crashes fails its test and nothing else.
     Override `candidates` when the default ones say little about your kind of candidate, and
-    `cost_factor` when your costs vary more.
+    `cost_factor` when your costs vary more::
 
         class TestLogP(VerifierTestCase):
             @pytest.fixture
