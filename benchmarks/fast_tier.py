@@ -28,7 +28,7 @@ def bare_chunk(chunk: list[str]) -> list[str | None]:
 
     RDLogger.DisableLog("rdApp.*")  # type: ignore[attr-defined]
     parsed = map(Chem.MolFromSmiles, chunk)
-    return [None if mol is None else Chem.MolToSmiles(mol) for mol in parsed]
+    return [mol and Chem.MolToSmiles(mol) for mol in parsed]
 
 
 def bare(smiles: list[str], pool: ProcessPoolExecutor) -> float:

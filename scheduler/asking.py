@@ -88,8 +88,26 @@ class Asking:
         if verifier.isolation == "inline":
             verdicts, seconds = judge_inline(verifier, candidates)
         else:
-            answer = yield self._engine.ask_now(verifier, candidates, lane)
-            verdicts = answer.verdicts
+            future = self._engine.ask_now(verifier, candidates, lane)
+            try:
+                answer = yield future
+            except GeneratorExit:
+                settled = sorted(future.abandon().items())
+                self._take(
+                    verifier, [part[place] for place, _ in settled],
+                    [verdict for _, verdict in settled], arrivals,
+                )  # fmt: skip
+                raise
+            verdicts, seconds = answer.verdicts, None
+        self._take(verifier, part, verdicts, arrivals, seconds)
+        return verdicts
+
+    def _take(
+        self, verifier: Verifier, part: list[tuple[bytes, list[Standing]]],
+        verdicts: list[Verdict], arrivals: Arrivals, seconds: float | None = None,
+    ) -> None:
+        """Take what a verifier has said; without `seconds` each verdict tells its own cost."""
+        if seconds is None:
             seconds = sum([v.cost.seconds for v in verdicts if v.cost is not None])
         name, version, tier = verifier.name, verifier.version, int(verifier.tier)
         arrivals.spend(tier, seconds, len(part))
@@ -101,7 +119,6 @@ class Asking:
             VerdictRow(key, standings[0].content_key, name, version, tier, verdict)
             for (key, standings), verdict in zip(part, verdicts, strict=True)
         ]
-        return verdicts
 
 
 def judge_inline(

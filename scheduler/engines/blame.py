@@ -8,7 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 from verifier_ladder.scheduler.engines.watch import Failure
 
 T = TypeVar("T")
-_FINAL = {"start", "load", "stuck", "budget", "refused"}
+_FINAL = {"start", "load", "stuck", "budget", "refused", "abandoned"}
 """Causes that are nobody's in the batch: all that are open share them."""
 
 
@@ -39,6 +39,7 @@ class Case(Generic[T]):
         give_up: Callable[[int, Failure], T],
         control: Callable[[], bool] | None = None,
         exact: bool = False,
+        answers: dict[int, T] | None = None,
     ) -> None:
         """Open the case.
 
@@ -49,10 +50,11 @@ class Case(Generic[T]):
             give_up: Makes the answer of a candidate whose worker failed through no fault of its.
             control: Tells whether a harmless candidate passes in a fresh worker.
             exact: Whether the marked position is surely the one that was being judged.
+            answers: Where to put each answer as soon as it is settled.
         """
         self._attempt, self._convict, self._give_up = attempt, convict, give_up
         self._control, self._trusted, self._exact = control, True, exact
-        self._answers: dict[int, T] = {}
+        self._answers: dict[int, T] = {} if answers is None else answers
         self._count = count
         self._failures: dict[int, int] = {}
         self._fresh: dict[int, int] = {}
@@ -103,7 +105,9 @@ class Case(Generic[T]):
         if suspect in group:
             self._charge(suspect, failure)
             self._failures[suspect] = self._failures.get(suspect, 0) + 1
-            return [[p for p in group if p != suspect], [suspect]]
+            others = [p for p in group if p != suspect]
+            # Where the mark is sure, the others go first, for somebody may be waiting for them.
+            return [[suspect], others] if self._exact else [others, [suspect]]
         self._unclear += failure.seconds
         middle = len(group) // 2
         halves = [group[middle:], group[:middle]]

@@ -9,7 +9,6 @@ that were under way are made again, and what had been verified is answered from 
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import os
 import socket
 import tempfile
@@ -22,7 +21,7 @@ from typing import IO, Any
 
 import cloudpickle
 
-from verifier_ladder.errors import ConfigError, LadderError, LedgerError
+from verifier_ladder.errors import ConfigError, LadderError
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.scheduler.conductor import Conductor
@@ -32,16 +31,21 @@ CALLS = frozenset({"score", "drain", "answer", "wake", "next_step"})
 """What an attached process may ask of a conductor."""
 
 
-def meeting_place(url: str) -> Path:
-    """Folder of a ledger's lock and socket: private to the user, and short enough for a socket."""
-    base = Path(tempfile.gettempdir()) / f"verifier-ladder-{os.getuid()}"
-    base.mkdir(mode=0o700, exist_ok=True)
-    status = base.stat()
-    if status.st_uid != os.getuid() or status.st_mode & 0o077:
-        raise LedgerError(f"{base} is not private to this user; remove it and try again")
-    place = base / hashlib.sha256(url.encode()).hexdigest()[:16]
-    place.mkdir(mode=0o700, exist_ok=True)
-    return place
+def lock_of(url: str) -> Path:
+    """The lock file of a ledger; it lies beside it, and its text is the home's address."""
+    return Path(f"{url.removeprefix('sqlite:///')}.lock")
+
+
+def address_of(url: str) -> str:
+    """Where the home of a ledger listens.
+
+    Raises:
+        OSError: If there is none, or it belongs to another user, whom we would have to trust.
+    """
+    address = lock_of(url).read_text()
+    if not address or Path(address).stat().st_uid != os.getuid():
+        raise ConnectionRefusedError("its process belongs to another user, or is just starting")
+    return address
 
 
 class Home:
@@ -70,9 +74,10 @@ class Home:
         self._conductors: dict[str, Conductor] = {}
         self._users: dict[str, int] = {}
         self._listener: socket.socket | None = None
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
         if lock is not None:
             self.engine.take_over()
-            self._listen()
+            self._listen(lock)
 
     # -- conductors ----------------------------------------------------------------------------
 
@@ -114,17 +119,23 @@ class Home:
         self.engine.close()
         if self._lock_file is not None:
             self.ledger.close()
+            self._lock_file.truncate(0)
             self._lock_file.close()
+        if self._folder is not None:
+            self._folder.cleanup()
 
     # -- the socket ----------------------------------------------------------------------------
 
-    def _listen(self) -> None:
-        address = meeting_place(self.ledger.url) / "socket"
-        address.unlink(missing_ok=True)
+    def _listen(self, lock: IO[str]) -> None:
+        # A path of its own, private to the user: one beside the ledger may be too long.
+        self._folder = tempfile.TemporaryDirectory(prefix="verifier-ladder-")
+        address = f"{self._folder.name}/home"
         self._listener = socket.socket(socket.AF_UNIX)
-        self._listener.bind(str(address))
-        address.chmod(0o600)
+        self._listener.bind(address)
         self._listener.listen(64)
+        lock.truncate(0)
+        lock.write(address)
+        lock.flush()
         Thread(target=self._accept, args=(self._listener,), name="vl-home", daemon=True).start()
 
     def _accept(self, listener: socket.socket) -> None:
@@ -201,8 +212,7 @@ def _plain(value: Any) -> Any:
 
 def become_home(url: str, **options: Any) -> Home | None:
     """Take a ledger's lock and run its checks here; None if another process does so."""
-    place = meeting_place(url)
-    file = (place / "lock").open("a+")
+    file = lock_of(url).open("a+")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

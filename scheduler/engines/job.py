@@ -24,6 +24,24 @@ Form = str | bytes | Verdict
 _WORTH_TIMING = 1e-3
 
 
+class BatchFuture(Future[T]):
+    """The future of a batch, which can be left with what it has so far."""
+
+    def __init__(self, answered: dict[int, Any] | None = None) -> None:
+        """Start with nothing, or with answers that were there at once."""
+        super().__init__()
+        self.answered: dict[int, Any] = answered or {}
+        """What is settled so far, by position in the batch; filled by the lane."""
+        self.is_abandoned = False
+        """Whether nobody waits any more: the lane then kills the work and takes the next job."""
+
+    def abandon(self) -> dict[int, Any]:
+        """Stop waiting; gives what was settled until now."""
+        self.is_abandoned = True
+        self.cancel()
+        return dict(self.answered)
+
+
 class BatchAnswer(NamedTuple):
     """The verdicts of a batch."""
 
@@ -63,7 +81,7 @@ class Job(ABC, Generic[T]):
     def __init__(self, count: int, lane: int | None, priority: float) -> None:
         """Make a job of `count` candidates."""
         self.count, self.lane, self.priority = count, lane, priority
-        self.future: Future[Any] = Future()
+        self.future: BatchFuture[Any] = BatchFuture()
 
     @abstractmethod
     def arguments(self, group: Sequence[int]) -> tuple[Any, ...]:

@@ -75,7 +75,7 @@ class Lane:
         case: Case[Any] = Case(
             job.count, lambda group, fresh: self._attempt(job, group, case.seconds, fresh=fresh),
             job.convict, give_up=job.give_up, exact=job.exact,
-            control=self._control(job),
+            control=self._control(job), answers=job.future.answered,
         )  # fmt: skip
         items = case.settle()
         return job.answer(case, items, self.number)
@@ -99,7 +99,9 @@ class Lane:
     ) -> Answers[Any] | Failure:
         """Try some of a job's candidates in this lane's process, or in a new one."""
         crashes = 0
-        watch = Watch(job.patience, self._pool.loading, job.limit, spent)
+        watch = Watch(
+            job.patience, self._pool.loading, job.limit, lambda: job.future.is_abandoned, spent
+        )
         while True:
             process = self._ready(fresh=fresh)
             said = self._converse(process, job, group, watch)

@@ -11,12 +11,11 @@ import logging
 import os
 import socket
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Condition, Event, RLock, Thread
 from time import monotonic, time
-from typing import Any, Protocol
+from typing import Protocol
 from uuid import uuid4
 
 from verifier_ladder.candidate import Candidate
@@ -25,7 +24,8 @@ from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import CheckState, Claim, Completion
 from verifier_ladder.scheduler.candidates import candidate_of
-from verifier_ladder.scheduler.engines.pool import BatchAnswer, WorkerPool
+from verifier_ladder.scheduler.engines.job import BatchAnswer, BatchFuture
+from verifier_ladder.scheduler.engines.pool import WorkerPool
 from verifier_ladder.scheduler.engines.reservation import Reservation
 from verifier_ladder.scheduler.engines.retry import retry_at
 from verifier_ladder.scheduler.flights import Flights
@@ -61,7 +61,7 @@ class Work:
 
     verifier: Verifier
     claims: list[Claim]
-    future: Future[Any]
+    future: BatchFuture[BatchAnswer]
 
 
 class LocalEngine:
@@ -113,7 +113,7 @@ class LocalEngine:
 
     def ask_now(
         self, verifier: Verifier, candidates: Sequence[Candidate], lane: int | None
-    ) -> Future[BatchAnswer]:
+    ) -> BatchFuture[BatchAnswer]:
         """Ask a verifier while a learner waits, if possible on the worker `lane`."""
         refused = _without_sandbox(verifier, candidates)
         return refused or self.fast.verify(verifier, candidates, lane=lane)
@@ -236,7 +236,7 @@ class LocalEngine:
         ours = {c.check.check_key for c in self.ledger.heartbeat(claims, lease=_LEASE, now=time())}
         for work in self._working:
             if not any(claim.check.check_key in ours for claim in work.claims):
-                work.future.cancel()
+                work.future.abandon()
 
     def _claim(self) -> None:
         """Fill the workers, cheapest tier first, so that a dear check never blocks a cheap one."""
@@ -362,14 +362,14 @@ class LocalEngine:
 
 def _without_sandbox(
     verifier: Verifier, candidates: Sequence[Candidate]
-) -> Future[BatchAnswer] | None:
+) -> BatchFuture[BatchAnswer] | None:
     """The abstention of a verifier that wants a sandbox where there is none; else None."""
     if verifier.isolation != "sandbox":
         return None
     refusal = Verdict.abstain(
         f"{verifier.name} runs untrusted code and this engine has no sandbox", failed_at="sandbox"
     )
-    future: Future[BatchAnswer] = Future()
+    future: BatchFuture[BatchAnswer] = BatchFuture(dict.fromkeys(range(len(candidates)), refusal))
     future.set_result(BatchAnswer([refusal] * len(candidates), 0, 0.0))
     return future
 

@@ -7,7 +7,6 @@ import itertools
 import os
 import threading
 from collections.abc import Sequence
-from concurrent.futures import Future
 from time import monotonic
 from types import TracebackType
 from typing import Any, Self
@@ -18,6 +17,7 @@ from verifier_ladder.errors import ConfigError
 from verifier_ladder.scheduler.engines import guard
 from verifier_ladder.scheduler.engines.job import (
     BatchAnswer,
+    BatchFuture,
     CanonicalAnswer,
     CanonicalJob,
     Job,
@@ -119,7 +119,7 @@ class WorkerPool:
         priority: float = 0.0,
         limit: Limit | None = None,
         seeds: Sequence[int] | None = None,
-    ) -> Future[BatchAnswer]:
+    ) -> BatchFuture[BatchAnswer]:
         """Have one verifier judge a batch.
 
         Args:
@@ -145,11 +145,11 @@ class WorkerPool:
         contents: Sequence[str | bytes],
         *,
         priority: float = 0.0,
-    ) -> Future[CanonicalAnswer]:
+    ) -> BatchFuture[CanonicalAnswer]:
         """Bring a batch of contents to canonical form."""
         return self._put(CanonicalJob(canonicaliser, contents, priority))
 
-    def _put(self, job: Job[Any]) -> Future[Any]:
+    def _put(self, job: Job[Any]) -> BatchFuture[Any]:
         if os.getpid() != self._pid:
             raise PoolClosed("this pool belongs to the process that forked this one; open another")
         limits = [m for m in (self.memory, getattr(job.thing, "memory", None)) if m is not None]

@@ -92,6 +92,8 @@ class WorkerProcess:
             if (reserved := spending.exceeded()) is not None:
                 message = f"spent the {reserved:.3g} cpu-seconds reserved for it"
                 return self._failure("budget", message)._replace(boundary="budget")
+            if watch.is_abandoned():
+                return self._failure("abandoned", "was given up, for nobody waits for it")
             # A hang is noticed within a tenth of its time limit.
             pause = min(left, max(watch.patience / 10, 0.02), 1.0, spending.pause)
             with contextlib.suppress(TimeoutError):

@@ -12,7 +12,7 @@ import cloudpickle
 
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.reward import Reward
-from verifier_ladder.scheduler.engines.home import meeting_place
+from verifier_ladder.scheduler.engines.home import address_of
 from verifier_ladder.scheduler.scorer import Batch
 
 
@@ -40,7 +40,7 @@ class RemoteConductor:
 
     def _connect(self) -> Connection[Any, Any]:
         try:
-            connection = Client(str(meeting_place(self._url) / "socket"), family="AF_UNIX")
+            connection = Client(address_of(self._url), family="AF_UNIX")
             connection.send((self._name, self._ladder))
             _result(connection)
         except (OSError, EOFError) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from time import monotonic
 from typing import NamedTuple, Protocol
 
@@ -26,7 +27,7 @@ class Failure(NamedTuple):
     """What brought a worker down, or kept it from starting."""
 
     cause: str
-    """start, load, stuck (while loading), refused, crash, hang, memory or budget."""
+    """start, load, stuck (while loading), refused, crash, hang, memory, budget or abandoned."""
     message: str
     """What happened, in words for a person; reads on after the verifier's name."""
     position: int | None = None
@@ -47,6 +48,8 @@ class Watch(NamedTuple):
     loading: float
     """Seconds to start, import and set up."""
     limit: Limit | None = None
+    is_abandoned: Callable[[], bool] = lambda: False
+    """Tells whether nobody waits for the answer any more."""
     spent: float = 0.0
     """Cpu-seconds that earlier attempts at the batch have taken."""
 

@@ -87,9 +87,9 @@ class MoleculeGate(SingleVerifier):
         verdicts = []
         for candidate in candidates:
             content = candidate.content
-            size = ordinary_size(content)
             if (
-                size is not None
+                isinstance(content, str)
+                and (size := ordinary_size(content)) is not None
                 and least <= size <= most
                 and (special is None or special.search(content) is None)
             ):

@@ -15,15 +15,17 @@ ORGANIC = ("H", "C", "N", "O", "F", "P", "S", "Cl", "Br", "I")
 """Elements that every built-in chemistry verifier can treat."""
 
 _SHOWN = 60
+_MOST_ANSWERS = 8
+"""Different spellings of one molecule in one output."""
 _REMEMBERED = 10_000
 _SIZES: dict[str, int] = {}
 _UNUSUAL = frozenset("[.*Bb")
 """One of these is in the canonical form of all that is not ordinary: atoms outside brackets have
 neither charge, isotope nor unpaired electrons. (Sets: a regular expression takes 3 µs here.)"""
 _MARKS = frozenset(map(chr, range(128))) - frozenset(
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@+-=#()/\\%"
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@+-=#()[]/\\%"
 )
-"""Characters that may mark an answer inside a longer text, or that need a closer look."""
+"""ASCII characters that plain SMILES lacks: the text may be longer than its answer."""
 _NOT_SMILES = re.compile(r"[^A-Za-z0-9@+\-\[\]()=#$:/\\.%*~?!&,;{}]")
 _ATOM = re.compile(r"\[(?!H\])|Br|Cl|[BCNOPSFIbcnops*](?![^\[\]]*\])")
 _MAP_NUMBER = re.compile(r":\d+\]")
@@ -66,7 +68,7 @@ def parse(smiles: str) -> Any:
     return molecule
 
 
-def ordinary_size(smiles: str | bytes) -> int | None:
+def ordinary_size(smiles: str) -> int | None:
     """Heavy atoms of a canonical SMILES that this process made lately, if it is ordinary.
 
     Ordinary is one neutral molecule of `ORGANIC` elements, no atom charged beyond ±1, without
@@ -94,9 +96,7 @@ def _ordinary(molecule: Any, form: str) -> bool:
     if _UNUSUAL.isdisjoint(plain.replace("Br", "C")):
         return True
     return not (
-        "." in form
-        or molecule.HasSubstructMatch(_oddity())
-        or rdkit().GetFormalCharge(molecule)
+        "." in form or molecule.HasSubstructMatch(_oddity()) or rdkit().GetFormalCharge(molecule)
     )
 
 
@@ -200,13 +200,18 @@ class MoleculeCanonicaliser(Canonicaliser):
             and content.isascii()
             and _MARKS.isdisjoint(content)
         ):
+            if "[" in content:
+                _check_numbers(content)
             return self._form(content)
         text = as_text(content)
         if len(text) > self.max_text:
             raise CandidateError(
                 f"the output is {len(text)} characters long; at most {self.max_text} are read"
             )
-        forms = list(dict.fromkeys(self._bounded(word) for word in answers(text)[:8]))
+        words = answers(text)
+        if len(words) > _MOST_ANSWERS:
+            raise CandidateError(f"the output gives {len(words)} answers; commit to one: {HOW}")
+        forms = list(dict.fromkeys(self._bounded(word) for word in words))
         if len(forms) > 1:
             raise CandidateError(
                 f"the output proposes {len(forms)} different molecules "
@@ -251,11 +256,7 @@ class MoleculeCanonicaliser(Canonicaliser):
                 f"{_shown(smiles)} is not SMILES: it holds characters that SMILES does not have; "
                 f"{HOW}"
             )
-        if "[" in smiles and _WRAPS.search(smiles):
-            raise CandidateError(
-                f"{_shown(smiles)} is not a possible molecule: a number in brackets is out of "
-                "range"
-            )
+        _check_numbers(smiles)
         if len(smiles) > self.max_heavy_atoms:
             atoms = rough_size(smiles)
             if atoms > self.max_heavy_atoms:
@@ -265,6 +266,13 @@ class MoleculeCanonicaliser(Canonicaliser):
         return (
             f"the molecule has {atoms} atoms besides hydrogen; at most {self.max_heavy_atoms} "
             "are read: propose a smaller molecule"
+        )
+
+
+def _check_numbers(smiles: str) -> None:
+    if _WRAPS.search(smiles):
+        raise CandidateError(
+            f"{_shown(smiles)} is not a possible molecule: a number in brackets is out of range"
         )
 
 

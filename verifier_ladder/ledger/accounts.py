@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from verifier_ladder.ledger.protocol import MICRO, micro
@@ -24,15 +25,72 @@ def reserve(connection: Connection, campaign: str, tier: int, amount: int) -> bo
     return found.first() is not None
 
 
+class Balances:
+    """What accounts can still reserve, inside one transaction that holds the write lock.
+
+    Each account is read once and written once, however many checks it pays.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        """Begin with what the accounts hold."""
+        self._connection = connection
+        self._left: dict[tuple[str, int], float] = {}
+        self._taken: dict[tuple[str, int], int] = {}
+
+    def take(self, campaign: str, tier: int, amount: int) -> bool:
+        """Set money aside, if the cap allows."""
+        name = (campaign, int(tier))
+        if name not in self._left:
+            self._left[name] = self._balance(*name)
+        if amount > self._left[name]:
+            return False
+        self._left[name] -= amount
+        self._taken[name] = self._taken.get(name, 0) + amount
+        return True
+
+    def _balance(self, campaign: str, tier: int) -> float:
+        row = self._connection.exec_driver_sql(
+            "SELECT cap - settled - failed - reserved FROM account "
+            "WHERE campaign = ? AND tier = ?",
+            (campaign, tier),
+        ).first()
+        return inf if row is None or row[0] is None else row[0]
+
+    def write(self) -> None:
+        """Record the reservations; the table itself refuses to pass a cap."""
+        for (campaign, tier), amount in self._taken.items():
+            _ensure(self._connection, campaign, tier)
+            self._connection.exec_driver_sql(
+                "UPDATE account SET reserved = reserved + ? WHERE campaign = ? AND tier = ?",
+                (amount, campaign, tier),
+            )
+
+
 def settle(
-    connection: Connection, campaign: str, tier: int, *, reserved: int, spent: int, failed: bool
+    connection: Connection,
+    campaign: str,
+    tier: int,
+    *,
+    reserved: int,
+    spent: int,
+    failed: bool,
+    checks: int = 1,
 ) -> None:
-    """Free a reservation and record what was spent of it."""
-    paid = min(spent, reserved)
+    """Free reservations and record what was spent of them.
+
+    Args:
+        connection: The one that writes.
+        campaign: Who pays.
+        tier: The account's tier.
+        reserved: What had been reserved, in microseconds.
+        spent: What it took, in microseconds; never more than was reserved.
+        failed: Whether there was no answer.
+        checks: How many checks that were.
+    """
     connection.exec_driver_sql(
         "UPDATE account SET reserved = reserved - ?, settled = settled + ?, "
         "failed = failed + ?, checks = checks + ? WHERE campaign = ? AND tier = ?",
-        (reserved, 0 if failed else paid, paid if failed else 0, 0 if failed else 1,
+        (reserved, 0 if failed else spent, spent if failed else 0, 0 if failed else checks,
          campaign, tier),
     )  # fmt: skip
 

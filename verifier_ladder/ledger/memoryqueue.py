@@ -10,6 +10,7 @@ from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger.memoryaccounts import MemoryAccounts
 from verifier_ladder.ledger.protocol import (
     ATTEMPTS,
+    PARKED,
     backoff,
     blocks_of,
     micro,
@@ -121,7 +122,7 @@ class MemoryQueue(MemoryAccounts):
                     continue
                 amount = micro(row.reserve)
                 if not self._purse(row.campaign, row.tier).take(amount):
-                    work.row = row._replace(note="budget")
+                    work.row = row._replace(note=PARKED)
                     continue
                 verifier = (row.verifier, row.version)
                 work.claimed_at, work.reserved = now, amount

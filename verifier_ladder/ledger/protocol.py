@@ -11,6 +11,8 @@ from verifier_ladder.verdict import Verdict
 
 ATTEMPTS = 5
 """At how many attempts a check whose lease runs out is dead."""
+PARKED = "budget"
+"""Note of a check that waits for its budget."""
 MICRO = 1_000_000
 _LARGEST = 2**53
 _LONGEST_NOTE = 500

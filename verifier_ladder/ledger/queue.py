@@ -34,6 +34,7 @@ from verifier_ladder.ledger.records import (
     Completion,
 )
 from verifier_ladder.ledger.rows import draft, write
+from verifier_ladder.ledger.store import chunks, marks
 from verifier_ladder.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -75,9 +76,7 @@ class SqlQueue(SqlClaiming, SqlLooking):
         """See `Ledger.complete`."""
         refuse_failures([completion.verdict for completion in completions])
         with self._writing() as connection:
-            ours = [c for c in completions if self._end(connection, c, CheckState.DONE, now)]
-            _record(connection, ours, now)
-        return ours
+            return _end(connection, completions, CheckState.DONE, now)
 
     def fail(
         self, completions: Sequence[Completion], *, retry_at: float | None, now: float
@@ -86,38 +85,7 @@ class SqlQueue(SqlClaiming, SqlLooking):
         refuse_answers([completion.verdict for completion in completions])
         state = CheckState.DEAD if retry_at is None else CheckState.QUEUED
         with self._writing() as connection:
-            ours = [
-                c for c in completions if self._end(connection, c, state, now, retry_at or 0.0)
-            ]
-            _record(connection, ours, now)
-        return ours
-
-    def _end(
-        self,
-        connection: Connection,
-        completion: Completion,
-        state: CheckState,
-        now: float,
-        not_before: float = 0.0,
-    ) -> bool:
-        """Move a claimed check on and settle its money; False if the claim was lost."""
-        failed = state is not CheckState.DONE
-        key, fence = completion.claim.check.check_key, completion.claim.fence
-        held = connection.exec_driver_sql(
-            f"SELECT campaign, tier, reserved, claimed_at FROM check_queue WHERE {_OURS}",
-            (key, fence),
-        ).first()
-        if held is None:
-            return False
-        connection.exec_driver_sql(
-            "UPDATE check_queue SET state = ?, reserved = 0, owner = '', lease_until = 0, "
-            "not_before = ?, note = ? WHERE check_key = ?",
-            (int(state), not_before, note_of(completion.verdict) if failed else "", key),
-        )
-        campaign, tier, reserved, claimed_at = held
-        cost = spent(completion.verdict, reserved, now - claimed_at)
-        settle(connection, campaign, tier, reserved=reserved, spent=cost, failed=failed)
-        return True
+            return _end(connection, completions, state, now, not_before=retry_at or 0.0)
 
     def release(self, claims: Sequence[Claim], *, now: float) -> None:
         """See `Ledger.release`."""
@@ -269,6 +237,56 @@ def _take_back(connection: Connection, row: Any, now: float) -> None:
     )
 
 
-def _record(connection: Connection, completions: Sequence[Completion], now: float) -> None:
-    for block in blocks_of(completions):
+def _end(
+    connection: Connection,
+    completions: Sequence[Completion],
+    state: CheckState,
+    now: float,
+    *,
+    not_before: float = 0.0,
+) -> list[Completion]:
+    """Move claimed checks on, settle their money, record what was said; those still ours."""
+    failed = state is not CheckState.DONE
+    held = _held(connection, completions)
+    ours: list[Completion] = []
+    bills: dict[tuple[str, int], list[int]] = {}
+    for completion in completions:
+        claim = completion.claim
+        row = held.pop((claim.check.check_key, claim.fence), None)
+        if row is None:  # Lost, or told twice.
+            continue
+        bill = bills.setdefault((row.campaign, row.tier), [0, 0, 0])
+        cost = spent(completion.verdict, row.reserved, now - row.claimed_at)
+        for at, amount in enumerate((row.reserved, cost, 1)):
+            bill[at] += amount
+        ours.append(completion)
+    if ours:
+        connection.exec_driver_sql(
+            "UPDATE check_queue SET state = ?, reserved = 0, owner = '', lease_until = 0, "
+            "not_before = ?, note = ? WHERE check_key = ?",
+            [
+                (int(state), not_before, note_of(verdict) if failed else "", claim.check.check_key)
+                for claim, verdict, _ in ours
+            ],
+        )
+    for (campaign, tier), (reserved, cost, count) in bills.items():
+        settle(
+            connection, campaign, tier, reserved=reserved, spent=cost, failed=failed, checks=count
+        )
+    for block in blocks_of(ours):
         write(connection, draft(block, now))
+    return ours
+
+
+def _held(connection: Connection, completions: Sequence[Completion]) -> dict[Any, Any]:
+    """The leased ones of the checks, by key and fence."""
+    keys = [completion.claim.check.check_key for completion in completions]
+    return {
+        (row.check_key, row.fence): row
+        for part in chunks(keys)
+        for row in connection.exec_driver_sql(
+            "SELECT check_key, fence, campaign, tier, reserved, claimed_at FROM check_queue "
+            f"WHERE state = 1 AND check_key IN ({marks(len(part))})",
+            tuple(part),
+        ).all()
+    }

@@ -60,7 +60,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.sql.close()
         shutil.rmtree(self.folder)
 
-    # -- doing the same to both, with a crash now and then -----------------------------------------
+    # -- doing the same to both, with a crash now and then ---------------------------------------
 
     def both(self, call: Call, crash: int | None = None) -> Any:
         found = self._with_crash(call, crash)
@@ -98,7 +98,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.sql.close()
         self.sql = self._open()
 
-    # -- rules -------------------------------------------------------------------------------------
+    # -- rules -----------------------------------------------------------------------------------
 
     @initialize(capped=st.sampled_from(CAMPAIGNS))
     def cap(self, capped: str) -> None:
@@ -113,7 +113,7 @@ class LedgerMachine(RuleBasedStateMachine):
         campaign=st.sampled_from(CAMPAIGNS), position=st.none() | st.integers(0, 2),
         priority=st.sampled_from([0.0, 1.0, 2.0]), reserve=SECONDS, crash=CRASHES,
     )  # fmt: skip
-    def ask(
+    def ask(  # noqa: PLR0917 - Hypothesis gives them by name
         self, words: list[str], campaign: str, position: int | None, priority: float,
         reserve: float, crash: int | None,
     ) -> None:  # fmt: skip
@@ -133,7 +133,7 @@ class LedgerMachine(RuleBasedStateMachine):
         campaigns=st.sampled_from([None, None, ["one"], ["two"]]),
         how=ENDS, seconds=st.none() | SECONDS, crash=CRASHES,
     )  # fmt: skip
-    def work(
+    def work(  # noqa: PLR0917 - Hypothesis gives them by name
         self, limit: int, tiers: list[int] | None, campaigns: list[str] | None, how: str,
         seconds: float | None, crash: int | None,
     ) -> None:  # fmt: skip
@@ -207,7 +207,7 @@ class LedgerMachine(RuleBasedStateMachine):
         gone = self.oracle.requests(final=True)[:count]
         self.both(lambda ledger: ledger.append(Block("revision", "one"), answered=gone))
 
-    # -- what must hold ----------------------------------------------------------------------------
+    # -- what must hold --------------------------------------------------------------------------
 
     @invariant()
     def nothing_differs(self) -> None:
@@ -251,8 +251,8 @@ def seen(ledger: Ledger) -> dict[str, Any]:
     }
 
 
+PROFILE = settings.get_profile(settings.get_current_profile_name())
 TestLedgerMachine = LedgerMachine.TestCase
 TestLedgerMachine.settings = settings(
-    settings.default, max_examples=max(40, settings.default.max_examples // 4),
-    stateful_step_count=40, deadline=None,
-)  # fmt: skip
+    PROFILE, max_examples=max(40, PROFILE.max_examples // 4), stateful_step_count=40
+)

@@ -101,6 +101,7 @@ def test_different_molecules_keep_different_forms(
         ("\ud800", "characters that SMILES does not have"),
         ("<script>alert(1)</script>", "characters that SMILES does not have"),
         ("<answer>CCO</answer><answer>CCN</answer>", "2 different molecules"),
+        ("".join(f"<answer>{'C' * n}</answer>" for n in range(1, 10)), "gives 9 answers"),
         (b"\xff\xfe", "not UTF-8"),
     ],
 )
@@ -187,6 +188,14 @@ def test_an_unusual_molecule_is_left_to_the_gate(
     canonicaliser: MoleculeCanonicaliser, content: str
 ) -> None:
     assert ordinary_size(canonicaliser.canonicalise(content)) is None
+
+
+@pytest.mark.parametrize("content", DRUGS)
+def test_an_ordinary_drug_is_known_to_be_ordinary(
+    canonicaliser: MoleculeCanonicaliser, content: str
+) -> None:
+    """Stereo centres and aromatic nitrogen stand in brackets, and are harmless."""
+    assert ordinary_size(canonicaliser.canonicalise(content))
 
 
 def test_text_without_an_atom_is_no_molecule() -> None:

@@ -1,5 +1,6 @@
 """A block's body gives the block back."""
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -126,10 +127,10 @@ def test_what_a_body_mentions_is_what_the_block_mentions(block: Block) -> None:
 def test_arrays_are_written_like_lists() -> None:
     block = score_block(["a", "bb"])
     plain = encode(block, 0.0)
-    block.decisions[0].mean = np.array([1.0, 2.0])
-    block.decisions[0].action = np.zeros(2, dtype=np.int64)
-    assert block.samples is not None
-    block.samples.positions = np.arange(2)
+    decided: Any = block.decisions[0]
+    decided.mean, decided.action = np.array([1.0, 2.0]), np.zeros(2, dtype=np.int64)
+    taken: Any = block.samples
+    taken.positions = np.arange(2)
     assert encode(block, 0.0) == plain
 
 
@@ -164,9 +165,10 @@ def test_decisions_of_different_length_are_refused() -> None:
         encode(block, 0.0)
 
 
-@pytest.mark.parametrize(
-    "body", [b"", b"[]", b"{}", b'{"format":1}', b'{"format":1,"kind":"x","campaign":"c","rewards":{}}']
-)  # fmt: skip
+NO_COUNT = b'{"format":1,"kind":"x","campaign":"c","rewards":{}}'
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"format":1}', NO_COUNT])
 def test_a_damaged_body_says_so(body: bytes) -> None:
     with pytest.raises(LedgerError, match="damaged"):
         decode(body)
@@ -183,7 +185,5 @@ def test_a_flipped_byte_is_an_error_or_another_block(place: int, byte: int) -> N
     """A reader of damaged bytes never sees an exception of another kind."""
     body = bytearray(encode(Block("score", CAMPAIGN, score_block(["a"]).candidates), 0.0))
     body[place % len(body)] = byte
-    try:
+    with suppress(LedgerError):
         decode(bytes(body))
-    except LedgerError:
-        pass

@@ -47,7 +47,7 @@ def test_a_network_file_system_is_refused(
     table = tmp_path / "mountinfo"
     table.write_text(f"22 1 8:1 / / rw - {kind} server:/ rw\n")
     monkeypatch.setattr(place, "_MOUNTS", table)
-    with pytest.raises(ConfigError, match="network file system.*local disk"):
+    with pytest.raises(ConfigError, match=r"network file system.*local disk"):
         check_place(tmp_path / "ledger.db")
 
 

@@ -67,7 +67,7 @@ class Colour(StrEnum):
         (np.float64(0.5), 0.5),
         (np.int32(3), 3),
         (np.array([1.0, 2.0]), [1.0, 2.0]),
-        ({1, 1}, "{1}"),
+        ({1}, "{1}"),
         (ValueError("odd"), "odd"),
     ],
 )

@@ -10,9 +10,9 @@ from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.verdicts import (
     VERDICT_DEFAULTS,
     VERDICT_FIELDS,
+    indexed_verdict,
     pack_verdict,
     plain_flags,
-    plain_verdict,
     unpack_verdict,
 )
 from verifier_ladder.verdict import Outcome, Verdict
@@ -31,15 +31,15 @@ def test_the_usual_values_are_those_of_the_class() -> None:
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.floats(0, 1e9))
-def test_a_plain_verdict_equals_the_one_it_was(score: float, seconds: float) -> None:
+def test_a_indexed_verdict_equals_the_one_it_was(score: float, seconds: float) -> None:
     verdict = Verdict(Outcome.ACCEPT, score, 0.5, "eV", cost=Cost(seconds))
-    assert plain_verdict(0, score, 0.5, "eV", seconds) == verdict
+    assert indexed_verdict(0, score, 0.5, "eV", seconds) == verdict
     assert unpack_verdict(pack_verdict(verdict)) == verdict
 
 
 def test_no_two_verdicts_share_their_evidence() -> None:
-    assert plain_verdict(0, 1.0, None, "", None).evidence is not (
-        plain_verdict(0, 1.0, None, "", None).evidence
+    assert indexed_verdict(0, 1.0, None, "", None).evidence is not (
+        indexed_verdict(0, 1.0, None, "", None).evidence
     )
 
 
