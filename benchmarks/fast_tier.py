@@ -59,7 +59,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--batch", type=int, default=16_384)
+    parser.add_argument("--batch", type=int, default=100_000)
     options = parser.parse_args()
     smiles = mixed_smiles(options.count)
     ratios = []

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +31,7 @@ from verifier_ladder.verifiers import Verifier
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+_PART = 8192
 Enqueue = list[tuple[CheckRow, Sequence[Request]]]
 
 
@@ -56,6 +59,9 @@ class Scorer:
     def score(self, batch: Batch, until: float | None) -> list[Reward]:
         """Score one batch; higher tiers are asked for, and answer later.
 
+        A large batch is recorded in parts, one entry each: while one part is decided and written,
+        the workers are at the next.
+
         Args:
             batch: Samples of one run and step. Those recorded before are answered from the ledger.
             until: Monotonic time by which the first tier must have answered.
@@ -63,7 +69,18 @@ class Scorer:
         Raises:
             ConfigError: If a sample's id was recorded with another candidate.
         """
-        standings, arrivals = self._desk.intake.standings(batch.candidates, until)
+        turn = Lock()
+        size = len(batch.positions)
+        if size <= _PART:
+            return self._score_part(batch, until, turn)
+        parts = [_part(batch, range(i, min(i + _PART, size))) for i in range(0, size, _PART)]
+        with ThreadPoolExecutor(2, thread_name_prefix="vl-score") as two:
+            made = two.map(lambda part: self._score_part(part, until, turn), parts)
+            return [reward for rewards in made for reward in rewards]
+
+    def _score_part(self, batch: Batch, until: float | None, turn: Lock) -> list[Reward]:
+        with turn:
+            standings, arrivals = self._desk.intake.standings(batch.candidates, until)
         before = self._recorded(batch, standings)
         if before is not None:
             return before
@@ -94,7 +111,10 @@ class Scorer:
 
     def _recorded(self, batch: Batch, standings: Sequence[Standing]) -> list[Reward] | None:
         """The recorded rewards if every sample was submitted before, None if none was."""
-        rows = self._desk.ledger.recorded(self._desk.campaign, batch.run, batch.step)
+        within = (min(batch.positions), max(batch.positions))
+        rows = self._desk.ledger.recorded(
+            self._desk.campaign, batch.run, batch.step, within=within
+        )
         if not rows:
             return None
         again = [rows.get(position) for position in batch.positions]
@@ -109,7 +129,7 @@ class Scorer:
             return known
         if known:
             fresh = [i for i, row in enumerate(again) if row is None]
-            made = iter(self.score(_part(batch, fresh), None))
+            made = iter(self._score_part(_part(batch, fresh), None, Lock()))
             return [row.reward if row is not None else next(made) for row in again]
         return None
 
@@ -202,7 +222,7 @@ def check_of(
     )  # fmt: skip
 
 
-def _part(batch: Batch, rows: list[int]) -> Batch:
+def _part(batch: Batch, rows: Sequence[int]) -> Batch:
     def take(column: list[Any] | None) -> list[Any] | None:
         return None if column is None else [column[i] for i in rows]
 

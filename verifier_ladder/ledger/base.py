@@ -126,8 +126,17 @@ class Ledger(ABC):
         """One more than the largest step recorded for the run; 0 for a new run."""
 
     @abstractmethod
-    def recorded(self, campaign: str, run: str, step: int) -> dict[int, SampleReward]:
-        """The latest reward of every sample of a step, by position; {} for a new step."""
+    def recorded(
+        self, campaign: str, run: str, step: int, *, within: tuple[int, int] | None = None
+    ) -> dict[int, SampleReward]:
+        """The latest reward of every sample of a step, by position; {} for a new step.
+
+        Args:
+            campaign: The campaign.
+            run: The run.
+            step: The step.
+            within: First and last position that matter; others may be left out.
+        """
 
     # -- campaigns and runs ----------------------------------------------------------------------
 

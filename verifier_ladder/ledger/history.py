@@ -128,13 +128,17 @@ class SqlHistory(Store):
             ).scalar()
         return 0 if largest is None else int(largest) + 1
 
-    def recorded(self, campaign: str, run: str, step: int) -> dict[int, SampleReward]:
+    def recorded(
+        self, campaign: str, run: str, step: int, *, within: tuple[int, int] | None = None
+    ) -> dict[int, SampleReward]:
         """See `Ledger.recorded`."""
+        first, last = within or (-(2**62), 2**62)
         with self._reading() as connection:
             rows = connection.exec_driver_sql(
                 "SELECT id, body FROM entry WHERE id IN (SELECT entry_id FROM span "
-                "WHERE campaign = ? AND run = ? AND step = ?) ORDER BY id",
-                (campaign, run, step),
+                "WHERE campaign = ? AND run = ? AND step = ? AND last >= ? AND first <= ?) "
+                "ORDER BY id",
+                (campaign, run, step, first, last),
             ).all()
         found: dict[int, SampleReward] = {}
         for entry, body in rows:

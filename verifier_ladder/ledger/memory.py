@@ -193,8 +193,11 @@ class MemoryLedger(MemoryQueue, Ledger):
             steps = [key[2] for key in self._rewards if key[:2] == (campaign, run)]
         return max(steps) + 1 if steps else 0
 
-    def recorded(self, campaign: str, run: str, step: int) -> dict[int, SampleReward]:
+    def recorded(
+        self, campaign: str, run: str, step: int, *, within: tuple[int, int] | None = None
+    ) -> dict[int, SampleReward]:
         """See `Ledger.recorded`."""
+        del within  # All of them cost no more than some.
         with self._held():
             return dict(self._rewards.get((campaign, run, step), {}))
 
