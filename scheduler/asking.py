@@ -48,9 +48,13 @@ class Asking:
         name = verifier.name
         todo: dict[bytes, list[Standing]] = {}  # Tasks may differ in what is not read.
         for standing in standings:
-            known = standing.problem is not None or name in standing.verdicts
-            if not known and not self._is_stopped(standing):
+            verdicts = standing.verdicts
+            if name in verdicts or standing.problem is not None:
+                continue
+            if not verdicts or not self._is_stopped(standing):
                 todo.setdefault(standing.keys[position], []).append(standing)
+        if not todo:
+            return
         flight, theirs = self._engine.flights.board(list(todo))
         try:
             mine = [(key, todo[key]) for key in flight.keys]

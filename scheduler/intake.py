@@ -139,22 +139,25 @@ class Intake:
             self._canonicals.note(forms, contents, new, arrivals)
         mine = dict(zip([key for key, _ in items], standings, strict=True))
         found.update(mine)
-        everyone = list({id(standing): standing for standing in standings}.values())
+        everyone = list(dict(zip(map(id, standings), standings, strict=True)).values())
         yield from self._asking.ask_all(everyone, forms.lane, arrivals)
+        if forms.problems:
+            mine = {key: standing for key, standing in mine.items() if not _is_unusable(standing)}
         with self._lock:
-            self._memo.update((k, s) for k, s in mine.items() if not _is_unusable(s))
+            self._memo.update(mine)
 
     def _publish(self, made: list[Standing]) -> list[Standing]:
         """Share standings with other callers, once they hold all that the ledger knows."""
         names = [_subject(standing) for standing in made]
         mine = dict(zip(names, made, strict=True))
+        subjects = self._subjects
         with self._lock:
-            fresh = [s for name, s in mine.items() if name not in self._subjects]
+            fresh = [standing for name, standing in mine.items() if name not in subjects]
         self._look_up(fresh)
         with self._lock:
             for name, standing in mine.items():
-                if not _is_unusable(standing):
-                    mine[name] = self._subjects.setdefault(name, standing)
+                if standing.problem is None or not _is_unusable(standing):
+                    mine[name] = subjects.setdefault(name, standing)
         return [mine[name] for name in names]
 
     def _look_up(self, standings: Sequence[Standing]) -> None:

@@ -28,10 +28,20 @@ class Standing:
     Not thread-safe by itself: the climb that owns it holds a lock.
     """
 
-    __slots__ = (
-        "belief", "candidate", "content_key", "end", "given", "keys", "lapsed", "problem",
-        "reward", "survey", "task_key", "used", "verdicts",
-    )  # fmt: skip
+    belief: Belief | None = None
+    reward: Reward | None = None
+    survey: Survey | None = None
+    """What the verdicts amount to, while the climb goes on."""
+    end: int = -1
+    """Index into `ENDS` of why its climb is over, once concluded; -1 if it is not."""
+    lapsed: bool = False
+    """Whether a failure was dropped, so that its verifier must be asked again."""
+    keys: tuple[bytes, ...] = ()
+    """Its check keys, in the order of the ladder's verifiers."""
+    used: tuple[bytes, ...] = ()
+    """Check keys that its reward rests on, once concluded."""
+    task_key: bytes = NO_TASK
+    """Digest of the whole task."""
 
     def __init__(
         self, candidate: Candidate, content_key: bytes, given: str | bytes,
@@ -49,26 +59,17 @@ class Standing:
         self.content_key = content_key
         self.given = given
         self.problem = problem
-        self.task_key = digest(dict(candidate.task)) if candidate.task else NO_TASK
-        """Digest of the whole task."""
-        self.keys: tuple[bytes, ...] = ()
         self.verdicts: dict[str, Verdict] = {}
-        self.belief: Belief | None = None
-        self.reward: Reward | None = None
-        self.survey: Survey | None = None
-        """What the verdicts amount to, while the climb goes on."""
-        self.end = -1
-        """Index into `ENDS` of why its climb is over, once concluded; -1 if it is not."""
-        self.lapsed = False
-        """Whether a failure was dropped, so that its verifier must be asked again."""
-        self.used: tuple[bytes, ...] = ()
-        """Check keys that its reward rests on, once concluded."""
+        if candidate.task:
+            self.task_key = digest(dict(candidate.task))
 
     def learn(self, verifier: str, verdict: Verdict) -> None:
         """Take a verdict; what was concluded before no longer holds."""
         self.verdicts[verifier] = verdict
-        self.reward = None
-        self.lapsed = False
+        if self.reward is not None:
+            self.reward = None
+        if self.lapsed:
+            self.lapsed = False
 
     @property
     def is_rejected(self) -> bool:

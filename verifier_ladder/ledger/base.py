@@ -51,7 +51,10 @@ class Ledger(ABC):
 
     @abstractmethod
     def aliases(self, canonicaliser: bytes, raw_keys: Sequence[bytes]) -> dict[bytes, Alias]:
-        """What is known of these raw keys under this canonicaliser; one query for all."""
+        """What is known of these raw keys under this canonicaliser; one query for all.
+
+        The identity has no aliases: its content keys follow from the text.
+        """
 
     @abstractmethod
     def verdicts(self, check_keys: Sequence[bytes]) -> dict[bytes, Verdict]:
@@ -80,8 +83,8 @@ class Ledger(ABC):
                 which supersede. Failures are recorded in the body and not indexed.
             enqueue: Checks to ask for, each with the samples that wait for it. A check that is
                 already queued is joined: its priority rises to the larger one. A cancelled,
-                dead or expired check is queued again. For a check that is done only the
-                requests are added.
+                dead or expired check is queued again, paid by who asks now. For a check that is
+                done, or that has a current verdict, only the requests are added: it is done.
             answered: Requests that this block answers; they are removed.
             charges: Spend that needed no reservation (the fast tier's), per tier: cpu-seconds
                 and number of checks; added to the accounts of the block's campaign.
@@ -198,8 +201,12 @@ class Ledger(ABC):
         """Finish claimed checks: state done, verdict recorded, reservation settled.
 
         Only those whose fence still matches are finished and returned; for the others the
-        result is discarded and the attempt's cost recorded as failed. The verdict's
-        `cost.seconds` is what is settled, never more than was reserved.
+        result is discarded, and what the attempt cost was charged when its lease was taken away.
+        The verdict's `cost.seconds` is what is settled, or the time since the claim if nothing
+        was measured; never more than was reserved.
+
+        Raises:
+            LedgerError: If a verdict is a failure: those go to `fail`.
         """
 
     @abstractmethod
@@ -225,13 +232,19 @@ class Ledger(ABC):
     ) -> bool:
         """Take the world's result for a waiting, expired or even done check.
 
+        A worker that is on the check loses its lease.
+
         A second delivery of the same (source, event) changes nothing and returns False. A result
         after done supersedes: the newer verdict becomes current, the older stays in history.
         """
 
     @abstractmethod
     def reap(self, *, now: float) -> int:
-        """Queue checks whose lease ran out, expire those past their deadline; count both."""
+        """Queue checks whose lease ran out, expire those past their deadline; count both.
+
+        A lost attempt is charged as failed for the time until its lease ended, never more than
+        was reserved. The check waits longer after each loss, and after the fifth it is dead.
+        """
 
     @abstractmethod
     def cancel(self, check_keys: Sequence[bytes], *, now: float) -> int:
@@ -281,7 +294,12 @@ class Ledger(ABC):
 
     @abstractmethod
     def statistics(self, campaign: str | None = None) -> dict[str, Any]:
-        """Totals for summaries: entries, candidates, verdicts per verifier and outcome."""
+        """Totals for summaries.
+
+        Returns:
+            `newest` (id of the newest entry), `entries`, `candidates`, `samples`, and `verdicts`:
+            by `"name version"` of the verifier, how many current ones have each outcome.
+        """
 
     def subscribe(self, call: Callable[[], None]) -> None:
         """Call back after every commit of this process; for waiting without polling."""

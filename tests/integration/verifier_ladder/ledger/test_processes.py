@@ -106,7 +106,7 @@ def check_accounts(ledger: Ledger, steps: int) -> None:
     assert sorted(paid) == sorted(row.check_key for row in done)
 
 
-@pytest.mark.parametrize("rounds", [6, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [6, pytest.param(40, marks=pytest.mark.slow)])
 def test_a_writer_killed_at_any_moment_loses_nothing(tmp_path: Path, rounds: int) -> None:
     path, following = tmp_path / "ledger.db", 0
     for seed in range(rounds):
