@@ -27,8 +27,11 @@ def bare_chunk(chunk: list[str]) -> list[str | None]:
     from rdkit import Chem, RDLogger
 
     RDLogger.DisableLog("rdApp.*")  # type: ignore[attr-defined]
-    parsed = map(Chem.MolFromSmiles, chunk)
-    return [mol and Chem.MolToSmiles(mol) for mol in parsed]
+    canonical: list[str | None] = []
+    for text in chunk:
+        mol: Chem.Mol | None = Chem.MolFromSmiles(text)
+        canonical.append(None if mol is None else Chem.MolToSmiles(mol))
+    return canonical
 
 
 def bare(smiles: list[str], pool: ProcessPoolExecutor) -> float:

@@ -76,8 +76,10 @@ def main() -> None:
     print(f"raw insert of one 200-byte row: {floor:.2f} µs")
     for case, values in times.items():
         middle = statistics.median(values)
-        print(f"{case:>7}: {middle:6.2f} µs per sample, {middle / floor:5.2f} × raw insert "
-              f"(min {min(values):.2f}, max {max(values):.2f}, n={len(values)})")
+        print(
+            f"{case:>7}: {middle:6.2f} µs per sample, {middle / floor:5.2f} × raw insert "
+            f"(min {min(values):.2f}, max {max(values):.2f}, n={len(values)})"
+        )
 
 
 if __name__ == "__main__":

@@ -48,10 +48,10 @@ class Asking:
         name = verifier.name
         todo: dict[bytes, list[Standing]] = {}  # Tasks may differ in what is not read.
         for standing in standings:
-            verdicts = standing.verdicts
-            if name in verdicts or standing.problem is not None:
+            said = standing.verdicts
+            if name in said or standing.problem is not None:
                 continue
-            if not verdicts or not self._is_stopped(standing):
+            if not said or not self._is_stopped(standing):
                 todo.setdefault(standing.keys[position], []).append(standing)
         if not todo:
             return
@@ -85,7 +85,10 @@ class Asking:
         return blocked or standing.is_rejected
 
     def _judge(
-        self, verifier: Verifier, part: list[tuple[bytes, list[Standing]]], lane: int | None,
+        self,
+        verifier: Verifier,
+        part: list[tuple[bytes, list[Standing]]],
+        lane: int | None,
         arrivals: Arrivals,
     ) -> Generator[Future[Any], Any, list[Verdict]]:
         candidates = [standings[0].seen_by(verifier) for _, standings in part]
@@ -107,8 +110,12 @@ class Asking:
         return verdicts
 
     def _take(
-        self, verifier: Verifier, part: list[tuple[bytes, list[Standing]]],
-        verdicts: list[Verdict], arrivals: Arrivals, seconds: float | None = None,
+        self,
+        verifier: Verifier,
+        part: list[tuple[bytes, list[Standing]]],
+        verdicts: list[Verdict],
+        arrivals: Arrivals,
+        seconds: float | None = None,
     ) -> None:
         """Take what a verifier has said; without `seconds` each verdict tells its own cost."""
         if seconds is None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _UNKNOWN = Belief(nan, nan)
 
+
 @dataclass(slots=True)
 class Step:
     """What the climb says about a batch of samples of one run and step."""

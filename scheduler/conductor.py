@@ -122,9 +122,7 @@ class Conductor:
                 f"the ladder has no verifier {check.verifier}; open the campaign that has it"
             )
         verdict = verifier.answered(candidate_of(check.payload), value)
-        taken = self._ledger.answer(
-            check_key, verdict, source=source, event=event, now=time()
-        )
+        taken = self._ledger.answer(check_key, verdict, source=source, event=event, now=time())
         if taken:
             self.advance({check_key: verdict})
         return taken
@@ -136,4 +134,3 @@ class Conductor:
     def close(self) -> None:
         """Leave the engine."""
         self._engine.detach(self.name)
-

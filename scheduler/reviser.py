@@ -106,7 +106,10 @@ class Reviser:
         return standing
 
     def _enqueue(
-        self, requests: list[Request], standings: list[Standing], result: Step,
+        self,
+        requests: list[Request],
+        standings: list[Standing],
+        result: Step,
         rewards: list[Reward],
     ) -> Enqueue:
         asked: dict[bytes, tuple[CheckRow, list[Request]]] = {}
@@ -129,8 +132,11 @@ class Reviser:
             self._has_learnt = False
 
     def _block(
-        self, requests: list[Request], standings: list[Standing],
-        decisions: list[DecisionColumns], rewards: list[Reward],
+        self,
+        requests: list[Request],
+        standings: list[Standing],
+        decisions: list[DecisionColumns],
+        rewards: list[Reward],
     ) -> Block:
         """The revisions of samples that all belong to one run and step."""
         samples = SampleColumns(

@@ -44,7 +44,10 @@ class Standing:
     """Digest of the whole task."""
 
     def __init__(
-        self, candidate: Candidate, content_key: bytes, given: str | bytes,
+        self,
+        candidate: Candidate,
+        content_key: bytes,
+        given: str | bytes,
         problem: Verdict | None = None,
     ) -> None:
         """Start without verdicts.

@@ -69,7 +69,13 @@ class Campaign:
     """
 
     def __init__(
-        self, name: str, ladder: Ladder, ledger: Ledger, run: Run, *, owns_ledger: bool,
+        self,
+        name: str,
+        ladder: Ladder,
+        ledger: Ledger,
+        run: Run,
+        *,
+        owns_ledger: bool,
         options: Mapping[str, Any],
     ) -> None:
         """Use `Campaign.open`."""
@@ -241,7 +247,11 @@ class Campaign:
         return Case(check.check_key, check.verifier, candidate, question, unit, check.deadline)
 
     def answer(
-        self, check_key: bytes, value: Verdict | float | None, *, source: str,
+        self,
+        check_key: bytes,
+        value: Verdict | float | None,
+        *,
+        source: str,
         event: str | None = None,
     ) -> bool:
         """Hand in the world's result for a case; the rewards that waited for it are revised.
@@ -305,7 +315,9 @@ class Campaign:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
         """Close it."""

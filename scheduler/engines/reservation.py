@@ -41,4 +41,3 @@ class Reservation:
                 return False
             self.seconds += share
         return True
-

@@ -243,6 +243,7 @@ def test_a_campaign_refuses_another_ladder_under_its_name(ledger: Path) -> None:
 
 def test_changed_source_under_an_old_version_is_warned_about(ledger: Path) -> None:
     """Old verdicts would answer for the new code."""
+
     def one(_: vl.Candidate) -> float:
         return 1.0
 
@@ -270,6 +271,7 @@ def test_a_verifier_that_wants_a_sandbox_abstains_without_one() -> None:
 
 def test_ascore_leaves_the_event_loop_free() -> None:
     """Two calls run at once, and both get their rewards in order."""
+
     async def both(campaign: vl.Campaign) -> list[list[vl.Reward]]:
         calls = campaign.ascore(["a", "bc"]), campaign.ascore(["def"])
         return list(await asyncio.gather(*calls))
