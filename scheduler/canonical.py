@@ -100,6 +100,12 @@ class Canonicals:
     ) -> None:
         """Note new candidates for the ledger, but none that failed for a passing reason."""
         kind, by, problems = self._kind, self._by.digest, forms.problems
+        if self.is_identity:  # There is no alias, so nobody asks for a raw key.
+            arrivals.candidates += [
+                CandidateRow(b"", forms.keys[place], kind, given[place], None, by)
+                for place in places
+            ]
+            return
         for place in places:
             content, form, problem = given[place], forms.contents[place], problems.get(place)
             if problem is None or problem.is_answer:

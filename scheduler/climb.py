@@ -19,7 +19,7 @@ from verifier_ladder.ledger.records import DecisionColumns
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.beliefs import BeliefModel
 from verifier_ladder.scheduler.draws import uniform
-from verifier_ladder.scheduler.standing import ENDS, Standing, Survey, conclude
+from verifier_ladder.scheduler.standing import ENDS, Conclusions, Standing, Survey
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,6 +46,7 @@ class Climb:
         self.ladder = ladder
         self.model = model
         self.seed = seed
+        self._conclusions = Conclusions(ladder, model)
         self._policy = f"{ladder.policy.name} {ladder.policy.version}"
 
     def step(
@@ -70,7 +71,7 @@ class Climb:
             weights: How strongly the learner reacts to each sample; 1 if left out.
             groups: Group of each sample.
         """
-        rewards = [conclude(self.ladder, self.model, standing) for standing in standings]
+        rewards = self._conclusions.all(standings)
         result = Step([], rewards, [])
         still = [i for i, standing in enumerate(standings) if standing.end < 0]
         if len(still) < len(standings):

@@ -172,15 +172,15 @@ class Intake:
         known = self._ledger.verdicts([key for column in columns for key in column])
         if not known:
             return
-        for standing in clean:
-            for verifier, key in zip(verifiers, standing.keys, strict=True):
-                if key in known:
-                    standing.learn(verifier.name, known[key])
+        for verifier, column in zip(verifiers, columns, strict=True):
+            for standing, verdict in zip(clean, map(known.get, column), strict=True):
+                if verdict is not None:
+                    standing.learn(verifier.name, verdict)
 
     @staticmethod
     def _check_keys(standings: list[Standing], verifier: Verifier) -> list[bytes]:
-        is_bare = not any(s.candidate.task or s.candidate.turns for s in standings)
-        if verifier.reads == "raw" or not is_bare:
+        reads_more = verifier.reads_turns or verifier.task_fields != ()
+        if verifier.reads == "raw" or reads_more:
             return [standing.key_of(verifier) for standing in standings]
         return check_keys(verifier.digest, [standing.content_key for standing in standings])
 

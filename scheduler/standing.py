@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from math import isnan
 
 from verifier_ladder.candidate import Candidate
@@ -20,6 +20,7 @@ ENDS = (
     "it was rejected", "the top of the ladder has answered", "a gate could not judge it",
 )  # fmt: skip
 """Why a climb is over."""
+_KEPT = 4096
 
 
 class Standing:
@@ -195,8 +196,6 @@ def conclude(ladder: Ladder, model: BeliefModel, standing: Standing) -> Reward:
     """
     if standing.reward is not None:
         return standing.reward
-    if len(ladder.verifiers) == 1 and (plain := _conclude_plain(ladder, model, standing)):
-        return plain
     survey = standing.survey = Survey(ladder, standing)
     standing.belief = model.predict(survey.scores, survey.deviations)
     if survey.reject is not None:
@@ -210,22 +209,41 @@ def conclude(ladder: Ladder, model: BeliefModel, standing: Standing) -> Reward:
     return standing.reward
 
 
-def _conclude_plain(ladder: Ladder, model: BeliefModel, standing: Standing) -> Reward | None:
-    """Conclude the commonest case, one verifier that gave a score, without a survey."""
-    verifier = ladder.verifiers[0]
-    verdict = standing.verdicts.get(verifier.name)
-    if verdict is None or verdict.outcome is not Outcome.ACCEPT or verdict.score is None:
-        return None
-    if verifier.role == "gate":
-        return None
-    score = verdict.score
-    standing.belief = belief = model.predict((score,), (verdict.uncertainty,))
-    value = ladder.reward.scale(belief.mean, sign=ladder.target.sign)
-    spread = None if isnan(belief.deviation) else ladder.reward.spread(belief.deviation)
-    parts = {verifier.name: score}
-    reward = Reward(value, spread, ladder.tiers[0], 0, parts, verdict.reason)
-    standing.reward, standing.end, standing.used = reward, 1, standing.keys
-    return reward
+class Conclusions:
+    """Concludes many standings; where one verifier decides, equal scores are concluded once.
+
+    Learners' rewards are often 0 and 1, so most conclusions of a batch are a dictionary look-up.
+    """
+
+    def __init__(self, ladder: Ladder, model: BeliefModel) -> None:
+        """Conclude for one ladder."""
+        self._ladder, self._model = ladder, model
+        only = ladder.verifiers[0] if len(ladder.verifiers) == 1 else None
+        self._only = None if only is None else only.name
+        self._known: dict[Hashable, tuple[Belief | None, Reward]] = {}
+
+    def all(self, standings: Sequence[Standing]) -> list[Reward]:
+        """The reward of each standing, in order."""
+        ladder, model = self._ladder, self._model
+        if self._only is None:
+            return [conclude(ladder, model, standing) for standing in standings]
+        return [standing.reward or self._plain(self._only, standing) for standing in standings]
+
+    def _plain(self, only: str, standing: Standing) -> Reward:
+        verdict = standing.verdicts.get(only)
+        if verdict is None or verdict.outcome is not Outcome.ACCEPT:
+            return conclude(self._ladder, self._model, standing)
+        # Zero and minus zero are equal, and yet not the same number.
+        key = (verdict.score or str(verdict.score), verdict.uncertainty, verdict.reason)
+        known = self._known.get(key)
+        if known is not None:
+            standing.belief, reward = known
+            standing.reward, standing.end, standing.used = reward, 1, standing.keys
+            return reward
+        reward = conclude(self._ladder, self._model, standing)
+        if len(self._known) < _KEPT:
+            self._known[key] = (standing.belief, reward)
+        return reward
 
 
 def task_keys(standings: Sequence[Standing]) -> list[bytes] | None:

@@ -145,23 +145,32 @@ def encode(verifier: Verifier, answers: Sequence[Any]) -> list[Any]:
 
     An answer that is no verdict becomes an abstention of its own candidate.
     """
+    known: dict[int, Fields] = {}
     if type(verifier).verdict_of is not Verifier.verdict_of:
-        return [_fields(verifier, answer) for answer in answers]
+        return [_fields(verifier, answer, known) for answer in answers]
     return [
         answer
         if (type(answer) is float and answer - answer == 0.0) or type(answer) is bool
         else float(answer)
         if type(answer) is int and -_EXACT < answer < _EXACT
-        else _fields(verifier, answer)
+        else _fields(verifier, answer, known)
         for answer in answers
     ]
 
 
-def _fields(verifier: Verifier, answer: Any) -> Fields:
-    try:
-        return flatten(verifier.verdict_of(answer))
-    except Exception as error:  # noqa: BLE001 - a hostile answer may raise anything
-        return flatten(failure(error))
+def _fields(verifier: Verifier, answer: Any, known: dict[int, Fields]) -> Fields:
+    """Fields of one answer; an object that answers many candidates is sent and rebuilt once.
+
+    `known` holds fields by the id of the answer, which is safe while the answers are alive.
+    """
+    fields = known.get(id(answer))
+    if fields is None:
+        try:
+            fields = flatten(verifier.verdict_of(answer))
+        except Exception as error:  # noqa: BLE001 - a hostile answer may raise anything
+            fields = flatten(failure(error))
+        known[id(answer)] = fields
+    return fields
 
 
 def decode(answers: Sequence[Any], unit: str, seconds: Sequence[float] | float) -> list[Verdict]:
@@ -179,6 +188,7 @@ def decode(answers: Sequence[Any], unit: str, seconds: Sequence[float] | float) 
     else:
         costs = [Cost(each) for each in seconds]
     known: dict[bool, Verdict] = {}
+    rebuilt: dict[int, Verdict] = {}  # By the id of fields, which are alive with the answers.
     verdicts = []
     for place, answer in enumerate(answers):
         cost = same or costs[place]
@@ -190,7 +200,10 @@ def decode(answers: Sequence[Any], unit: str, seconds: Sequence[float] | float) 
             if not same:
                 known.clear()
         else:
-            verdict = rebuild(answer, cost.seconds)
+            again = rebuilt.get(id(answer)) if same else None
+            verdict = again or rebuilt.setdefault(id(answer), rebuild(answer, cost.seconds))
+            if not same:
+                rebuilt.clear()
         verdicts.append(verdict)
     return verdicts
 

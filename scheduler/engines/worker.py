@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import Any, TextIO
 
-from verifier_ladder.candidate import Candidate, Turn
+from verifier_ladder.candidate import Candidate, Turn, checked_candidate
 from verifier_ladder.canonicaliser import Canonicaliser
 from verifier_ladder.errors import ConfigError, LadderError, VerifierError
 from verifier_ladder.scheduler.engines import wire
@@ -185,7 +185,7 @@ def _candidates(
     if isinstance(kinds, str):
         kinds = [kinds] * len(contents)
     if tasks is None and turns is None:
-        return list(map(Candidate, kinds, contents))
+        return list(map(checked_candidate, kinds, contents))
     tasks = tasks or [None] * len(contents)
     turns = turns or [()] * len(contents)
     rebuilt = [tuple(Turn(*turn) for turn in each) for each in turns]

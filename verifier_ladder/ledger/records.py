@@ -15,6 +15,7 @@ class CandidateRow(NamedTuple):
     """A candidate seen for the first time by this ledger."""
 
     raw_key: bytes
+    """Key of the bytes as given; empty where they are their own canonical form."""
     content_key: bytes
     kind: str
     content: str | bytes
