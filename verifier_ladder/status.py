@@ -58,10 +58,7 @@ def campaign_status(ledger: Ledger, name: str) -> CampaignStatus:
     tiers = sorted({Tier.parse(v["tier"]) for v in row.ladder["verifiers"]})
     counts = ledger.counts(name)
     accounts = {account.tier: account for account in ledger.accounts(name)}
-    parked: dict[int, int] = {}
-    for check in ledger.checks(states=[CheckState.QUEUED], campaign=name):
-        if check.note == "budget":
-            parked[check.tier] = parked.get(check.tier, 0) + 1
+    parked = ledger.parked(name)
     return CampaignStatus(
         name, [_tier(t, counts.get(int(t), {}), parked.get(int(t), 0), accounts) for t in tiers]
     )

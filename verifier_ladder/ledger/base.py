@@ -280,6 +280,10 @@ class Ledger(ABC):
     def counts(self, campaign: str) -> dict[int, dict[CheckState, int]]:
         """How many checks stand where, per tier, among those this campaign asked for."""
 
+    @abstractmethod
+    def parked(self, campaign: str) -> dict[int, int]:
+        """How many of its queued checks wait for their budget, per tier that has such."""
+
     # -- accounts --------------------------------------------------------------------------------
 
     @abstractmethod

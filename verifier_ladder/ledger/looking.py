@@ -72,3 +72,14 @@ class SqlLooking(Store):
         for tier, state, count in rows:
             found.setdefault(tier, {})[CheckState(state)] = count
         return found
+
+    def parked(self, campaign: str) -> dict[int, int]:
+        """See `Ledger.parked`."""
+        with self._reading() as connection:
+            rows = connection.exec_driver_sql(
+                "SELECT c.tier, count(*) FROM asked a JOIN check_queue c "
+                "ON c.check_key = a.check_key "
+                "WHERE a.campaign = ? AND c.state = ? AND c.note = 'budget' GROUP BY c.tier",
+                (campaign, int(CheckState.QUEUED)),
+            ).all()
+        return {int(tier): int(count) for tier, count in rows}

@@ -371,6 +371,16 @@ class MemoryQueue(MemoryAccounts):
                 states[row.state] = states.get(row.state, 0) + 1
         return found
 
+    def parked(self, campaign: str) -> dict[int, int]:
+        """See `Ledger.parked`."""
+        found: dict[int, int] = {}
+        with self._held():
+            for key in self._asked.get(campaign, {}):
+                row = self._work[key].row
+                if row.state is CheckState.QUEUED and row.note == "budget":
+                    found[row.tier] = found.get(row.tier, 0) + 1
+        return found
+
 
 _CANCELLABLE = (CheckState.QUEUED, CheckState.WAITING)
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -253,7 +256,7 @@ def _cases(summary: Summary, console: Console) -> None:
 def _next(summary: Summary, console: Console, report: str | Path | None) -> None:
     from rich.text import Text
 
-    path = summary.ledger.removeprefix("sqlite:///")
+    path = _nearby(summary.ledger.removeprefix("sqlite:///"))
     console.print(Text(f"\nLedger  {printable(path)}"), soft_wrap=True)
     if report is not None:
         text = f"Report  {printable(report)}  (one file, opens without a network)"
@@ -267,17 +270,32 @@ def _next(summary: Summary, console: Console, report: str | Path | None) -> None
 def commands(summary: Summary) -> list[tuple[str, str]]:
     """The next three commands to try, each with what it does."""
     ledger = summary.ledger.removeprefix("sqlite:///")
-    where = f"--ledger {_quoted(ledger)}"
-    made = [(f"vladder campaign show {_quoted(summary.campaign)} --json {where}", "all numbers")]
+    where, vladder = f"--ledger {_quoted(_nearby(ledger))}", _quoted(_program())
+    made = [(f"{vladder} campaign show {_quoted(summary.campaign)} --json {where}", "all numbers")]
     if summary.best:
         example = _quoted(printable(summary.best[0].content, 60))
-        made.append((f"vladder ledger show {example} {where}", "why it got its reward"))
+        made.append((f"{vladder} ledger show {example} {where}", "why it got its reward"))
     else:
-        made.append((f"vladder ledger ls {where}", "what was recorded"))
+        made.append((f"{vladder} ledger ls {where}", "what was recorded"))
     if any(tier.waiting for tier in summary.tiers):
-        return [*made, (f"vladder review next {where}", "answer an open case")]
+        return [*made, (f"{vladder} review next {where}", "answer an open case")]
     file = _quoted(f"{summary.campaign}.jsonl")
-    return [*made, (f"vladder ledger export --out {file} {where}", "take everything with you")]
+    return [*made, (f"{vladder} ledger export --out {file} {where}", "take everything with you")]
+
+
+def _program() -> str:
+    """How this shell finds `vladder`: by name, or where it is installed."""
+    installed = Path(sys.executable).with_name("vladder")
+    if shutil.which("vladder") or not installed.exists():
+        return "vladder"
+    return _nearby(str(installed))
+
+
+def _nearby(path: str) -> str:
+    """A path below the present folder without that folder, and any other as it is."""
+    with suppress(ValueError, OSError):
+        return str(Path(path).relative_to(Path.cwd()))
+    return path
 
 
 def _quoted(text: str) -> str:

@@ -104,6 +104,7 @@ class AccountTests:
         enqueue(ledger, check_row("a", reserve=11.0))
         assert claim(ledger) == []
         assert [row.note for row in ledger.checks()] == ["budget"]
+        assert (ledger.parked(CAMPAIGN), ledger.parked("another")) == ({1: 1}, {})
         assert account(ledger).reserved == 0.0
 
     def test_a_dear_check_does_not_block_cheaper_ones(self, ledger: Ledger) -> None:

@@ -59,7 +59,9 @@ def test_it_fits_any_width(history: History, width: int) -> None:
     lines = printed(history, width=width).splitlines()
 
     assert all(
-        len(line) <= width for line in lines if not line.startswith(("Ledger", "  vladder"))
+        len(line) <= width
+        for line in lines
+        if not line.startswith("Ledger") and "vladder " not in line  # To be copied, never cut.
     )
 
 
@@ -74,7 +76,7 @@ def test_three_commands_are_proposed_and_quoted_for_the_shell(history: History) 
     made = commands(summarise(history.ledger, "solvation"))
 
     assert len(made) == 3
-    assert made[0][0].startswith("vladder campaign show solvation --json")
+    assert "vladder campaign show solvation --json" in made[0][0]
 
 
 @given(st.text(max_size=40), st.text(max_size=40))
