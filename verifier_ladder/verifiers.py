@@ -7,7 +7,7 @@ import inspect
 import numbers
 import textwrap
 from collections.abc import Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from math import isfinite
 from typing import Any, ClassVar, Literal, get_args
 
@@ -204,8 +204,7 @@ def as_verdict(answer: object, *, unit: str = "") -> Verdict:
         VerifierError: If it is anything else, or a number that is not finite.
     """
     if type(answer) is float and isfinite(answer):
-        # Zero and minus zero are one key, and yet not the same number.
-        return (_accepted if answer else _accepted.__wrapped__)(answer, unit)
+        return plain_verdict(Outcome.ACCEPT, answer, None, unit, None)
     if isinstance(answer, Verdict):
         return answer
     if not isinstance(answer, (float, int, str)) and hasattr(answer, "item"):
@@ -222,12 +221,6 @@ def as_verdict(answer: object, *, unit: str = "") -> Verdict:
         f"a verifier must answer with a Verdict, a number, True, False or None, "
         f"not {type(answer).__name__}"
     )
-
-
-@lru_cache(maxsize=4096)
-def _accepted(score: float, unit: str) -> Verdict:
-    """The verdict of a number; equal ones are one object, for most rewards are a few numbers."""
-    return plain_verdict(Outcome.ACCEPT, score, None, unit, None)
 
 
 def _count(answers: Any) -> int | None:

@@ -227,9 +227,7 @@ def _verdict(row: Any, units: Mapping[int, str]) -> Verdict:
     _, _, _, verifier, outcome, score, uncertainty, seconds, detail = row
     if detail is not None:
         return unpack_verdict(loads(detail))
-    # Zero and minus zero are one key of a cache, and yet not the same number.
-    make = indexed_verdict if score else indexed_verdict.__wrapped__
-    return make(outcome, score, uncertainty, units[verifier], seconds)
+    return indexed_verdict(outcome, score, uncertainty, units[verifier], seconds)
 
 
 def _campaign_rows(connection: Any, name: str | None = None) -> list[CampaignRow]:

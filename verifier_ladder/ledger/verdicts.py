@@ -77,14 +77,10 @@ def unpack_verdict(data: Mapping[str, Any]) -> Verdict:
     return Verdict(**{name: unpack_field(name, value) for name, value in data.items()})
 
 
-@lru_cache(maxsize=4096, typed=True)
 def indexed_verdict(
     outcome: int, score: float | None, uncertainty: float | None, unit: str, seconds: float | None
 ) -> Verdict:
-    """A verdict that the index holds without detail; equal ones are one object.
-
-    Its numbers were checked when it was made.
-    """
+    """A verdict that the index holds without detail; its numbers were checked when it was made."""
     cost = None if seconds is None else seconds_cost(seconds)
     return plain_verdict(OUTCOMES[outcome], score, uncertainty, unit, cost)
 
