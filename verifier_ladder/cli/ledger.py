@@ -205,7 +205,7 @@ def _reward_words(facts: Any) -> str:
     spread = f" ± {amount(facts['uncertainty'], 2)}" if facts["uncertainty"] is not None else ""
     change = f", revision {facts['revision']}" if facts["revision"] else ""
     if facts["previous"] is not None:
-        change += f" of {amount(facts['previous'])}"
+        change += f", before {amount(facts['previous'])}"
     why = f" ({printable(facts['reason'], 200)})" if facts["reason"] else ""
     return f"{_sample(facts)}: {value}{spread}{change}{why}"
 

@@ -443,3 +443,16 @@ def test_a_pool_that_makes_no_sense_is_refused(size: int, memory: int | None) ->
 def test_seeds_are_one_per_candidate(pool: WorkerPool) -> None:
     with pytest.raises(ConfigError, match="1 seeds for 2 candidates"):
         pool.verify(LENGTH, texts("a", "b"), seeds=[1])
+
+
+def test_an_abandoned_batch_frees_its_lane(tmp_path: Path, until: Until) -> None:
+    """What nobody waits for is killed, long before its own time limit."""
+    never = tmp_path / "never"
+    with WorkerPool(1) as pool:
+        left = pool.verify(WAITS, texts(str(never)))
+        until(never.with_suffix(".running").exists)
+
+        left.abandon()
+
+        assert [3.0] == [v.score for v in pool.verify(LENGTH, texts("abc")).result().verdicts]
+        assert {"abandoned"} == {v.evidence["cause"] for v in left.result().verdicts}

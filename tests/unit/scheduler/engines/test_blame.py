@@ -83,6 +83,30 @@ def test_misleading_marks_cost_one_attempt_more(bad: int) -> None:
     assert len(batch.attempts) <= 2 + 2 * 9 + 2
 
 
+def test_where_marks_are_exact_the_others_are_answered_before_the_suspect_is_tried_again() -> None:
+    batch = Batch(4, {1})
+
+    batch.case().settle()
+
+    assert [(0, 1, 2, 3), (0, 2, 3), (1,)] == batch.attempts[:3]
+
+
+def test_answers_can_be_read_while_the_case_is_open() -> None:
+    answers: dict[int, int] = {}
+    batch, seen = Batch(4, {1}), []
+
+    def attempt(group: Sequence[int], fresh: bool) -> Answers[int] | Failure:  # noqa: FBT001
+        seen.append(dict(answers))
+        return batch.attempt(group, fresh)
+
+    Case(
+        4, attempt, lambda _, __, ___: CULPRIT, give_up=lambda _, __: ABANDONED, exact=True,
+        answers=answers,
+    ).settle()  # fmt: skip
+
+    assert {0: 0, 2: 20, 3: 30} == seen[2]
+
+
 def test_a_failure_that_does_not_repeat_in_a_fresh_worker_blames_nobody() -> None:
     batch = Batch(4, set())
     batch.flaky = {2}

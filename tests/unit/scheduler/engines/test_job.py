@@ -1,0 +1,21 @@
+"""The future of a batch, which can be left with what it has so far."""
+
+from verifier_ladder.scheduler.engines.job import BatchFuture
+
+
+def test_abandoning_gives_what_was_settled_until_then() -> None:
+    future: BatchFuture[str] = BatchFuture()
+    future.set_running_or_notify_cancel()
+    future.answered[2] = "yes"
+
+    settled = future.abandon()
+
+    future.answered[3] = "too late"
+    assert ({2: "yes"}, True) == (settled, future.is_abandoned)
+
+
+def test_abandoning_a_batch_that_has_not_begun_cancels_it() -> None:
+    future: BatchFuture[str] = BatchFuture()
+
+    assert {} == future.abandon()
+    assert future.cancelled()
