@@ -124,7 +124,7 @@ class Conductor:
         verdict = verifier.answered(candidate_of(check.payload), value)
         taken = self._ledger.answer(check_key, verdict, source=source, event=event, now=time())
         if taken:
-            self.advance({check_key: verdict})
+            self._engine.announce({check_key: verdict})
         return taken
 
     def wake(self) -> None:

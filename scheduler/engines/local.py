@@ -286,10 +286,14 @@ class LocalEngine:
                 continue
             ended.update(self._finish(work.claims, work.future.result().verdicts, work.verifier))
         if ended:
-            with self._lock:
-                climbers = list(self._climbers.values())
-            for climber in climbers:
-                climber.advance(ended)
+            self.announce(ended)
+
+    def announce(self, ended: Mapping[bytes, Verdict]) -> None:
+        """Tell every open campaign which checks have ended: they share what each other asked."""
+        with self._lock:
+            climbers = list(self._climbers.values())
+        for climber in climbers:
+            climber.advance(ended)
 
     def _finish(
         self, claims: Sequence[Claim], verdicts: Sequence[Verdict], verifier: Verifier

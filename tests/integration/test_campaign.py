@@ -318,3 +318,16 @@ def test_a_budget_for_a_tier_that_the_ladder_lacks_is_refused() -> None:
     """A budget that would never be used is a mistake."""
     with pytest.raises(vl.ConfigError, match="high_fidelity"):
         vl.Campaign.open("c", ladder=vl.Ladder("l", [fast()]), budget={"high_fidelity": "1 h"})
+
+
+def test_an_answer_revises_every_open_campaign_that_asked(ledger: Path) -> None:
+    """Two campaigns wait for one case; one of them is told, and both are revised."""
+    ladder = vl.Ladder("l", [fast(), Oracle()])
+    open_with = partial(vl.Campaign.open, ladder=ladder, ledger=ledger)
+    with open_with("one") as one, open_with("two") as two:
+        one.score(["abc"], deadline=10)
+        two.score(["abc"], deadline=10)
+
+        one.answer(one.cases()[0].check_key, 7.0, source="desk")
+
+        assert [revision.reward.value for revision in two.revisions()] == [7.0]
