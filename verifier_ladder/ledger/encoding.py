@@ -317,7 +317,10 @@ def _pack_components(values: Sequence[Any]) -> Any:
     if not values[0] and not any(values):
         return {"all": {}}
     names = tuple(values[0])
-    if all(isinstance(name, str) for name in names) and set(map(tuple, values)) == {names}:
+    is_shared = len(set(map(id, values))) == 1  # Equal rewards are mostly one object.
+    if all(isinstance(name, str) for name in names) and (
+        is_shared or set(map(tuple, values)) == {names}
+    ):
         columns = [pack_column(list(map(itemgetter(name), values))) for name in names]
         return {"names": pack(list(names)), "columns": columns}
     return [pack(dict(value)) for value in values]

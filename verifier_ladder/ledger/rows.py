@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,7 +12,7 @@ from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.encoding import encode, leaf, verdict_columns
 from verifier_ladder.ledger.records import Block, CandidateRow, SampleColumns, VerdictRow
 from verifier_ladder.ledger.samples import IDENTITY, SUPERSEDING, contiguous
-from verifier_ladder.ledger.store import keys_json, prefix, prefixes
+from verifier_ladder.ledger.store import keys_json, prefixes
 from verifier_ladder.ledger.values import dumps
 from verifier_ladder.ledger.verdicts import OUTCOME_CODES, pack_verdict, plain_flags
 
@@ -65,21 +65,20 @@ def _write_aliases(connection: Connection, rows: Sequence[CandidateRow]) -> None
     if not kept:
         return
     ids = {key: canonicaliser_id(connection, key) for key in {row.canonicaliser for row in kept}}
+    keys = prefixes([row.raw_key for row in kept])
     connection.exec_driver_sql(
         "INSERT INTO alias (key, raw_key, canonicaliser, content_key, canonical, detail) "
         "VALUES (?, ?, ?, ?, ?, ?)",
-        sorted((_alias_row(row, ids[row.canonicaliser]) for row in kept), key=_first),
+        sorted(map(_alias_row, keys, kept, repeat(ids)), key=_first),
     )
 
 
-def _alias_row(row: CandidateRow, canonicaliser: int) -> tuple[Any, ...]:
+def _alias_row(key: int, row: CandidateRow, ids: Mapping[bytes, int]) -> tuple[Any, ...]:
     canonical, detail = row.canonical, None
     if row.verdict is not None or not _is_text(canonical):
         verdict = None if row.verdict is None else pack_verdict(row.verdict)
         canonical, detail = None, dumps({"canonical": canonical, "verdict": verdict})
-    return (
-        prefix(row.raw_key), row.raw_key, canonicaliser, row.content_key, canonical, detail
-    )  # fmt: skip
+    return key, row.raw_key, ids[row.canonicaliser], row.content_key, canonical, detail
 
 
 def _is_text(value: str | bytes | None) -> bool:
