@@ -86,7 +86,7 @@ def test_the_script_of_the_readme_sums_up_the_file(folder: Path) -> None:
 
 
 def test_the_command_writes_a_row_for_every_line(folder: Path, vladder: Vladder) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
+    from pyarrow import parquet
 
     made = json.loads(score(vladder, "--json", "--out", "scored.parquet"))
 
@@ -118,7 +118,6 @@ def test_the_campaign_can_be_looked_at_afterwards(vladder: Vladder) -> None:
 def test_the_fast_tier_of_the_solvation_ladder_scores_molecules(
     folder: Path, vladder: Vladder
 ) -> None:
-    pytest.importorskip("rdkit")
     rows = [json.dumps({"prompt_id": 1, "completion": text}) for text in MOLECULES]
     (folder / "rollouts.jsonl").write_text("\n".join(rows))
     (folder / "ladder.toml").write_text(

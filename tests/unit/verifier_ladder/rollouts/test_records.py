@@ -119,7 +119,7 @@ def test_a_compressed_file_that_ends_early_tells_where(path: Path) -> None:
 
 
 def test_parquet_rows_are_read(tmp_path: Path) -> None:
-    pa = pytest.importorskip("pyarrow")
+    import pyarrow as pa
     from pyarrow import parquet
 
     path = tmp_path / "rollouts.parquet"

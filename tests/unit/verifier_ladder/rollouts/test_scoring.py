@@ -212,7 +212,6 @@ def test_every_line_of_the_file_is_in_the_records(write: Any, ladder: vl.Ladder)
 
 
 def test_the_frame_has_a_row_for_every_line(write: Any, ladder: vl.Ladder) -> None:
-    pytest.importorskip("pyarrow")
     frame = vl.score_file(write([*ROWS, "nonsense"]), ladder=ladder).frame()
 
     assert [1.0, 0.0, None, 1.0, None] == frame["reward"].to_pylist()
