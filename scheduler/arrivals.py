@@ -2,21 +2,45 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
+from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.records import CandidateRow, VerdictRow
+from verifier_ladder.ledger.table import Table
+from verifier_ladder.verdict import Verdict
+from verifier_ladder.verifiers import Verifier
 
 
 @dataclass(slots=True)
 class Arrivals:
     """New records of one call, collected while its chunks are under way."""
 
-    candidates: list[CandidateRow] = field(default_factory=list)
-    verdicts: list[VerdictRow] = field(default_factory=list)
-    seconds: dict[int, tuple[float, int]] = field(default_factory=dict)
-    """Cpu-seconds and number of checks per tier."""
+    candidates: Table[CandidateRow] = field(default_factory=lambda: Table(CandidateRow))
+    verdicts: Table[VerdictRow] = field(default_factory=lambda: Table(VerdictRow))
+    charges: dict[int, tuple[Cost, int]] = field(default_factory=dict)
+    """Cost and number of checks per tier."""
 
-    def spend(self, tier: int, seconds: float, checks: int) -> None:
+    def spend(self, tier: int, cost: Cost, checks: int) -> None:
         """Add what some checks took."""
-        had = self.seconds.get(tier, (0.0, 0))
-        self.seconds[tier] = (had[0] + seconds, had[1] + checks)
+        had = self.charges.get(tier, (Cost(), 0))
+        self.charges[tier] = (had[0] + cost, had[1] + checks)
+
+
+def cost_of(verifier: Verifier, verdicts: Sequence[Verdict], seconds: float = 0.0) -> Cost:
+    """What checks took together.
+
+    Args:
+        verifier: Who judged; what it declares counts where a verdict names no cost.
+        verdicts: What it said.
+        seconds: Cpu-seconds measured for all of them, of which those that name no cost get
+            their share.
+    """
+    told = [verdict.cost for verdict in verdicts if verdict.cost is not None]
+    silent = len(verdicts) - len(told)
+    dear = [cost for cost in told if cost.gpu_seconds or cost.money or cost.person_minutes]
+    cpu = sum([cost.seconds for cost in told]) + (
+        seconds * silent / len(verdicts) if silent else 0
+    )
+    rest = [replace(cost, seconds=0.0) for cost in dear]
+    return sum(rest, replace(verifier.cost.times(silent), seconds=cpu))

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from concurrent.futures import Future
 from threading import RLock
-from time import process_time
 from typing import Any
 
-from verifier_ladder.candidate import Candidate
 from verifier_ladder.ladder import Ladder
-from verifier_ladder.ledger.records import VerdictRow
-from verifier_ladder.scheduler.arrivals import Arrivals
+from verifier_ladder.scheduler.arrivals import Arrivals, cost_of
+from verifier_ladder.scheduler.engines.inline import judge_inline
 from verifier_ladder.scheduler.engines.local import LocalEngine
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Outcome, Verdict
-from verifier_ladder.verifiers import Verifier, failure
+from verifier_ladder.verifiers import Verifier
 
 Job = Generator[Future[Any], Any, None]
 
@@ -45,33 +43,28 @@ class Asking:
         self, verifier: Verifier, standings: list[Standing], lane: int | None, arrivals: Arrivals
     ) -> Job:
         position = self._ladder.verifiers.index(verifier)
-        name = verifier.name
-        todo: dict[bytes, list[Standing]] = {}  # Tasks may differ in what is not read.
+        asked = Asked(verifier)
         for standing in standings:
             said = standing.verdicts
-            if name in said or standing.problem is not None:
+            if verifier.name in said or standing.problem is not None:
                 continue
             if not said or not self._is_stopped(standing):
-                todo.setdefault(standing.keys[position], []).append(standing)
-        if not todo:
+                asked.add(standing.keys[position], standing)
+        if not asked.first:
             return
-        flight, theirs = self._engine.flights.board(list(todo))
+        flight, theirs = self._engine.flights.board(list(asked.first))
         try:
-            mine = [(key, todo[key]) for key in flight.keys]
-            for start in range(0, len(mine), verifier.batch_size):
-                part = mine[start : start + verifier.batch_size]
-                verdicts = yield from self._judge(verifier, part, lane, arrivals)
-                flight.verdicts.update(
-                    (key, verdict) for (key, _), verdict in zip(part, verdicts, strict=True)
-                )
+            for start in range(0, len(flight.keys), verifier.batch_size):
+                keys = flight.keys[start : start + verifier.batch_size]
+                verdicts = yield from self._judge(asked, keys, lane, arrivals)
+                flight.verdicts.update(zip(keys, verdicts, strict=True))
         finally:
             flight.land()
         for other in theirs:
             yield other.future
             with self._lock:
-                for key in todo.keys() & other.verdicts.keys():
-                    for standing in todo[key]:
-                        standing.learn(name, other.verdicts[key])
+                for key in asked.first.keys() & other.verdicts.keys():
+                    asked.learn(key, other.verdicts[key])
 
     def _is_stopped(self, standing: Standing) -> bool:
         """Whether a gate of the tier has not let it pass, or its primary has rejected it."""
@@ -85,72 +78,60 @@ class Asking:
         return blocked or standing.is_rejected
 
     def _judge(
-        self,
-        verifier: Verifier,
-        part: list[tuple[bytes, list[Standing]]],
-        lane: int | None,
-        arrivals: Arrivals,
+        self, asked: Asked, keys: list[bytes], lane: int | None, arrivals: Arrivals
     ) -> Generator[Future[Any], Any, list[Verdict]]:
-        candidates = [standings[0].seen_by(verifier) for _, standings in part]
-        if verifier.isolation == "inline":
-            verdicts, seconds = judge_inline(verifier, candidates)
+        candidates = [asked.first[key].seen_by(asked.verifier) for key in keys]
+        if asked.verifier.isolation == "inline":
+            verdicts, seconds = judge_inline(asked.verifier, candidates)
         else:
-            future = self._engine.ask_now(verifier, candidates, lane)
+            future = self._engine.ask_now(asked.verifier, candidates, lane)
             try:
                 answer = yield future
             except GeneratorExit:
                 settled = sorted(future.abandon().items())
-                self._take(
-                    verifier, [part[place] for place, _ in settled],
-                    [verdict for _, verdict in settled], arrivals,
-                )  # fmt: skip
+                known = [keys[place] for place, _ in settled]
+                self._take(asked, known, [verdict for _, verdict in settled], arrivals)
                 raise
-            verdicts, seconds = answer.verdicts, None
-        self._take(verifier, part, verdicts, arrivals, seconds)
+            verdicts, seconds = answer.verdicts, 0.0
+        self._take(asked, keys, verdicts, arrivals, seconds)
         return verdicts
 
     def _take(
-        self,
-        verifier: Verifier,
-        part: list[tuple[bytes, list[Standing]]],
-        verdicts: list[Verdict],
-        arrivals: Arrivals,
-        seconds: float | None = None,
-    ) -> None:
-        """Take what a verifier has said; without `seconds` each verdict tells its own cost."""
-        if seconds is None:
-            seconds = sum([v.cost.seconds for v in verdicts if v.cost is not None])
-        name, version, tier = verifier.name, verifier.version, int(verifier.tier)
-        arrivals.spend(tier, seconds, len(part))
+        self, asked: Asked, keys: list[bytes], verdicts: list[Verdict], arrivals: Arrivals,
+        seconds: float = 0.0,
+    ) -> None:  # fmt: skip
+        """Take what a verifier has said; `seconds` are for verdicts that name no cost."""
+        verifier, count = asked.verifier, len(keys)
+        tier = int(verifier.tier)
+        arrivals.spend(tier, cost_of(verifier, verdicts, seconds), count)
         with self._lock:
-            for (_, standings), verdict in zip(part, verdicts, strict=True):
-                for standing in standings:
-                    standing.learn(name, verdict)
-        arrivals.verdicts += [
-            VerdictRow(key, standings[0].content_key, name, version, tier, verdict)
-            for (key, standings), verdict in zip(part, verdicts, strict=True)
-        ]
-
-
-def judge_inline(
-    verifier: Verifier, candidates: Sequence[Candidate]
-) -> tuple[list[Verdict], float]:
-    """Run a trusted verifier in this process; verdicts and the cpu-seconds they took together.
-
-    A batch that raises is judged one by one, so the error costs only its own candidate.
-    """
-    started = process_time()
-    try:
-        if not verifier.__dict__.get("_is_set_up"):
-            verifier.setup()
-            verifier.__dict__["_is_set_up"] = True
-    except Exception as error:  # noqa: BLE001 - a plugin may raise anything
-        return [failure(error)] * len(candidates), process_time() - started
-    try:
-        verdicts = verifier.judge(candidates)
-    except Exception as error:  # noqa: BLE001 - a plugin may raise anything
-        verdicts = (
-            [failure(error)] if len(candidates) == 1
-            else [judge_inline(verifier, [one])[0][0] for one in candidates]
+            for key, verdict in zip(keys, verdicts, strict=True):
+                asked.learn(key, verdict)
+        arrivals.verdicts.extend(
+            keys, [asked.first[key].content_key for key in keys], [verifier.name] * count,
+            [verifier.version] * count, [tier] * count, verdicts, [1] * count,
         )  # fmt: skip
-    return verdicts, process_time() - started
+
+
+class Asked:
+    """The standings that one verifier is asked about, by check key."""
+
+    def __init__(self, verifier: Verifier) -> None:
+        """Start without standings."""
+        self.verifier = verifier
+        self.first: dict[bytes, Standing] = {}
+        """One standing of each check."""
+        self._others: dict[bytes, list[Standing]] = {}
+        """The few that differ from the first only in what the verifier doesn't read."""
+
+    def add(self, key: bytes, standing: Standing) -> None:
+        """Add a standing."""
+        if self.first.setdefault(key, standing) is not standing:
+            self._others.setdefault(key, []).append(standing)
+
+    def learn(self, key: bytes, verdict: Verdict) -> None:
+        """Tell all standings of one check what was said."""
+        name = self.verifier.name
+        self.first[key].learn(name, verdict)
+        for standing in self._others.get(key, ()):
+            standing.learn(name, verdict)

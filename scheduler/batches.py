@@ -32,10 +32,11 @@ def batches_of(
     given = list(given)
     if groups is not None and len(groups) != len(given):
         raise ConfigError(f"groups has {len(groups)} entries for {len(given)} candidates")
-    for place, item in enumerate(given):
-        if type(item) is not str:
+    is_text = set(map(type, given)) <= {str}
+    if not is_text:
+        for place, item in enumerate(given):
             _check(place, item, kind)
-    if not any(isinstance(item, Sample) for item in given):
+    if is_text or not any(isinstance(item, Sample) for item in given):
         plain = Batch(
             run, step, list(range(len(given))), given,  # type: ignore[arg-type]
             list(groups) if groups is not None else None,

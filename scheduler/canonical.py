@@ -7,10 +7,9 @@ from concurrent.futures import Future
 from typing import Any, NamedTuple
 
 from verifier_ladder.errors import CandidateError
-from verifier_ladder.keys import content_key, content_keys, raw_key
+from verifier_ladder.keys import content_keys, raw_keys
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
-from verifier_ladder.ledger.records import Alias, CandidateRow
 from verifier_ladder.scheduler.arrivals import Arrivals
 from verifier_ladder.scheduler.engines.local import LocalEngine
 from verifier_ladder.verdict import Verdict
@@ -30,6 +29,15 @@ class Forms(NamedTuple):
     """Why there is no canonical form, by place."""
     lane: int | None = None
     """The worker that made them, if one did."""
+    raws: Sequence[bytes] = ()
+    """Raw keys; none where content is its own canonical form, for nobody asks for them."""
+
+    def add(self, place: int, form: Content | Verdict | None) -> None:
+        """Set one: a canonical form, a verdict that there is none, None for what was given."""
+        if isinstance(form, Verdict):
+            self.problems[place] = form
+        elif form is not None:
+            self.contents[place] = form
 
 
 class Canonicals:
@@ -51,31 +59,20 @@ class Canonicals:
         """Give the forms of contents; those the ledger does not know are noted as arrivals."""
         if self.is_identity:
             return Forms(content_keys(self._kind, contents), contents, {})
-        raws = [raw_key(self._kind, content) for content in contents]
+        raws = raw_keys(self._kind, contents)
         known = self._ledger.aliases(self._by.digest, raws)
         new = [place for place, raw in enumerate(raws) if raw not in known]
         made, lane = yield from self._make([contents[place] for place in new])
-        fresh = dict(zip(new, made, strict=True))
-        forms = Forms([], [], {}, lane)
-        for place, (raw, content) in enumerate(zip(raws, contents, strict=True)):
-            form = fresh[place] if place in fresh else known[raw]
-            self._add(forms, place, content, form)
+        forms = Forms([], list(contents), {}, lane, raws)
+        for place, form in zip(new, made, strict=True):
+            forms.add(place, form)
+        for place, raw in enumerate(raws) if known else ():
+            if raw in known:
+                alias = known[raw]
+                forms.add(place, alias.verdict or alias.canonical)
+        forms.keys.extend(content_keys(self._kind, forms.contents))
         self.note(forms, contents, new, arrivals)
         return forms
-
-    def _add(self, forms: Forms, place: int, content: Content, form: Any) -> None:
-        """Add one form: a canonical text, a verdict that there is none, or a known alias."""
-        if isinstance(form, Alias):
-            forms.keys.append(form.content_key)
-            forms.contents.append(content if form.canonical is None else form.canonical)
-            if form.verdict is not None:
-                forms.problems[place] = form.verdict
-            return
-        if isinstance(form, Verdict):
-            forms.problems[place] = form
-            form = content
-        forms.keys.append(content_key(self._kind, form))
-        forms.contents.append(form)
 
     def _make(
         self, contents: list[Content]
@@ -99,19 +96,16 @@ class Canonicals:
         self, forms: Forms, given: Sequence[Content], places: Sequence[int], arrivals: Arrivals
     ) -> None:
         """Note new candidates for the ledger, but none that failed for a passing reason."""
-        kind, by, problems = self._kind, self._by.digest, forms.problems
-        if self.is_identity:  # There is no alias, so nobody asks for a raw key.
-            arrivals.candidates += [
-                CandidateRow(b"", forms.keys[place], kind, given[place], None, by)
-                for place in places
-            ]
-            return
-        for place in places:
-            content, form, problem = given[place], forms.contents[place], problems.get(place)
-            if problem is None or problem.is_answer:
-                arrivals.candidates.append(
-                    CandidateRow(
-                        raw_key(kind, content), forms.keys[place], kind, content,
-                        None if form == content else form, by, problem,
-                    )
-                )  # fmt: skip
+        problems = forms.problems
+        if problems:
+            passing = {place for place, problem in problems.items() if not problem.is_answer}
+            places = [place for place in places if place not in passing]
+        contents = [given[place] for place in places]
+        canonical = [forms.contents[place] for place in places]
+        count = len(places)
+        arrivals.candidates.extend(
+            [forms.raws[place] for place in places] if forms.raws else [b""] * count,
+            [forms.keys[place] for place in places], [self._kind] * count, contents,
+            [None if form == c else form for form, c in zip(canonical, contents, strict=True)],
+            [self._by.digest] * count, list(map(problems.get, places)),
+        )  # fmt: skip

@@ -6,156 +6,341 @@ recorded by its caller, and can be computed again from what was recorded.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import nan
-from typing import TYPE_CHECKING
+from math import isnan, nan
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from verifier_ladder.candidate import SampleId
 from verifier_ladder.decision import Action, Belief, Decisions, Situation
-from verifier_ladder.ladder import Ladder, Rung
-from verifier_ladder.ledger.records import DecisionColumns
+from verifier_ladder.ledger.records import Account, DecisionColumns
 from verifier_ladder.reward import Reward
-from verifier_ladder.scheduler.beliefs import BeliefModel
-from verifier_ladder.scheduler.draws import uniform
-from verifier_ladder.scheduler.standing import ENDS, Conclusions, Standing, Survey
+from verifier_ladder.scheduler.audits import stratum_of
+from verifier_ladder.scheduler.draws import Draw, Stratum, uniform
+from verifier_ladder.scheduler.estimator import corrected
+from verifier_ladder.scheduler.knowledge import Knowledge
+from verifier_ladder.scheduler.samples import StepSamples
+from verifier_ladder.scheduler.situations import Situations
+from verifier_ladder.scheduler.standing import Standing
+from verifier_ladder.scheduler.survey import ANSWERED, ENDS, REJECTED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _UNKNOWN = Belief(nan, nan)
+_AUDITED = len(ENDS)
+_DRAWN = "drawn for the {tier} tier with probability {propensity:.3g}"
+
+
+class Escalation(NamedTuple):
+    """A sample that asks a tier."""
+
+    place: int
+    """Where the sample stands in the batch."""
+    column: int
+    """Column of the tier."""
+    benefit: float
+    draw: Draw | None = None
+    """The draw that sent it to the top, if one did."""
+    is_deferred: bool = False
+    """Whether it has to wait until its policy or budget lets it."""
 
 
 @dataclass(slots=True)
 class Step:
-    """What the climb says about a batch of samples of one run and step."""
+    """What the climb says about a batch of samples."""
 
     decisions: list[DecisionColumns]
     rewards: list[Reward]
     """One per sample."""
-    escalate: list[tuple[int, int, float]]
-    """Samples to ask a tier for: index, column of the tier, benefit."""
+    escalate: list[Escalation]
+
+
+class Peer(NamedTuple):
+    """A sample whose climb is over, and with which members of its group are compared."""
+
+    sample: SampleId
+    standing: Standing
+    group: str
+
+
+@dataclass(slots=True)
+class Scene:
+    """Samples, as they come to the climb."""
+
+    samples: Sequence[SampleId]
+    standings: Sequence[Standing]
+    """One per sample; may repeat."""
+    accounts: Sequence[Account]
+    """The campaign's accounts as they stand."""
+    new: int
+    """How many of the samples the learner has just submitted."""
+    size: int
+    """How many samples the learner's update has."""
+    weights: Sequence[float] | None = None
+    """How strongly the learner reacts to each sample; 1 if left out."""
+    groups: Sequence[str] | None = None
+    """Group of each sample."""
+    draws: Sequence[Draw | None] | None = None
+    """The draw that has sent each sample to the top tier before, if one did."""
+    peers: Sequence[Peer] = ()
+    """Samples whose climb was over before, with which these are compared."""
+
+    def group(self, place: int) -> Hashable:
+        """The group of a sample; groups of different steps are different."""
+        if self.groups is None:
+            return ""
+        return (*self.samples[place][:2], self.groups[place])
+
+    def over(self) -> Iterator[tuple[Standing, Hashable]]:
+        """Candidates whose climb is over, with their groups."""
+        for place, standing in enumerate(self.standings):
+            if standing.end >= 0:
+                yield standing, self.group(place)
+        for peer in self.peers:
+            yield peer.standing, (*peer.sample[:2], peer.group)
 
 
 class Climb:
-    """Decides, for one ladder, what happens next with samples whose standings are given."""
+    """Decides, for one ladder, what happens next with samples whose standings are given.
 
-    def __init__(self, ladder: Ladder, model: BeliefModel, seed: bytes) -> None:
-        """Bind the ladder, its belief model and the campaign's secret seed."""
-        self.ladder = ladder
-        self.model = model
+    Samples of one candidate in one call share one decision, one draw and one charge.
+    """
+
+    def __init__(self, knowledge: Knowledge, seed: bytes) -> None:
+        """Bind what is known of the ladder's tiers, and the campaign's secret seed."""
+        self.knowledge = knowledge
+        self.ladder = knowledge.ladder
         self.seed = seed
-        self._conclusions = Conclusions(ladder, model)
-        self._policy = f"{ladder.policy.name} {ladder.policy.version}"
+        self._situations = Situations(knowledge)
+        self._top = len(self.ladder.rungs) - 1
+        self._policy = f"{self.ladder.policy.name} {self.ladder.policy.version}"
 
-    def step(
-        self,
-        standings: Sequence[Standing],
-        *,
-        run: str,
-        step: int,
-        positions: Sequence[int],
-        affordable: NDArray[np.bool_],
-        weights: Sequence[float] | None = None,
-        groups: Sequence[str] | None = None,
-    ) -> Step:
-        """Decide for a batch.
-
-        Args:
-            standings: One per sample; may repeat.
-            run: Run of the samples.
-            step: Step of the samples.
-            positions: Place of each sample in the step.
-            affordable: Whether each tier's budget still pays for one more check. Shape (tiers,).
-            weights: How strongly the learner reacts to each sample; 1 if left out.
-            groups: Group of each sample.
-        """
-        rewards = self._conclusions.all(standings)
-        result = Step([], rewards, [])
-        still = [i for i, standing in enumerate(standings) if standing.end < 0]
-        if len(still) < len(standings):
-            result.decisions.append(self._stops(standings))
-        if still:
-            situation = self._situation(
-                [standings[i] for i in still], affordable,
-                [weights[i] for i in still] if weights else None,
-                [groups[i] for i in still] if groups else None,
-            )  # fmt: skip
-            if self.ladder.policy.draws:
-                chosen = [positions[i] for i in still]
-                # One draw for the whole climb: an audited sample goes on to the top, where a
-                # coin at every tier would let next to none arrive.
-                situation.draw = uniform(self.seed, run, step, chosen, stage=0)
-            self._apply(self.ladder.policy.decide(situation), situation, still, result)
+    def step(self, scene: Scene) -> Step:
+        """Decide for a batch."""
+        result = Step([], self.knowledge.rewards(scene.standings), [])
+        going = self._go_on(scene, result) if scene.draws else frozenset()
+        open_, over = _shared(scene, going)
+        if over:
+            self._close(over, scene, result)
+        if open_:
+            self._decide(open_, scene, result)
         return result
 
-    def _stops(self, standings: Sequence[Standing]) -> DecisionColumns:
-        chosen = [i for i, standing in enumerate(standings) if standing.end >= 0]
-        size = len(chosen)
-        beliefs = [standings[i].belief or _UNKNOWN for i in chosen]
-        return DecisionColumns(
-            policy=self._policy, sample=chosen, action=[int(Action.STOP)] * size,
-            tier=[-1] * size, reason=[standings[i].end for i in chosen], reasons=ENDS,
-            mean=[belief.mean for belief in beliefs],
-            deviation=[belief.deviation for belief in beliefs],
-            propensity=[1.0] * size, draw=None, benefit=[0.0] * size,
-        )  # fmt: skip
+    def _go_on(self, scene: Scene, result: Step) -> frozenset[int]:
+        """Correct the rewards of drawn samples; those still on their way need no decision."""
+        going = set()
+        result.rewards = list(result.rewards)
+        for index, draw in enumerate(scene.draws or ()):
+            if draw is None:
+                continue
+            standing, reward = scene.standings[index], result.rewards[index]
+            result.rewards[index] = revised(reward, draw, is_judged=standing.is_judged)
+            if not standing.is_judged and not _has_answered(standing):
+                going.add(index)
+                result.escalate.append(Escalation(index, self._top, draw.propensity, draw))
+        return frozenset(going)
 
-    def _situation(
-        self,
-        standings: Sequence[Standing],
-        affordable: NDArray[np.bool_],
-        weights: Sequence[float] | None,
-        groups: Sequence[str] | None,
-    ) -> Situation:
-        ladder, size = self.ladder, len(standings)
-        surveys = [s.survey or Survey(ladder, s) for s in standings]
-        beliefs = [s.belief or _UNKNOWN for s in standings]
-        asked = np.array([survey.asked for survey in surveys])
-        columns = np.arange(len(ladder.rungs))
-        numbers: dict[str, int] = {}
-        group = [numbers.setdefault(g, len(numbers)) for g in groups or [""] * size]
-        return Situation(
-            tiers=ladder.tiers, reached=np.where(asked, columns, -1).max(axis=1),
-            mean=np.array([belief.mean for belief in beliefs]),
-            deviation=np.array([belief.deviation for belief in beliefs]),
-            rejected=np.zeros(size, dtype=bool), answered=asked,
-            cost=np.array([[_cost(r, s) for r in ladder.rungs] for s in standings]),
-            affordable=np.broadcast_to(affordable, (size, len(columns))),
-            weight=np.array(weights) if weights else np.ones(size),
-            group=np.array(group, dtype=np.int64), sign=ladder.target.sign,
-        )  # fmt: skip
+    # -- climbs that are over ----------------------------------------------------------------
 
-    def _apply(
-        self, decisions: Decisions, situation: Situation, still: list[int], result: Step
-    ) -> None:
-        tiers = [int(tier) for tier in situation.tiers]
-        to = decisions.to.tolist()
-        action = decisions.action.tolist()
-        benefit = decisions.benefit.tolist()
+    def _close(self, over: Sequence[list[int]], scene: Scene, result: Step) -> None:
+        """Record why climbs are over; rejects of a gate are audited now and then."""
+        audited = self._audit(over, scene, result)
+        chosen = [index for twins in over for index in twins]
+        standings = [scene.standings[index] for index in chosen]
+        beliefs = [standing.belief or _UNKNOWN for standing in standings]
+        hits = [index in audited and audited[index].is_hit for index in chosen]
+        draws = [audited.get(index) or _earlier(scene, index) for index in chosen]
+        reasons = [standing.end for standing in standings]
+        top = int(self.ladder.tiers[-1])
         result.decisions.append(
             DecisionColumns(
-                policy=self._policy, sample=still, action=action,
-                tier=[tiers[c] if c >= 0 else -1 for c in to],
-                reason=decisions.reason.tolist(), reasons=decisions.reasons,
-                mean=situation.mean.tolist(), deviation=situation.deviation.tolist(),
-                propensity=decisions.propensity.tolist(),
-                draw=None if decisions.draw is None else decisions.draw.tolist(),
-                benefit=benefit,
-                limit=None if decisions.limit is None else decisions.limit.tolist(),
+                policy=self._policy,
+                sample=chosen,
+                action=[int(Action.ESCALATE if hit else Action.STOP) for hit in hits],
+                tier=[top if hit else -1 for hit in hits],
+                reason=[_AUDITED if h else end for h, end in zip(hits, reasons, strict=True)],
+                reasons=(*ENDS, _DRAWN),
+                mean=[belief.mean for belief in beliefs],
+                deviation=[belief.deviation for belief in beliefs],
+                propensity=[
+                    draw.propensity if draw else float(end == ANSWERED)
+                    for draw, end in zip(draws, reasons, strict=True)
+                ],
+                benefit=[0.0] * len(chosen),
+                **_drawn(draws),
             )
-        )  # fmt: skip
-        for row, index in enumerate(still):
-            if action[row] == Action.ESCALATE or action[row] == Action.DEFER:
-                result.escalate.append((index, to[row], benefit[row]))
+        )
 
-    def learn(self, standing: Standing) -> None:
-        """Teach the belief model a candidate whose top tier has answered."""
-        scores = Survey(self.ladder, standing).scores
-        if scores[-1] is not None:
-            self.model.learn(scores, scores[-1])
+    def _audit(self, over: Sequence[list[int]], scene: Scene, result: Step) -> dict[int, Draw]:
+        """Draw rejected candidates for the top tier, which may know better."""
+        if not self.knowledge.affordable(scene.accounts)[-1]:
+            return {}
+        chosen = [twins for twins in over if _may_know_better(scene.standings[twins[0]])]
+        chance = self._floors(chosen, scene)
+        if not chance.any():
+            return {}
+        draws = self._draw(chosen, chance, scene, result)
+        return {index: draw for twins, draw in zip(chosen, draws, strict=True) for index in twins}
+
+    # -- climbs that go on -------------------------------------------------------------------
+
+    def _decide(self, open_: Sequence[list[int]], scene: Scene, result: Step) -> None:
+        """Ask the policy; what it stops may be drawn for the top tier."""
+        situation = self._situations.of(scene, open_)
+        decisions = self._asked(situation, scene, open_)
+        action, to = decisions.action.tolist(), decisions.to.tolist()
+        benefit = decisions.benefit.tolist()
+        draws = self._verify(decisions, open_, scene, result)
+        for row, twins in enumerate(open_):
+            if (draw := draws.get(row)) and draw.is_hit:
+                decisions.action[row], decisions.to[row] = Action.ESCALATE, self._top
+                decisions.reason[row] = len(decisions.reasons)
+            elif action[row] != Action.STOP:
+                later = action[row] == Action.DEFER
+                result.escalate += [
+                    Escalation(i, to[row], benefit[row], is_deferred=later) for i in twins
+                ]
+        result.decisions.append(self._written(decisions, situation, open_, draws))
+
+    def _asked(self, situation: Situation, scene: Scene, open_: Sequence[list[int]]) -> Decisions:
+        """The policy's decisions; it sees whom the samples are compared with as well."""
+        together = self._situations.with_peers(situation, scene, open_)
+        decisions = self.ladder.policy.decide(together)
+        return decisions if together is situation else decisions.rows(len(situation))
+
+    def _verify(
+        self, decisions: Decisions, open_: Sequence[list[int]], scene: Scene, result: Step
+    ) -> dict[int, Draw]:
+        """Draw those whose climb stops for the top tier, by row."""
+        rows = [
+            row for row in np.flatnonzero(decisions.action == Action.STOP).tolist()
+            if not _has_answered(scene.standings[open_[row][0]])
+        ]  # fmt: skip
+        shared = [open_[row] for row in rows]
+        chance = np.maximum(decisions.verify[rows], self._floors(shared, scene))
+        if not chance.any() or not self.knowledge.affordable(scene.accounts)[-1]:
+            return {}
+        return dict(zip(rows, self._draw(shared, chance, scene, result), strict=True))
+
+    def _floors(self, shared: Sequence[list[int]], scene: Scene) -> NDArray[np.float64]:
+        """The least probability with which each candidate is drawn."""
+        return self.knowledge.audit_floors([scene.standings[twins[0]] for twins in shared])
+
+    def _draw(
+        self,
+        shared: Sequence[list[int]],
+        chance: NDArray[np.float64],
+        scene: Scene,
+        result: Step,
+    ) -> list[Draw]:
+        """One draw for the samples of each candidate; those it falls on ask the top tier."""
+        numbers = uniform(self.seed, [scene.samples[twins[0]] for twins in shared])
+        factors = self.knowledge.factors(chance, scene.size)
+        draws: list[Draw] = []
+        for twins, p, u, factor in zip(
+            shared, chance.tolist(), numbers.tolist(), factors, strict=True
+        ):
+            standing = scene.standings[twins[0]]
+            draw = Draw(p, u, result.rewards[twins[0]].value, factor, *_judged(standing))
+            draws.append(draw)
+            if draw.is_hit:
+                result.escalate += [Escalation(i, self._top, p, draw) for i in twins]
+        return draws
+
+    def _written(
+        self,
+        decisions: Decisions,
+        situation: Situation,
+        open_: Sequence[list[int]],
+        draws: Mapping[int, Draw],
+    ) -> DecisionColumns:
+        """One decision per sample, as the ledger records it."""
+        rows = [row for row, twins in enumerate(open_) for _ in twins]
+        found = [draws.get(row) for row in rows]
+        action, to = decisions.action[rows].tolist(), decisions.to[rows].tolist()
+        tiers = [*map(int, self.ladder.tiers), -1]  # Column -1 is no tier.
+        return DecisionColumns(
+            policy=self._policy,
+            sample=[index for twins in open_ for index in twins],
+            action=action,
+            tier=[tiers[column] for column in to],
+            reason=decisions.reason[rows].tolist(),
+            reasons=(*decisions.reasons, _DRAWN),
+            mean=situation.mean[rows].tolist(),
+            deviation=situation.deviation[rows].tolist(),
+            propensity=[
+                draw.propensity if draw else self._certain(code, column)
+                for draw, code, column in zip(found, action, to, strict=True)
+            ],
+            benefit=decisions.benefit[rows].tolist(),
+            limit=None if decisions.limit is None else decisions.limit[rows].tolist(),
+            belief=self.knowledge.model.version,
+            prices=self.knowledge.named_prices(),
+            **_drawn(found),
+        )
+
+    def _certain(self, action: int, column: int) -> float:
+        """Probability that the top tier is asked, where nothing was drawn."""
+        if action == Action.STOP:
+            return 0.0
+        return 1.0 if column == self._top else nan
 
 
-def _cost(rung: Rung, standing: Standing) -> float:
-    return sum(v.expected_cost(standing.candidate).seconds for v in rung.verifiers)
+def _drawn(draws: Sequence[Draw | None]) -> dict[str, list[float] | None]:
+    """The columns that tell of draws; None where there was none."""
+    if not any(draws):
+        return {"draw": None, "factor": None}
+    return {
+        "draw": [draw.number if draw else nan for draw in draws],
+        "factor": [draw.factor if draw else nan for draw in draws],
+    }
+
+
+def _may_know_better(standing: Standing) -> bool:
+    """Whether the top tier could overrule a reject."""
+    survey = standing.survey
+    return (
+        standing.end == REJECTED and survey is not None
+        and not survey.asked[-1] and not survey.is_final
+    )  # fmt: skip
+
+
+def _has_answered(standing: Standing) -> bool:
+    survey = standing.survey
+    return standing.end == ANSWERED or (survey is not None and survey.asked[-1])
+
+
+def _earlier(scene: Scene, index: int) -> Draw | None:
+    return scene.draws[index] if scene.draws else None
+
+
+def _judged(standing: Standing) -> tuple[float | None, float | None, Stratum]:
+    """Mean, deviation and stratum of a candidate that is drawn."""
+    mean, deviation = standing.belief or _UNKNOWN
+    stratum = stratum_of(standing.survey) if standing.survey else Stratum("", is_rejected=False)
+    return (
+        None if isnan(mean) else mean, None if isnan(deviation) else deviation, stratum
+    )  # fmt: skip
+
+
+def revised(reward: Reward, draw: Draw, *, is_judged: bool) -> Reward:
+    """The reward of a sample that was drawn for the top tier, once that has ended."""
+    truth = reward.value if is_judged else None
+    return reward._replace(value=corrected(draw.estimate, truth, draw.factor))
+
+
+def _shared(scene: Scene, going: frozenset[int]) -> tuple[list[list[int]], list[list[int]]]:
+    """Samples by candidate and step: those whose climb goes on, and those whose climb is over."""
+    open_: dict[Hashable, list[int]] = {}
+    over: dict[Hashable, list[int]] = {}
+    in_one_step = isinstance(scene.samples, StepSamples)
+    for index, standing in enumerate(scene.standings):
+        if index in going:
+            continue
+        home = open_ if standing.end < 0 else over
+        key = id(standing) if in_one_step else (id(standing), *scene.samples[index][:2])
+        home.setdefault(key, []).append(index)
+    return list(open_.values()), list(over.values())

@@ -5,21 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from threading import RLock
 from time import monotonic, time
-from typing import Any
 
 from verifier_ladder.errors import ConfigError
+from verifier_ladder.imports import ImportReport, ImportRow
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.reward import Reward
-from verifier_ladder.scheduler.beliefs import OffsetBelief
+from verifier_ladder.scheduler.beliefs import create_model
 from verifier_ladder.scheduler.candidates import candidate_of
 from verifier_ladder.scheduler.climb import Climb
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.engines.local import LocalEngine
+from verifier_ladder.scheduler.holding import Holding
+from verifier_ladder.scheduler.importing import Importer
 from verifier_ladder.scheduler.intake import Intake
+from verifier_ladder.scheduler.knowledge import Knowledge
+from verifier_ladder.scheduler.learning import Learning
 from verifier_ladder.scheduler.reviser import Reviser
 from verifier_ladder.scheduler.scorer import Batch, Scorer
 from verifier_ladder.scheduler.watch import SampleKey, Watches
+from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
 
 
@@ -37,20 +42,20 @@ class Conductor:
         self._ledger, self._engine = ledger, engine
         lock = RLock()
         self._watches = Watches()
-        self._model = OffsetBelief.for_ladder(ladder)
-        climb = Climb(ladder, self._model, seed)
+        knowledge = Knowledge(ladder, create_model(ladder))
+        climb = Climb(knowledge, seed)
         intake = Intake(ladder, ledger, engine, lock)
         desk = Desk(name, ladder, ledger, climb, intake, self._watches, lock)
-        self._scorer = Scorer(desk)
-        self._reviser = Reviser(desk, self._scorer)
+        self._holding = Holding(desk, width=engine.workers)
+        self._scorer = Scorer(desk, self._holding)
+        self._learning = Learning(knowledge, ledger, name)
+        self._reviser = Reviser(desk, self._holding, self._learning)
+        self._importer = Importer(desk, self._holding, self._learning, engine.announce)
 
     def start(self) -> None:
         """Restore beliefs and go on with checks that were under way."""
-        last: Mapping[str, Any] | None = None
-        for entry in self._ledger.entries(kind="belief", campaign=self.name):
-            last = self._ledger.read(entry).facts
-        if last is not None:
-            self._model.restore(last["belief"])
+        self._learning.restore()
+        self._holding.restore()
         self._engine.attach(self.name, self)
 
     def score(self, batch: Batch, deadline: float | None) -> list[Reward]:
@@ -62,25 +67,29 @@ class Conductor:
                 for only by samples that no tier has answered yet.
         """
         until = None if deadline is None else monotonic() + deadline
+        if len(self.ladder.rungs) == 1 and self.ladder.tiers[0] == Tier.FAST:
+            return self._scorer.score(batch, until)
         keys = [(batch.run, batch.step, position) for position in batch.positions]
-        climbs = len(self.ladder.rungs) > 1 or self.ladder.tiers[0] != 0
-        if climbs:
-            self._watches.want(keys)
+        self._watches.want(keys)
         try:
             rewards = self._scorer.score(batch, until)
-            pending = [key for key, r in zip(keys, rewards, strict=True) if r.pending]
+            pending = [
+                (key, r) for key, r in zip(keys, rewards, strict=True) if r.pending
+            ]  # fmt: skip
             if pending:
                 self._engine.wake()
-                first = [
-                    key for key, r in zip(keys, rewards, strict=True)
-                    if r.pending and r.value is None
-                ]  # fmt: skip
-                self._await(pending if until is not None else first, until)
+                is_wanted = until is not None
+                self._await([key for key, r in pending if is_wanted or r.value is None], until)
         finally:
-            latest = self._watches.close(keys) if climbs else {}
+            latest = self._watches.close(keys)
         if not latest:
             return rewards
         return [latest.get(key, reward) for key, reward in zip(keys, rewards, strict=True)]
+
+    def submit(self, batch: Batch) -> None:
+        """Score one batch without waiting for higher tiers; its rewards are in the ledger."""
+        if any(reward.pending for reward in self._scorer.score(batch, None)):
+            self._engine.wake()
 
     def _await(self, keys: Sequence[SampleKey], until: float | None) -> None:
         if keys:
@@ -126,6 +135,12 @@ class Conductor:
         if taken:
             self._engine.announce({check_key: verdict})
         return taken
+
+    def import_rows(self, rows: Sequence[ImportRow], source: str) -> ImportReport:
+        """Take old verdicts into the ledger, and learn from them."""
+        report = self._importer.take(rows, source)
+        self._engine.wake()
+        return report
 
     def wake(self) -> None:
         """Say that budgets or the queue have changed."""

@@ -7,6 +7,7 @@ from threading import RLock
 
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
+from verifier_ladder.ledger.records import Account
 from verifier_ladder.scheduler.climb import Climb
 from verifier_ladder.scheduler.intake import Intake
 from verifier_ladder.scheduler.watch import Watches
@@ -24,3 +25,7 @@ class Desk:
     watches: Watches
     lock: RLock
     """Guards standings, beliefs and whatever is decided from them."""
+
+    def accounts(self) -> list[Account]:
+        """The campaign's accounts as they stand."""
+        return self.ledger.accounts(self.campaign)

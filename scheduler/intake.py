@@ -7,7 +7,7 @@ verified, in batches that stay with the worker that parsed them.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Hashable, Iterable, Sequence
+from collections.abc import Generator, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from threading import RLock
 from typing import Any
@@ -19,7 +19,7 @@ from verifier_ladder.ledger import Ledger
 from verifier_ladder.scheduler.arrivals import Arrivals
 from verifier_ladder.scheduler.asking import Asking
 from verifier_ladder.scheduler.candidates import turns_json
-from verifier_ladder.scheduler.canonical import Canonicals
+from verifier_ladder.scheduler.canonical import Canonicals, Content, Forms
 from verifier_ladder.scheduler.engines.local import LocalEngine
 from verifier_ladder.scheduler.pipeline import drive
 from verifier_ladder.scheduler.standing import Standing
@@ -28,8 +28,7 @@ from verifier_ladder.verifiers import Verifier
 
 _MEMO_LIMIT = 200_000
 _CHUNK = 512
-Given = Candidate | str | bytes
-Item = tuple[Hashable, Given]
+Given = Candidate | Content
 Job = Generator[Future[Any], Any, None]
 
 
@@ -71,20 +70,38 @@ class Intake:
         }  # fmt: skip
         if not new:
             return held, arrivals  # type: ignore[return-value]
-        found = self._bring(list(new.items()), until, arrivals)
+        found = self._bring(new, until, arrivals)
         return [found.get(key) or known for key, known in zip(keys, held, strict=True)], arrivals  # type: ignore[misc]
 
     def _bring(
-        self, items: list[Item], until: float | None, arrivals: Arrivals
+        self, new: Mapping[Hashable, Given], until: float | None, arrivals: Arrivals
     ) -> dict[Hashable, Standing]:
-        self._trim(len(items))
+        self._trim(len(new))
+        keys, givens = list(new), list(new.values())
         found: dict[Hashable, Standing] = {}
-        jobs = (self._job(chunk, arrivals, found) for chunk in self._chunks(items))
+        jobs = (
+            self._job(keys[part], givens[part], arrivals, found) for part in self._parts(len(new))
+        )
         if not drive(jobs, until, window=2 * self._engine.workers):
-            for key, given in items:
+            for key, given in new.items():
                 if key not in found:
                     found[key] = self._late(given)
         return found
+
+    def recognise(self, candidates: Sequence[Candidate]) -> tuple[list[Standing], Arrivals]:
+        """Bring candidates in without asking any verifier; one standing each, in order."""
+        keys = [memo_key(candidate) for candidate in candidates]
+        new = dict(zip(keys, candidates, strict=True))
+        self._trim(len(new))
+        names, givens = list(new), list[Given](new.values())
+        arrivals, found = Arrivals(), dict[Hashable, Standing]()
+
+        def job(part: slice) -> Job:
+            standings, _ = yield from self._enter(givens[part], arrivals)
+            found.update(zip(names[part], standings, strict=True))
+
+        drive(map(job, self._parts(len(new))), None, window=2 * self._engine.workers)
+        return [found[key] for key in keys], arrivals
 
     def recall(self, candidate: Candidate, key: bytes, given: str | bytes | None) -> Standing:
         """The standing of a canonical candidate, from memory or made anew with what is known.
@@ -95,10 +112,10 @@ class Intake:
             given: One spelling of it; None for the canonical one.
         """
         made = Standing(candidate, key, candidate.content if given is None else given)
-        standing = self._subjects.get(_subject(made))
+        standing = self._subjects.get(made.subject)
         if standing is None:
             self._look_up([made])
-            standing = self._subjects.setdefault(_subject(made), made)
+            standing = self._subjects.setdefault(made.subject, made)
         return standing
 
     def forget_failures(self, standings: Iterable[Standing]) -> None:
@@ -111,54 +128,73 @@ class Intake:
     def _trim(self, coming: int) -> None:
         """Forget everything once too much is kept: the ledger still knows it."""
         with self._lock:
-            if len(self._memo) + coming > _MEMO_LIMIT:
+            if max(len(self._memo), len(self._subjects)) + coming > _MEMO_LIMIT:
                 self._memo.clear()
                 self._subjects.clear()
 
-    def _chunks(self, items: list[Item]) -> Iterable[list[Item]]:
-        """Cut into what one worker is given at once; in this process all of it is one chunk."""
-        size = max(len(items), 1)
+    def _parts(self, size: int) -> Iterable[slice]:
+        """Cut into what one worker is given at once; in this process all of it is one part."""
+        step = max(size, 1)
         if not (self._ladder.canonicaliser.inline and self._asking.is_inline):
-            size = max(1, min(_CHUNK, -(-size // self._engine.workers)))
-        return (items[i : i + size] for i in range(0, len(items), size))
+            step = max(1, min(_CHUNK, -(-step // self._engine.workers)))
+        return (slice(start, start + step) for start in range(0, size, step))
 
-    def _job(self, items: list[Item], arrivals: Arrivals, found: dict[Hashable, Standing]) -> Job:
-        """Take one chunk from raw text to the first tier's verdicts."""
-        contents = [g.content if isinstance(g, Candidate) else g for _, g in items]
-        forms = yield from self._canonicals.forms(contents, arrivals)
-        standings = self._publish([
-            self._standing(given, form, key, problem)
-            for (_, given), form, key, problem in zip(
-                items, forms.contents, forms.keys,
-                map(forms.problems.get, range(len(items))), strict=True,
-            )
-        ])  # fmt: skip
-        if self._canonicals.is_identity:
-            # A candidate with a verdict is known; only now it shows which ones are not.
-            new = [place for place, standing in enumerate(standings) if not standing.verdicts]
-            self._canonicals.note(forms, contents, new, arrivals)
-        mine = dict(zip([key for key, _ in items], standings, strict=True))
+    def _job(
+        self,
+        keys: list[Hashable],
+        givens: list[Given],
+        arrivals: Arrivals,
+        found: dict[Hashable, Standing],
+    ) -> Job:
+        """Take one part from raw text to the first tier's verdicts."""
+        standings, forms = yield from self._enter(givens, arrivals)
+        mine = dict(zip(keys, standings, strict=True))
         found.update(mine)
-        everyone = list(dict(zip(map(id, standings), standings, strict=True)).values())
-        yield from self._asking.ask_all(everyone, forms.lane, arrivals)
+        yield from self._asking.ask_all(list(dict.fromkeys(standings)), forms.lane, arrivals)
         if forms.problems:
             mine = {key: standing for key, standing in mine.items() if not _is_unusable(standing)}
         with self._lock:
             self._memo.update(mine)
 
+    def _enter(
+        self, givens: list[Given], arrivals: Arrivals
+    ) -> Generator[Future[Any], Any, tuple[list[Standing], Forms]]:
+        """Take one part from raw text to standings with what the ledger knows."""
+        contents = [g.content if isinstance(g, Candidate) else g for g in givens]
+        forms = yield from self._canonicals.forms(contents, arrivals)
+        standings = self._publish(self._begun(givens, contents, forms))
+        if self._canonicals.is_identity:
+            # A candidate with a verdict is known; only now it shows which ones are not.
+            new = [place for place, standing in enumerate(standings) if not standing.verdicts]
+            self._canonicals.note(forms, contents, new, arrivals)
+        return standings, forms
+
+    def _begun(self, givens: list[Given], contents: list[Content], forms: Forms) -> list[Standing]:
+        """Standings without verdicts."""
+        kind = self._ladder.kind
+        problems = map(forms.problems.get, range(len(givens)))
+        return [
+            Standing(kind if form is given else self._whole(given, form), key, content, problem)
+            for given, content, form, key, problem in zip(
+                givens, contents, forms.contents, forms.keys, problems, strict=True
+            )
+        ]
+
     def _publish(self, made: list[Standing]) -> list[Standing]:
         """Share standings with other callers, once they hold all that the ledger knows."""
-        names = [_subject(standing) for standing in made]
-        mine = dict(zip(names, made, strict=True))
-        subjects = self._subjects
+        names = [standing.subject for standing in made]
         with self._lock:
-            fresh = [standing for name, standing in mine.items() if name not in subjects]
-        self._look_up(fresh)
+            held = list(map(self._subjects.get, names))
+        fresh = {
+            name: standing for name, standing, known in zip(names, made, held, strict=True)
+            if known is None
+        }  # fmt: skip
+        self._look_up(list(fresh.values()))
         with self._lock:
-            for name, standing in mine.items():
+            for name, standing in fresh.items():
                 if standing.problem is None or not _is_unusable(standing):
-                    mine[name] = subjects.setdefault(name, standing)
-        return [mine[name] for name in names]
+                    fresh[name] = self._subjects.setdefault(name, standing)
+        return [known or fresh[name] for name, known in zip(names, held, strict=True)]
 
     def _look_up(self, standings: Sequence[Standing]) -> None:
         """Take over every verdict that the ledger already holds; one query."""
@@ -175,7 +211,7 @@ class Intake:
         for verifier, column in zip(verifiers, columns, strict=True):
             for standing, verdict in zip(clean, map(known.get, column), strict=True):
                 if verdict is not None:
-                    standing.learn(verifier.name, verdict)
+                    standing.verdicts[verifier.name] = verdict
 
     @staticmethod
     def _check_keys(standings: list[Standing], verifier: Verifier) -> list[bytes]:
@@ -187,23 +223,14 @@ class Intake:
     def _late(self, given: Given) -> Standing:
         content = given.content if isinstance(given, Candidate) else given
         problem = Verdict.abstain("not reached within the deadline", failed_at="engine")
-        return self._standing(given, content, content_key(self._ladder.kind, content), problem)
+        key = content_key(self._ladder.kind, content)
+        return Standing(self._whole(given, content), key, content, problem)
 
-    def _standing(
-        self, given: Given, form: str | bytes, key: bytes, problem: Verdict | None
-    ) -> Standing:
-        kind = self._ladder.kind
+    def _whole(self, given: Given, form: str | bytes) -> Candidate:
+        """What was given in canonical form, with its task and turns."""
         if isinstance(given, Candidate):
-            candidate = Candidate(kind, form, given.task, given.turns)
-            return Standing(candidate, key, given.content, problem)
-        return Standing(checked_candidate(kind, form), key, given, problem)
-
-
-def _subject(standing: Standing) -> Hashable:
-    candidate = standing.candidate
-    if not candidate.task and not candidate.turns:
-        return standing.content_key
-    return (standing.content_key, memo_key(candidate))
+            return Candidate(self._ladder.kind, form, given.task, given.turns)
+        return checked_candidate(self._ladder.kind, form)
 
 
 def _is_unusable(standing: Standing) -> bool:

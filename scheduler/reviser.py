@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from verifier_ladder.ledger.records import (
-    Block,
-    CheckRow,
-    CheckState,
-    DecisionColumns,
-    Request,
-    SampleColumns,
-)
-from verifier_ladder.reward import Reward
-from verifier_ladder.scheduler.candidates import candidate_json, candidate_of
-from verifier_ladder.scheduler.climb import Step
+from verifier_ladder.candidate import SampleId
+from verifier_ladder.ledger.records import CheckRow, CheckState, Request
+from verifier_ladder.scheduler.candidates import candidate_of
+from verifier_ladder.scheduler.climb import Peer
 from verifier_ladder.scheduler.desk import Desk
-from verifier_ladder.scheduler.scorer import (
-    Enqueue,
-    Scorer,
-    awaited,
-    check_of,
-    join,
-)
-from verifier_ladder.scheduler.standing import Standing, task_keys
+from verifier_ladder.scheduler.draws import Draw
+from verifier_ladder.scheduler.holding import Holding
+from verifier_ladder.scheduler.learning import Ended, Learning
+from verifier_ladder.scheduler.revisions import Revisions, draw_of
+from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.verdict import Verdict
+from verifier_ladder.verifiers import Verifier
 
 
 class Reviser:
@@ -35,10 +25,9 @@ class Reviser:
     there, and `advance` finds it the next time the campaign is opened.
     """
 
-    def __init__(self, desk: Desk, scorer: Scorer) -> None:
+    def __init__(self, desk: Desk, holding: Holding, learning: Learning) -> None:
         """Work at a campaign's desk."""
-        self._desk, self._scorer = desk, scorer
-        self._has_learnt = False
+        self._desk, self._holding, self._learning = desk, holding, learning
 
     def advance(self, ended: Mapping[bytes, Verdict] | None = None) -> int:
         """Revise every sample whose check has ended; count them.
@@ -51,12 +40,8 @@ class Reviser:
         requests = self._desk.ledger.requests(
             campaign=self._desk.campaign, check_keys=keys, final=True
         )
-        steps: dict[tuple[str, int], list[Request]] = defaultdict(list)
-        for request in requests:
-            steps[request.run, request.step].append(request)
-        verdicts = dict(ended or {}) or self._ended(requests)
-        for (run, step), chosen in steps.items():
-            self._revise(run, step, chosen, verdicts)
+        if requests:
+            self._revise(requests, dict(ended or {}) or self._ended(requests))
         return len(requests)
 
     def _ended(self, requests: Sequence[Request]) -> dict[bytes, Verdict]:
@@ -66,91 +51,58 @@ class Reviser:
             known[check.check_key] = _why_ended(check)
         return known
 
-    def _revise(
-        self, run: str, step: int, requests: list[Request], verdicts: Mapping[bytes, Verdict]
-    ) -> None:
+    def _revise(self, requests: list[Request], verdicts: Mapping[bytes, Verdict]) -> None:
         with self._desk.lock:
             standings = [self._standing(request, verdicts) for request in requests]
-            result = self._desk.climb.step(
-                standings, run=run, step=step,
-                positions=[r.position for r in requests], affordable=self._scorer.affordable(),
-                weights=[float(r.state["weight"]) for r in requests],
-                groups=[str(r.state["group"]) for r in requests],
-            )  # fmt: skip
-            rewards = [
-                reward._replace(revision=int(request.state["revision"]) + 1)
-                for reward, request in zip(result.rewards, requests, strict=True)
-            ]
-            enqueue = self._enqueue(requests, standings, result, rewards)
-            self._write_beliefs()
-            block = self._block(requests, standings, result.decisions, rewards)
-            self._desk.ledger.append(block, enqueue=enqueue, answered=requests)
+            self._learn(requests, standings)
+            held = self._holding.is_needed
+            made = Revisions(self._desk, requests, standings, is_held=held).write(
+                range(len(requests))
+            )
+            self._holding.ended(requests)
+            self._holding.note(made, {request.check_key for request in made} if held else set())
+            if held:
+                self._holding.over(_over(requests, standings))
             self._desk.intake.forget_failures(standings)
-        for request, reward in zip(requests, rewards, strict=True):
-            self._desk.watches.revise((run, step, request.position), reward)
+            self._holding.reconsider()
 
     def _standing(self, request: Request, verdicts: Mapping[bytes, Verdict]) -> Standing:
         candidate = candidate_of(request.state["candidate"])
         standing = self._desk.intake.recall(
             candidate, request.content_key, request.state.get("given")
         )
-        position = standing.keys.index(request.check_key)
-        verifier = self._desk.ladder.verifiers[position]
         verdict = verdicts.get(request.check_key)
         if verdict is not None:
-            is_news = verifier.name not in standing.verdicts
-            standing.learn(verifier.name, verdict)
-            if is_news and verifier is self._desk.ladder.rungs[-1].primary:
-                self._desk.climb.learn(standing)
-                self._has_learnt = True
+            standing.learn(self._verifier(request, standing).name, verdict)
         return standing
 
-    def _enqueue(
-        self,
-        requests: list[Request],
-        standings: list[Standing],
-        result: Step,
-        rewards: list[Reward],
-    ) -> Enqueue:
-        asked: dict[bytes, tuple[CheckRow, list[Request]]] = {}
-        for index, column, benefit in result.escalate:
-            request, standing = requests[index], standings[index]
-            rewards[index] = awaited(rewards[index])
-            state = {
-                **request.state, "candidate": candidate_json(standing.candidate),
-                "value": rewards[index].value, "revision": rewards[index].revision,
-            }  # fmt: skip
-            check = check_of(self._desk.campaign, self._desk.ladder, standing, column, benefit)
-            join(asked, check, request._replace(check_key=check.check_key, state=state))
-        return list(asked.values())
+    def _verifier(self, request: Request, standing: Standing) -> Verifier:
+        return self._desk.ladder.verifiers[standing.keys.index(request.check_key)]
 
-    def _write_beliefs(self) -> None:
-        """Write down what the beliefs have learnt, if anything."""
-        if self._has_learnt:
-            learnt = {"belief": self._desk.climb.model.snapshot()}
-            self._desk.ledger.append(Block("belief", self._desk.campaign, facts=learnt))
-            self._has_learnt = False
+    def _learn(self, requests: Sequence[Request], standings: Sequence[Standing]) -> None:
+        """Teach what the checks have said and taken, each of them once."""
+        ended: dict[bytes, Ended] = {}
+        for request, standing in zip(requests, standings, strict=True):
+            had = ended.get(request.check_key)
+            drawn = (had and had.drawn) or _drawn(request)
+            verifier = self._verifier(request, standing)
+            ended[request.check_key] = Ended(standing, verifier, drawn)
+        self._learning.hear(ended)
 
-    def _block(
-        self,
-        requests: list[Request],
-        standings: list[Standing],
-        decisions: list[DecisionColumns],
-        rewards: list[Reward],
-    ) -> Block:
-        """The revisions of samples that all belong to one run and step."""
-        samples = SampleColumns(
-            requests[0].run, requests[0].step, [r.position for r in requests],
-            [s.content_key for s in standings], [s.used for s in standings],
-            [str(r.state["group"]) for r in requests], None,
-            [str(r.state["learner_version"]) for r in requests],
-            [float(r.state["weight"]) for r in requests], task_keys(standings),
-        )  # fmt: skip
-        facts = {"previous": [request.state["value"] for request in requests]}
-        return Block(
-            "revision", self._desk.campaign, samples=samples, decisions=decisions,
-            rewards=rewards, facts=facts,
-        )  # fmt: skip
+
+def _over(requests: Sequence[Request], standings: Sequence[Standing]) -> list[Peer]:
+    """The samples whose climb is over."""
+    return [
+        Peer(SampleId(r.run, r.step, r.position), standing, str(r.state["group"]))
+        for r, standing in zip(requests, standings, strict=True)
+        if standing.is_judged
+    ]
+
+
+def _drawn(request: Request) -> tuple[SampleId, Draw] | None:
+    """The sample and the draw that sent it to the top tier, if one did."""
+    draw = draw_of(request)
+    return draw and (SampleId(request.run, request.step, request.position), draw)
 
 
 def _why_ended(check: CheckRow) -> Verdict:

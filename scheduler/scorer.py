@@ -8,31 +8,27 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import ConfigError
-from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger.records import (
     Block,
     CheckRow,
-    CheckState,
     Request,
     SampleColumns,
 )
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.candidates import candidate_json
-from verifier_ladder.scheduler.climb import Step
+from verifier_ladder.scheduler.climb import Scene, Step
 from verifier_ladder.scheduler.desk import Desk
-from verifier_ladder.scheduler.engines.reservation import to_reserve
+from verifier_ladder.scheduler.holding import Holding
+from verifier_ladder.scheduler.queueing import Enqueue, awaited, checks_of, join
+from verifier_ladder.scheduler.samples import StepSamples
 from verifier_ladder.scheduler.standing import Standing, task_keys
-from verifier_ladder.verifiers import Verifier
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    pass
 
 _PART = 8192
-Enqueue = list[tuple[CheckRow, Sequence[Request]]]
 
 
 @dataclass(slots=True)
@@ -52,9 +48,9 @@ class Batch:
 class Scorer:
     """Scores batches for one campaign."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, holding: Holding) -> None:
         """Work at a campaign's desk."""
-        self._desk = desk
+        self._desk, self._holding = desk, holding
 
     def score(self, batch: Batch, until: float | None) -> list[Reward]:
         """Score one batch; higher tiers are asked for, and answer later.
@@ -85,29 +81,29 @@ class Scorer:
         if before is not None:
             return before
         with self._desk.lock:
-            step = self._desk.climb.step(
-                standings, run=batch.run, step=batch.step, positions=batch.positions,
-                affordable=self.affordable(), weights=batch.weights, groups=batch.groups,
+            scene = Scene(
+                StepSamples(batch.run, batch.step, batch.positions), standings,
+                self._desk.accounts(), len(standings), len(standings), batch.weights, batch.groups,
             )  # fmt: skip
+            step = self._desk.climb.step(scene)
         rewards, enqueue = self._ask_on(batch, standings, step)
         self._desk.watches.open(batch.run, batch.step, batch.positions, rewards)
         block = Block(
             "score", self._desk.campaign, arrivals.candidates, arrivals.verdicts,
             _samples(batch, standings), step.decisions, rewards,
         )  # fmt: skip
-        self._desk.ledger.append(block, enqueue=enqueue, charges=arrivals.seconds)
+        self._desk.ledger.append(block, enqueue=enqueue, charges=arrivals.charges)
         self._desk.intake.forget_failures(standings)
+        if self._holding.is_needed:
+            self._hold(enqueue)
         return rewards
 
-    def affordable(self) -> NDArray[np.bool_]:
-        """Whether each tier's budget has anything left. Shape (tiers,)."""
-        left = np.ones(len(self._desk.ladder.rungs), dtype=bool)
-        accounts = {a.tier: a for a in self._desk.ledger.accounts(self._desk.campaign)}
-        for column, tier in enumerate(self._desk.ladder.tiers):
-            account = accounts.get(int(tier))
-            if account is not None and account.cap is not None:
-                left[column] = account.settled + account.failed < account.cap
-        return left
+    def _hold(self, enqueue: Enqueue) -> None:
+        """Compare what was asked for with what else is held."""
+        with self._desk.lock:
+            requests = [request for _, waiting in enqueue for request in waiting]
+            self._holding.note(requests, {check.check_key for check, _ in enqueue})
+            self._holding.reconsider()
 
     def _recorded(self, batch: Batch, standings: Sequence[Standing]) -> list[Reward] | None:
         """The recorded rewards if every sample was submitted before, None if none was."""
@@ -141,7 +137,12 @@ class Scorer:
             return rewards, []
         rewards = list(rewards)
         asked: dict[bytes, tuple[CheckRow, list[Request]]] = {}
-        for index, column, benefit in step.escalate:
+        checks = checks_of(
+            self._desk.campaign, self._desk.climb.knowledge, standings, step.escalate,
+            is_held=self._holding.is_needed,
+        )  # fmt: skip
+        for escalation, check in zip(step.escalate, checks, strict=True):
+            index = escalation.place
             standing = standings[index]
             rewards[index] = awaited(rewards[index])
             state = {
@@ -151,9 +152,9 @@ class Scorer:
                     batch.learner_versions[index] if batch.learner_versions else ""
                 ),
                 "weight": batch.weights[index] if batch.weights else 1.0,
-                "value": rewards[index].value, "revision": 0,
+                "value": rewards[index].value, "revision": 0, "draw": escalation.draw,
+                "size": len(batch.positions),
             }  # fmt: skip
-            check = check_of(self._desk.campaign, self._desk.ladder, standing, column, benefit)
             request = Request(
                 check.check_key, check.campaign, batch.run, batch.step, batch.positions[index],
                 standing.content_key, state,
@@ -170,56 +171,10 @@ def _samples(batch: Batch, standings: Sequence[Standing]) -> SampleColumns:
     )  # fmt: skip
 
 
-def awaited(reward: Reward) -> Reward:
-    """The reward of a sample that climbs on."""
-    if reward.value is None and not reward.reason:
-        return reward._replace(pending=True, reason="no tier has answered yet")
-    return reward._replace(pending=True)
-
-
 def _text(standing: Standing) -> str | None:
     """One spelling of a text candidate, where it differs from the canonical form."""
     same = standing.given == standing.candidate.content
     return None if same or isinstance(standing.given, bytes) else standing.given
-
-
-def join(
-    asked: dict[bytes, tuple[CheckRow, list[Request]]], check: CheckRow, request: Request
-) -> None:
-    """Add a request to the check it is for; the highest priority wins."""
-    had = asked.get(check.check_key)
-    if had is None:
-        asked[check.check_key] = (check, [request])
-        return
-    had[1].append(request)
-    if check.priority > had[0].priority:
-        asked[check.check_key] = (check, had[1])
-
-
-def next_verifier(ladder: Ladder, standing: Standing, column: int) -> Verifier:
-    """The first verifier of a tier that has not been asked; gates come before the primary."""
-    rung = ladder.rungs[column]
-    for verifier in rung.verifiers:
-        if verifier.name not in standing.verdicts:
-            return verifier
-    return rung.verifiers[-1]
-
-
-def check_of(
-    campaign: str, ladder: Ladder, standing: Standing, column: int, benefit: float
-) -> CheckRow:
-    """The check that takes a standing one step further on a tier."""
-    verifier = next_verifier(ladder, standing, column)
-    return CheckRow(
-        check_key=standing.keys[ladder.verifiers.index(verifier)],
-        content_key=standing.content_key, campaign=campaign, verifier=verifier.name,
-        version=verifier.version, tier=int(verifier.tier), state=CheckState.QUEUED,
-        priority=benefit, reserve=to_reserve(verifier, standing),
-        payload={
-            **candidate_json(standing.seen_by(verifier)),
-            "digest": verifier.digest.hex(),
-        },
-    )  # fmt: skip
 
 
 def _part(batch: Batch, rows: Sequence[int]) -> Batch:

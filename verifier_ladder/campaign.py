@@ -5,36 +5,39 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from functools import partial
+from operator import methodcaller
 from pathlib import Path
 from threading import Lock
-from time import monotonic, sleep
+from time import monotonic
 from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeVar
 from uuid import uuid4
 
+from verifier_ladder.budget import Budget, Caps, parse_budget
+from verifier_ladder.campaignrecord import CampaignRecord
 from verifier_ladder.candidate import Candidate, Sample
 from verifier_ladder.cost import seconds
 from verifier_ladder.errors import ConfigError
+from verifier_ladder.imports import ImportReport
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.ledger.records import CheckRow, CheckState
-from verifier_ladder.reward import Revision, Reward
+from verifier_ladder.reward import Reward
 from verifier_ladder.run import Run
 from verifier_ladder.scheduler.batches import batches_of
 from verifier_ladder.scheduler.candidates import candidate_of
 from verifier_ladder.scheduler.conductor import Conductor
 from verifier_ladder.scheduler.engines.remote import HomeLostError, RemoteConductor
 from verifier_ladder.scheduler.engines.shared import join, leave
-from verifier_ladder.status import CampaignStatus, campaign_status
-from verifier_ladder.tier import Tier
+from verifier_ladder.scheduler.shadow import Shadow, shadow_name
 from verifier_ladder.verdict import Verdict
 
 T = TypeVar("T")
 _NAME = re.compile(r"[\w.\-:+ ]{1,100}")
-_POLL = 0.05
 
 
 class Case(NamedTuple):
@@ -49,7 +52,7 @@ class Case(NamedTuple):
     """Seconds since 1970; None if it may stay open for ever."""
 
 
-class Campaign:
+class Campaign(CampaignRecord):
     """A named durable unit of work: ladder, budget and ledger.
 
     **Durability.** Whatever `score` returned is in the ledger. A campaign that was killed is
@@ -84,6 +87,7 @@ class Campaign:
         self._lock = Lock()
         self._pid = os.getpid()
         self._is_closed = False
+        self._shadow: Shadow | None = None
         self._conductor: Conductor | RemoteConductor = join(name, ladder, ledger, **self._options)
         self._step = self._call(lambda conductor: conductor.next_step(run.name))
 
@@ -94,10 +98,12 @@ class Campaign:
         *,
         ladder: Ladder | str | Path,
         ledger: str | Path | Ledger | None = None,
-        budget: Mapping[str, float | str | None] | None = None,
+        budget: Budget | None = None,
         run: Run | str | None = None,
         workers: int | None = None,
         memory: int | None = None,
+        shadow: Ladder | str | Path | None = None,
+        shadow_budget: Budget | None = None,
     ) -> Campaign:
         """Open a campaign, new or known; one that was under way goes on.
 
@@ -105,11 +111,16 @@ class Campaign:
             name: Its name in the ledger.
             ladder: The ladder, or a TOML file that describes it.
             ledger: A path, a URL or an open ledger; None keeps everything in memory only.
-            budget: Cap per tier as cpu time, such as `{"high_fidelity": "2 h"}`; None lifts a
-                cap. Tiers left out keep the cap they have, at first the ladder's.
+            budget: Caps per tier as cpu time, such as `{"high_fidelity": "2 h"}`, or per
+                resource, such as `{"world": {"person_minutes": 30, "money": 50}}`; `total` is
+                for all tiers together. None lifts a cap. Those left out stay what they are, at
+                first the ladder's.
             run: The training or evaluation run that the samples belong to; a new one by default.
             workers: Worker processes; one per core by default.
             memory: Bytes that one worker may use.
+            shadow: Another ladder that scores every batch too, in the background and without
+                touching a reward; `shadow_report` compares the two.
+            shadow_budget: Caps of the shadow, as in `budget`.
 
         Raises:
             ConfigError: If the name is known with another ladder, or a budget makes no sense.
@@ -121,26 +132,48 @@ class Campaign:
             )
         if not isinstance(ladder, Ladder):
             ladder = Ladder.from_toml(ladder)
-        caps = _caps(budget, ladder)
+        caps = parse_budget(budget, ladder.tiers)
+        beside = _beside(shadow, ladder, shadow_budget)
         store = open_ledger(ledger)
         run = run if isinstance(run, Run) else Run(run or _run_name())
         campaign = cls(
             name, ladder, store, run, owns_ledger=store is not ledger,
             options={"workers": workers, "memory": memory},
         )  # fmt: skip
-        campaign._begin(caps)
+        campaign._begin(caps, beside)
         return campaign
 
-    def _begin(self, caps: dict[Tier, float | None]) -> None:
-        given = {account.tier for account in self.ledger.accounts(self.name)}
-        default = {t: v for t, v in self.ladder.budget.items() if int(t) not in given}
-        wanted = {int(tier): cap for tier, cap in {**default, **caps}.items()}
+    def _begin(self, caps: Caps, beside: tuple[Ladder, Caps] | None = None) -> None:
+        """Record what was asked for, and open the shadow; if that fails, nothing stays open."""
+        try:
+            self._record(caps)
+            self._shadow = self._cast(*beside) if beside else None
+        except BaseException:
+            self.close()
+            raise
+
+    def _record(self, caps: Caps) -> None:
+        given = {(account.tier, account.resource) for account in self.ledger.accounts(self.name)}
+        default = {place: cap for place, cap in self.ladder.budget.items() if place not in given}
+        wanted = {**default, **caps}
         if wanted:
             self.ledger.set_caps(self.name, wanted)
             self._call(lambda conductor: conductor.wake())
         self.ledger.add_run(self.name, self.run.as_json())
         for verifier in self.ladder.verifiers:
             _note_source(self.ledger, verifier)
+
+    def _cast(self, ladder: Ladder, caps: Caps) -> Shadow:
+        """Open the campaign that follows this one."""
+        beside = Campaign(
+            shadow_name(self.name), ladder, self.ledger, self.run, owns_ledger=False,
+            options=self._options,
+        )  # fmt: skip
+        beside._begin(caps)
+        return Shadow(
+            beside.name, self.ledger, lambda batch: beside._call(methodcaller("submit", batch)),
+            beside.close,
+        )  # fmt: skip
 
     # -- scoring -------------------------------------------------------------------------------
 
@@ -181,11 +214,14 @@ class Campaign:
                 self._step += 1
         until = None if limit is None else monotonic() + limit
         rewards: list[Reward | None] = [None] * sum(len(places) for _, places in batches)
-        for batch, places in batches:
-            left = None if until is None else max(0.0, until - monotonic())
-            made = self._call(partial(_score, batch=batch, deadline=left))
-            for place, reward in zip(places, made, strict=True):
-                rewards[place] = reward
+        with self._shadow.aside() if self._shadow else nullcontext():
+            for batch, places in batches:
+                made = self._call(partial(_score, batch=batch, deadline=_left(until)))
+                for place, reward in zip(places, made, strict=True):
+                    rewards[place] = reward
+        if self._shadow is not None:
+            for batch, _ in batches:
+                self._shadow.follow(batch)
         return rewards  # type: ignore[return-value]
 
     async def ascore(
@@ -200,36 +236,18 @@ class Campaign:
         call = partial(self.score, samples, deadline=deadline, step=step, groups=groups)
         return await asyncio.to_thread(call)
 
-    def revisions(self, *, after: int = 0, wait: float | None = None) -> Iterator[Revision]:
-        """Rewards that were replaced because a higher tier answered, oldest first.
-
-        Args:
-            after: Cursor of the last revision already read; 0 for all.
-            wait: Seconds to go on waiting for more once the known ones are given; None gives
-                only those that are known.
-        """
-        until = None if wait is None else monotonic() + wait
-        while True:
-            for entry in self.ledger.entries(after=after, kind="revision", campaign=self.name):
-                after = entry.id
-                yield from _revisions(entry.id, self.ledger.read(entry))
-            if until is None or monotonic() >= until or self._is_closed:
-                return
-            sleep(_POLL)
-
-    @property
-    def cursor(self) -> int:
-        """Id of the newest entry of the ledger: `revisions(after=…)` gives what comes later."""
-        return self.ledger.newest()
-
     def drain(self, timeout: float | str | None = None) -> bool:
         """Wait until every climb has stopped, is parked on its budget, or waits for the world.
+
+        A shadow's climbs are waited for too.
 
         Returns:
             False if the time ran out before.
         """
-        limit = None if timeout is None else seconds(timeout)
-        return self._call(lambda conductor: conductor.drain(limit))
+        until = None if timeout is None else monotonic() + seconds(timeout)
+        if self._shadow is not None and not self._shadow.drain(_left(until)):
+            return False
+        return self._call(lambda conductor: conductor.drain(_left(until)))
 
     # -- world cases ---------------------------------------------------------------------------
 
@@ -272,11 +290,54 @@ class Campaign:
         delivery = event or uuid4().hex
         return self._call(lambda conductor: conductor.answer(check_key, value, source, delivery))
 
-    # -- state and life ------------------------------------------------------------------------
+    # -- warm start ----------------------------------------------------------------------------
 
-    def status(self) -> CampaignStatus:
-        """Where every check stands right now, tier by tier."""
-        return campaign_status(self.ledger, self.name)
+    def import_verdicts(
+        self,
+        rows: Any,
+        *,
+        source: str,
+        columns: Mapping[str, str] | None = None,
+        ignore: Collection[str] = (),
+    ) -> ImportReport:
+        """Take over old scores: they are never paid for again, and beliefs learn from them.
+
+        Nothing is verified: candidates are only brought to canonical form. A bad row is skipped
+        whole and told in the report. The same rows again change nothing.
+
+        Args:
+            rows: Rows by name, a table of pandas, polars or Arrow, or a file of JSON lines, CSV
+                or Parquet. The column `content` holds the candidate, `task` its task if it has
+                one, and one column per verifier its score, true or false; null was not asked.
+            source: Where they come from; it is kept as evidence in every verdict.
+            columns: Names of columns that are called otherwise: `{"content": "smiles"}`.
+            ignore: Columns that are nothing of this.
+
+        Raises:
+            ConfigError: If a column is missing or unknown; nothing is imported then.
+            LedgerError: If the ledger can't be written; what is not written is imported by the
+                next call.
+
+        Example:
+            >>> import verifier_ladder as vl
+            >>> @vl.verifier(tier="simulation", kind="text", version="1")
+            ... def relax(candidate): ...
+            >>> with vl.Campaign.open("warm", ladder=vl.Ladder("l", [relax])) as campaign:
+            ...     rows = [{"content": "a", "relax": 0.5}, {"content": "b", "relax": None}]
+            ...     campaign.import_verdicts(rows, source="last year").verdicts
+            1
+        """
+        from verifier_ladder.rollouts.imported import ImportTable
+
+        report = ImportReport()
+        table = ImportTable(rows, self.ladder, columns=columns, ignore=ignore)
+        for good, bad in table.chunks():
+            report += ImportReport(rows=len(bad), bad_rows=bad)
+            report += self._call(methodcaller("import_rows", good, source))
+        report.bad_rows.sort()
+        return report
+
+    # -- life ----------------------------------------------------------------------------------
 
     def _call(self, call: Callable[[Conductor | RemoteConductor], T]) -> T:
         """Make a call wherever the ledger is at home; when the home dies, find the next one."""
@@ -306,6 +367,8 @@ class Campaign:
         if self._is_closed or os.getpid() != self._pid:
             return
         self._is_closed = True
+        if self._shadow is not None:
+            self._shadow.close()
         leave(self.name, self.ledger, self._conductor)
         if self._owns_ledger:
             self.ledger.close()
@@ -328,32 +391,31 @@ class Campaign:
         return f"<campaign {self.name}: {self.ladder!r} in {self.ledger.url}>"
 
 
+def _beside(
+    shadow: Ladder | str | Path | None, ladder: Ladder, budget: Budget | None
+) -> tuple[Ladder, Caps] | None:
+    """The shadow's ladder and caps; None if there is no shadow."""
+    if shadow is None:
+        if budget is not None:
+            raise ConfigError("shadow_budget is for a shadow; give its ladder as shadow=")
+        return None
+    beside = shadow if isinstance(shadow, Ladder) else Ladder.from_toml(shadow)
+    if beside.kind != ladder.kind:
+        raise ConfigError(
+            f"the shadow is about {beside.kind}, and the campaign's ladder about {ladder.kind}"
+        )
+    return beside, parse_budget(budget, beside.tiers)
+
+
+def _left(until: float | None) -> float | None:
+    """Seconds until a moment of the monotonic clock."""
+    return None if until is None else max(0.0, until - monotonic())
+
+
 def _score(
     conductor: Conductor | RemoteConductor, batch: Any, deadline: float | None
 ) -> list[Reward]:
     return conductor.score(batch, deadline)
-
-
-def _revisions(cursor: int, block: Any) -> Iterator[Revision]:
-    samples = block.samples
-    for position, reward, previous in zip(
-        samples.positions, block.rewards, block.facts["previous"], strict=True
-    ):
-        yield Revision(cursor, samples.run, samples.step, position, reward, previous)
-
-
-def _caps(
-    budget: Mapping[str, float | str | None] | None, ladder: Ladder
-) -> dict[Tier, float | None]:
-    caps: dict[Tier, float | None] = {}
-    for name, value in (budget or {}).items():
-        tier = Tier.parse(name)
-        if tier not in ladder.tiers:
-            raise ConfigError(
-                f"the budget names tier {tier.label}, which ladder {ladder.name} does not have"
-            )
-        caps[tier] = None if value is None else seconds(value)
-    return caps
 
 
 def _run_name() -> str:

@@ -9,6 +9,9 @@ from typing import Any
 
 from verifier_ladder.errors import ConfigError
 
+Amounts = tuple[float, float, float, float]
+"""One amount for each `Resource`, in its order."""
+
 _UNITS = {
     "us": 1e-6, "ms": 1e-3,
     "s": 1.0, "sec": 1.0, "second": 1.0, "seconds": 1.0, "cpu-second": 1.0, "cpu-seconds": 1.0,
@@ -81,3 +84,21 @@ class Cost:
             value = getattr(self, name)
             if not 0.0 <= (value if type(value) is float else _float(value)) < inf:
                 raise ConfigError(f"Cost({name}={value!r}): give a finite number of at least 0")
+
+    @property
+    def amounts(self) -> Amounts:
+        """What it takes of each `Resource`, in their order."""
+        return self.seconds, self.gpu_seconds, self.money, self.person_minutes
+
+    def __add__(self, other: Cost) -> Cost:
+        """What both take together."""
+        return Cost(*map(sum, zip(self.amounts, other.amounts, strict=True)))
+
+    def times(self, factor: float) -> Cost:
+        """So many times the cost.
+
+        Example:
+            >>> Cost(money=2.0).times(1.5).money
+            3.0
+        """
+        return Cost(*(amount * factor for amount in self.amounts))

@@ -46,6 +46,8 @@ class Situation:
     """All that a policy may read: one row per sample, one column per tier of the ladder.
 
     A policy decides whole batches at once, so that a decision costs less than a microsecond.
+    Samples that were rejected, or whose top tier has answered, are not among them: their climb
+    is over. Samples of one candidate in one call are one row, with their weights joined.
     """
 
     tiers: tuple[Tier, ...]
@@ -53,25 +55,30 @@ class Situation:
     reached: Indices
     """Column of the highest tier that has answered, -1 for none. Shape (n,)."""
     mean: Floats
-    """Predictive mean of the target, in target units. Shape (n,)."""
+    """Predictive mean of the target, in target units; NaN if nothing is known. Shape (n,)."""
     deviation: Floats
-    """Predictive standard deviation of the target. Shape (n,)."""
-    rejected: Flags
-    """Whether a gate or a deterministic tier has rejected the candidate. Shape (n,)."""
+    """Predictive standard deviation of the target; NaN if nothing is known. Shape (n,)."""
+    explained: Floats
+    """Share of the variance that asking the tier is expected to explain, in [0, 1]; 1 for the
+    top tier, 0 where it has answered. Shape (n, tiers)."""
     answered: Flags
     """Whether the tier has answered or failed for good. Shape (n, tiers)."""
     cost: Floats
-    """Expected cpu-seconds of each tier. Shape (n, tiers)."""
+    """Expected cost of each tier times the price of its resources, so without unit: 1 is what
+    full knowledge of one wholly uncertain sample is worth; 0 is free. Shape (n, tiers)."""
     affordable: Flags
     """Whether the tier's budget still pays for it. Shape (n, tiers)."""
     weight: Floats
-    """How strongly the learner reacts to this reward. Shape (n,)."""
+    """How strongly the learner reacts to this reward: the norm of the score function, 1 where it
+    is unknown. Shape (n,)."""
     group: Indices
-    """Number of the sample's group. Shape (n,)."""
+    """Number of the sample's group, from 0. Shape (n,)."""
     sign: float = 1.0
     """1 if more of the target is better, -1 if less is."""
-    draw: Floats | None = None
-    """One uniform random number per sample, for policies whose `draws` is true. Shape (n,)."""
+    spread: float = float("nan")
+    """Standard deviation of the target over candidates, as known so far; NaN if unknown."""
+    best: float = float("nan")
+    """Target value that an improvement must pass: the worst of the best few known; NaN if none."""
 
     def __len__(self) -> int:
         """Count the samples."""
@@ -89,15 +96,22 @@ class Decisions:
     reason: Indices
     """Index into `reasons`. Shape (n,)."""
     reasons: tuple[str, ...]
-    """Why, as sentences; may hold `{mean}`, `{deviation}`, `{cost}`, `{tier}`, `{limit}`."""
-    propensity: Floats
-    """Probability that this decision was taken. Shape (n,)."""
+    """Why, as sentences; may hold `{mean}`, `{deviation}`, `{benefit}`, `{tier}`, `{limit}`."""
+    verify: Floats
+    """Where the climb stops here: with what probability the top tier is asked all the same.
+    The climb draws, records the probability, and corrects the reward by it. Shape (n,)."""
     benefit: Floats
     """Benefit per cost that ranks the queue; larger goes first. Shape (n,)."""
-    draw: Floats | None = None
-    """The uniform random draw that decided, where one did. Shape (n,)."""
     limit: Floats | None = None
     """The threshold or price the sample was compared with. Shape (n,)."""
+
+    def rows(self, count: int) -> Decisions:
+        """The first so many decisions."""
+        return Decisions(
+            self.action[:count], self.to[:count], self.reason[:count], self.reasons,
+            self.verify[:count], self.benefit[:count],
+            None if self.limit is None else self.limit[:count],
+        )  # fmt: skip
 
 
 class Decision(NamedTuple):
@@ -113,7 +127,9 @@ class Decision(NamedTuple):
     mean: float | None
     deviation: float | None
     propensity: float
+    """Probability that the top tier was asked."""
     draw: float | None
+    """The uniform random number that decided, where one did."""
     benefit: float | None
     policy: str
     """Name and version of the policy."""
@@ -124,7 +140,8 @@ class EscalationPolicy(Protocol):
     """**Protocol:** decides how far each sample climbs.
 
     A policy is a pure function of the situation and its own settings, so every decision can be
-    replayed from the ledger.
+    replayed from the ledger. It never draws: it says with what probability the top tier should
+    verify a sample that stops, and the climb draws, never below the ladder's audit share.
     """
 
     @property
@@ -138,8 +155,10 @@ class EscalationPolicy(Protocol):
         ...
 
     @property
-    def draws(self) -> bool:
-        """Whether it decides at random and so wants `Situation.draw`."""
+    def is_sequential(self) -> bool:
+        """Whether it compares candidates with each other, so that those it defers are decided
+        anew whenever something is learnt.
+        """
         ...
 
     def decide(self, situation: Situation) -> Decisions:

@@ -19,6 +19,7 @@ Answer = Verdict | float | bool | None
 _OPTIONS = {
     "role", "isolation", "timeout", "memory", "batch_size", "reads", "task_fields",
     "reads_turns", "replicates", "unit", "deviation", "same_quantity", "control", "tools",
+    "definitive", "features",
 }  # fmt: skip
 
 

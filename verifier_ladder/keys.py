@@ -140,12 +140,21 @@ def check_key(
     return hashlib.sha256(parts).digest()
 
 
+def raw_keys(kind: str, contents: Iterable[str | bytes]) -> list[bytes]:
+    """`raw_key` of many contents, in half the time."""
+    return _all_of_kind(b"raw", kind, contents)
+
+
 def content_keys(kind: str, canonical: Iterable[str | bytes]) -> list[bytes]:
     """`content_key` of many contents, in half the time."""
-    head, sha = _head(b"content", kind), hashlib.sha256
+    return _all_of_kind(b"content", kind, canonical)
+
+
+def _all_of_kind(purpose: bytes, kind: str, contents: Iterable[str | bytes]) -> list[bytes]:
+    head, sha = _head(purpose, kind), hashlib.sha256
     return [
         sha(head + (c.encode("utf-8", "surrogatepass") if isinstance(c, str) else c)).digest()
-        for c in canonical
+        for c in contents
     ]
 
 

@@ -10,8 +10,8 @@ from math import inf, isfinite, nan
 from pathlib import Path
 from typing import Any
 
+from verifier_ladder.budget import Budget, Caps, budget_json, parse_budget
 from verifier_ladder.canonicaliser import Canonicaliser
-from verifier_ladder.cost import seconds
 from verifier_ladder.decision import EscalationPolicy
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.keys import digest
@@ -71,8 +71,8 @@ class Ladder:
         policy: EscalationPolicy | None = None,
         reward: RewardRule | None = None,
         target: Target | None = None,
-        audit: float = 0.0,
-        budget: Mapping[str, float | str] | None = None,
+        audit: float | None = None,
+        budget: Budget | None = None,
         prior: tuple[float, float] | None = None,
         canonicaliser: Canonicaliser | None = None,
     ) -> None:
@@ -81,14 +81,15 @@ class Ladder:
         Args:
             name: Its name in the ledger.
             verifiers: In any order; their tier says where they stand. Names are looked up.
-            policy: How far a sample climbs; by default it climbs while it passes and the
-                budget lasts.
+            policy: How far a sample climbs; by default as far as what would be learnt is worth
+                its cost, which is all the way where no budget is short.
             reward: How target units become rewards; by default they pass unchanged.
             target: The quantity it is about; by default the top primary verifier's score.
-            audit: Share of samples that climb to the top whatever the policy says, at random
-                with known probability, so that cheap verifiers can't be gamed unnoticed. A
-                policy of your own that audits takes its share itself.
-            budget: Default caps per tier, such as `{"high_fidelity": "2 h"}`.
+            audit: Share of samples whose climb stops that the top tier verifies all the same, at
+                random with known probability, so that cheap verifiers can't be gamed unnoticed.
+                Audits take at most 15 % of a budget. By default that much, with the default
+                policy and a budget; none otherwise.
+            budget: Default caps, as in `Campaign.open`.
             prior: Mean and standard deviation of the target before anything is known.
             canonicaliser: What brings candidates to canonical form; by default that of the kind.
 
@@ -107,7 +108,7 @@ class Ladder:
                 )
         self.kind = self._one_kind(found)
         self.rungs = self._stack(found)
-        self.audit = _audit(audit, policy)
+        self.audit = None if audit is None else _share("audit", audit)
         self.target = target or self._default_target()
         self.reward = reward or RewardRule()
         self.policy = policy or self._default_policy()
@@ -148,11 +149,9 @@ class Ladder:
         return Target(top.name, top.unit) if top else Target("passes", scale="binary")
 
     def _default_policy(self) -> EscalationPolicy:
-        from verifier_ladder.scheduler.policies.thresholds import (
-            Thresholds,
-        )
+        from verifier_ladder.scheduler.policies import ValueOfInformation
 
-        return Thresholds(audit=self.audit)
+        return ValueOfInformation()
 
     @cached_property
     def tiers(self) -> tuple[Tier, ...]:
@@ -182,7 +181,7 @@ class Ladder:
                 "name": self.canonicaliser.name, "version": self.canonicaliser.version,
                 "settings": self.canonicaliser.settings,
             },
-            "budget": {tier.label: value for tier, value in self.budget.items()},
+            "budget": budget_json(self.budget),
         }  # fmt: skip
 
     @classmethod
@@ -216,15 +215,14 @@ class Ladder:
         entries = table.get("verifiers", [])
         if not isinstance(entries, list):
             raise ConfigError(f"verifiers={entries!r} of the ladder: give a list of verifiers")
-        audit = _share("audit", table.get("audit", 0.0))
         prior = _section(table, "prior", {"mean", "deviation"})
         ladder = cls(
             table.get("name", ""),
             [_verifier(entry) for entry in entries],
-            policy=_policy(_section(table, "policy"), audit),
+            policy=_policy(_section(table, "policy")),
             reward=_made(RewardRule, "reward", table),
             target=_made(Target, "target", table),
-            audit=audit,
+            audit=table.get("audit"),
             budget=_section(table, "budget"),
             prior=None if prior is None else _prior((prior.get("mean"), prior.get("deviation"))),
         )
@@ -245,24 +243,11 @@ def _share(name: str, value: Any) -> float:
     return float(value)
 
 
-def _audit(value: float, policy: EscalationPolicy | None) -> float:
-    """The share of audits, which a policy of the user's own may hold instead."""
-    audit, own = _share("audit", value), getattr(policy, "audit", None)
-    if own is None or own == audit:
-        return audit
-    if audit:
-        raise ConfigError(
-            f"audit={audit!r} of the ladder, {own!r} of its policy: give the share to the policy"
-        )
-    return float(own)
-
-
-def _budget(caps: Mapping[str, float | str] | None) -> dict[Tier, float]:
-    if not isinstance(caps, Mapping | None):
-        raise ConfigError(
-            f'budget={caps!r}: give an amount for each tier, such as {{"high_fidelity": "2 h"}}'
-        )
-    return {Tier.parse(tier): seconds(cap) for tier, cap in (caps or {}).items()}
+def _budget(budget: Budget | None) -> Caps:
+    caps = parse_budget(budget)
+    if None in caps.values():
+        raise ConfigError(f"budget={budget!r}: None is no amount; leave out what has no cap")
+    return caps
 
 
 def _prior(prior: Any) -> tuple[float, float] | None:
@@ -307,15 +292,13 @@ def _verifier(entry: object) -> Verifier:
     )
 
 
-def _policy(table: Mapping[str, Any] | None, audit: float) -> EscalationPolicy | None:
+def _policy(table: Mapping[str, Any] | None) -> EscalationPolicy | None:
     if table is None:
         return None
     from verifier_ladder.scheduler.policies import create_policy
 
     settings = dict(table)
     name = settings.pop("name", "thresholds")
-    if audit:
-        settings.setdefault("audit", audit)
     return create_policy(name, settings)
 
 

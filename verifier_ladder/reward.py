@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.tier import Tier
+
+Estimation = Literal["auto", "unbiased", "clipped", "plugin"]
 
 
 class Reward(NamedTuple):
@@ -57,6 +59,32 @@ class Revision(NamedTuple):
     reward: Reward
     previous: float | None
     """The value the learner had before."""
+    group: str = ""
+    """The sample's group; "" for none, then its whole step is compared."""
+    learner_version: str = ""
+    """Version of the policy that wrote the candidate, to weight or drop what is too old."""
+    advantage: float | None = None
+    """Its advantage in its group now; None where the reward is unknown."""
+    advantage_change: float | None = None
+    """What this revision adds to the advantage it had. The other members of the group change too:
+    `Campaign.advantages`."""
+
+
+class Advantage(NamedTuple):
+    """One sample of a step with its advantage: its reward compared with its group's."""
+
+    position: int
+    group: str
+    """The sample's group; "" for none, then its whole step is compared."""
+    learner_version: str
+    """Version of the policy that wrote the candidate."""
+    reward: Reward
+    """The reward as it stands now."""
+    advantage: float | None
+    """(reward − mean of the group) / spread of the group; None where the reward is unknown."""
+    change: float | None
+    """What has been added since the entry that was asked about; None without one, and where the
+    reward is unknown. A sample that was unknown then was masked: its change is all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +105,9 @@ class RewardRule:
     """Whether a shaped value stays inside [0, 1]; only used with `low` and `high`."""
     reject: float = 0.0
     """What a rejected candidate earns, on the learner's scale."""
+    estimator: Estimation = "auto"
+    """How far a reward moves when a random draw has brought the top tier's answer; see
+    `verifier_ladder.scheduler.estimator`. Corrected rewards may leave the range."""
 
     def __post_init__(self) -> None:
         """Refuse a range of no width, and numbers that no value can be compared with.
@@ -90,6 +121,9 @@ class RewardRule:
                 f"reward range low={self.low!r}, high={self.high!r}: give two different numbers, "
                 "or leave both out"
             )
+        if self.estimator not in get_args(Estimation):
+            known = ", ".join(get_args(Estimation))
+            raise ConfigError(f"reward estimator {self.estimator!r} is unknown; choose {known}")
         if not _is_number(self.reject):
             raise ConfigError(f"reward for rejects must be finite, not {self.reject!r}")
 
@@ -108,4 +142,10 @@ class RewardRule:
 
     def as_json(self) -> dict[str, Any]:
         """The rule as configuration, for the ledger."""
-        return {"low": self.low, "high": self.high, "clip": self.clip, "reject": self.reject}
+        return {
+            "low": self.low,
+            "high": self.high,
+            "clip": self.clip,
+            "reject": self.reject,
+            "estimator": self.estimator,
+        }

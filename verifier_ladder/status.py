@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from verifier_ladder.budget import TOTAL
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import Ledger
-from verifier_ladder.ledger.records import Account, CheckState
+from verifier_ladder.ledger.records import Account, CampaignRow, CheckState
+from verifier_ladder.resource import Resource
 from verifier_ladder.tier import Tier
 
 
@@ -31,6 +33,8 @@ class TierStatus(NamedTuple):
     reserved: float
     failed: float
     """Cpu-seconds of attempts that gave no answer."""
+    paused: bool = False
+    """Whether its checks wait until somebody resumes it."""
 
 
 class CampaignStatus(NamedTuple):
@@ -38,11 +42,27 @@ class CampaignStatus(NamedTuple):
 
     name: str
     tiers: list[TierStatus]
+    budgets: tuple[Account, ...] = ()
+    """The accounts of other resources than cpu time, and of all tiers together."""
 
     def as_json(self) -> dict[str, Any]:
         """The status as JSON."""
         tiers = [{**t._asdict(), "tier": t.tier.label} for t in self.tiers]
-        return {"name": self.name, "tiers": tiers}
+        budgets = [account.as_json() for account in self.budgets]
+        return {"name": self.name, "tiers": tiers, "budgets": budgets}
+
+
+def recorded_campaign(ledger: Ledger, name: str) -> CampaignRow:
+    """Find a campaign of a ledger.
+
+    Raises:
+        ConfigError: If the ledger holds none of this name.
+    """
+    row = next((c for c in ledger.campaigns() if c.name == name), None)
+    if row is None:
+        known = ", ".join(c.name for c in ledger.campaigns()) or "none"
+        raise ConfigError(f"the ledger holds no campaign {name!r}; it holds {known}")
+    return row
 
 
 def campaign_status(ledger: Ledger, name: str) -> CampaignStatus:
@@ -51,23 +71,28 @@ def campaign_status(ledger: Ledger, name: str) -> CampaignStatus:
     Raises:
         ConfigError: If the ledger holds no campaign of this name.
     """
-    row = next((c for c in ledger.campaigns() if c.name == name), None)
-    if row is None:
-        known = ", ".join(c.name for c in ledger.campaigns()) or "none"
-        raise ConfigError(f"the ledger holds no campaign {name!r}; it holds {known}")
+    row = recorded_campaign(ledger, name)
     tiers = sorted({Tier.parse(v["tier"]) for v in row.ladder["verifiers"]})
-    counts = ledger.counts(name)
-    accounts = {account.tier: account for account in ledger.accounts(name)}
-    parked = ledger.parked(name)
-    return CampaignStatus(
-        name, [_tier(t, counts.get(int(t), {}), parked.get(int(t), 0), accounts) for t in tiers]
-    )
+    counts, parked, paused = ledger.counts(name), ledger.parked(name), ledger.paused(name)
+    cpu: dict[int, Account] = {}
+    others = []
+    for account in ledger.accounts(name):
+        if account.resource is Resource.CPU_SECONDS and account.tier != TOTAL:
+            cpu[account.tier] = account
+        else:
+            others.append(account)
+    told = [
+        _tier(t, counts.get(int(t), {}), parked.get(int(t), 0), cpu)._replace(paused=t in paused)
+        for t in tiers
+    ]
+    return CampaignStatus(name, told, tuple(others))
 
 
 def _tier(
     tier: Tier, counts: dict[CheckState, int], parked: int, accounts: dict[int, Account]
 ) -> TierStatus:
-    account = accounts.get(int(tier), Account(int(tier), None, 0.0, 0.0, 0.0, 0))
+    unused = Account(int(tier), Resource.CPU_SECONDS, None, 0.0, 0.0, 0.0, 0)
+    account = accounts.get(int(tier), unused)
     done = counts.get(CheckState.DONE, 0)
     return TierStatus(
         tier=tier, queued=max(0, counts.get(CheckState.QUEUED, 0) - parked),

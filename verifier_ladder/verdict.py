@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from math import inf, isfinite
-from typing import Any
+from typing import Any, NoReturn
 
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import VerifierError
@@ -68,6 +68,21 @@ def _outcome_of(value: Any) -> Outcome:
     except ValueError:
         known = ", ".join(Outcome)
         raise VerifierError(f"a verdict's outcome is one of {known}, not {value!r}") from None
+
+
+class _NoEvidence(dict[str, Any]):
+    """Evidence that stays empty, so that verdicts can share it; one object in every process."""
+
+    def _refuse(self, *_args: object, **_kwargs: object) -> NoReturn:
+        raise TypeError("a verdict can't be changed; make another one with the evidence")
+
+    __setitem__ = setdefault = update = __ior__ = _refuse
+
+    def __reduce__(self) -> str:
+        return "NO_EVIDENCE"
+
+
+NO_EVIDENCE = _NoEvidence()
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +216,6 @@ def plain_verdict(
     _feedback(verdict, "")
     _failed_at(verdict, None)
     _turns(verdict, ())
-    _evidence(verdict, {})
+    _evidence(verdict, NO_EVIDENCE)
     _cost(verdict, cost)
     return verdict

@@ -54,6 +54,11 @@ class Verifier:
     """What one check is expected to take."""
     role: Role = "primary"
     """A gate only accepts or rejects; the primary verifier of a tier gives its score."""
+    definitive: bool = False
+    """Whether its reject is what bad means, such as text that is no molecule: such rejects are
+    never audited by the top tier."""
+    features: Sequence[str] = ()
+    """Names of numbers in its verdicts' evidence that help to predict the target and costs."""
     isolation: Isolation = "process"
     """`inline` is for trusted pure Python that can neither hang nor crash."""
     timeout: float = 60.0
@@ -186,7 +191,8 @@ class Verifier:
             "name": self.name, "version": self.version, "tier": Tier.parse(self.tier).label,
             "kind": self.kind, "role": self.role, "settings": self.settings,
             "tools": dict(self.tools), "unit": self.unit, "deviation": self.deviation,
-            "digest": self.digest.hex(),
+            "same_quantity": self.same_quantity, "definitive": self.definitive,
+            "features": list(self.features), "digest": self.digest.hex(),
         }  # fmt: skip
 
     def __repr__(self) -> str:

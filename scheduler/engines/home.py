@@ -27,7 +27,9 @@ from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.scheduler.conductor import Conductor
 from verifier_ladder.scheduler.engines.local import LocalEngine
 
-CALLS = frozenset({"score", "drain", "answer", "wake", "next_step"})
+CALLS = frozenset({
+    "score", "submit", "drain", "answer", "wake", "next_step", "import_rows",
+})  # fmt: skip
 """What an attached process may ask of a conductor."""
 
 

@@ -179,7 +179,7 @@ class VerifyJob(Job[Verdict]):
     ) -> Answers[Verdict]:
         """Rebuild the verdicts; what ran out of memory is under suspicion."""
         shares = seconds / len(items) if spent is None else spent
-        verdicts = wire.decode(items, self.thing.unit, shares)
+        verdicts = wire.decode(items, self.thing.unit, shares, self.thing.cost)
         suspects = {
             place: verdict.reason
             for place, verdict in enumerate(verdicts)

@@ -24,11 +24,13 @@ from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import CheckState, Claim, Completion
 from verifier_ladder.scheduler.candidates import candidate_of
+from verifier_ladder.scheduler.engines.inline import answered_inline
 from verifier_ladder.scheduler.engines.job import BatchAnswer, BatchFuture
 from verifier_ladder.scheduler.engines.pool import WorkerPool
 from verifier_ladder.scheduler.engines.reservation import Reservation
 from verifier_ladder.scheduler.engines.retry import retry_at
 from verifier_ladder.scheduler.flights import Flights
+from verifier_ladder.scheduler.shadow import is_shadow
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
@@ -240,10 +242,20 @@ class LocalEngine:
 
     def _claim(self) -> None:
         """Fill the workers, cheapest tier first, so that a dear check never blocks a cheap one."""
-        for tier in (Tier.FAST, Tier.WORLD, Tier.SIMULATION, Tier.HIGH_FIDELITY):
-            for verifier in self._verifiers(tier):
-                while len(self._working) < self.workers and self._claim_batch(verifier):
-                    pass
+        for campaigns in self._ranks():
+            for tier in (Tier.FAST, Tier.WORLD, Tier.SIMULATION, Tier.HIGH_FIDELITY):
+                for verifier in self._verifiers(tier):
+                    while len(self._working) < self.workers and self._claim_batch(
+                        verifier, campaigns
+                    ):
+                        pass
+
+    def _ranks(self) -> list[Sequence[str] | None]:
+        """Whose checks are claimed first; shadows take what is left. None is everybody."""
+        with self._lock:
+            names = [name for name in self._climbers if not is_shadow(name)]
+            has_shadows = len(names) < len(self._climbers)
+        return [names, None] if names and has_shadows else [None]
 
     def _verifiers(self, tier: Tier) -> Iterable[Verifier]:
         with self._lock:
@@ -255,10 +267,10 @@ class LocalEngine:
             }
         return found.values()
 
-    def _claim_batch(self, verifier: Verifier) -> bool:
+    def _claim_batch(self, verifier: Verifier, campaigns: Sequence[str] | None) -> bool:
         claims = self.ledger.claim(
-            verifier=(verifier.name, verifier.version), owner=self.owner, lease=_LEASE,
-            limit=_batch_limit(verifier), now=time(),
+            verifier=(verifier.name, verifier.version), campaigns=campaigns, owner=self.owner,
+            lease=_LEASE, limit=_batch_limit(verifier), now=time(),
         )  # fmt: skip
         fit = [c for c in claims if c.check.payload.get("digest") == verifier.digest.hex()]
         if len(fit) < len(claims):
@@ -270,11 +282,19 @@ class LocalEngine:
 
     def _start(self, verifier: Verifier, claims: list[Claim]) -> None:
         candidates = [candidate_of(claim.check.payload) for claim in claims]
-        limit = None if verifier.waits else Reservation(self.ledger, claims)
-        refused = _without_sandbox(verifier, candidates)
-        future = refused or self.slow.verify(verifier, candidates, limit=limit)
+        future = _without_sandbox(verifier, candidates) or self._answer(
+            verifier, candidates, claims
+        )
         self._working.append(Work(verifier, claims, future))
         future.add_done_callback(lambda _: self._wake.set())
+
+    def _answer(
+        self, verifier: Verifier, candidates: list[Candidate], claims: list[Claim]
+    ) -> BatchFuture[BatchAnswer]:
+        if verifier.isolation == "inline" and not verifier.waits:
+            return answered_inline(verifier, candidates)
+        limit = None if verifier.waits else Reservation(self.ledger, claims)
+        return self.slow.verify(verifier, candidates, limit=limit)
 
     def _collect(self) -> None:
         done = [work for work in self._working if work.future.done()]

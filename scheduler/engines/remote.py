@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Client, Connection
 from threading import Lock
@@ -10,6 +10,7 @@ from typing import Any
 
 import cloudpickle
 
+from verifier_ladder.imports import ImportReport, ImportRow
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.engines.home import address_of
@@ -68,6 +69,10 @@ class RemoteConductor:
         """Score one batch at the home."""
         return self._call("score", batch, deadline)  # type: ignore[no-any-return]
 
+    def submit(self, batch: Batch) -> None:
+        """Score one batch at the home, without waiting for higher tiers."""
+        self._call("submit", batch)
+
     def drain(self, timeout: float | None) -> bool:
         """Wait until the home has nothing left to do by itself."""
         return self._call("drain", timeout)  # type: ignore[no-any-return]
@@ -75,6 +80,10 @@ class RemoteConductor:
     def answer(self, check_key: bytes, value: object, source: str, event: str) -> bool:
         """Hand in a result from the world."""
         return self._call("answer", check_key, value, source, event)  # type: ignore[no-any-return]
+
+    def import_rows(self, rows: Sequence[ImportRow], source: str) -> ImportReport:
+        """Take old verdicts at the home."""
+        return self._call("import_rows", rows, source)  # type: ignore[no-any-return]
 
     def next_step(self, run: str) -> int:
         """The first step of a run that is not recorded."""

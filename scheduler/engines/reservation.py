@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from verifier_ladder.cost import Cost
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import Claim
-from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.tier import Tier
 from verifier_ladder.verifiers import Verifier
 
 _MARGIN = 1.25
 """Reserved over what is expected, so that most checks never ask for more."""
-_LEAST = {Tier.FAST: 0.01, Tier.SIMULATION: 0.25, Tier.HIGH_FIDELITY: 1.0, Tier.WORLD: 0.0}
-"""Cpu-seconds reserved where a verifier declares no cost; the check asks for more as it runs."""
+LEAST = {Tier.FAST: 0.01, Tier.SIMULATION: 0.25, Tier.HIGH_FIDELITY: 1.0, Tier.WORLD: 0.0}
+"""Least cpu-seconds reserved, as where a verifier declares none; the check asks for more as it
+runs."""
 
 
-def to_reserve(verifier: Verifier, standing: Standing) -> float:
-    """Cpu-seconds to reserve for a check before it starts."""
+def to_reserve(verifier: Verifier, expected: Cost) -> Cost:
+    """What to reserve for a check before it starts, given what it is expected to take.
+
+    A case of the world is reserved as declared: nobody measures it, so that is what is settled.
+    """
     if verifier.waits:
-        return 0.0
-    expected = verifier.expected_cost(standing.candidate).seconds
-    return max(expected * _MARGIN, _LEAST[Tier.parse(verifier.tier)])
+        return expected
+    wanted = expected.times(_MARGIN)
+    return replace(wanted, seconds=max(wanted.seconds, LEAST[Tier.parse(verifier.tier)]))
 
 
 class Reservation:
@@ -30,7 +35,7 @@ class Reservation:
     def __init__(self, ledger: Ledger, claims: Sequence[Claim]) -> None:
         """Start at what the claims reserved."""
         self._ledger, self._claims = ledger, claims
-        self.seconds = sum(claim.check.reserve for claim in claims)
+        self.seconds = sum(claim.check.reserve.seconds for claim in claims)
         """Cpu-seconds reserved for the whole batch."""
 
     def extend(self) -> bool:

@@ -23,6 +23,7 @@ LARGEST_FORM = 16 * 1024 * 1024
 _MOST_TURNS = 10_000
 _EXACT = 2**53
 _ACCEPT = Outcome.ACCEPT
+_NOTHING = Cost()
 _JSON = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
 
 Fields = tuple[Any, ...]
@@ -122,8 +123,10 @@ def _weight(value: Any, most: int) -> int:
     return total
 
 
-def rebuild(fields: Fields, seconds: float) -> Verdict:
+def rebuild(fields: Fields, seconds: float, declared: Cost = _NOTHING) -> Verdict:
     """Put a verdict together again; it costs what was measured, unless it says so itself.
+
+    What can't be measured, such as money, is what the verifier declared.
 
     Fields that contradict each other, as those of a verdict that was changed after it was made,
     become an abstention of the verifier.
@@ -134,10 +137,11 @@ def rebuild(fields: Fields, seconds: float) -> Verdict:
             Outcome(outcome), score, uncertainty, unit, reason, feedback, failed_at,
             tuple(TurnVerdict(*turn) for turn in turns),
             orjson.loads(evidence) if evidence else {},
-            Cost(seconds) if cost is None else Cost(*cost),
+            replace(declared, seconds=seconds) if cost is None else Cost(*cost),
         )  # fmt: skip
     except (LadderError, TypeError, ValueError) as error:
-        return replace(failure(VerifierError(f"{error}")), cost=Cost(seconds))
+        said = failure(VerifierError(f"{error}"))
+        return replace(said, cost=replace(declared, seconds=seconds))
 
 
 def encode(verifier: Verifier, answers: Sequence[Any]) -> list[Any]:
@@ -173,20 +177,26 @@ def _fields(verifier: Verifier, answer: Any, known: dict[int, Fields]) -> Fields
     return fields
 
 
-def decode(answers: Sequence[Any], unit: str, seconds: Sequence[float] | float) -> list[Verdict]:
+def decode(
+    answers: Sequence[Any],
+    unit: str,
+    seconds: Sequence[float] | float,
+    declared: Cost = _NOTHING,
+) -> list[Verdict]:
     """Read what `encode` wrote.
 
     Args:
         answers: Numbers, truth values and fields.
         unit: The verifier's unit, for plain numbers.
         seconds: Cpu-seconds of each candidate, or one number for all.
+        declared: What a check takes of other resources, where a verdict does not say.
     """
     same: Cost | None = None
     costs: Sequence[Cost]
     if isinstance(seconds, float):
-        same, costs = Cost(seconds), ()
+        same, costs = replace(declared, seconds=seconds), ()
     else:
-        costs = [Cost(each) for each in seconds]
+        costs = [replace(declared, seconds=each) for each in seconds]
     known: dict[bool, Verdict] = {}
     rebuilt: dict[int, Verdict] = {}  # By the id of fields, which are alive with the answers.
     verdicts = []
@@ -201,7 +211,9 @@ def decode(answers: Sequence[Any], unit: str, seconds: Sequence[float] | float) 
                 known.clear()
         else:
             again = rebuilt.get(id(answer)) if same else None
-            verdict = again or rebuilt.setdefault(id(answer), rebuild(answer, cost.seconds))
+            verdict = again or rebuilt.setdefault(
+                id(answer), rebuild(answer, cost.seconds, declared)
+            )
             if not same:
                 rebuilt.clear()
         verdicts.append(verdict)

@@ -8,13 +8,21 @@ from typing import Any
 from verifier_ladder.decision import EscalationPolicy
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.scheduler.policies.alltiers import AllTiers
+from verifier_ladder.scheduler.policies.bestofn import BestOfN
+from verifier_ladder.scheduler.policies.discovery import Discovery
 from verifier_ladder.scheduler.policies.thresholds import Thresholds
+from verifier_ladder.scheduler.policies.valueofinformation import ValueOfInformation
 
-__all__ = ["AllTiers", "Thresholds", "create_policy"]
+__all__ = [
+    "AllTiers", "BestOfN", "Discovery", "Thresholds", "ValueOfInformation", "create_policy",
+]  # fmt: skip
 
 POLICIES: dict[str, Callable[..., EscalationPolicy]] = {
     "all_tiers": AllTiers,
+    "best_of_n": BestOfN,
+    "discovery": Discovery,
     "thresholds": Thresholds,
+    "value_of_information": ValueOfInformation,
 }
 
 
@@ -30,8 +38,7 @@ def create_policy(name: str, settings: Mapping[str, Any]) -> EscalationPolicy:
     """
     if name not in POLICIES:
         raise ConfigError(f"no policy is called {name!r}; there is {', '.join(POLICIES)}")
-    accepted = {k: v for k, v in settings.items() if k != "audit" or name == "thresholds"}
     try:
-        return POLICIES[name](**accepted)
+        return POLICIES[name](**settings)
     except TypeError as error:
         raise ConfigError(f"policy {name} does not take these settings: {error}") from None

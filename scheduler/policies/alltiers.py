@@ -10,31 +10,36 @@ from verifier_ladder.decision import Action, Decisions, Situation
 from verifier_ladder.scheduler.policies.steps import next_column, pick
 
 _REASONS = (
-    "it was rejected",
-    "the top of the ladder has answered",
+    "there is no tier left to ask",
     "it passed, and every tier is asked",
     "the budget of the {tier} tier is spent",
 )
+_ACTIONS = np.array([Action.STOP, Action.ESCALATE, Action.DEFER], dtype=np.int64)
+"""What each of the reasons leads to."""
 
 
 class AllTiers:
-    """Climbs to the top unless it is rejected; takes no settings."""
+    """Climbs to the top unless it is rejected; takes no settings.
+
+    Example:
+        >>> AllTiers().as_json()
+        {'name': 'all_tiers', 'version': '1'}
+    """
 
     name = "all_tiers"
     version = "1"
-    draws = False
+    is_sequential = False
 
     def decide(self, situation: Situation) -> Decisions:
         """Escalate everything that can climb."""
         to = next_column(situation)
-        climbs = to >= 0
         paid = pick(situation.affordable, to)
-        action = np.where(climbs, np.where(paid, Action.ESCALATE, Action.DEFER), Action.STOP)
-        reason = np.where(climbs, np.where(paid, 2, 3), np.where(situation.rejected, 0, 1))
-        size = len(situation)
+        reason = np.where(to >= 0, np.where(paid, 1, 2), 0)
+        known = np.isfinite(situation.mean)
         return Decisions(
-            action=action, to=to, reason=reason, reasons=_REASONS,
-            propensity=np.ones(size), benefit=situation.sign * np.nan_to_num(situation.mean),
+            action=_ACTIONS[reason], to=to, reason=reason, reasons=_REASONS,
+            verify=np.zeros(len(situation)),
+            benefit=np.where(known, situation.sign * situation.mean, 0.0),
         )  # fmt: skip
 
     def as_json(self) -> dict[str, Any]:

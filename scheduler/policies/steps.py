@@ -1,7 +1,8 @@
-"""Steps that policies share: which tier comes next, and reading a row's entry for it."""
+"""Steps that policies share: which tiers can be asked, and which of them brings most."""
 
 from __future__ import annotations
 
+from math import inf, nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,21 +12,64 @@ from verifier_ladder.decision import Situation
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+    Indices = NDArray[np.int64]
 
-def next_column(situation: Situation) -> NDArray[np.int64]:
-    """Column of the lowest tier that has not answered; -1 where none is left or it was rejected.
-
-    Tiers below the highest one that answered are not gone back to.
-    """
-    size, tiers = situation.answered.shape
-    if size == 0:
-        return np.empty(0, dtype=np.int64)
-    columns = np.arange(tiers)
-    is_open = ~situation.answered & (columns[None, :] > situation.reached[:, None])
-    first = is_open.argmax(axis=1)
-    return np.where(is_open.any(axis=1) & ~situation.rejected, first, -1).astype(np.int64)
+_CHEAPEST = 1e-12
+_MOST = 1e300
+CLOSED = -1.0
+"""Stands for the benefit of a tier that can't be asked."""
 
 
-def pick(table: NDArray[Any], column: NDArray[np.int64]) -> NDArray[Any]:
+def open_tiers(situation: Situation) -> Flags:
+    """Which tiers can still be asked: those above the highest that answered. Shape (n, tiers)."""
+    columns = np.arange(situation.answered.shape[1])
+    return (columns > situation.reached[:, None]) & ~situation.answered
+
+
+def next_column(situation: Situation) -> Indices:
+    """Column of the lowest tier that can still be asked, -1 where none is left. Shape (n,)."""
+    can = open_tiers(situation)
+    return np.where(can.any(axis=1), can.argmax(axis=1), -1)
+
+
+def pick(table: NDArray[Any], column: Indices) -> NDArray[Any]:
     """The entry of each row in its own column; rows with column -1 give their last entry."""
     return table[np.arange(len(column)), column]
+
+
+def known_spread(situation: Situation) -> float:
+    """The target's spread if it can serve as a unit, otherwise NaN."""
+    return situation.spread if 0.0 < situation.spread < inf else nan
+
+
+def benefits(situation: Situation, gain: Floats) -> Floats:
+    """What each tier brings per cost: the part of the gain that it explains, over its cost.
+
+    Finite; `CLOSED` where the tier can't be asked, 0 where its cost is not known.
+
+    Args:
+        situation: The rows.
+        gain: What full knowledge of each row is worth. Shape (n,).
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        ratio = gain[:, None] * situation.explained / np.maximum(situation.cost, _CHEAPEST)
+    known = np.fmin(np.fmax(ratio, 0.0), _MOST)  # These two drop what is not a number.
+    return np.where(open_tiers(situation), known, CLOSED)
+
+
+def free_first(situation: Situation, benefit: Floats) -> Floats:
+    """Benefits in which a tier that costs nothing beats every other, the lowest of them first."""
+    free = (situation.cost == 0.0) & (benefit > CLOSED)
+    return np.where(free, inf, benefit)
+
+
+def best_column(situation: Situation, benefit: Floats, limit: float) -> Indices:
+    """Column of the largest benefit; among those that reach the limit, one that can be paid."""
+    best: Indices = benefit.argmax(axis=1)
+    if situation.affordable.all():
+        return best
+    paid = np.where(situation.affordable, benefit, CLOSED)
+    best_paid: Indices = paid.argmax(axis=1)
+    return np.where(pick(paid, best_paid) >= limit, best_paid, best)

@@ -13,6 +13,7 @@ from verifier_ladder.demo.outputs import LADDER, read_outputs
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import open_ledger
+from verifier_ladder.resource import Resource
 from verifier_ladder.summary import Summary, summarise
 from verifier_ladder.tier import Tier
 
@@ -101,4 +102,4 @@ def test_the_ladder_has_four_tiers_and_a_budget() -> None:
     ladder = Ladder.from_toml(LADDER)
 
     assert ladder.tiers == tuple(Tier)
-    assert ladder.budget[Tier.HIGH_FIDELITY] == 100.0
+    assert ladder.budget[Tier.HIGH_FIDELITY, Resource.CPU_SECONDS] == 100.0

@@ -13,6 +13,8 @@ import pytest
 
 import verifier_ladder as vl
 from verifier_ladder.ledger.records import CheckState
+from verifier_ladder.resource import Resource
+from verifier_ladder.scheduler.policies import Thresholds
 from verifier_ladder.tier import Tier
 
 
@@ -158,12 +160,12 @@ def test_a_ladder_without_a_fast_tier_waits_for_its_first_answer() -> None:
 
 def test_a_spent_budget_parks_checks_and_a_larger_one_frees_them(ledger: Path) -> None:
     """The best candidate is paid for first; the rest waits for money and is never lost."""
-    ladder = vl.Ladder("l", [fast(), slow(cost=vl.Cost(seconds=10.0))])
+    ladder = vl.Ladder("l", [fast(), slow(cost=vl.Cost(seconds=10.0))], policy=Thresholds())
     open_with = partial(vl.Campaign.open, "c", ladder=ladder, ledger=ledger)
     with open_with(budget={"simulation": 15}) as campaign:
         campaign.score(["a", "abc", "ab"])
         campaign.drain(30)
-        campaign.ledger.set_caps("c", {int(Tier.SIMULATION): 0.0})
+        campaign.ledger.set_caps("c", {(int(Tier.SIMULATION), Resource.CPU_SECONDS): 0.0})
         parked = campaign.status().tiers[1]
     with open_with(budget={"simulation": None}) as campaign:
         assert campaign.drain(30)
@@ -224,7 +226,7 @@ def test_an_id_can_not_be_used_for_another_candidate() -> None:
 
 def test_a_killed_campaign_is_resumed(ledger: Path) -> None:
     """Checks that were queued when the process died are run when the campaign opens again."""
-    ladder = vl.Ladder("l", [fast(), slow()])
+    ladder = vl.Ladder("l", [fast(), slow()], policy=Thresholds())
     open_with = partial(vl.Campaign.open, "c", ladder=ladder, ledger=ledger)
     with open_with(budget={"simulation": 0}) as campaign:
         campaign.score(["abc"])

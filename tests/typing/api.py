@@ -107,6 +107,15 @@ with vl.Campaign.open(
     rewards[0].value + 1.0  # type: ignore[operator]  # None means unknown.
 
 
+def late(campaign: vl.Campaign) -> list[float | None]:
+    """Old scores, a shadow's report, and what late answers change."""
+    report = campaign.import_verdicts([{"content": "CCO", "short": True}], source="last year")
+    assert_type(report.taught, int)
+    assert_type(campaign.shadow_report().flip_rate, float | None)
+    assert_type(next(campaign.revisions()).advantage_change, float | None)
+    return [sample.change for sample in campaign.advantages("mine", 3, since=7)]
+
+
 async def from_a_loop(campaign: vl.Campaign) -> list[float | None]:
     """Score without holding up an event loop."""
     return [reward.value for reward in await campaign.ascore(["CCO"])]

@@ -32,6 +32,7 @@ class MoleculeGate(SingleVerifier):
     tier = Tier.FAST
     kind = "molecule"
     role = "gate"
+    definitive = True
     cost = Cost(seconds=5e-6)
     timeout = 10.0
     control = Candidate("molecule", "CCO")

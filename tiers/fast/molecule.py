@@ -22,10 +22,9 @@ _SIZES: dict[str, int] = {}
 _UNUSUAL = frozenset("[.*Bb")
 """One of these is in the canonical form of all that is not ordinary: atoms outside brackets have
 neither charge, isotope nor unpaired electrons. (Sets: a regular expression takes 3 µs here.)"""
-_MARKS = frozenset(map(chr, range(128))) - frozenset(
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@+-=#()[]/\\%"
-)
-"""ASCII characters that plain SMILES lacks: the text may be longer than its answer."""
+_CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@+-=#()[]/\\%"
+"""Characters of plain SMILES: where stripping them leaves something, the text may be longer than
+its answer. (A regular expression takes 4 µs here.)"""
 _NOT_SMILES = re.compile(r"[^A-Za-z0-9@+\-\[\]()=#$:/\\.%*~?!&,;{}]")
 _ATOM = re.compile(r"\[(?!H\])|Br|Cl|[BCNOPSFIbcnops*](?![^\[\]]*\])")
 _MAP_NUMBER = re.compile(r":\d+\]")
@@ -197,8 +196,7 @@ class MoleculeCanonicaliser(Canonicaliser):
         if (
             isinstance(content, str)
             and 0 < len(content) <= self._plain
-            and content.isascii()
-            and _MARKS.isdisjoint(content)
+            and not content.strip(_CHARACTERS)
         ):
             if "[" in content:
                 _check_numbers(content)

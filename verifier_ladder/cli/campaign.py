@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from verifier_ladder.cli.imports import import_
 from verifier_ladder.cli.output import (
     AsJson,
     LedgerAt,
@@ -15,6 +16,7 @@ from verifier_ladder.cli.output import (
     print_json,
     table,
 )
+from verifier_ladder.cli.shadow import shadow
 
 if TYPE_CHECKING:
     from verifier_ladder.ledger import Ledger
@@ -128,3 +130,7 @@ def _lines(store: Ledger, name: str, every: float, *, once: bool) -> None:
         if once:
             return
         sleep(every)
+
+
+app.command("import")(import_)
+app.command("shadow")(shadow)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
+from math import isnan
 from string import hexdigits
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -158,12 +159,16 @@ def _decision(columns: DecisionColumns, place: int) -> dict[str, Any]:
         "action": Action(columns.action[place]).label,
         "tier": Tier(code).label if code >= 0 else None,
         "mean": columns.mean[place], "deviation": columns.deviation[place],
-        "propensity": columns.propensity[place], "benefit": columns.benefit[place],
-        "draw": columns.draw[place] if columns.draw is not None else None,
-        "limit": columns.limit[place] if columns.limit is not None else None,
-        "policy": columns.policy,
+        "propensity": _known(columns.propensity, place), "benefit": columns.benefit[place],
+        "draw": _known(columns.draw, place), "limit": _known(columns.limit, place),
+        "factor": _known(columns.factor, place), "policy": columns.policy,
     }  # fmt: skip
     return {**made, "reason": sentence(columns.reasons[columns.reason[place]], made)}
+
+
+def _known(column: Sequence[float] | None, place: int) -> float | None:
+    """A number of a column; None where it does not apply."""
+    return None if column is None or isnan(column[place]) else column[place]
 
 
 def sentence(template: str, numbers: Mapping[str, Any]) -> str:
@@ -174,7 +179,7 @@ def sentence(template: str, numbers: Mapping[str, Any]) -> str:
         'believed 0.5'
     """
     try:
-        return template.format_map(numbers)
+        return template.format_map(numbers).replace(" ± nan", "")
     except (KeyError, ValueError, TypeError, IndexError, AttributeError):
         # A policy of somebody else may name numbers that this decision does not have.
         return template

@@ -20,6 +20,7 @@ from verifier_ladder.cli.output import (
     say,
     table,
 )
+from verifier_ladder.cli.replay import replay
 
 if TYPE_CHECKING:
     from verifier_ladder.cli.history import Event, Known
@@ -29,8 +30,9 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="List entries, show a candidate's history, export.",
+    help="List entries, show a candidate's history, replay, export.",
 )
+app.command("replay")(replay)
 
 
 _LONGEST_ID = 16
@@ -194,8 +196,17 @@ def _measure(facts: Any) -> str:
 
 def _decision_words(facts: Any) -> str:
     to = f" to {facts['tier']}" if facts["tier"] else ""
-    chance = "" if facts["propensity"] == 1.0 else f", propensity {amount(facts['propensity'])}"
-    return f"{_sample(facts)}: {facts['action']}{to}, because {facts['reason']}{chance}"
+    return f"{_sample(facts)}: {facts['action']}{to}, because {facts['reason']}{_luck(facts)}"
+
+
+def _luck(facts: Any) -> str:
+    """How the draw for the top tier fell, if there was one."""
+    number, chance = facts["draw"], facts["propensity"]
+    if number is None or (number < chance and facts["action"] == "stop"):
+        return ""
+    if number < chance:
+        return f" (the draw was {amount(number)})"
+    return f"; not drawn for the top tier (probability {amount(chance)}, draw {amount(number)})"
 
 
 def _reward_words(facts: Any) -> str:

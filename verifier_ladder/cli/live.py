@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from verifier_ladder.budget import place_label
 from verifier_ladder.tier import Tier
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.table import Table
 
+    from verifier_ladder.ledger.records import Account
     from verifier_ladder.status import CampaignStatus, TierStatus
 
 _BAR = 12
@@ -103,12 +104,12 @@ class Drawing:
             )
         else:
             yield Text(self._title)
-            yield _table(self._status.tiers, has_bar=options.max_width >= _WIDE)
+            yield _table(self._status, has_bar=options.max_width >= _WIDE)
             if self._note:
                 yield Text(self._note)
 
 
-def _table(tiers: Sequence[TierStatus], *, has_bar: bool) -> Table:
+def _table(status: CampaignStatus, *, has_bar: bool) -> Table:
     from rich.table import Table
     from rich.text import Text
 
@@ -117,10 +118,17 @@ def _table(tiers: Sequence[TierStatus], *, has_bar: bool) -> Table:
     for name in _COLUMNS:
         made.add_column(name, justify="right", no_wrap=True)
     made.add_column("cost of budget", no_wrap=True)
-    for tier in tiers:
+    for tier in status.tiers:
         numbers = [f"{number:,}" if number else "·" for number in _counts(tier)]
-        made.add_row(Text(tier.tier.label), *numbers, _budget(tier, has_bar=has_bar))
+        made.add_row(Text(_name(tier)), *numbers, _budget(tier, has_bar=has_bar))
+    for account in status.budgets:
+        empty = [""] * len(_COLUMNS)
+        made.add_row(Text(place_label(account.tier)), *empty, _account(account, has_bar=has_bar))
     return made
+
+
+def _name(tier: TierStatus) -> str:
+    return f"{tier.tier.label} (paused)" if tier.paused else tier.tier.label
 
 
 def _counts(tier: TierStatus) -> tuple[int, ...]:
@@ -132,12 +140,20 @@ def _counts(tier: TierStatus) -> tuple[int, ...]:
 def _budget(tier: TierStatus, *, has_bar: bool) -> str:
     if tier.tier is Tier.WORLD and tier.cap is None:
         return ""
-    spent = tier.settled + tier.failed
-    amount = f"{spent:.1f}" + (f"+{tier.reserved:.1f}" if tier.reserved else "")
-    if tier.cap is None:
-        return f"{amount} s"
-    text = f"{amount} of {tier.cap:g} s"
-    return f"{_bar(spent, tier.reserved, tier.cap)} {text}" if has_bar else text
+    return _cost(tier.settled + tier.failed, tier.reserved, tier.cap, "s", has_bar=has_bar)
+
+
+def _account(account: Account, *, has_bar: bool) -> str:
+    unit = account.resource.unit
+    return _cost(account.spent, account.reserved, account.cap, unit, has_bar=has_bar)
+
+
+def _cost(spent: float, reserved: float, cap: float | None, unit: str, *, has_bar: bool) -> str:
+    amount = f"{spent:.1f}" + (f"+{reserved:.1f}" if reserved else "")
+    if cap is None:
+        return f"{amount} {unit}"
+    text = f"{amount} of {cap:g} {unit}"
+    return f"{_bar(spent, reserved, cap)} {text}" if has_bar else text
 
 
 def _bar(spent: float, reserved: float, cap: float) -> str:
@@ -163,4 +179,4 @@ def plain(status: CampaignStatus | None, note: str = "") -> str:
 
 def _plain_tier(tier: TierStatus) -> str:
     shown = [f"{n:,} {name}" for name, n in zip(_COLUMNS, _counts(tier), strict=True) if n]
-    return f"{tier.tier.label}: {', '.join(shown)}" if shown else ""
+    return f"{_name(tier)}: {', '.join(shown)}" if shown else ""

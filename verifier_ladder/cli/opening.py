@@ -45,16 +45,18 @@ def existing_ledger(given: str | None) -> Iterator[Ledger]:
 
 
 def only_campaign(ledger: Ledger, name: str | None) -> CampaignRow:
-    """The campaign of this name; without a name the only one, or else the newest.
+    """The campaign of this name; without a name the newest that is no shadow.
 
     Raises:
         ConfigError: If there is none.
     """
+    from verifier_ladder.scheduler.shadow import is_shadow
+
     rows = ledger.campaigns()
     if not rows:
         raise ConfigError("the ledger holds no campaign yet")
     if name is None:
-        return rows[-1]
+        return next((row for row in reversed(rows) if not is_shadow(row.name)), rows[-1])
     found = next((row for row in rows if row.name == name), None)
     if found is None:
         known = ", ".join(row.name for row in rows)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.records import CheckRow, CheckState, Request
+from verifier_ladder.ledger.schema import RESERVE
 from verifier_ladder.ledger.store import marks, prefix
 from verifier_ladder.ledger.values import dumps, loads
 
@@ -14,27 +16,28 @@ if TYPE_CHECKING:
 
 _ENTER = (
     "INSERT INTO check_queue (check_key, content_key, campaign, verifier, version, tier, state, "
-    "priority, reserve, payload, not_before, deadline, owner, lease_until, fence, attempt, note) "
+    "priority, payload, not_before, deadline, owner, lease_until, fence, attempt, note, "
+    f"{', '.join(RESERVE)}) "
     # Somebody may have answered it since the caller looked: then it is never paid again.
     "SELECT ?1, ?2, ?3, ?4, ?5, ?6, CASE WHEN EXISTS (SELECT 1 FROM verdict "
-    "WHERE key = ?7 AND check_key = ?1) THEN 3 ELSE 0 END, ?8, ?9, ?10, ?11, ?12, "
-    "'', 0, 0, 0, '' WHERE true "
+    "WHERE key = ?7 AND check_key = ?1) THEN 3 ELSE 0 END, ?8, ?9, ?10, ?11, '', 0, 0, 0, '', "
+    "?12, ?13, ?14, ?15 WHERE true "
     "ON CONFLICT (check_key) DO UPDATE SET "
     "priority = CASE WHEN state >= 4 THEN excluded.priority WHEN state = 3 THEN priority "
     "ELSE max(priority, excluded.priority) END, "
-    "campaign = CASE WHEN state >= 4 THEN excluded.campaign ELSE campaign END, "
-    "reserve = CASE WHEN state >= 4 THEN excluded.reserve ELSE reserve END, "
-    "payload = CASE WHEN state >= 4 THEN excluded.payload ELSE payload END, "
-    "not_before = CASE WHEN state >= 4 THEN excluded.not_before ELSE not_before END, "
-    "deadline = CASE WHEN state >= 4 THEN excluded.deadline ELSE deadline END, "
-    "attempt = CASE WHEN state >= 4 THEN 0 ELSE attempt END, "
-    "note = CASE WHEN state >= 4 THEN '' ELSE note END, "
-    "state = CASE WHEN state >= 4 THEN excluded.state ELSE state END"
+    # 9e999 is infinity: a held check goes to work once it is asked for without being held.
+    "not_before = CASE WHEN state >= 4 OR not_before = 9e999 THEN excluded.not_before "
+    "ELSE not_before END, "
+    # Who asks for a check that has ended without an answer pays for it from now on.
+    + ", ".join(
+        f"{name} = CASE WHEN state >= 4 THEN excluded.{name} ELSE {name} END"
+        for name in ("campaign", *RESERVE, "payload", "deadline", "attempt", "note", "state")
+    )
 )
 _CHECK = (
     "SELECT c.check_key, c.content_key, c.campaign, c.verifier, c.version, c.tier, c.state, "
-    "c.priority, c.reserve, c.payload, c.not_before, c.deadline, c.owner, c.lease_until, "
-    "c.fence, c.attempt, c.note FROM check_queue c "
+    f"c.priority, {', '.join(f'c.{name}' for name in RESERVE)}, c.payload, c.not_before, "
+    "c.deadline, c.owner, c.lease_until, c.fence, c.attempt, c.note FROM check_queue c "
 )
 _REQUEST = (
     "SELECT r.check_key, r.campaign, r.run, r.step, r.position, r.content_key, r.state "
@@ -76,8 +79,8 @@ def remove_requests(connection: Connection, answered: Sequence[Request]) -> None
 def _check_values(check: CheckRow) -> tuple[Any, ...]:
     return (
         check.check_key, check.content_key, check.campaign, check.verifier, check.version,
-        int(check.tier), prefix(check.check_key), check.priority, check.reserve,
-        dumps(dict(check.payload)), check.not_before, check.deadline,
+        int(check.tier), prefix(check.check_key), check.priority,
+        dumps(dict(check.payload)), check.not_before, check.deadline, *check.reserve.amounts,
     )  # fmt: skip
 
 
@@ -85,7 +88,9 @@ def check_rows(connection: Connection, clause: str, values: tuple[Any, ...]) -> 
     """Read checks; the table is called `c` in the clause."""
     found = connection.exec_driver_sql(_CHECK + clause, values).all()
     return [
-        CheckRow._make((*row[:6], CheckState(row[6]), *row[7:9], loads(row[9]), *row[10:]))
+        CheckRow._make(
+            (*row[:6], CheckState(row[6]), row[7], Cost(*row[8:12]), loads(row[12]), *row[13:])
+        )
         for row in found
     ]
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
+from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.records import (
     Account,
     Alias,
@@ -24,6 +25,7 @@ from verifier_ladder.ledger.records import (
     Request,
     SampleReward,
 )
+from verifier_ladder.resource import Resource
 from verifier_ladder.verdict import Verdict
 
 
@@ -73,7 +75,7 @@ class Ledger(ABC):
         *,
         enqueue: Sequence[tuple[CheckRow, Sequence[Request]]] = (),
         answered: Sequence[Request] = (),
-        charges: Mapping[int, tuple[float, int]] | None = None,
+        charges: Mapping[int, tuple[Cost, int]] | None = None,
     ) -> int:
         """Write one block with its index rows; in the same transaction change the queue.
 
@@ -86,8 +88,8 @@ class Ledger(ABC):
                 dead or expired check is queued again, paid by who asks now. For a check that is
                 done, or that has a current verdict, only the requests are added: it is done.
             answered: Requests that this block answers; they are removed.
-            charges: Spend that needed no reservation (the fast tier's), per tier: cpu-seconds
-                and number of checks; added to the accounts of the block's campaign.
+            charges: Spend that needed no reservation (the fast tier's), per tier: the cost
+                and the number of checks; added to the accounts of the block's campaign.
 
         Returns:
             The entry's id; ids grow.
@@ -141,6 +143,12 @@ class Ledger(ABC):
             within: First and last position that matter; others may be left out.
         """
 
+    @abstractmethod
+    def step_entries(
+        self, campaign: str, run: str, step: int, *, after: int = 0
+    ) -> Iterator[Entry]:
+        """Entries that hold samples of a step, with an id above `after`, in order."""
+
     # -- campaigns and runs ----------------------------------------------------------------------
 
     @abstractmethod
@@ -182,10 +190,12 @@ class Ledger(ABC):
     ) -> list[Claim]:
         """Lease up to `limit` queued checks of ONE verifier for `lease` seconds.
 
-        Takes those with the highest priority first, and of them only what the account of the
-        paying campaign can reserve; what can't be paid stays queued with the note
-        "budget" and does not block cheaper checks behind it. Each claim counts an attempt and
-        raises the fence.
+        Takes those with the highest priority first, and of them only what the accounts of the
+        paying campaign can reserve, in every resource and in its total, all or nothing. If they
+        can't, or the campaign has paused the tier, the first other campaign whose samples wait
+        for the check and whose accounts can takes over as payer. What nobody can pay stays
+        queued with the note "budget" and does not block cheaper checks behind it. Each claim
+        counts an attempt and raises the fence.
         """
 
     @abstractmethod
@@ -194,7 +204,7 @@ class Ledger(ABC):
 
     @abstractmethod
     def extend(self, claim: Claim, seconds: float) -> bool:
-        """Reserve more for a claimed check; False if its budget does not allow it."""
+        """Reserve more cpu time for a claimed check; False if its budget does not allow it."""
 
     @abstractmethod
     def complete(self, completions: Sequence[Completion], *, now: float) -> list[Completion]:
@@ -202,8 +212,8 @@ class Ledger(ABC):
 
         Only those whose fence still matches are finished and returned; for the others the
         result is discarded, and what the attempt cost was charged when its lease was taken away.
-        The verdict's `cost.seconds` is what is settled, or the time since the claim if nothing
-        was measured; never more than was reserved.
+        The verdict's `cost` is what is settled. If nothing was measured, it is the time since
+        the claim, and of the other resources what was reserved. Never more than was reserved.
 
         Raises:
             LedgerError: If a verdict is a failure: those go to `fail`.
@@ -287,12 +297,36 @@ class Ledger(ABC):
     # -- accounts --------------------------------------------------------------------------------
 
     @abstractmethod
-    def set_caps(self, campaign: str, caps: Mapping[int, float | None]) -> None:
-        """Set the cap of tiers, in cpu-seconds; None lifts it. Spend is kept."""
+    def set_caps(self, campaign: str, caps: Mapping[tuple[int, Resource], float | None]) -> None:
+        """Set caps, in units of the resource; None lifts one. Spend is kept.
+
+        Args:
+            campaign: Who pays.
+            caps: By tier, or `budget.TOTAL` for all tiers together, and resource.
+        """
 
     @abstractmethod
     def accounts(self, campaign: str) -> list[Account]:
-        """The budget of each tier that has one or has spent. settled + failed + reserved ≤ cap."""
+        """The accounts that have a cap or have spent, in the order of tier and resource.
+
+        settled + failed + reserved ≤ cap. What all tiers spent together is an account only if
+        that has a cap.
+        """
+
+    @abstractmethod
+    def pause(self, campaign: str, tier: int) -> None:
+        """Have `claim` pass over the campaign's checks of a tier, unless others pay for them.
+
+        Checks that run go on, and cases stay open. Pausing twice changes nothing.
+        """
+
+    @abstractmethod
+    def resume(self, campaign: str, tier: int) -> None:
+        """Have a paused tier's checks claimed again."""
+
+    @abstractmethod
+    def paused(self, campaign: str) -> set[int]:
+        """The tiers that are paused."""
 
     # -- life ------------------------------------------------------------------------------------
 

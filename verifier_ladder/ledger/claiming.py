@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from verifier_ladder.budget import TOTAL
 from verifier_ladder.ledger.accounts import Balances
 from verifier_ladder.ledger.asking import check_rows, where
-from verifier_ladder.ledger.protocol import PARKED, micro
+from verifier_ladder.ledger.protocol import PARKED, Amounts, micros
 from verifier_ladder.ledger.records import CheckRow, CheckState, Claim
+from verifier_ladder.ledger.schema import RESERVE, RESERVED
 from verifier_ladder.ledger.store import Store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
+_PAUSED = "SELECT campaign, tier FROM pause"
 _SPARE = 16
 """Rows to read beyond the limit, for those of another verifier."""
 
@@ -61,10 +64,13 @@ class SqlClaiming(Store):
             return found.first() is not None
 
 
-def _choose(connection: Connection, wish: Wish, now: float, limit: int) -> list[CheckRow]:
-    """The checks to lease, their money reserved; those that can't be paid are parked."""
+def _choose(
+    connection: Connection, wish: Wish, now: float, limit: int
+) -> list[tuple[CheckRow, str, Amounts]]:
+    """The checks to lease, who pays, and what is reserved; what can't be paid is parked."""
     balances = Balances(connection)
-    chosen: list[CheckRow] = []
+    paused = {(name, tier) for name, tier in connection.exec_driver_sql(_PAUSED).all()}
+    chosen: list[tuple[CheckRow, str, Amounts]] = []
     seen: set[bytes] = set()
     size = limit + _SPARE
     while len(chosen) < limit:
@@ -76,9 +82,12 @@ def _choose(connection: Connection, wish: Wish, now: float, limit: int) -> list[
         for row in rows:
             if not wish.takes(row) or len(chosen) >= limit:
                 continue
-            if balances.take(row.campaign, row.tier, micro(row.reserve)):
+            amounts = micros(row.reserve)
+            payers = _payers(connection, row, paused)
+            payer = next((p for p in payers if balances.take(p, row.tier, amounts)), None)
+            if payer is not None:
                 wish = wish._replace(verifier=(row.verifier, row.version))  # Only its own now.
-                chosen.append(row)
+                chosen.append((row, payer, amounts))
             elif row.note != PARKED:
                 parked.append((PARKED, row.check_key))
         if parked:
@@ -88,6 +97,42 @@ def _choose(connection: Connection, wish: Wish, now: float, limit: int) -> list[
         size *= 2  # Many that can't be paid must not take many rounds.
     balances.write()
     return chosen
+
+
+def _payers(
+    connection: Connection, row: CheckRow, paused: Collection[tuple[str, int]]
+) -> Iterator[str]:
+    """Who may pay for a check, unless it has paused the tier: who does so far, or who waits."""
+    if (row.campaign, row.tier) not in paused:
+        yield row.campaign
+    waiting = connection.exec_driver_sql(
+        "SELECT campaign, min(id) FROM request WHERE check_key = ? AND campaign <> ? "
+        "GROUP BY campaign ORDER BY 2",
+        (row.check_key, row.campaign),
+    ).all()
+    for name, _ in waiting:
+        if (name, row.tier) not in paused:
+            yield name
+
+
+_NEED = " ".join(f"WHEN {code} THEN c.{name}" for code, name in enumerate(RESERVE))
+_NEEDED = f"round(1000000 * CASE a.resource {_NEED} END)"
+
+
+def _willing(campaign: str) -> str:
+    """SQL: a campaign has not paused the tier of a check and, if it is parked, can pay for it."""
+    return (
+        f"NOT EXISTS (SELECT 1 FROM pause z WHERE z.campaign = {campaign} AND z.tier = c.tier) "
+        f"AND NOT (c.note = '{PARKED}' AND EXISTS (SELECT 1 FROM account a "
+        f"WHERE a.campaign = {campaign} AND a.tier IN (c.tier, {TOTAL}) AND {_NEEDED} > 0 "
+        f"AND a.settled + a.failed + a.reserved + {_NEEDED} > a.cap))"
+    )
+
+
+_WANTED = (
+    f"({_willing('c.campaign')} OR EXISTS (SELECT 1 FROM request r WHERE r.check_key = "
+    f"c.check_key AND r.campaign <> c.campaign AND {_willing('r.campaign')}))"
+)
 
 
 def _ready(connection: Connection, wish: Wish, now: float, limit: int) -> list[CheckRow]:
@@ -100,29 +145,34 @@ def _ready(connection: Connection, wish: Wish, now: float, limit: int) -> list[C
     )  # fmt: skip
     return check_rows(
         connection,
-        "LEFT JOIN account a ON a.campaign = c.campaign AND a.tier = c.tier "
-        f"{clause or 'WHERE 1'} AND c.state = 0 AND c.not_before <= ? "
-        f"AND (c.note <> '{PARKED}' OR a.cap IS NULL OR "
-        "a.settled + a.failed + a.reserved + round(c.reserve * 1000000) <= a.cap) "
+        f"{clause or 'WHERE 1'} AND c.state = 0 AND c.not_before <= ? AND {_WANTED} "
         "ORDER BY c.priority DESC, c.not_before, c.id LIMIT ?",
         (*values, now, limit),
     )
 
 
 def _lease(
-    connection: Connection, rows: Sequence[CheckRow], owner: str, now: float, until: float
+    connection: Connection,
+    chosen: Sequence[tuple[CheckRow, str, Amounts]],
+    owner: str,
+    now: float,
+    until: float,
 ) -> list[Claim]:
-    if rows:
+    if chosen:
         connection.exec_driver_sql(
             "UPDATE check_queue SET state = 1, owner = ?, lease_until = ?, fence = fence + 1, "
-            "attempt = attempt + 1, note = '', claimed_at = ?, reserved = ? WHERE check_key = ?",
-            [(owner, until, now, micro(row.reserve), row.check_key) for row in rows],
+            "attempt = attempt + 1, note = '', campaign = ?, claimed_at = ?, "
+            f"{' = ?, '.join(RESERVED)} = ? WHERE check_key = ?",
+            [
+                (owner, until, payer, now, *amounts, row.check_key)
+                for row, payer, amounts in chosen
+            ],
         )
     leased = [
         row._replace(
             state=CheckState.LEASED, owner=owner, lease_until=until, fence=row.fence + 1,
-            attempt=row.attempt + 1, note="",
+            attempt=row.attempt + 1, note="", campaign=payer,
         )
-        for row in rows
+        for row, payer, _ in chosen
     ]  # fmt: skip
     return [Claim(row, row.fence) for row in leased]

@@ -12,14 +12,15 @@ The number of values stands once, with the columns.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from math import copysign, isfinite
+from collections.abc import Callable, Mapping, Sequence
+from math import copysign, isfinite, isnan, nan
 from typing import Any
 
 from verifier_ladder.ledger.values import pack, unpack
 
 _PLAIN = {str, int, float, bool, type(None)}
 _WIDTH = 32
+_NAN = pack(nan)
 _LARGEST = 2**63
 
 
@@ -68,7 +69,11 @@ def pack_column(values: Sequence[Any]) -> Any:
         return []
     if is_constant(values):
         return {"all": pack(values[0])}
-    return values if _is_plain(values) else [pack(value) for value in values]
+    if _is_plain(values):
+        return values
+    if set(map(type, values)) == {float}:  # What is not known is NaN.
+        return [v if v - v == 0.0 else _NAN if isnan(v) else pack(v) for v in values]
+    return [pack(value) for value in values]
 
 
 def _is_plain(values: Sequence[Any]) -> bool:
@@ -95,6 +100,18 @@ def _is_text(values: Sequence[str]) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def pack_shared(values: Sequence[Any], write: Callable[[Any], Any]) -> list[Any]:
+    """Write a column of which many values are one object: each object is written once.
+
+    Example:
+        >>> pack_shared([(1,), (1, 2)], list)
+        [[1], [1, 2]]
+    """
+    ids = list(map(id, values))
+    written = {key: write(value) for key, value in dict(zip(ids, values, strict=True)).items()}
+    return list(map(written.__getitem__, ids))
 
 
 def unpack_column(column: Any, count: int) -> list[Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from functools import partial
 from operator import attrgetter, itemgetter
 from typing import Any
 
@@ -19,6 +20,7 @@ from verifier_ladder.ledger.columns import (
     is_constant,
     pack_column,
     pack_counting,
+    pack_shared,
     unpack_column,
 )
 from verifier_ladder.ledger.records import (
@@ -28,6 +30,7 @@ from verifier_ladder.ledger.records import (
     SampleColumns,
     VerdictRow,
 )
+from verifier_ladder.ledger.table import columns_of
 from verifier_ladder.ledger.values import pack, unpack
 from verifier_ladder.ledger.verdicts import (
     VERDICT_DEFAULTS,
@@ -50,8 +53,11 @@ _ROW_FIELDS = ("check_key", "content_key", "verifier", "version", "tier", "verdi
 _KEYS = {"raw_key", "content_key", "canonicaliser", "check_key"}
 _OPTIONAL = ("groups", "group_sizes", "learner_versions", "weights", "tasks")
 _DECISION = ("sample", "action", "tier", "reason", "mean", "deviation", "propensity", "benefit")
+_DRAWN = ("draw", "limit", "factor")
 _TIERS: dict[int | None, Tier | None] = {None: None, **{int(tier): tier for tier in Tier}}
-_verdict_parts: Callable[[Any], tuple[Any, ...]] = attrgetter(*VERDICT_FIELDS)
+_VERDICT_PARTS: dict[str, Callable[[Any], Any]] = {
+    name: attrgetter(name) for name in VERDICT_FIELDS
+}
 
 
 def leaf(body: bytes) -> bytes:
@@ -137,8 +143,7 @@ def _block(data: dict[str, Any]) -> Block:
 
 def _pack_candidates(rows: Sequence[CandidateRow], keys: KeyColumns) -> dict[str, Any]:
     section: dict[str, Any] = {"count": len(rows)}
-    columns = zip(*rows, strict=True)
-    for name, values in zip(CandidateRow._fields, columns, strict=True):
+    for name, values in zip(CandidateRow._fields, columns_of(rows), strict=True):
         if name in _KEYS:
             section[name] = keys.pack(f"candidates.{name}", values)
         elif name == "verdict":
@@ -168,12 +173,9 @@ def _unpack_candidates(section: dict[str, Any], keys: KeyColumns) -> list[Candid
 
 def verdict_columns(rows: Sequence[VerdictRow]) -> dict[str, Sequence[Any]]:
     """Turn rows into columns, the fields of their verdicts among them."""
-    columns: dict[str, Sequence[Any]] = dict(
-        zip(_ROW_FIELDS, zip(*rows, strict=True), strict=True)
-    )
-    parts = zip(*map(_verdict_parts, columns.pop("verdict")), strict=True)
-    columns.update(zip(VERDICT_FIELDS, parts, strict=True))
-    return columns
+    columns = dict(zip(_ROW_FIELDS, columns_of(rows), strict=True))
+    verdicts = columns.pop("verdict")
+    return columns | {name: list(map(read, verdicts)) for name, read in _VERDICT_PARTS.items()}
 
 
 def _pack_verdicts(columns: dict[str, Sequence[Any]], keys: KeyColumns) -> dict[str, Any]:
@@ -199,7 +201,7 @@ def _pack_field_column(section: dict[str, Any], name: str, values: Sequence[Any]
         if is_constant(values):
             section[name] = {"all": pack_field(name, values[0])}
         else:
-            section[name] = [pack_field(name, value) for value in values]
+            section[name] = pack_shared(values, partial(pack_field, name))
     else:
         section[name] = pack_column(values)
 
@@ -275,7 +277,7 @@ def _pack_decisions(columns: DecisionColumns) -> dict[str, Any]:
         "count": len(columns.sample), "policy": pack(columns.policy),
         "reasons": pack(list(columns.reasons)),
     }  # fmt: skip
-    for name in (*_DECISION, "draw", "limit"):
+    for name in (*_DECISION, *_DRAWN):
         values = getattr(columns, name)
         if values is None:
             continue
@@ -283,23 +285,31 @@ def _pack_decisions(columns: DecisionColumns) -> dict[str, Any]:
             raise LedgerError(f"a decision's column {name!r} has the wrong length")
         packer = pack_counting if name == "sample" else pack_column
         section[name] = packer(values)
+    if columns.belief >= 0:
+        section["belief"] = columns.belief
+    if columns.prices:
+        section["prices"] = dict(columns.prices)
     return section
 
 
 def _unpack_decisions(section: dict[str, Any]) -> DecisionColumns:
     count = section["count"]
+    drawn: dict[str, Any] = {
+        name: unpack_column(section[name], count) if name in section else None for name in _DRAWN
+    }
     return DecisionColumns(
         policy=unpack(section["policy"]),
         reasons=unpack(section["reasons"]),
-        draw=unpack_column(section["draw"], count) if "draw" in section else None,
-        limit=unpack_column(section["limit"], count) if "limit" in section else None,
         **{name: unpack_column(section[name], count) for name in _DECISION},
+        **drawn,
+        belief=section.get("belief", -1),
+        prices=section.get("prices", {}),
     )
 
 
 def _pack_rewards(rewards: Sequence[Reward]) -> dict[str, Any]:
     section: dict[str, Any] = {"count": len(rewards)}
-    for name, values in zip(Reward._fields, zip(*rewards, strict=True), strict=True):
+    for name, values in zip(Reward._fields, columns_of(rewards), strict=True):
         if name == "components":
             section[name] = _pack_components(values)
         elif values.count(usual := Reward._field_defaults.get(name)) < len(values):
@@ -317,13 +327,10 @@ def _pack_components(values: Sequence[Any]) -> Any:
     if not values[0] and not any(values):
         return {"all": {}}
     names = tuple(values[0])
-    is_shared = len(set(map(id, values))) == 1  # Equal rewards are mostly one object.
-    if all(isinstance(name, str) for name in names) and (
-        is_shared or set(map(tuple, values)) == {names}
-    ):
+    if all(isinstance(name, str) for name in names) and set(map(tuple, values)) == {names}:
         columns = [pack_column(list(map(itemgetter(name), values))) for name in names]
         return {"names": pack(list(names)), "columns": columns}
-    return [pack(dict(value)) for value in values]
+    return pack_shared(values, lambda components: pack(dict(components)))
 
 
 def _unpack_components(column: Any, count: int) -> list[Any]:

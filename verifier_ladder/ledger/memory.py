@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from verifier_ladder.cost import Cost
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger.base import Ledger
 from verifier_ladder.ledger.encoding import encode, leaf
@@ -54,6 +55,7 @@ class MemoryLedger(MemoryQueue, Ledger):
         self._aliases: dict[tuple[bytes, bytes], Alias] = {}
         self._verdicts: dict[bytes, tuple[VerdictRow, int]] = {}
         self._rewards: dict[tuple[str, str, int], dict[int, SampleReward]] = {}
+        self._steps: dict[tuple[str, str, int], list[int]] = {}
         self._samples: dict[int, int] = {}
         self._appearances: dict[bytes, list[int]] = {}
         self._contents: dict[bytes, tuple[bytes, str, str | bytes]] = {}
@@ -96,7 +98,7 @@ class MemoryLedger(MemoryQueue, Ledger):
         *,
         enqueue: Sequence[tuple[CheckRow, Sequence[Request]]] = (),
         answered: Sequence[Request] = (),
-        charges: Mapping[int, tuple[float, int]] | None = None,
+        charges: Mapping[int, tuple[Cost, int]] | None = None,
     ) -> int:
         """See `Ledger.append`."""
         now = time.time()
@@ -138,6 +140,8 @@ class MemoryLedger(MemoryQueue, Ledger):
             return
         key = (block.campaign, block.samples.run, block.samples.step)
         self._rewards.setdefault(key, {}).update(sample_rewards(entry, block))
+        if len(block.samples.positions):
+            self._steps.setdefault(key, []).append(entry)
         if block.kind != "revision":
             self._samples[entry] = len(set(block.samples.positions))
 
@@ -200,6 +204,14 @@ class MemoryLedger(MemoryQueue, Ledger):
         del within  # All of them cost no more than some.
         with self._held():
             return dict(self._rewards.get((campaign, run, step), {}))
+
+    def step_entries(
+        self, campaign: str, run: str, step: int, *, after: int = 0
+    ) -> Iterator[Entry]:
+        """See `Ledger.step_entries`."""
+        with self._held():
+            ids = list(self._steps.get((campaign, run, step), ()))
+        return (self._entries[number - 1] for number in ids if number > after)
 
     # -- campaigns and runs ----------------------------------------------------------------------
 

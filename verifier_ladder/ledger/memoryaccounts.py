@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from verifier_ladder.ledger.protocol import MICRO, micro
+from verifier_ladder.budget import TOTAL
+from verifier_ladder.cost import Cost
+from verifier_ladder.ledger.protocol import MICRO, Amounts, micro, micros
 from verifier_ladder.ledger.records import Account
+from verifier_ladder.resource import Resource
 
 
 @dataclass(slots=True)
 class Purse:
-    """One account, in microseconds."""
+    """One account, in whole millionths."""
 
     cap: int | None = None
     settled: int = 0
@@ -21,13 +24,14 @@ class Purse:
     failed: int = 0
     checks: int = 0
 
-    def take(self, amount: int) -> bool:
-        """Reserve, if the cap allows."""
-        total = self.settled + self.reserved + self.failed + amount
-        if self.cap is not None and total > self.cap:
-            return False
-        self.reserved += amount
-        return True
+    def holds(self, amount: int) -> bool:
+        """Whether the cap allows to reserve so much."""
+        return self.cap is None or self.total + amount <= self.cap
+
+    @property
+    def total(self) -> int:
+        """Spent and reserved."""
+        return self.settled + self.reserved + self.failed
 
 
 class MemoryAccounts:
@@ -39,39 +43,115 @@ class MemoryAccounts:
 
     def __init__(self) -> None:
         """Start empty."""
-        self._purses: dict[tuple[str, int], Purse] = {}
+        self._purses: dict[tuple[str, int, int], Purse] = {}
+        self._paused: set[tuple[str, int]] = set()
 
-    def set_caps(self, campaign: str, caps: Mapping[int, float | None]) -> None:
+    def set_caps(self, campaign: str, caps: Mapping[tuple[int, Resource], float | None]) -> None:
         """See `Ledger.set_caps`."""
-        amounts = {tier: None if cap is None else micro(cap) for tier, cap in caps.items()}
+        amounts = {
+            (int(tier), int(resource)): None if cap is None else micro(cap, resource)
+            for (tier, resource), cap in caps.items()
+        }
         with self._held(tell=True):
-            for tier, amount in amounts.items():
-                self._purse(campaign, tier).cap = amount
+            for (tier, resource), amount in amounts.items():
+                if tier == TOTAL and (campaign, TOTAL, resource) not in self._purses:
+                    self._purses[campaign, TOTAL, resource] = self._together(campaign, resource)
+                self._purse(campaign, tier, resource).cap = amount
+
+    def _together(self, campaign: str, resource: int) -> Purse:
+        """What all tiers have spent and reserved so far."""
+        made = Purse()
+        for (name, _, kind), purse in self._purses.items():
+            if (name, kind) == (campaign, resource):
+                made.settled += purse.settled
+                made.reserved += purse.reserved
+                made.failed += purse.failed
+                made.checks += purse.checks
+        return made
 
     def accounts(self, campaign: str) -> list[Account]:
         """See `Ledger.accounts`."""
         with self._held():
             purses = sorted(
-                (key[1], purse) for key, purse in self._purses.items() if key[0] == campaign
+                (key[1:], purse) for key, purse in self._purses.items() if key[0] == campaign
             )
             return [
                 Account(
-                    tier, None if purse.cap is None else purse.cap / MICRO,
+                    tier, Resource(resource), None if purse.cap is None else purse.cap / MICRO,
                     purse.settled / MICRO, purse.reserved / MICRO, purse.failed / MICRO,
                     purse.checks,
                 )
-                for tier, purse in purses
-                if purse != Purse()
+                for (tier, resource), purse in purses
+                if purse.cap is not None or (tier != TOTAL and purse != Purse())
             ]  # fmt: skip
 
-    def _purse(self, campaign: str, tier: int) -> Purse:
-        return self._purses.setdefault((campaign, int(tier)), Purse())
+    def pause(self, campaign: str, tier: int) -> None:
+        """See `Ledger.pause`."""
+        with self._held(tell=True):
+            self._paused.add((campaign, int(tier)))
 
-    def _amounts(self, charges: Mapping[int, tuple[float, int]]) -> dict[int, tuple[int, int]]:
-        return {tier: (micro(seconds), n) for tier, (seconds, n) in charges.items()}
+    def resume(self, campaign: str, tier: int) -> None:
+        """See `Ledger.resume`."""
+        with self._held(tell=True):
+            self._paused.discard((campaign, int(tier)))
 
-    def _charge(self, campaign: str, amounts: Mapping[int, tuple[int, int]]) -> None:
-        for tier, (amount, checks) in amounts.items():
-            purse = self._purse(campaign, tier)
-            purse.settled += amount
-            purse.checks += checks
+    def paused(self, campaign: str) -> set[int]:
+        """See `Ledger.paused`."""
+        with self._held():
+            return {tier for name, tier in self._paused if name == campaign}
+
+    def _purse(self, campaign: str, tier: int, resource: int) -> Purse:
+        return self._purses.setdefault((campaign, int(tier), int(resource)), Purse())
+
+    def _touched(self, campaign: str, tier: int, resource: int) -> Iterator[Purse]:
+        """The purses that a check of a tier pays from."""
+        yield self._purse(campaign, tier, resource)
+        total = self._purses.get((campaign, TOTAL, int(resource)))
+        if total is not None:
+            yield total
+
+    def _take(self, campaign: str, tier: int, amounts: Amounts) -> bool:
+        """Reserve from every purse that is touched, if all their caps allow."""
+        wanted = [
+            (purse, amount)
+            for resource, amount in enumerate(amounts)
+            if amount
+            for purse in self._touched(campaign, tier, resource)
+        ]
+        if not all(purse.holds(amount) for purse, amount in wanted):
+            return False
+        for purse, amount in wanted:
+            purse.reserved += amount
+        return True
+
+    def _put_back(self, campaign: str, tier: int, amounts: Amounts) -> None:
+        """Give a reservation back."""
+        for resource, amount in enumerate(amounts):
+            if amount:
+                for purse in self._touched(campaign, tier, resource):
+                    purse.reserved -= amount
+
+    def _spend(
+        self, campaign: str, tier: int, reserved: Amounts, cost: Amounts, *, failed: bool
+    ) -> None:
+        """Free a check's reservation and record what it took."""
+        self._put_back(campaign, tier, reserved)
+        for resource, amount in enumerate(cost):
+            if reserved[resource] or resource == Resource.CPU_SECONDS:
+                for purse in self._touched(campaign, tier, resource):
+                    if failed:
+                        purse.failed += amount
+                    else:
+                        purse.settled += amount
+                        purse.checks += 1
+
+    def _amounts(self, charges: Mapping[int, tuple[Cost, int]]) -> dict[int, tuple[Amounts, int]]:
+        return {tier: (micros(cost), checks) for tier, (cost, checks) in charges.items()}
+
+    def _charge(self, campaign: str, charges: Mapping[int, tuple[Amounts, int]]) -> None:
+        for tier, (amounts, checks) in charges.items():
+            for resource, amount in enumerate(amounts):
+                if amount or resource == Resource.CPU_SECONDS:
+                    for purse in self._touched(campaign, tier, resource):
+                        purse.settled += amount
+                        purse.checks += checks

@@ -10,10 +10,13 @@ from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger.memoryaccounts import MemoryAccounts
 from verifier_ladder.ledger.protocol import (
     ATTEMPTS,
+    NOTHING,
     PARKED,
+    Amounts,
     backoff,
     blocks_of,
     micro,
+    micros,
     no_such_check,
     note_of,
     refuse_answers,
@@ -22,6 +25,7 @@ from verifier_ladder.ledger.protocol import (
     verdict_row,
 )
 from verifier_ladder.ledger.records import (
+    HELD,
     Block,
     CheckRow,
     CheckState,
@@ -41,7 +45,7 @@ class _Work:
     row: CheckRow
     order: int
     claimed_at: float = 0.0
-    reserved: int = 0
+    reserved: Amounts = NOTHING
 
 
 class MemoryQueue(MemoryAccounts):
@@ -77,7 +81,11 @@ class MemoryQueue(MemoryAccounts):
             work = _Work(check, len(self._work))
             self._work[check.check_key] = work
         elif not work.row.state.is_final:
-            work.row = work.row._replace(priority=max(work.row.priority, check.priority))
+            row = work.row
+            work.row = row._replace(
+                priority=max(row.priority, check.priority),
+                not_before=check.not_before if row.not_before == HELD else row.not_before,
+            )
             return
         elif work.row.state is CheckState.DONE:
             return
@@ -120,18 +128,28 @@ class MemoryQueue(MemoryAccounts):
                     and (campaigns is None or self._is_asked(row.check_key, campaigns))
                 ):
                     continue
-                amount = micro(row.reserve)
-                if not self._purse(row.campaign, row.tier).take(amount):
-                    work.row = row._replace(note=PARKED)
+                payers = self._payers(row)
+                amounts = micros(row.reserve)
+                payer = next(
+                    (name for name in payers if self._take(name, row.tier, amounts)), None
+                )
+                if payer is None:
+                    work.row = row._replace(note=PARKED if payers else row.note)
                     continue
                 verifier = (row.verifier, row.version)
-                work.claimed_at, work.reserved = now, amount
+                work.claimed_at, work.reserved = now, amounts
                 work.row = row._replace(
                     state=CheckState.LEASED, owner=owner, lease_until=now + lease,
-                    fence=row.fence + 1, attempt=row.attempt + 1, note="",
+                    fence=row.fence + 1, attempt=row.attempt + 1, note="", campaign=payer,
                 )  # fmt: skip
                 claims.append(Claim(work.row, work.row.fence))
         return claims
+
+    def _payers(self, row: CheckRow) -> list[str]:
+        """The campaigns that want a check, unless they have paused its tier; the payer first."""
+        waiting = [r.campaign for r in self._requests.values() if r.check_key == row.check_key]
+        names = dict.fromkeys([row.campaign, *waiting])
+        return [name for name in names if (name, row.tier) not in self._paused]
 
     def _ordered(self) -> list[_Work]:
         return sorted(
@@ -164,9 +182,11 @@ class MemoryQueue(MemoryAccounts):
         amount = micro(seconds)
         with self._held():
             work = self._ours(claim)
-            if work is None or not self._purse(work.row.campaign, work.row.tier).take(amount):
+            if work is None:
                 return False
-            work.reserved += amount
+            if not self._take(work.row.campaign, work.row.tier, (amount, 0, 0, 0)):
+                return False
+            work.reserved = (work.reserved[0] + amount, *work.reserved[1:])
             return True
 
     def complete(self, completions: Sequence[Completion], *, now: float) -> list[Completion]:
@@ -306,18 +326,13 @@ class MemoryQueue(MemoryAccounts):
                     count += 1
         return count
 
-    def _settle(self, work: _Work, cost: int, *, failed: bool) -> None:
-        purse = self._purse(work.row.campaign, work.row.tier)
-        if failed:
-            purse.failed += cost
-        else:
-            purse.settled += cost
-            purse.checks += 1
-        self._free(work)
+    def _settle(self, work: _Work, cost: Amounts, *, failed: bool) -> None:
+        self._spend(work.row.campaign, work.row.tier, work.reserved, cost, failed=failed)
+        work.reserved = NOTHING
 
     def _free(self, work: _Work) -> None:
-        self._purse(work.row.campaign, work.row.tier).reserved -= work.reserved
-        work.reserved = 0
+        self._put_back(work.row.campaign, work.row.tier, work.reserved)
+        work.reserved = NOTHING
 
     # -- looking ---------------------------------------------------------------------------------
 

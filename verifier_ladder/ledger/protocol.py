@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isfinite
 
+from verifier_ladder.cost import Cost
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger.records import Block, CheckRow, Completion, VerdictRow
+from verifier_ladder.resource import Resource
 from verifier_ladder.verdict import Verdict
 
 ATTEMPTS = 5
@@ -14,24 +16,43 @@ ATTEMPTS = 5
 PARKED = "budget"
 """Note of a check that waits for its budget."""
 MICRO = 1_000_000
+Amounts = tuple[int, int, int, int]
+"""Whole millionths of each `Resource`, in its order, so that sums are exact."""
+NOTHING: Amounts = (0, 0, 0, 0)
 _LARGEST = 2**53
 _LONGEST_NOTE = 500
 _LONGEST_BACKOFF = 300.0
 
 
-def micro(seconds: float) -> int:
-    """An amount in whole microseconds, so that sums are exact.
+def micro(amount: float, resource: Resource = Resource.CPU_SECONDS) -> int:
+    """An amount in whole millionths, so that sums are exact.
 
     Raises:
-        LedgerError: If it is negative, not a number, or more than 285 years.
+        LedgerError: If it is negative, not a number, or too large (285 years of seconds).
 
     Example:
         >>> micro(0.25)
         250000
     """
-    if not (isfinite(seconds) and 0 <= seconds * MICRO < _LARGEST):
-        raise LedgerError(f"{seconds!r} is not an amount of cpu-seconds; give 0 or more")
-    return round(seconds * MICRO)
+    if not (isfinite(amount) and 0 <= amount * MICRO < _LARGEST):
+        raise LedgerError(f"{amount!r} is not an amount of {resource.unit}; give 0 or more")
+    return round(amount * MICRO)
+
+
+def micros(cost: Cost) -> Amounts:
+    """What a cost takes of each resource, in whole millionths.
+
+    Raises:
+        LedgerError: If an amount is too large.
+
+    Example:
+        >>> micros(Cost(seconds=2.0, money=0.5))
+        (2000000, 0, 500000, 0)
+    """
+    cpu, gpu, money, person = [amount * MICRO for amount in cost.amounts]
+    if max(cpu, gpu, money, person) >= _LARGEST:
+        raise LedgerError(f"{cost} can't be counted; give amounts below {_LARGEST // MICRO:,}")
+    return round(cpu), round(gpu), round(money), round(person)
 
 
 def backoff(attempt: int) -> float:
@@ -44,17 +65,24 @@ def backoff(attempt: int) -> float:
     return min(_LONGEST_BACKOFF, 2.0 ** min(attempt, 20))
 
 
-def spent(verdict: Verdict | None, reserved: int, elapsed: float) -> int:
-    """What an attempt is charged, in microseconds: never more than it had reserved.
+def spent(verdict: Verdict | None, reserved: Amounts, elapsed: float) -> Amounts:
+    """What an attempt is charged, in millionths: never more than it had reserved.
 
     Args:
         verdict: Its measured cost counts, if it has one.
-        reserved: The attempt's reservation, in microseconds.
-        elapsed: Seconds since the claim; counts when nothing was measured.
+        reserved: The attempt's reservation, in millionths.
+        elapsed: Seconds since the claim. Where nothing was measured they are the cpu time, and
+            of the other resources everything counts as spent that was reserved.
     """
     measured = None if verdict is None else verdict.cost
-    seconds = max(0.0, elapsed) if measured is None else measured.seconds
-    return min(reserved, round(min(seconds, 1e9) * MICRO))
+    if measured is None:
+        return (min(reserved[0], _capped(max(0.0, elapsed))), *reserved[1:])
+    cpu, gpu, money, person = map(min, reserved, map(_capped, measured.amounts))
+    return cpu, gpu, money, person
+
+
+def _capped(amount: float) -> int:
+    return round(min(amount, 1e9) * MICRO)
 
 
 def note_of(verdict: Verdict) -> str:

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from verifier_ladder.errors import LedgerError
-from verifier_ladder.ledger.accounts import free, reserve, settle
+from verifier_ladder.ledger.accounts import Balances, Bill, free, settle
 from verifier_ladder.ledger.asking import check_rows
 from verifier_ladder.ledger.claiming import SqlClaiming
 from verifier_ladder.ledger.looking import SqlLooking
 from verifier_ladder.ledger.protocol import (
     ATTEMPTS,
+    Amounts,
     backoff,
     blocks_of,
     micro,
@@ -34,6 +35,7 @@ from verifier_ladder.ledger.records import (
     Completion,
 )
 from verifier_ladder.ledger.rows import draft, write
+from verifier_ladder.ledger.schema import RESERVED
 from verifier_ladder.ledger.store import chunks, marks
 from verifier_ladder.verdict import Verdict
 
@@ -64,10 +66,13 @@ class SqlQueue(SqlClaiming, SqlLooking):
             payer = connection.exec_driver_sql(
                 f"SELECT campaign FROM check_queue WHERE {_OURS}", (check.check_key, claim.fence)
             ).scalar()
-            if payer is None or not reserve(connection, payer, check.tier, amount):
+            balances = Balances(connection)
+            if payer is None or not balances.take(payer, check.tier, (amount, 0, 0, 0)):
                 return False
+            balances.write()
+            cpu = RESERVED[0]
             connection.exec_driver_sql(
-                "UPDATE check_queue SET reserved = reserved + ? WHERE check_key = ?",
+                f"UPDATE check_queue SET {cpu} = {cpu} + ? WHERE check_key = ?",
                 (amount, check.check_key),
             )
         return True
@@ -93,13 +98,13 @@ class SqlQueue(SqlClaiming, SqlLooking):
         with self._writing() as connection:
             for claim in claims:
                 held = connection.exec_driver_sql(
-                    f"SELECT campaign, tier, reserved FROM check_queue WHERE {_OURS}",
+                    f"SELECT campaign, tier, {_RESERVED} FROM check_queue WHERE {_OURS}",
                     (claim.check.check_key, claim.fence),
                 ).first()
                 if held is not None:
-                    free(connection, held.campaign, held.tier, held.reserved)
+                    free(connection, held.campaign, held.tier, _reserved(held))
                     connection.exec_driver_sql(
-                        "UPDATE check_queue SET state = 0, reserved = 0, owner = '', "
+                        f"UPDATE check_queue SET state = 0, {_FREE}, owner = '', "
                         "lease_until = 0, attempt = attempt - 1 WHERE check_key = ?",
                         (claim.check.check_key,),
                     )
@@ -143,17 +148,15 @@ class SqlQueue(SqlClaiming, SqlLooking):
 
     def _finish(self, connection: Connection, check: CheckRow, verdict: Verdict) -> None:
         """Close a check whose answer came from outside; a worker on it loses its lease."""
-        reserved = connection.exec_driver_sql(
-            "SELECT reserved FROM check_queue WHERE check_key = ?", (check.check_key,)
-        ).scalar_one()
+        held = connection.exec_driver_sql(
+            f"SELECT {_RESERVED} FROM check_queue WHERE check_key = ?", (check.check_key,)
+        ).one()
         if check.state in {CheckState.LEASED, CheckState.WAITING}:
-            cost = spent(verdict, reserved, 0.0)
-            settle(
-                connection, check.campaign, check.tier,
-                reserved=reserved, spent=cost, failed=False,
-            )  # fmt: skip
+            bill = Bill()
+            bill.add(_reserved(held), spent(verdict, _reserved(held), 0.0))
+            settle(connection, check.campaign, check.tier, bill, failed=False)
         connection.exec_driver_sql(
-            "UPDATE check_queue SET state = 3, fence = fence + (state = 1), reserved = 0, "
+            f"UPDATE check_queue SET state = 3, fence = fence + (state = 1), {_FREE}, "
             "not_before = 0, owner = '', lease_until = 0, note = '' WHERE check_key = ?",
             (check.check_key,),
         )
@@ -169,8 +172,8 @@ class SqlQueue(SqlClaiming, SqlLooking):
             return 0
         with self._writing() as connection:
             rows = connection.exec_driver_sql(
-                "SELECT check_key, campaign, tier, state, attempt, reserved, claimed_at, "
-                f"lease_until FROM check_queue WHERE {overdue}",
+                "SELECT check_key, campaign, tier, state, attempt, claimed_at, lease_until, "
+                f"{_RESERVED} FROM check_queue WHERE {overdue}",
                 (now,),
             ).all()
             for row in rows:
@@ -184,16 +187,16 @@ class SqlQueue(SqlClaiming, SqlLooking):
         with self._writing() as connection:
             for key in dict.fromkeys(check_keys):
                 held = connection.exec_driver_sql(
-                    "SELECT campaign, tier, reserved FROM check_queue c WHERE check_key = ? "
-                    "AND state IN (0, 2) AND NOT EXISTS "
+                    f"SELECT campaign, tier, {_RESERVED} FROM check_queue c "
+                    "WHERE check_key = ? AND state IN (0, 2) AND NOT EXISTS "
                     "(SELECT 1 FROM request r WHERE r.check_key = c.check_key)",
                     (key,),
                 ).first()
                 if held is None:
                     continue
-                free(connection, held.campaign, held.tier, held.reserved)
+                free(connection, held.campaign, held.tier, _reserved(held))
                 connection.exec_driver_sql(
-                    "UPDATE check_queue SET state = 5, reserved = 0, owner = '', note = '' "
+                    f"UPDATE check_queue SET state = 5, {_FREE}, owner = '', note = '' "
                     "WHERE check_key = ?",
                     (key,),
                 )
@@ -216,22 +219,31 @@ class SqlQueue(SqlClaiming, SqlLooking):
 
 
 _OURS = "check_key = ? AND fence = ? AND state = 1"
+_RESERVED = ", ".join(RESERVED)
+_FREE = ", ".join(f"{name} = 0" for name in RESERVED)
+
+
+def _reserved(row: Any) -> Amounts:
+    """What a check has reserved; the last columns of its row."""
+    cpu, gpu, money, person = row[-len(RESERVED) :]
+    return cpu, gpu, money, person
 
 
 def _take_back(connection: Connection, row: Any, now: float) -> None:
     """End a lease that ran out, or a world case past its deadline."""
     if row.state == CheckState.WAITING:
-        free(connection, row.campaign, row.tier, row.reserved)
+        free(connection, row.campaign, row.tier, _reserved(row))
         state, later, note = CheckState.EXPIRED, 0.0, "no answer before the deadline"
     else:
         # Nobody knows what the lost attempt took; it can have worked until its lease ended.
-        cost = spent(None, row.reserved, row.lease_until - row.claimed_at)
-        settle(connection, row.campaign, row.tier, reserved=row.reserved, spent=cost, failed=True)
+        bill = Bill()
+        bill.add(_reserved(row), spent(None, _reserved(row), row.lease_until - row.claimed_at))
+        settle(connection, row.campaign, row.tier, bill, failed=True)
         dead = row.attempt >= ATTEMPTS
         state = CheckState.DEAD if dead else CheckState.QUEUED
         later, note = now + backoff(row.attempt), f"lease ran out (attempt {row.attempt})"
     connection.exec_driver_sql(
-        "UPDATE check_queue SET state = ?, reserved = 0, owner = '', lease_until = 0, "
+        f"UPDATE check_queue SET state = ?, {_FREE}, owner = '', lease_until = 0, "
         "not_before = ?, note = ? WHERE check_key = ?",
         (int(state), later, note, row.check_key),
     )
@@ -249,30 +261,26 @@ def _end(
     failed = state is not CheckState.DONE
     held = _held(connection, completions)
     ours: list[Completion] = []
-    bills: dict[tuple[str, int], list[int]] = {}
+    bills: dict[tuple[str, int], Bill] = {}
     for completion in completions:
         claim = completion.claim
         row = held.pop((claim.check.check_key, claim.fence), None)
         if row is None:  # Lost, or told twice.
             continue
-        bill = bills.setdefault((row.campaign, row.tier), [0, 0, 0])
-        cost = spent(completion.verdict, row.reserved, now - row.claimed_at)
-        for at, amount in enumerate((row.reserved, cost, 1)):
-            bill[at] += amount
+        cost = spent(completion.verdict, _reserved(row), now - row.claimed_at)
+        bills.setdefault((row.campaign, row.tier), Bill()).add(_reserved(row), cost)
         ours.append(completion)
     if ours:
         connection.exec_driver_sql(
-            "UPDATE check_queue SET state = ?, reserved = 0, owner = '', lease_until = 0, "
+            f"UPDATE check_queue SET state = ?, {_FREE}, owner = '', lease_until = 0, "
             "not_before = ?, note = ? WHERE check_key = ?",
             [
                 (int(state), not_before, note_of(verdict) if failed else "", claim.check.check_key)
                 for claim, verdict, _ in ours
             ],
         )
-    for (campaign, tier), (reserved, cost, count) in bills.items():
-        settle(
-            connection, campaign, tier, reserved=reserved, spent=cost, failed=failed, checks=count
-        )
+    for (campaign, tier), bill in bills.items():
+        settle(connection, campaign, tier, bill, failed=failed)
     for block in blocks_of(ours):
         write(connection, draft(block, now))
     return ours
@@ -285,7 +293,7 @@ def _held(connection: Connection, completions: Sequence[Completion]) -> dict[Any
         (row.check_key, row.fence): row
         for part in chunks(keys)
         for row in connection.exec_driver_sql(
-            "SELECT check_key, fence, campaign, tier, reserved, claimed_at FROM check_queue "
+            f"SELECT check_key, fence, campaign, tier, claimed_at, {_RESERVED} FROM check_queue "
             f"WHERE state = 1 AND check_key IN ({marks(len(part))})",
             tuple(part),
         ).all()

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from math import inf
 from typing import Any, NamedTuple
 
+from verifier_ladder.budget import place_label
+from verifier_ladder.cost import Cost
+from verifier_ladder.resource import Resource
 from verifier_ladder.reward import Reward
 from verifier_ladder.verdict import Verdict
 
@@ -83,9 +87,16 @@ class DecisionColumns:
     mean: Sequence[float]
     deviation: Sequence[float]
     propensity: Sequence[float]
+    """Probability that the top tier is asked; NaN while the climb goes on below it."""
     draw: Sequence[float] | None
     benefit: Sequence[float]
     limit: Sequence[float] | None = None
+    factor: Sequence[float] | None = None
+    """Weight of the top tier's correction to the reward; NaN where nothing was drawn."""
+    belief: int = -1
+    """Version of the beliefs that were decided with; -1 if none were."""
+    prices: Mapping[str, float] = field(default_factory=dict)
+    """What one unit of each capped resource was worth, by account."""
 
 
 @dataclass(slots=True)
@@ -161,25 +172,30 @@ class Request(NamedTuple):
     """JSON: group, group_size, learner_version, weight, task, reward value, revision."""
 
 
+HELD = inf
+"""`CheckRow.not_before` of a check that its policy compares with others before it is run."""
+
+
 class CheckRow(NamedTuple):
     """One check of the work queue."""
 
     check_key: bytes
     content_key: bytes
     campaign: str
-    """The campaign that pays: the first to ask."""
+    """The campaign that pays: the first to ask, or another that asked and can pay when it can't.
+    """
     verifier: str
     version: str
     tier: int
     state: CheckState
     priority: float
     """Larger goes first."""
-    reserve: float
-    """Cpu-seconds to reserve when it is claimed; it is killed or extended there."""
+    reserve: Cost
+    """What to reserve when it is claimed; at its cpu-seconds it is killed or extended."""
     payload: Mapping[str, Any]
     """JSON: the candidate (kind, content, task, turns) as the verifier reads it."""
     not_before: float = 0.0
-    """Seconds since 1970 before which it is not claimed."""
+    """Seconds since 1970 before which it is not claimed; `HELD` until it is asked for again."""
     deadline: float | None = None
     """When a waiting check expires."""
     owner: str = ""
@@ -207,9 +223,12 @@ class Completion(NamedTuple):
 
 
 class Account(NamedTuple):
-    """The budget of one tier of a campaign, in cpu-seconds."""
+    """The budget of one tier of a campaign, or of all together, in one resource."""
 
     tier: int
+    """The tier, or `budget.TOTAL` for all tiers."""
+    resource: Resource
+    """What the amounts below are amounts of."""
     cap: float | None
     """None if unlimited."""
     settled: float
@@ -219,7 +238,17 @@ class Account(NamedTuple):
     failed: float
     """Spent on attempts that gave no answer; counts towards the cap."""
     checks: int
-    """How many checks were settled."""
+    """How many checks were settled; of other resources than cpu time, those that used some."""
+
+    @property
+    def spent(self) -> float:
+        """Spent on checks that answered and on attempts that did not."""
+        return self.settled + self.failed
+
+    def as_json(self) -> dict[str, Any]:
+        """The account as JSON; tier and resource by label."""
+        place = {"tier": place_label(self.tier), "resource": self.resource.label}
+        return {**self._asdict(), **place}
 
 
 class SampleReward(NamedTuple):

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import repeat
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verifier_ladder.cost import Cost
+from verifier_ladder.ledger.columns import pack_shared
 from verifier_ladder.ledger.encoding import encode, leaf, verdict_columns
 from verifier_ladder.ledger.records import Block, CandidateRow, SampleColumns, VerdictRow
 from verifier_ladder.ledger.samples import IDENTITY, SUPERSEDING, contiguous
-from verifier_ladder.ledger.store import keys_json, prefixes
+from verifier_ladder.ledger.store import keys_json, marks, prefixes
+from verifier_ladder.ledger.table import columns_of
 from verifier_ladder.ledger.values import dumps
 from verifier_ladder.ledger.verdicts import OUTCOME_CODES, pack_verdict, plain_flags
+from verifier_ladder.verdict import Verdict
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 _first = itemgetter(0)
+_AT_ONCE = 64
+"""Rows that one statement inserts."""
 
 
 class Draft(NamedTuple):
@@ -58,27 +63,31 @@ def write(connection: Connection, draft: Draft) -> int:
 
 
 def _write_aliases(connection: Connection, rows: Sequence[CandidateRow]) -> None:
-    kept = [
-        row for row in rows
-        if row.canonicaliser != IDENTITY and (row.verdict is None or row.verdict.is_answer)
-    ]  # fmt: skip
-    if not kept:
+    raws, contents, _, _, forms, makers, verdicts = columns_of(rows)
+    ids = {key: canonicaliser_id(connection, key) for key in set(makers) - {IDENTITY}}
+    if not ids:
         return
-    ids = {key: canonicaliser_id(connection, key) for key in {row.canonicaliser for row in kept}}
-    keys = prefixes([row.raw_key for row in kept])
-    connection.exec_driver_sql(
-        "INSERT INTO alias (key, raw_key, canonicaliser, content_key, canonical, detail) "
-        "VALUES (?, ?, ?, ?, ?, ?)",
-        sorted(map(_alias_row, keys, kept, repeat(ids)), key=_first),
-    )
+    details = list(map(_alias_detail, forms, verdicts))
+    columns = {
+        "key": prefixes(raws), "raw_key": raws, "canonicaliser": list(map(ids.get, makers)),
+        "content_key": contents, "detail": details,
+        "canonical": [
+            form if detail is None else None for form, detail in zip(forms, details, strict=True)
+        ],
+    }  # fmt: skip
+    kept = [
+        place for place, (by, verdict) in enumerate(zip(makers, verdicts, strict=True))
+        if by in ids and (verdict is None or verdict.is_answer)
+    ]  # fmt: skip
+    insert(connection, "alias", _chosen(columns, kept))
 
 
-def _alias_row(key: int, row: CandidateRow, ids: Mapping[bytes, int]) -> tuple[Any, ...]:
-    canonical, detail = row.canonical, None
-    if row.verdict is not None or not _is_text(canonical):
-        verdict = None if row.verdict is None else pack_verdict(row.verdict)
-        canonical, detail = None, dumps({"canonical": canonical, "verdict": verdict})
-    return key, row.raw_key, ids[row.canonicaliser], row.content_key, canonical, detail
+def _alias_detail(canonical: str | bytes | None, verdict: Verdict | None) -> bytes | None:
+    """What the other columns can't hold."""
+    if verdict is None and _is_text(canonical):
+        return None
+    said = None if verdict is None else pack_verdict(verdict)
+    return dumps({"canonical": canonical, "verdict": said})
 
 
 def _is_text(value: str | bytes | None) -> bool:
@@ -102,10 +111,6 @@ def canonicaliser_id(connection: Connection, digest: bytes) -> int:
 
 # -- verdicts ------------------------------------------------------------------------------------
 
-_VERDICT = (
-    "INSERT INTO verdict (key, check_key, verifier, outcome, score, uncertainty, seconds, detail, "
-    "entry_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
 _NEWER_VERDICT = (
     "INSERT INTO verdict (key, check_key, verifier, outcome, score, uncertainty, seconds, detail, "
     "entry_id, supersedes) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
@@ -122,18 +127,17 @@ def _write_verdicts(
         if not rows:
             return
         columns = verdict_columns(rows)
+    values = _verdict_values(connection, rows, columns, entry)
     if draft.block.kind in SUPERSEDING:
-        values = sorted(_verdict_rows(connection, rows, columns, entry), key=_first)
-        connection.exec_driver_sql(_NEWER_VERDICT, values)
+        connection.exec_driver_sql(_NEWER_VERDICT, list(zip(*values.values(), strict=True)))
         return
-    known = _known(connection, columns["check_key"])
-    values = list(_verdict_rows(connection, rows, columns, entry))
-    if known or len(set(columns["check_key"])) < len(values):
-        fresh = {row[1]: row for row in reversed(values) if row[1] not in known}
-        values = list(fresh.values())
-    if values:
-        values.sort(key=_first)  # In the order of the index, neighbours share a page.
-        connection.exec_driver_sql(_VERDICT, values)
+    known = _known(connection, values["check_key"])
+    first: dict[bytes, int] = {}  # A check that is told twice keeps what was said first.
+    for place, key in enumerate(values["check_key"]):
+        first.setdefault(key, place)
+    insert(connection, "verdict", _chosen(
+        values, [place for key, place in first.items() if key not in known]
+    ))  # fmt: skip
 
 
 def _known(connection: Connection, check_keys: Sequence[bytes]) -> set[bytes]:
@@ -148,38 +152,36 @@ def _known(connection: Connection, check_keys: Sequence[bytes]) -> set[bytes]:
     return {key for (key,) in rows}
 
 
-def _verdict_rows(
+def _verdict_values(
     connection: Connection,
     rows: Sequence[VerdictRow],
     columns: dict[str, Sequence[Any]],
     entry: int,
-) -> Iterator[tuple[Any, ...]]:
-    details: Iterable[bytes | None] = repeat(None)
-    flags = plain_flags(columns)
+) -> dict[str, Sequence[Any]]:
+    """The columns of the table, in the order of `_NEWER_VERDICT`."""
+    keys, flags = columns["check_key"], plain_flags(columns)
+    details: Sequence[bytes | None] = [None] * len(keys)
     if flags is not None:
         details = [
             None if plain else dumps(pack_verdict(row.verdict))
             for plain, row in zip(flags, rows, strict=True)
         ]
-    keys = columns["check_key"]
-    # Repeated values have no length of their own, so this zip can't be strict.
-    return zip(
-        prefixes(keys), keys, _verifier_ids(connection, columns),
-        map(OUTCOME_CODES.__getitem__, columns["outcome"]), columns["score"],
-        columns["uncertainty"], _seconds(columns["cost"]), details, repeat(entry),
-    )  # fmt: skip
+    return {
+        "key": prefixes(keys), "check_key": keys, "verifier": _verifier_ids(connection, columns),
+        "outcome": list(map(OUTCOME_CODES.__getitem__, columns["outcome"])),
+        "score": columns["score"], "uncertainty": columns["uncertainty"],
+        "seconds": _seconds(columns["cost"]), "detail": details, "entry_id": [entry] * len(keys),
+    }  # fmt: skip
 
 
-def _seconds(costs: Sequence[Cost | None]) -> Iterable[float | None]:
-    if costs.count(None) == len(costs):
-        return repeat(None)
-    return [None if cost is None else float(cost.seconds) for cost in costs]
+def _seconds(costs: Sequence[Cost | None]) -> list[float | None]:
+    return pack_shared(costs, lambda cost: None if cost is None else float(cost.seconds))
 
 
-def _verifier_ids(connection: Connection, columns: dict[str, Sequence[Any]]) -> Iterable[int]:
+def _verifier_ids(connection: Connection, columns: dict[str, Sequence[Any]]) -> list[int]:
     parts = [columns[name] for name in ("verifier", "version", "tier", "unit")]
     if all(part.count(part[0]) == len(part) for part in parts):
-        return repeat(_verifier_id(connection, tuple(part[0] for part in parts)))
+        return [_verifier_id(connection, tuple(part[0] for part in parts))] * len(parts[0])
     named = list(zip(*parts, strict=True))
     ids = {name: _verifier_id(connection, name) for name in set(named)}
     return [ids[name] for name in named]
@@ -196,6 +198,37 @@ def _verifier_id(connection: Connection, name: tuple[Any, ...]) -> int:
         "SELECT id FROM verifier WHERE name = ? AND version = ? AND tier = ? AND unit = ?", values
     )
     return int(found.scalar_one())
+
+
+# -- rows ----------------------------------------------------------------------------------------
+
+
+def insert(connection: Connection, table: str, columns: Mapping[str, Sequence[Any]]) -> None:
+    """Insert rows, given as columns of equal length; the first is an index's.
+
+    A statement takes many rows, and columns without a value are left out: every statement lets
+    go of the interpreter and gets it back, and every value that is bound costs.
+    """
+    used = {name: values for name, values in columns.items() if values.count(None) < len(values)}
+    # In the order of the index, neighbours share a page.
+    rows = sorted(zip(*used.values(), strict=True), key=_first)
+    single = len(rows) % _AT_ONCE
+    for size, part in ((1, rows[:single]), (_AT_ONCE, rows[single:])):
+        if part:
+            values = ", ".join([f"({marks(len(used))})"] * size)
+            connection.exec_driver_sql(
+                f"INSERT INTO {table} ({', '.join(used)}) VALUES {values}",
+                [tuple(chain(*part[i : i + size])) for i in range(0, len(part), size)],
+            )
+
+
+def _chosen(
+    columns: Mapping[str, Sequence[Any]], places: Sequence[int]
+) -> Mapping[str, Sequence[Any]]:
+    """Some of the rows; `places` differ, so as many as there are rows means all of them."""
+    if len(places) == len(next(iter(columns.values()))):
+        return columns
+    return {name: [values[place] for place in places] for name, values in columns.items()}
 
 
 # -- samples -------------------------------------------------------------------------------------

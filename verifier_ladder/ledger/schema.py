@@ -24,10 +24,17 @@ from sqlalchemy import (
     text,
 )
 
-REVISION: Final = "0001"
+from verifier_ladder.resource import Resource
+
+REVISION: Final = "0003"
 """Schema of this version: the newest Alembic revision in `migrations/versions`."""
 VERSION_TABLE: Final = "verifier_ladder_version"
 APPLICATION_ID: Final = 0x564C4144  # "VLAD" in the file's header, so that `file` can tell.
+
+RESERVE: Final = tuple(f"reserve_{resource.label}" for resource in Resource)
+"""Columns of what a check will reserve of each resource, in units of the resource."""
+RESERVED: Final = tuple(f"reserved_{resource.label}" for resource in Resource)
+"""Columns of what it has reserved, in whole millionths."""
 
 metadata = MetaData()
 
@@ -156,7 +163,7 @@ check_queue = Table(
     Column("tier", Integer, nullable=False),
     Column("state", Integer, nullable=False),
     Column("priority", REAL, nullable=False),
-    Column("reserve", REAL, nullable=False),
+    Column(RESERVE[0], REAL, nullable=False),
     Column("payload", BLOB, nullable=False),
     Column("not_before", REAL, nullable=False),
     Column("deadline", REAL),
@@ -166,10 +173,18 @@ check_queue = Table(
     Column("attempt", Integer, nullable=False),
     Column("note", Text, nullable=False),
     Column("claimed_at", REAL, nullable=False, server_default=text("0")),
-    Column("reserved", Integer, nullable=False, server_default=text("0")),
+    Column(RESERVED[0], Integer, nullable=False, server_default=text("0")),
+    *(Column(name, REAL, nullable=False, server_default=text("0")) for name in RESERVE[1:]),
+    *(
+        Column(
+            name, Integer, CheckConstraint(f"{name} >= 0 AND ({name} = 0 OR state IN (1, 2))"),
+            nullable=False, server_default=text("0"),
+        )
+        for name in RESERVED[1:]
+    ),
     CheckConstraint("state BETWEEN 0 AND 6", name="known_state"),
-    CheckConstraint("reserved >= 0", name="reserved_is_positive"),
-    CheckConstraint("reserved = 0 OR state IN (1, 2)", name="reserved_only_at_work"),
+    CheckConstraint(f"{RESERVED[0]} >= 0", name="reserved_is_positive"),
+    CheckConstraint(f"{RESERVED[0]} = 0 OR state IN (1, 2)", name="reserved_only_at_work"),
     Index("check_ready", desc("priority"), "not_before", "id", sqlite_where=text("state = 0")),
     Index("check_leased", "lease_until", sqlite_where=text("state = 1")),
     Index("check_waiting", "deadline", sqlite_where=text("state = 2")),
@@ -198,22 +213,31 @@ request = Table(
     Index("request_campaign", "campaign", "id"),
 )  # fmt: skip
 
-# Whole microseconds: sums of floats would not keep the cap exactly.
+# Whole millionths: sums of floats would not keep the cap exactly.
 account = Table(
     "account", metadata,
     Column("campaign", Text, nullable=False),
     Column("tier", Integer, nullable=False),
+    Column("resource", Integer, nullable=False),
     Column("cap", Integer),
     Column("excess", Integer, nullable=False, server_default=text("0")),
     Column("settled", Integer, nullable=False, server_default=text("0")),
     Column("reserved", Integer, nullable=False, server_default=text("0")),
     Column("failed", Integer, nullable=False, server_default=text("0")),
     Column("checks", Integer, nullable=False, server_default=text("0")),
-    PrimaryKeyConstraint("campaign", "tier"),
+    PrimaryKeyConstraint("campaign", "tier", "resource"),
     CheckConstraint("settled >= 0 AND reserved >= 0 AND failed >= 0", name="no_debts"),
     CheckConstraint(
         "cap IS NULL OR settled + failed + reserved <= cap + excess", name="within_cap"
     ),
+    sqlite_with_rowid=False,
+)  # fmt: skip
+
+pause = Table(
+    "pause", metadata,
+    Column("campaign", Text, nullable=False),
+    Column("tier", Integer, nullable=False),
+    PrimaryKeyConstraint("campaign", "tier"),
     sqlite_with_rowid=False,
 )  # fmt: skip
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.accounts import SqlAccounts, charge
 from verifier_ladder.ledger.asking import add_requests, remove_requests
-from verifier_ladder.ledger.protocol import micro
+from verifier_ladder.ledger.protocol import micros
 from verifier_ladder.ledger.queue import SqlQueue
 from verifier_ladder.ledger.records import Block, CheckRow, Request
 from verifier_ladder.ledger.rows import draft, write
@@ -30,7 +31,7 @@ class SqlLedger(SqlTotals, SqlQueue, SqlAccounts):
         *,
         enqueue: Sequence[tuple[CheckRow, Sequence[Request]]] = (),
         answered: Sequence[Request] = (),
-        charges: Mapping[int, tuple[float, int]] | None = None,
+        charges: Mapping[int, tuple[Cost, int]] | None = None,
     ) -> int:
         """See `Ledger.append`."""
         ready = draft(block)  # Before the lock: other threads may write meanwhile.
@@ -40,6 +41,6 @@ class SqlLedger(SqlTotals, SqlQueue, SqlAccounts):
                 remove_requests(connection, answered)
             if enqueue:
                 add_requests(connection, enqueue)
-            for tier, (seconds, checks) in (charges or {}).items():
-                charge(connection, block.campaign, int(tier), micro(seconds), checks)
+            for tier, (cost, checks) in (charges or {}).items():
+                charge(connection, block.campaign, int(tier), micros(cost), checks)
         return entry

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import struct
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from sqlalchemy import Connection, Engine, create_engine, event
@@ -17,12 +16,17 @@ from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger.base import Ledger
 from verifier_ladder.ledger.faults import explained
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 BUSY = 30.0
 """Seconds to wait for another process that is writing."""
 CHUNK = 8192
 """How many keys one statement asks for; SQLite takes 32,766 parameters."""
 
-_FIRST = struct.Struct(">Q24x")
+_WIDTH = 32
+_MANY = 1024
 
 # WAL lets readers and one writer work at the same time. FULL, for a call that has returned must
 # survive a power cut too; it costs one flush a call, about 0.1 µs a sample in a batch of 4096.
@@ -128,18 +132,28 @@ def prefix(key: bytes) -> int:
     return int.from_bytes(key[:6], "big")
 
 
-def prefixes(keys: Sequence[bytes]) -> list[int]:
+def prefixes(keys: Collection[bytes]) -> list[int]:
     """The first 48 bits of many digests."""
-    joined = b"".join(keys)
-    if len(joined) != 32 * len(keys) or set(map(len, keys)) > {32}:
-        return list(map(prefix, keys))
-    return [first >> 16 for (first,) in _FIRST.iter_unpack(joined)]
+    found = _prefixes(keys)
+    return found if isinstance(found, list) else found.tolist()
 
 
-def keys_json(keys: Iterable[bytes]) -> bytes:
+def keys_json(keys: Collection[bytes]) -> bytes:
     """What `json_each` reads: one parameter for any number of index keys.
 
     It takes two thirds of the time of a list of placeholders. The order is that of the index, so
     neighbours are on the same page.
     """
-    return orjson.dumps(sorted(prefixes(list(keys))))
+    found = _prefixes(keys)
+    found.sort()
+    return orjson.dumps(found, option=orjson.OPT_SERIALIZE_NUMPY)
+
+
+def _prefixes(keys: Collection[bytes]) -> list[int] | NDArray[np.uint64]:
+    """As an array, which is sorted in a tenth of the time, where there are many."""
+    if len(keys) < _MANY or set(map(len, keys)) != {_WIDTH}:
+        return list(map(prefix, keys))
+    import numpy as np  # Here: a command that asks for a few keys need not wait for it.
+
+    words = np.frombuffer(b"".join(keys), dtype=">u8")
+    return words[:: _WIDTH // 8] >> np.uint64(16)

@@ -105,9 +105,7 @@ def _all_plain(fields: Mapping[str, Sequence[Any]]) -> bool:
         if 0.0 in fields[name] and not all(map(_is_index_number, fields[name])):
             return False
     costs = fields["cost"]
-    return (costs.count(costs[0]) == len(costs) and _is_index_cost(costs[0])) or all(
-        map(_is_index_cost, costs)
-    )
+    return all(map(_is_index_cost, dict(zip(map(id, costs), costs, strict=True)).values()))
 
 
 def _is_plain(_outcome: Outcome, score: Any, uncertainty: Any, _unit: str, *rest: Any) -> bool:

@@ -130,7 +130,7 @@ def decision_text(columns: DecisionColumns, index: int) -> tuple[str, str]:
     tier = Tier(code).label if code >= 0 else ""
     values: dict[str, Any] = {
         "mean": columns.mean[index], "deviation": columns.deviation[index], "tier": tier,
-        "propensity": columns.propensity[index],
+        "propensity": columns.propensity[index], "benefit": columns.benefit[index],
         "limit": columns.limit[index] if columns.limit else None,
     }  # fmt: skip
     action = Action(columns.action[index])

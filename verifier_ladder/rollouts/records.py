@@ -8,10 +8,11 @@ import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, ClassVar, NamedTuple
 
 import orjson
 
+from verifier_ladder.badrow import BadRow
 from verifier_ladder.errors import ConfigError
 
 _GZIP = b"\x1f\x8b"
@@ -28,18 +29,14 @@ class Record(NamedTuple):
     values: Mapping[str, Any]
 
 
-class BadRow(NamedTuple):
-    """A line that can't be scored. It never becomes a reward and never stops the rest."""
-
-    line: int
-    reason: str
-
-
 class RolloutFile:
     """A file of rollouts: JSON lines (plain or gzip) or Parquet.
 
     It may be read any number of times, one record after the other.
     """
+
+    refused: ClassVar = frozenset({".csv", ".tsv", ".xlsx"})
+    """Endings of tables that can't hold what it is about."""
 
     def __init__(self, path: str | Path) -> None:
         """Look at the file.
@@ -55,7 +52,7 @@ class RolloutFile:
             raise ConfigError(f"can't read {self.path}: {error.strerror}") from None
         self.is_parquet = head == b"PAR1"
         self._is_gzip = head.startswith(_GZIP)
-        if self.path.suffix in {".csv", ".tsv", ".xlsx"}:
+        if self.path.suffix in self.refused:
             raise ConfigError(f"{self.path} is a table; give JSON lines or Parquet")
         if head.removeprefix(_BOM).lstrip().startswith(b"["):
             raise ConfigError(

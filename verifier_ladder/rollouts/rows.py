@@ -6,10 +6,11 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from verifier_ladder.badrow import BadRow
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.keys import canonical_json
 from verifier_ladder.rollouts.columns import Columns
-from verifier_ladder.rollouts.records import BadRow, RolloutFile, words
+from verifier_ladder.rollouts.records import RolloutFile, words
 
 MESSAGES = "completion_messages"
 """The task field that keeps a chat completion as it was, for reward functions that read it."""

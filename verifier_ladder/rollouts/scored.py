@@ -9,10 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from verifier_ladder.badrow import BadRow
 from verifier_ladder.reward import Reward
 from verifier_ladder.rollouts.columns import Columns
 from verifier_ladder.rollouts.passk import Estimate
-from verifier_ladder.rollouts.records import BadRow, RolloutFile
+from verifier_ladder.rollouts.records import RolloutFile
 from verifier_ladder.rollouts.rows import rows
 from verifier_ladder.rollouts.statistics import DECLINED, Statistics, TierCost, statistics_of
 from verifier_ladder.rollouts.table import SCORE, as_frame, write_table
@@ -179,9 +180,11 @@ def _unknown(made: Statistics) -> list[str]:
 
 def _costs(made: Statistics) -> list[str]:
     shown = []
-    for tier, checks, seconds, failed in made.costs:
+    for tier, checks, seconds, failed, more in made.costs:
         lost = f" and {failed:.3g} s without an answer" if failed else ""
-        shown.append(f"  {tier.label:<14} {seconds:.3g} cpu-s, {_count(checks, 'check')}{lost}")
+        rest = "".join(f"{amount:.4g} {unit}, " for unit, amount in more.items())
+        count = _count(checks, "check")
+        shown.append(f"  {tier.label:<14} {seconds:.3g} cpu-s, {rest}{count}{lost}")
     return ["Cost of the campaign so far", *shown] if shown else []
 
 

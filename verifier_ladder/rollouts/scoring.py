@@ -11,14 +11,17 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from verifier_ladder.badrow import BadRow
+from verifier_ladder.budget import TOTAL
 from verifier_ladder.candidate import Candidate, Sample
 from verifier_ladder.cost import seconds
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.keys import digest
 from verifier_ladder.ladder import Ladder
+from verifier_ladder.resource import Resource
 from verifier_ladder.reward import Reward
 from verifier_ladder.rollouts.columns import Columns, TaskColumns, choose_columns
-from verifier_ladder.rollouts.records import BadRow, Record, RolloutFile
+from verifier_ladder.rollouts.records import Record, RolloutFile
 from verifier_ladder.rollouts.rows import Row, rows
 from verifier_ladder.rollouts.scored import ScoredFile
 from verifier_ladder.rollouts.statistics import TierCost
@@ -226,8 +229,16 @@ def _final(
 
 
 def _spent(campaign: Campaign) -> list[TierCost]:
-    accounts = campaign.ledger.accounts(campaign.name)
-    return [TierCost(Tier(a.tier), a.checks, a.settled, a.failed) for a in accounts]
+    accounts = [a for a in campaign.ledger.accounts(campaign.name) if a.tier != TOTAL]
+    more: dict[int, dict[str, float]] = {}
+    for account in accounts:
+        if account.resource is not Resource.CPU_SECONDS:
+            more.setdefault(account.tier, {})[account.resource.unit] = account.spent
+    return [
+        TierCost(Tier(a.tier), a.checks, a.settled, a.failed, more.get(a.tier, {}))
+        for a in accounts
+        if a.resource is Resource.CPU_SECONDS
+    ]
 
 
 def _tell(report: Report | None, progress: Progress) -> None:

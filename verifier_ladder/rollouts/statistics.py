@@ -25,6 +25,8 @@ class TierCost(NamedTuple):
     """Cpu-seconds of checks that answered."""
     failed: float
     """Cpu-seconds of attempts that gave no answer."""
+    more: Mapping[str, float] = {}
+    """What was spent of other resources, by their unit."""
 
 
 @dataclass(frozen=True, slots=True)

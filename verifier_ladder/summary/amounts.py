@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import floor, log10
+
+from verifier_ladder.resource import Resource
 
 _STEPS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
 
@@ -23,6 +26,20 @@ def duration(seconds: float | None) -> str:
         return f"{_short(seconds)} s"
     milliseconds = seconds * 1e3
     return f"{_short(milliseconds)} ms" if milliseconds >= 1 else f"{_short(seconds * 1e6)} µs"
+
+
+def shown_in(resource: Resource) -> Callable[[float], str]:
+    """How to show amounts of a resource.
+
+    Example:
+        >>> shown_in(Resource.GPU_SECONDS)(7200.0), shown_in(Resource.MONEY)(12.5)
+        ('2 h', '12.50')
+    """
+    if resource is Resource.MONEY:
+        return lambda amount: f"{amount:,.2f}"
+    if resource is Resource.PERSON_MINUTES:
+        return lambda amount: duration(60.0 * amount)
+    return duration
 
 
 def _short(value: float) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.base import Ledger
 from verifier_ladder.ledger.records import CampaignRow, CheckState
-from verifier_ladder.status import TierStatus, campaign_status
+from verifier_ladder.status import CampaignStatus, TierStatus, campaign_status
 from verifier_ladder.summary.comparison import Gap, agreements, gaps
 from verifier_ladder.summary.records import (
     CandidateSummary,
@@ -50,8 +50,7 @@ def summarise(ledger: Ledger, campaign: str, *, best: int = 10) -> Summary:
     """
     row = _find(ledger, campaign)
     tally = _read(ledger, row)
-    status = {s.tier: s for s in campaign_status(ledger, campaign).tiers}
-    return _Writer(ledger, row, tally, status).summary(best)
+    return _Writer(ledger, row, tally, campaign_status(ledger, campaign)).summary(best)
 
 
 def _find(ledger: Ledger, campaign: str) -> CampaignRow:
@@ -73,7 +72,7 @@ def _read(ledger: Ledger, row: CampaignRow) -> Tally:
         for entry in ledger.entries():
             if not (tally.unknown_checks or tally.unknown_contents):
                 break
-            if entry.campaign != row.name:
+            if entry.campaign != row.name or entry.kind == "import":
                 tally.borrow(decode(entry.body))
     return tally
 
@@ -82,9 +81,11 @@ class _Writer:
     """Turns a finished tally into a summary."""
 
     def __init__(
-        self, ledger: Ledger, row: CampaignRow, tally: Tally, status: Mapping[Tier, TierStatus]
+        self, ledger: Ledger, row: CampaignRow, tally: Tally, status: CampaignStatus
     ) -> None:
-        self.ledger, self.row, self.tally, self.status = ledger, row, tally, status
+        self.ledger, self.row, self.tally = ledger, row, tally
+        self.status = {one.tier: one for one in status.tiers}
+        self.budgets = status.budgets
         self.subjects = list(tally.subjects.values())
         self.target: Mapping[str, Any] = row.ladder.get("target") or {}
         self._texts: dict[bytes, str] = {}
@@ -108,8 +109,8 @@ class _Writer:
             agreement=agreements(self.subjects, tally.tiers, tally.units),
             suspicious=tuple(map(self._suspicion, gaps(
                 self.subjects, tally.tiers, tally.units, sign)[:best])),
-            curve=tally.curve.points(), cases=self._cases(),
-            runs=self._runs(),
+            alarms=tuple(tally.alarms), curve=tally.curve.points(), cases=self._cases(),
+            runs=self._runs(), budgets=self.budgets,
         )  # fmt: skip
 
     # -- tiers ----------------------------------------------------------------------------
@@ -143,6 +144,7 @@ class _Writer:
             checks=tally.checks.get(tier, 0), settled=status.settled if status else spent,
             reserved=status.reserved if status else 0.0,
             failed_seconds=status.failed if status else 0.0, cap=status.cap if status else None,
+            paused=status is not None and status.paused,
             mean_seconds=mean, everything=None if mean is None else mean * self._acceptable(),
             **open_,
         )  # fmt: skip

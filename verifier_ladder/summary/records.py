@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
+from verifier_ladder.ledger.records import Account
 from verifier_ladder.tier import Tier
 
 
@@ -54,6 +55,8 @@ class TierSummary:
     failed_seconds: float = 0.0
     """Cpu-seconds spent on attempts that gave no answer."""
     cap: float | None = None
+    paused: bool = False
+    """Whether its checks wait until somebody resumes it."""
     mean_seconds: float | None = None
     """Measured cpu-seconds per candidate that was answered; None if none was."""
     everything: float | None = None
@@ -230,10 +233,14 @@ class Summary:
     failures: tuple[Failure, ...] = ()
     agreement: tuple[Agreement, ...] = ()
     suspicious: tuple[Suspicion, ...] = ()
+    alarms: tuple[str, ...] = ()
+    """Verifiers that audits have found to be gamed or to have changed, as sentences."""
     curve: tuple[CurvePoint, ...] = ()
     cases: tuple[OpenCase, ...] = ()
     runs: tuple[RunSummary, ...] = ()
     target: Mapping[str, Any] = field(default_factory=dict)
+    budgets: tuple[Account, ...] = ()
+    """The accounts of other resources than cpu time, and of all tiers together."""
 
     @property
     def duplicates(self) -> int:
@@ -269,6 +276,8 @@ class Summary:
 def _plain(value: Any) -> Any:
     if isinstance(value, Tier):
         return value.label
+    if isinstance(value, Account):
+        value = value.as_json()
     if is_dataclass(value) and not isinstance(value, type):
         return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, Mapping):

@@ -7,6 +7,7 @@ from math import isnan
 from typing import Any
 
 from verifier_ladder.ledger.records import Block, CandidateRow, Entry, SampleColumns, VerdictRow
+from verifier_ladder.scheduler.drift import Alarm
 from verifier_ladder.summary.curve import Curve
 from verifier_ladder.summary.reasons import Reasons
 from verifier_ladder.summary.records import RunSummary
@@ -52,6 +53,8 @@ class Tally:
         """Measured cpu-seconds of the answers of each tier."""
         self.checks: dict[int, int] = {}
         self.entries = self.samples = self.respellings = self.revised = 0
+        self.alarms: list[str] = []
+        """Drift alarms, as sentences."""
         self.updated_at = 0.0
 
     def _place(self, verifier: str, tier: int) -> int:
@@ -63,9 +66,13 @@ class Tally:
         return tuple(p for name, p in self.places.items() if self.tier_of[name] == tier)
 
     def add(self, entry: Entry, block: Block) -> None:
-        """Take one entry of the campaign."""
+        """Take one entry of the campaign; what was imported is borrowed, for it cost nothing."""
         self.entries += 1
         self.updated_at = entry.recorded_at
+        if block.kind == "import":
+            return
+        if block.kind == "alarm":
+            self.alarms.append(Alarm.from_json(block.facts).text)
         samples = block.samples
         owners = self._owners(samples, count=block.kind == "score") if samples else []
         contents = {row.content_key: row for row in block.candidates}
@@ -213,7 +220,7 @@ class Tally:
     # -- what other campaigns recorded ------------------------------------------------------------
 
     def borrow(self, block: Block) -> None:
-        """Take from another campaign's entry what this one's rewards rest on; it cost nothing."""
+        """Take from another entry what this campaign's rewards rest on; it cost nothing."""
         for row in block.verdicts:
             for subject in self.unknown_checks.pop(row.check_key, ()):
                 self._hear(subject, row, is_own=False)

@@ -9,7 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verifier_ladder.summary.amounts import duration, number, plural, share
+from verifier_ladder.budget import place_label
+from verifier_ladder.summary.amounts import duration, number, plural, share, shown_in
 from verifier_ladder.summary.records import CandidateSummary, Summary, TierSummary
 from verifier_ladder.text import printable
 from verifier_ladder.tier import Tier
@@ -44,6 +45,9 @@ def print_summary(
     """
     _heading(summary, console)
     console.print(_funnel(summary))
+    if summary.budgets:
+        console.print()
+        console.print(_budgets(summary))
     _costs(summary, console)
     if summary.best:
         console.print()
@@ -123,20 +127,38 @@ def _funnel(summary: Summary) -> Table:
         counts = [(count(tier), style) for _, count, style in shown]
         cells = [Text(str(n), style=style) if n else Text("·", style=_HINT) for n, style in counts]
         spent = Text("–" if tier.tier is Tier.WORLD and not tier.spent else duration(tier.spent))
-        table.add_row(Text(tier.tier.label, style="bold"), *cells, spent, _budget(tier))
+        name = Text(tier.tier.label, style="bold")
+        if tier.paused:
+            name.append(" (paused)", style="magenta")
+        table.add_row(name, *cells, spent, _budget(tier.spent, tier.cap, duration))
     return table
 
 
-def _budget(tier: TierSummary) -> Text:
+def _budget(spent: float, cap: float | None, show: Callable[[float], str]) -> Text:
     from rich.text import Text
 
-    if tier.cap is None:
+    if cap is None:
         return Text("no cap", style=_HINT)
-    used = min(1.0, tier.spent / tier.cap) if tier.cap else 1.0
+    used = min(1.0, spent / cap) if cap else 1.0
     full = round(used * _BAR)
     text = Text("━" * full, style="magenta")
     text.append("━" * (_BAR - full), style=_HINT)
-    return text.append(f" {share(tier.spent, tier.cap)} of {duration(tier.cap)}")
+    return text.append(f" {share(spent, cap)} of {show(cap)}")
+
+
+def _budgets(summary: Summary) -> Table:
+    """The accounts that have no column in the funnel."""
+    from rich.text import Text
+
+    table = _table(("budget", "left"), ("spent", "right"), ("reserved", "right"), ("", "left"))
+    for account in summary.budgets:
+        show = shown_in(account.resource)
+        table.add_row(
+            Text(f"{place_label(account.tier)}, {account.resource.unit}", style="bold"),
+            show(account.spent), show(account.reserved) if account.reserved else "·",
+            _budget(account.spent, account.cap, show),
+        )  # fmt: skip
+    return table
 
 
 def _costs(summary: Summary, console: Console) -> None:
@@ -208,6 +230,8 @@ def _failures(summary: Summary, console: Console) -> None:
         for f in summary.failures
     ]
     _listing("Failed (no reward was lowered)", rows, console, "yellow")
+    alarms = [(0, text, ()) for text in summary.alarms]
+    _listing("Drift alarms (audits have left the belief)", alarms, console, "red")
     rows = [
         (0, item.text.replace("_", " "), (item.candidate.content,)) for item in summary.suspicious
     ]

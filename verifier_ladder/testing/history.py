@@ -127,19 +127,17 @@ class History:
                     self.seen.add(key)
                     rows.append(self._row(item, name, verdict))
         block.verdicts = rows
-        charges: dict[int, tuple[float, int]] = {}
+        charges: dict[int, tuple[Cost, int]] = {}
         for row in rows:
-            spent = row.verdict.cost.seconds if row.verdict.cost else 0.0
-            total, count = charges.get(row.tier, (0.0, 0))
-            charges[row.tier] = (total + spent, count + 1)
+            total, count = charges.get(row.tier, (Cost(), 0))
+            charges[row.tier] = (total + (row.verdict.cost or Cost()), count + 1)
         self.ledger.append(block, charges=charges)
         self.step += 1
 
     def check(self, item: Item, verifier: str, verdict: Verdict) -> None:
         """One completion of a higher tier."""
         row = self._row(item, verifier, verdict)
-        spent = verdict.cost.seconds if verdict.cost else 0.0
-        charges = {row.tier: (spent, 1)} if verdict.is_answer else None
+        charges = {row.tier: (verdict.cost or Cost(), 1)} if verdict.is_answer else None
         self.ledger.append(Block("check", self.name, verdicts=[row]), charges=charges)
 
     def revise(self, step: int, position: int, item: Item, run: str = "one") -> None:
@@ -152,7 +150,7 @@ class History:
         payload = {"kind": "molecule", "content": item.canonical}
         row = CheckRow(
             item.check(verifier), item.content, self.name, verifier, "1", tier,
-            CheckState.QUEUED, 1.0, 5.0, payload,
+            CheckState.QUEUED, 1.0, Cost(5.0), payload,
         )  # fmt: skip
         request = Request(row.check_key, self.name, "one", 0, 0, item.content, {})
         self.ledger.append(Block("score", self.name), enqueue=[(row, [request])])

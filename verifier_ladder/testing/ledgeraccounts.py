@@ -4,24 +4,30 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import inf, nan
+from typing import Any
 
 import pytest
 
+from verifier_ladder.budget import TOTAL
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import Account, Block
+from verifier_ladder.resource import Resource
 from verifier_ladder.testing.records import (
     CAMPAIGN,
+    CPU,
     NOW,
     check_row,
     claim,
     completion,
     enqueue,
     key,
+    request,
 )
 from verifier_ladder.verdict import Verdict
 
+MONEY, MINUTES = Resource.MONEY, Resource.PERSON_MINUTES
 CRASH = Verdict.abstain("segmentation fault", failed_at="engine")
 
 
@@ -31,8 +37,22 @@ def costing(verdict: Verdict, seconds: float) -> Verdict:
 
 
 def account(ledger: Ledger, tier: int = 1) -> Account:
-    """The account of a tier."""
-    return next(row for row in ledger.accounts(CAMPAIGN) if row.tier == tier)
+    """The cpu-seconds of a tier."""
+    return next(row for row in ledger.accounts(CAMPAIGN) if row[:2] == (tier, CPU))
+
+
+def amounts(ledger: Ledger, campaign: str = CAMPAIGN) -> dict[tuple[int, Resource], float]:
+    """What is spent or reserved of each account."""
+    return {
+        (row.tier, row.resource): row.settled + row.failed + row.reserved
+        for row in ledger.accounts(campaign)
+    }
+
+
+def join(ledger: Ledger, campaign: str, word: str, **changes: Any) -> None:
+    """A campaign asks for a check that another has asked for."""
+    row = check_row(word, campaign=campaign, **changes)
+    ledger.append(Block("score", campaign), enqueue=[(row, [request(word, campaign=campaign)])])
 
 
 class AccountTests:
@@ -42,120 +62,120 @@ class AccountTests:
         assert ledger.accounts(CAMPAIGN) == []
 
     def test_a_cap_opens_an_account(self, ledger: Ledger) -> None:
-        ledger.set_caps(CAMPAIGN, {1: 10.0, 2: None})
-        assert ledger.accounts(CAMPAIGN) == [Account(1, 10.0, 0.0, 0.0, 0.0, 0)]
+        ledger.set_caps(CAMPAIGN, {(1, CPU): 10.0, (2, CPU): None})
+        assert ledger.accounts(CAMPAIGN) == [Account(1, CPU, 10.0, 0.0, 0.0, 0.0, 0)]
         assert ledger.accounts("another") == []
 
     def test_a_claim_reserves(self, ledger: Ledger) -> None:
-        ledger.set_caps(CAMPAIGN, {1: 10.0})
-        enqueue(ledger, check_row("a", reserve=4.0))
+        ledger.set_caps(CAMPAIGN, {(1, CPU): 10.0})
+        enqueue(ledger, check_row("a", reserve=Cost(4.0)))
         claim(ledger)
         assert account(ledger).reserved == 4.0
 
     def test_a_completion_settles_what_was_measured(self, ledger: Ledger) -> None:
-        enqueue(ledger, check_row("a", reserve=4.0))
+        enqueue(ledger, check_row("a", reserve=Cost(4.0)))
         verdict = costing(Verdict.accept(1.0), 1.25)
         ledger.complete([completion(claim(ledger)[0], verdict)], now=NOW)
-        assert account(ledger) == Account(1, None, 1.25, 0.0, 0.0, 1)
+        assert account(ledger) == Account(1, CPU, None, 1.25, 0.0, 0.0, 1)
 
     def test_no_more_is_settled_than_was_reserved(self, ledger: Ledger) -> None:
-        enqueue(ledger, check_row("a", reserve=4.0))
+        enqueue(ledger, check_row("a", reserve=Cost(4.0)))
         verdict = costing(Verdict.accept(1.0), 100.0)
         ledger.complete([completion(claim(ledger)[0], verdict)], now=NOW)
         assert account(ledger).settled == 4.0
 
     def test_what_nobody_measured_is_the_time_since_the_claim(self, ledger: Ledger) -> None:
-        enqueue(ledger, check_row("a", reserve=4.0))
+        enqueue(ledger, check_row("a", reserve=Cost(4.0)))
         ledger.complete([completion(claim(ledger)[0])], now=NOW + 3)
         assert account(ledger).settled == 3.0
 
     def test_failed_attempts_are_another_line(self, ledger: Ledger) -> None:
-        enqueue(ledger, check_row("a", reserve=4.0))
+        enqueue(ledger, check_row("a", reserve=Cost(4.0)))
         ended = completion(claim(ledger)[0], costing(CRASH, 2.0))
         ledger.fail([ended], retry_at=None, now=NOW)
-        assert account(ledger) == Account(1, None, 0.0, 0.0, 2.0, 0)
+        assert account(ledger) == Account(1, CPU, None, 0.0, 0.0, 2.0, 0)
 
     def test_a_release_frees_the_money(self, ledger: Ledger) -> None:
-        enqueue(ledger, check_row("a", reserve=4.0))
+        enqueue(ledger, check_row("a", reserve=Cost(4.0)))
         ledger.release(claim(ledger), now=NOW)
         assert ledger.accounts(CAMPAIGN) == []
 
     def test_a_lost_attempt_is_charged_until_its_lease_ended(self, ledger: Ledger) -> None:
-        enqueue(ledger, check_row("a", reserve=400.0))
+        enqueue(ledger, check_row("a", reserve=Cost(400.0)))
         claim(ledger)
         ledger.reap(now=NOW + 1000)
-        assert account(ledger) == Account(1, None, 0.0, 0.0, 60.0, 0)
+        assert account(ledger) == Account(1, CPU, None, 0.0, 0.0, 60.0, 0)
 
     def test_a_lost_attempt_costs_no_more_than_was_reserved(self, ledger: Ledger) -> None:
-        enqueue(ledger, check_row("a", reserve=4.0))
+        enqueue(ledger, check_row("a", reserve=Cost(4.0)))
         claim(ledger)
         ledger.reap(now=NOW + 1000)
         assert account(ledger).failed == 4.0
 
     def test_a_zombie_is_charged_once(self, ledger: Ledger) -> None:
-        enqueue(ledger, check_row("a", reserve=4.0))
+        enqueue(ledger, check_row("a", reserve=Cost(4.0)))
         (lost,) = claim(ledger)
         ledger.reap(now=NOW + 61)
         ledger.complete([completion(lost, costing(Verdict.accept(1.0), 4.0))], now=NOW + 62)
-        assert account(ledger) == Account(1, None, 0.0, 0.0, 4.0, 0)
+        assert account(ledger) == Account(1, CPU, None, 0.0, 0.0, 4.0, 0)
 
     def test_what_cannot_be_paid_stays_queued(self, ledger: Ledger) -> None:
-        ledger.set_caps(CAMPAIGN, {1: 10.0})
-        enqueue(ledger, check_row("a", reserve=11.0))
+        ledger.set_caps(CAMPAIGN, {(1, CPU): 10.0})
+        enqueue(ledger, check_row("a", reserve=Cost(11.0)))
         assert claim(ledger) == []
         assert [row.note for row in ledger.checks()] == ["budget"]
         assert (ledger.parked(CAMPAIGN), ledger.parked("another")) == ({1: 1}, {})
         assert account(ledger).reserved == 0.0
 
     def test_a_dear_check_does_not_block_cheaper_ones(self, ledger: Ledger) -> None:
-        ledger.set_caps(CAMPAIGN, {1: 10.0})
+        ledger.set_caps(CAMPAIGN, {(1, CPU): 10.0})
         enqueue(
-            ledger, check_row("a", reserve=11.0, priority=9.0, verifier="dear"),
-            *(check_row(f"b{i}", reserve=4.0, priority=5.0 - i) for i in range(4)),
+            ledger, check_row("a", reserve=Cost(11.0), priority=9.0, verifier="dear"),
+            *(check_row(f"b{i}", reserve=Cost(4.0), priority=5.0 - i) for i in range(4)),
         )  # fmt: skip
         assert [c.check.payload["content"] for c in claim(ledger)] == ["b0", "b1"]
         assert claim(ledger) == []
         assert len([row for row in ledger.checks() if row.note == "budget"]) == 3
 
     def test_many_dear_checks_do_not_block_a_cheaper_one(self, ledger: Ledger) -> None:
-        ledger.set_caps(CAMPAIGN, {1: 10.0})
-        dear = [check_row(f"a{i}", reserve=11.0, priority=9.0) for i in range(60)]
-        enqueue(ledger, *dear, check_row("b", reserve=1.0))
+        ledger.set_caps(CAMPAIGN, {(1, CPU): 10.0})
+        dear = [check_row(f"a{i}", reserve=Cost(11.0), priority=9.0) for i in range(60)]
+        enqueue(ledger, *dear, check_row("b", reserve=Cost(1.0)))
         assert [c.check.payload["content"] for c in claim(ledger, 1)] == ["b"]
 
     def test_the_whole_cap_may_be_spent(self, ledger: Ledger) -> None:
-        ledger.set_caps(CAMPAIGN, {1: 0.3})
-        enqueue(ledger, *(check_row(f"b{i}", reserve=0.1) for i in range(4)))
+        ledger.set_caps(CAMPAIGN, {(1, CPU): 0.3})
+        enqueue(ledger, *(check_row(f"b{i}", reserve=Cost(0.1)) for i in range(4)))
         assert len(claim(ledger)) == 3
 
     def test_a_higher_cap_frees_what_was_parked(self, ledger: Ledger) -> None:
-        ledger.set_caps(CAMPAIGN, {1: 10.0})
-        enqueue(ledger, check_row("a", reserve=11.0))
+        ledger.set_caps(CAMPAIGN, {(1, CPU): 10.0})
+        enqueue(ledger, check_row("a", reserve=Cost(11.0)))
         claim(ledger)
-        ledger.set_caps(CAMPAIGN, {1: 11.0})
+        ledger.set_caps(CAMPAIGN, {(1, CPU): 11.0})
         (claimed,) = claim(ledger)
         assert claimed.check.note == ""
 
     def test_lifting_the_cap_keeps_the_spend(self, ledger: Ledger) -> None:
-        ledger.set_caps(CAMPAIGN, {1: 10.0})
-        enqueue(ledger, check_row("a", reserve=4.0))
+        ledger.set_caps(CAMPAIGN, {(1, CPU): 10.0})
+        enqueue(ledger, check_row("a", reserve=Cost(4.0)))
         verdict = costing(Verdict.accept(1.0), 3.0)
         ledger.complete([completion(claim(ledger)[0], verdict)], now=NOW)
-        ledger.set_caps(CAMPAIGN, {1: None})
-        assert account(ledger) == Account(1, None, 3.0, 0.0, 0.0, 1)
+        ledger.set_caps(CAMPAIGN, {(1, CPU): None})
+        assert account(ledger) == Account(1, CPU, None, 3.0, 0.0, 0.0, 1)
 
     def test_a_cap_below_the_spend_stops_further_work(self, ledger: Ledger) -> None:
-        ledger.set_caps(CAMPAIGN, {1: 10.0})
-        enqueue(ledger, check_row("a", reserve=4.0), check_row("b", reserve=0.0))
+        ledger.set_caps(CAMPAIGN, {(1, CPU): 10.0})
+        enqueue(ledger, check_row("a", reserve=Cost(4.0)), check_row("b", reserve=Cost(0.1)))
         verdict = costing(Verdict.accept(1.0), 3.0)
         ledger.complete([completion(claim(ledger, 1)[0], verdict)], now=NOW)
-        ledger.set_caps(CAMPAIGN, {1: 1.0})
+        ledger.set_caps(CAMPAIGN, {(1, CPU): 1.0})
         assert claim(ledger) == []
         assert account(ledger).settled == 3.0
 
     def test_more_may_be_reserved_within_the_cap(self, ledger: Ledger) -> None:
-        ledger.set_caps(CAMPAIGN, {1: 10.0})
-        enqueue(ledger, check_row("a", reserve=4.0))
+        ledger.set_caps(CAMPAIGN, {(1, CPU): 10.0})
+        enqueue(ledger, check_row("a", reserve=Cost(4.0)))
         (claimed,) = claim(ledger)
         assert ledger.extend(claimed, 6.0)
         assert not ledger.extend(claimed, 0.001)
@@ -164,48 +184,233 @@ class AccountTests:
         assert account(ledger).settled == 9.0
 
     def test_a_lost_claim_reserves_no_more(self, ledger: Ledger) -> None:
-        enqueue(ledger, check_row("a", reserve=4.0))
+        enqueue(ledger, check_row("a", reserve=Cost(4.0)))
         (claimed,) = claim(ledger)
         ledger.release([claimed], now=NOW)
         assert not ledger.extend(claimed, 1.0)
 
     def test_a_waiting_case_keeps_its_reservation(self, ledger: Ledger) -> None:
-        enqueue(ledger, check_row("a", reserve=4.0))
+        enqueue(ledger, check_row("a", reserve=Cost(4.0)))
         ledger.wait(claim(ledger), deadline=NOW + 10, now=NOW)
         assert account(ledger).reserved == 4.0
         ledger.reap(now=NOW + 11)
         assert ledger.accounts(CAMPAIGN) == []
 
     def test_an_answer_settles_its_cost(self, ledger: Ledger) -> None:
-        enqueue(ledger, check_row("a", reserve=4.0))
+        enqueue(ledger, check_row("a", reserve=Cost(4.0)))
         ledger.wait(claim(ledger), deadline=None, now=NOW)
         verdict = costing(Verdict.accept(1.0), 1.0)
         for event in ("1", "2"):
             ledger.answer(key("check a"), verdict, source="lab", event=event, now=NOW)
-        assert account(ledger) == Account(1, None, 1.0, 0.0, 0.0, 1)
+        assert account(ledger) == Account(1, CPU, None, 1.0, 0.0, 0.0, 1)
 
     def test_a_cancelled_case_frees_the_money(self, ledger: Ledger) -> None:
-        enqueue(ledger, check_row("a", reserve=4.0))
+        enqueue(ledger, check_row("a", reserve=Cost(4.0)))
         ledger.wait(claim(ledger), deadline=None, now=NOW)
         assert ledger.cancel([key("check a")], now=NOW) == 1
         assert ledger.accounts(CAMPAIGN) == []
 
     def test_charges_are_spent_without_a_reservation(self, ledger: Ledger) -> None:
         for _ in range(2):
-            ledger.append(Block("score", CAMPAIGN), charges={0: (0.5, 100)})
-        assert ledger.accounts(CAMPAIGN) == [Account(0, None, 1.0, 0.0, 0.0, 200)]
+            ledger.append(Block("score", CAMPAIGN), charges={0: (Cost(0.5), 100)})
+        assert ledger.accounts(CAMPAIGN) == [Account(0, CPU, None, 1.0, 0.0, 0.0, 200)]
 
     def test_charges_may_pass_the_cap_for_they_are_spent(self, ledger: Ledger) -> None:
-        ledger.set_caps(CAMPAIGN, {1: 1.0})
-        ledger.append(Block("score", CAMPAIGN), charges={1: (1.5, 1)})
+        ledger.set_caps(CAMPAIGN, {(1, CPU): 1.0})
+        ledger.append(Block("score", CAMPAIGN), charges={1: (Cost(1.5), 1)})
         assert account(ledger).settled == 1.5
-        enqueue(ledger, check_row("a", reserve=0.1))
+        enqueue(ledger, check_row("a", reserve=Cost(0.1)))
         assert claim(ledger) == []
 
     @pytest.mark.parametrize("amount", [-1.0, nan, inf])
-    def test_nonsense_amounts_are_refused(self, ledger: Ledger, amount: float) -> None:
+    def test_nonsense_caps_are_refused(self, ledger: Ledger, amount: float) -> None:
         with pytest.raises(LedgerError, match="cpu-seconds"):
-            ledger.set_caps(CAMPAIGN, {1: amount})
-        with pytest.raises(LedgerError, match="cpu-seconds"):
-            ledger.append(Block("score", CAMPAIGN), charges={1: (amount, 1)})
+            ledger.set_caps(CAMPAIGN, {(1, CPU): amount})
+        with pytest.raises(LedgerError, match="person-minutes"):
+            ledger.set_caps(CAMPAIGN, {(3, Resource.PERSON_MINUTES): amount})
+        assert ledger.accounts(CAMPAIGN) == []
+
+    def test_amounts_beyond_counting_are_refused(self, ledger: Ledger) -> None:
+        with pytest.raises(LedgerError, match="money"):
+            ledger.append(Block("score", CAMPAIGN), charges={1: (Cost(money=1e300), 1)})
         assert ledger.newest() == 0
+
+    # -- several resources -----------------------------------------------------------------------
+
+    def test_every_resource_has_an_account(self, ledger: Ledger) -> None:
+        enqueue(ledger, check_row("a", reserve=Cost(4.0, 3.0, 2.0, 1.0)))
+        verdict = replace(Verdict.accept(1.0), cost=Cost(1.0, 0.5, 2.0, 0.25))
+        ledger.complete([completion(claim(ledger)[0], verdict)], now=NOW)
+        spent = (1.0, 0.5, 2.0, 0.25)
+        assert ledger.accounts(CAMPAIGN) == [
+            Account(1, resource, None, cost, 0.0, 0.0, 1)
+            for resource, cost in zip(Resource, spent, strict=True)
+        ]
+
+    def test_a_reservation_is_all_or_nothing(self, ledger: Ledger) -> None:
+        ledger.set_caps(CAMPAIGN, {(1, CPU): 10.0, (1, MONEY): 1.0})
+        enqueue(ledger, check_row("a", reserve=Cost(4.0, money=2.0)))
+        assert claim(ledger) == []
+        assert amounts(ledger) == {(1, CPU): 0.0, (1, MONEY): 0.0}
+        assert ledger.parked(CAMPAIGN) == {1: 1}
+
+    def test_what_a_check_does_not_use_does_not_hold_it_up(self, ledger: Ledger) -> None:
+        ledger.set_caps(CAMPAIGN, {(1, MONEY): 1.0})
+        ledger.append(Block("score", CAMPAIGN), charges={1: (Cost(money=2.0), 1)})
+        enqueue(ledger, check_row("a", reserve=Cost(4.0)))
+        assert len(claim(ledger)) == 1
+
+    def test_a_higher_cap_of_the_resource_that_lacked_frees_what_was_parked(
+        self, ledger: Ledger
+    ) -> None:
+        ledger.set_caps(CAMPAIGN, {(1, MONEY): 1.0})
+        enqueue(ledger, check_row("a", reserve=Cost(4.0, money=2.0)))
+        claim(ledger)
+        ledger.set_caps(CAMPAIGN, {(1, CPU): 100.0})
+        assert claim(ledger) == []
+        ledger.set_caps(CAMPAIGN, {(1, MONEY): 2.0})
+        assert len(claim(ledger)) == 1
+
+    def test_what_nobody_can_measure_is_settled_as_reserved(self, ledger: Ledger) -> None:
+        enqueue(ledger, check_row("a", reserve=Cost(4.0, money=2.0, person_minutes=5.0)))
+        ledger.complete([completion(claim(ledger)[0])], now=NOW + 3)
+        assert list(amounts(ledger).values()) == [3.0, 2.0, 5.0]
+
+    def test_a_lost_attempt_may_have_paid(self, ledger: Ledger) -> None:
+        enqueue(ledger, check_row("a", reserve=Cost(4.0, money=2.0)))
+        claim(ledger)
+        ledger.reap(now=NOW + 1000)
+        assert ledger.accounts(CAMPAIGN)[1] == Account(1, MONEY, None, 0.0, 0.0, 2.0, 0)
+
+    def test_a_release_frees_every_resource(self, ledger: Ledger) -> None:
+        ledger.set_caps(CAMPAIGN, {(TOTAL, MONEY): 2.0})
+        enqueue(ledger, check_row("a", reserve=Cost(4.0, 3.0, 2.0, 1.0)))
+        ledger.release(claim(ledger), now=NOW)
+        assert amounts(ledger) == {(TOTAL, MONEY): 0.0}
+
+    def test_a_waiting_case_keeps_somebodys_minutes(self, ledger: Ledger) -> None:
+        ledger.set_caps(CAMPAIGN, {(1, MINUTES): 7.0})
+        asked = Cost(person_minutes=5.0)
+        enqueue(ledger, check_row("a", reserve=asked), check_row("b", reserve=asked))
+        ledger.wait(claim(ledger), deadline=None, now=NOW)
+        assert ledger.parked(CAMPAIGN) == {1: 1}
+        ledger.answer(key("check a"), Verdict.accept(1.0), source="lab", event="1", now=NOW)
+        assert amounts(ledger)[1, MINUTES] == 5.0
+
+    # -- the total of all tiers ------------------------------------------------------------------
+
+    def test_a_total_caps_all_tiers_together(self, ledger: Ledger) -> None:
+        ledger.set_caps(CAMPAIGN, {(TOTAL, CPU): 10.0})
+        enqueue(
+            ledger, check_row("a", reserve=Cost(6.0), tier=1, verifier="one"),
+            check_row("b", reserve=Cost(6.0), tier=2, verifier="two"),
+        )  # fmt: skip
+        assert len(claim(ledger)) + len(claim(ledger)) == 1
+        assert amounts(ledger) == {(TOTAL, CPU): 6.0, (1, CPU): 6.0}
+
+    def test_a_total_holds_what_was_spent_before_it(self, ledger: Ledger) -> None:
+        ledger.append(
+            Block("score", CAMPAIGN), charges={0: (Cost(3.0), 7), 1: (Cost(1.0, money=9.0), 1)}
+        )
+        enqueue(ledger, check_row("a", reserve=Cost(4.0)))
+        (claimed,) = claim(ledger)
+        ledger.set_caps(CAMPAIGN, {(TOTAL, CPU): 8.0})
+        assert ledger.accounts(CAMPAIGN)[0] == Account(TOTAL, CPU, 8.0, 4.0, 4.0, 0.0, 8)
+        ledger.complete([completion(claimed, costing(Verdict.accept(1.0), 2.0))], now=NOW)
+        assert ledger.accounts(CAMPAIGN)[0] == Account(TOTAL, CPU, 8.0, 6.0, 0.0, 0.0, 9)
+
+    def test_a_total_that_is_passed_already_stops_further_work(self, ledger: Ledger) -> None:
+        ledger.append(Block("score", CAMPAIGN), charges={0: (Cost(3.0), 7)})
+        ledger.set_caps(CAMPAIGN, {(TOTAL, CPU): 2.0})
+        enqueue(ledger, check_row("a", reserve=Cost(0.5)))
+        assert claim(ledger) == []
+
+    def test_a_total_without_a_cap_is_no_account(self, ledger: Ledger) -> None:
+        ledger.append(Block("score", CAMPAIGN), charges={0: (Cost(3.0), 7)})
+        ledger.set_caps(CAMPAIGN, {(TOTAL, CPU): 5.0})
+        ledger.set_caps(CAMPAIGN, {(TOTAL, CPU): None})
+        assert [row.tier for row in ledger.accounts(CAMPAIGN)] == [0]
+
+    def test_more_may_be_reserved_only_within_the_total(self, ledger: Ledger) -> None:
+        ledger.set_caps(CAMPAIGN, {(TOTAL, CPU): 5.0})
+        enqueue(ledger, check_row("a", reserve=Cost(4.0)))
+        (claimed,) = claim(ledger)
+        assert ledger.extend(claimed, 1.0)
+        assert not ledger.extend(claimed, 0.5)
+        assert amounts(ledger) == {(TOTAL, CPU): 5.0, (1, CPU): 5.0}
+
+    # -- who pays --------------------------------------------------------------------------------
+
+    def test_a_campaign_that_waits_pays_when_the_payer_cannot(self, ledger: Ledger) -> None:
+        ledger.set_caps(CAMPAIGN, {(1, CPU): 1.0})
+        enqueue(ledger, check_row("a", reserve=Cost(4.0)))
+        assert claim(ledger) == []
+        join(ledger, "another", "a")
+        (claimed,) = claim(ledger)
+        assert claimed.check.campaign == "another"
+        ledger.complete([completion(claimed, costing(Verdict.accept(1.0), 3.0))], now=NOW)
+        assert amounts(ledger, "another") == {(1, CPU): 3.0}
+        assert [e.campaign for e in ledger.entries(kind="check")] == ["another"]
+
+    def test_the_payer_goes_on_paying_while_it_can(self, ledger: Ledger) -> None:
+        enqueue(ledger, check_row("a", reserve=Cost(4.0)))
+        join(ledger, "another", "a", priority=9.0)
+        assert claim(ledger)[0].check.campaign == CAMPAIGN
+
+    def test_the_first_who_can_takes_over(self, ledger: Ledger) -> None:
+        for campaign in (CAMPAIGN, "poor"):
+            ledger.set_caps(campaign, {(1, CPU): 1.0})
+        enqueue(ledger, check_row("a", reserve=Cost(4.0)))
+        for campaign in ("poor", "rich", "richer"):
+            join(ledger, campaign, "a")
+        assert claim(ledger)[0].check.campaign == "rich"
+
+    def test_who_no_longer_waits_does_not_pay(self, ledger: Ledger) -> None:
+        ledger.set_caps(CAMPAIGN, {(1, CPU): 1.0})
+        enqueue(ledger, check_row("a", reserve=Cost(4.0)))
+        join(ledger, "another", "a")
+        ledger.append(Block("revision", "another"), answered=[request("a", campaign="another")])
+        assert claim(ledger) == []
+
+    # -- paused tiers ----------------------------------------------------------------------------
+
+    def test_a_paused_tier_is_passed_over(self, ledger: Ledger) -> None:
+        ledger.pause(CAMPAIGN, 1)
+        enqueue(
+            ledger, check_row("a", priority=9.0),
+            check_row("b", tier=2, verifier="two"), check_row("c", campaign="another"),
+        )  # fmt: skip
+        found = [claim(ledger, 1) for _ in range(3)]
+        assert sorted(c.check.payload["content"] for claims in found for c in claims) == ["b", "c"]
+        assert ledger.parked(CAMPAIGN) == {}
+
+    def test_a_resumed_tier_goes_on(self, ledger: Ledger) -> None:
+        enqueue(ledger, check_row("a"))
+        for _ in range(2):
+            ledger.pause(CAMPAIGN, 1)
+        assert (ledger.paused(CAMPAIGN), ledger.paused("another")) == ({1}, set())
+        assert claim(ledger) == []
+        ledger.resume(CAMPAIGN, 1)
+        ledger.resume(CAMPAIGN, 2)
+        assert (ledger.paused(CAMPAIGN), len(claim(ledger))) == (set(), 1)
+
+    def test_running_checks_of_a_paused_tier_finish(self, ledger: Ledger) -> None:
+        enqueue(ledger, check_row("a"))
+        claims = claim(ledger)
+        ledger.pause(CAMPAIGN, 1)
+        assert ledger.extend(claims[0], 1.0)
+        assert len(ledger.complete([completion(claims[0])], now=NOW)) == 1
+
+    def test_another_campaign_takes_over_what_is_paused(self, ledger: Ledger) -> None:
+        enqueue(ledger, check_row("a"))
+        join(ledger, "another", "a")
+        ledger.pause(CAMPAIGN, 1)
+        assert claim(ledger)[0].check.campaign == "another"
+
+    def test_what_cannot_be_paid_is_parked_whatever_is_paused(self, ledger: Ledger) -> None:
+        ledger.set_caps(CAMPAIGN, {(1, CPU): 1.0})
+        ledger.pause("another", 1)
+        enqueue(ledger, check_row("a", reserve=Cost(4.0)))
+        join(ledger, "another", "a")
+        assert claim(ledger) == []
+        assert ledger.parked(CAMPAIGN) == {1: 1}

@@ -248,6 +248,16 @@ class HistoryTests:
         assert found[6].content_key == key("bb")
         assert found[6].entry == entry
 
+    def test_the_entries_of_a_step_come_in_order(self, ledger: Ledger) -> None:
+        first = ledger.append(score_block(["a"]))
+        ledger.append(score_block(["b"], step=1))
+        later = ledger.append(score_block(["c"], first=9))
+        found = list(ledger.step_entries(CAMPAIGN, "run", 0))
+        assert [entry.id for entry in found] == [first, later]
+        assert found == [entry for entry in ledger.entries() if entry.id in {first, later}]
+        assert [e.id for e in ledger.step_entries(CAMPAIGN, "run", 0, after=first)] == [later]
+        assert list(ledger.step_entries("another campaign", "run", 0)) == []
+
     def test_a_new_step_has_no_rewards(self, ledger: Ledger) -> None:
         ledger.append(score_block(["a"]))
         assert ledger.recorded(CAMPAIGN, "run", 1) == {}
@@ -345,7 +355,7 @@ class HistoryTests:
         seen: list[None] = []
         ledger.subscribe(lambda: seen.append(None))
         with pytest.raises(LedgerError):
-            ledger.append(score_block(["a"]), charges={0: (-1.0, 1)})
+            ledger.append(score_block(["a"]), charges={0: (Cost(1e300), 1)})
         assert (seen, ledger.newest()) == ([], 0)
 
     def test_many_threads_may_append(self, ledger: Ledger) -> None:

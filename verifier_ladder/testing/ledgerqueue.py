@@ -7,7 +7,7 @@ import pytest
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.protocol import ATTEMPTS, backoff
-from verifier_ladder.ledger.records import Block, CheckRow, CheckState, Claim
+from verifier_ladder.ledger.records import HELD, Block, CheckRow, CheckState, Claim
 from verifier_ladder.testing.records import (
     CAMPAIGN,
     NOW,
@@ -67,6 +67,21 @@ class QueueTests:
         enqueue(ledger, check_row("a"), requests=[request("a")])
         assert only(ledger, "a").state is CheckState.DONE
         assert claim(ledger) == []
+
+    def test_a_held_check_goes_to_work_once_it_is_asked_for_without_being_held(
+        self, ledger: Ledger
+    ) -> None:
+        for _ in range(2):
+            enqueue(ledger, check_row("a", not_before=HELD))
+            assert claim(ledger) == []
+            assert only(ledger, "a").not_before == HELD
+        enqueue(ledger, check_row("a"))
+        assert [claimed.check.check_key for claimed in claim(ledger)] == [key("check a")]
+
+    def test_asking_for_a_check_again_does_not_hold_it(self, ledger: Ledger) -> None:
+        for not_before in (0.0, HELD):
+            enqueue(ledger, check_row("a", not_before=not_before))
+        assert len(claim(ledger)) == 1
 
     @pytest.mark.parametrize("state", [CheckState.DEAD, CheckState.CANCELLED, CheckState.EXPIRED])
     def test_asking_for_an_ended_check_queues_it_again(

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from verifier_ladder.cost import Cost
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import (
     Block,
@@ -19,12 +20,14 @@ from verifier_ladder.ledger.records import (
     SampleColumns,
     VerdictRow,
 )
+from verifier_ladder.resource import Resource
 from verifier_ladder.reward import Reward
 from verifier_ladder.verdict import Verdict
 
 CAMPAIGN = "trial"
 NOW = 1_000_000.0
 """The fake clock of the tests."""
+CPU = Resource.CPU_SECONDS
 
 
 def key(word: str) -> bytes:
@@ -94,8 +97,8 @@ def decisions(means: Sequence[float]) -> DecisionColumns:
 def check_row(word: str, **changes: Any) -> CheckRow:
     """A check for the queue: simulation tier, one cpu-second."""
     row = CheckRow(
-        key(f"check {word}"), key(word), CAMPAIGN, "xtb", "1", 1, CheckState.QUEUED, 1.0, 1.0,
-        {"kind": "text", "content": word},
+        key(f"check {word}"), key(word), CAMPAIGN, "xtb", "1", 1, CheckState.QUEUED, 1.0,
+        Cost(1.0), {"kind": "text", "content": word},
     )  # fmt: skip
     return row._replace(**changes)
 

@@ -1,21 +1,27 @@
 """The climb: from standings to decisions."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
-from verifier_ladder.decision import Action
+from verifier_ladder.decision import Action, Decisions, Situation
 from verifier_ladder.function import FunctionVerifier
 from verifier_ladder.keys import content_key
 from verifier_ladder.ladder import Ladder
-from verifier_ladder.scheduler.beliefs import OffsetBelief
-from verifier_ladder.scheduler.climb import Climb, Step
-from verifier_ladder.scheduler.draws import uniform
-from verifier_ladder.scheduler.policies import Thresholds
+from verifier_ladder.ledger.records import Account
+from verifier_ladder.resource import Resource
+from verifier_ladder.reward import Reward
+from verifier_ladder.scheduler.beliefs import create_model
+from verifier_ladder.scheduler.climb import Climb, Scene, Step, revised
+from verifier_ladder.scheduler.draws import Draw, uniform
+from verifier_ladder.scheduler.knowledge import Knowledge
+from verifier_ladder.scheduler.policies import AllTiers, Thresholds
+from verifier_ladder.scheduler.samples import StepSamples
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
@@ -33,7 +39,7 @@ def made(name: str, tier: str = "fast", **attributes: Any) -> Verifier:
 LADDER = Ladder(
     "gated", [made("gate", role="gate"), made("cheap"), made("relax", "simulation"),
               made("dear", "world")],
-    policy=Thresholds(thresholds={"world": 5.0}, audit=0.25),
+    policy=Thresholds(thresholds={"world": 5.0}), audit=0.25,
 )  # fmt: skip
 
 
@@ -49,13 +55,26 @@ def standing(problem: Verdict | None = None, **verdicts: Verdict | float) -> Sta
 
 def stepped(
     *standings: Standing, ladder: Ladder = LADDER, paid: Sequence[bool] = (True,) * 3,
-    positions: Sequence[int] | None = None,
+    draws: Sequence[Draw | None] | None = None,
 ) -> Step:  # fmt: skip
-    climb = Climb(ladder, OffsetBelief.for_ladder(ladder), b"secret")
+    climb = Climb(Knowledge(ladder, create_model(ladder)), b"secret")
+    samples = StepSamples("run", 7, range(len(standings)))
     return climb.step(
-        standings, run="run", step=7, positions=positions or range(len(standings)),
-        affordable=np.array(paid),
-    )  # fmt: skip
+        Scene(samples, standings, accounts(ladder, paid), len(samples), 128, draws=draws)
+    )
+
+
+def accounts(ladder: Ladder, paid: Sequence[bool]) -> list[Account]:
+    """Accounts of the tiers that have nothing left."""
+    return [
+        Account(int(tier), Resource.CPU_SECONDS, 0.0, 0.0, 0.0, 0.0, 0)
+        for tier, is_paid in zip(ladder.tiers, paid, strict=False) if not is_paid
+    ]  # fmt: skip
+
+
+def numbers(count: int) -> list[float]:
+    """What is drawn for the first samples of the step."""
+    return uniform(b"secret", StepSamples("run", 7, range(count))).tolist()
 
 
 def actions(step: Step) -> dict[int, tuple[Action, int]]:
@@ -71,7 +90,7 @@ def test_what_passes_climbs_to_the_next_tier() -> None:
     step = stepped(standing(gate=Verdict.accept(), cheap=1.0))
 
     assert {0: (Action.ESCALATE, 1)} == actions(step)
-    assert [(0, 1)] == [(index, column) for index, column, _ in step.escalate]
+    assert [(0, 1)] == [(asked.place, asked.column) for asked in step.escalate]
 
 
 @pytest.mark.parametrize(
@@ -89,12 +108,12 @@ def test_what_passes_climbs_to_the_next_tier() -> None:
     ids=["gate", "form", "primary", "top", "failed top", "unsure gate", "failed gate", "crash"],
 )
 def test_what_is_over_stops_with_its_reason(last: Standing, why: str) -> None:
-    step = stepped(last)
+    step = stepped(last, paid=(True, True, False))
 
     assert {0: (Action.STOP, -1)} == actions(step)
     (columns,) = step.decisions
     assert why in columns.reasons[columns.reason[0]]
-    assert [1.0] == list(columns.propensity)
+    assert [float(why == "the top")] == list(columns.propensity)
     assert not step.escalate
 
 
@@ -124,19 +143,118 @@ def test_a_spent_budget_defers_and_keeps_the_place_in_the_queue() -> None:
     step = stepped(standing(gate=Verdict.accept(), cheap=1.0), paid=(True, False, True))
 
     assert {0: (Action.DEFER, 1)} == actions(step)
-    assert 1 == len(step.escalate)
+    assert [True] == [asked.is_deferred for asked in step.escalate]
 
 
-def test_audits_are_drawn_per_sample() -> None:
-    weak = standing(gate=Verdict.accept(), cheap=1.0, relax=1.0)
+def weak() -> Standing:
+    """A candidate that the funnel stops below the world tier."""
+    return standing(gate=Verdict.accept(), cheap=1.0, relax=1.0)
 
-    step = stepped(*[weak] * 400)
+
+def test_what_stops_is_drawn_for_the_top_tier_with_the_audit_share() -> None:
+    step = stepped(*[weak() for _ in range(400)])
 
     (columns,) = step.decisions
-    draws = uniform(b"secret", "run", 7, range(400), 0)
-    assert draws.tolist() == columns.draw
-    assert [Action.ESCALATE if d < 0.25 else Action.STOP for d in draws] == list(columns.action)
-    assert [0.25 if d < 0.25 else 0.75 for d in draws] == list(columns.propensity)
+    assert numbers(400) == columns.draw
+    assert [0.25] * 400 == list(columns.propensity)
+    drawn = [number < 0.25 for number in numbers(400)]
+    assert [Action.ESCALATE if hit else Action.STOP for hit in drawn] == list(columns.action)
+    assert [i for i, hit in enumerate(drawn) if hit] == [asked.place for asked in step.escalate]
+    assert {2} == {asked.column for asked in step.escalate}
+
+
+def test_samples_of_one_candidate_share_one_draw() -> None:
+    one, other = weak(), weak()
+    step = stepped(*[one] * 5, *[other] * 5)
+
+    (columns,) = step.decisions
+    drawn = dict(zip(columns.sample, columns.draw or (), strict=True))
+    first = numbers(10)
+    assert {drawn[i] for i in range(5)} == {first[0]}
+    assert {drawn[i] for i in range(5, 10)} == {first[5]}
+
+
+def test_nothing_is_drawn_where_the_top_tier_cannot_be_paid() -> None:
+    step = stepped(weak(), paid=(True, True, False))
+
+    (columns,) = step.decisions
+    assert columns.draw is None
+    assert [0.0] == list(columns.propensity)
+
+
+REJECTED = Verdict.reject("too large")
+
+
+def test_rejects_of_a_gate_are_audited() -> None:
+    step = stepped(*[standing(gate=REJECTED) for _ in range(400)])
+
+    (columns,) = step.decisions
+    drawn = [number < 0.25 for number in numbers(400)]
+    assert [Action.ESCALATE if hit else Action.STOP for hit in drawn] == list(columns.action)
+    assert sum(drawn) == len(step.escalate)
+    assert {0.0} == {asked.draw.estimate for asked in step.escalate if asked.draw}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: standing(problem=Verdict.reject("no molecule")),
+        lambda: standing(gate=Verdict.accept(), cheap=1.0, dear=REJECTED),
+    ],
+    ids=["form", "top"],
+)
+def test_rejects_that_nobody_can_overrule_are_not_audited(make: Callable[[], Standing]) -> None:
+    assert not stepped(*[make() for _ in range(50)]).escalate
+
+
+def test_rejects_of_a_definitive_gate_are_not_audited() -> None:
+    gate = made("gate", role="gate", definitive=True)
+    ladder = Ladder("by definition", [gate, made("dear", "world")], audit=1.0)
+
+    assert not stepped(standing(gate=REJECTED), ladder=ladder, paid=(True, True)).escalate
+
+
+DRAWN = Draw(propensity=0.25, number=0.1, estimate=1.0, factor=4.0)
+
+
+def test_a_drawn_sample_is_corrected_by_its_factor() -> None:
+    step = stepped(standing(gate=Verdict.accept(), cheap=1.0, dear=3.0), draws=[DRAWN])
+
+    assert [1.0 + 4.0 * (3.0 - 1.0)] == [reward.value for reward in step.rewards]
+    (columns,) = step.decisions
+    assert ([0.25], [0.1], [4.0]) == (
+        list(columns.propensity), list(columns.draw or ()), list(columns.factor or ())
+    )  # fmt: skip
+
+
+def test_a_drawn_sample_that_the_world_rejects_is_corrected_towards_the_reject_value() -> None:
+    step = stepped(standing(gate=Verdict.accept(), cheap=1.0, dear=REJECTED), draws=[DRAWN])
+
+    assert [1.0 + 4.0 * (0.0 - 1.0)] == [reward.value for reward in step.rewards]
+
+
+@pytest.mark.parametrize("answer", [ABSTAINS, FAILED], ids=["abstains", "fails"])
+def test_a_drawn_sample_keeps_its_estimate_when_the_top_cannot_say(answer: Verdict) -> None:
+    step = stepped(standing(gate=Verdict.accept(), cheap=9.0, dear=answer), draws=[DRAWN])
+
+    assert [1.0] == [reward.value for reward in step.rewards]
+    assert not step.escalate
+
+
+def test_a_drawn_sample_of_which_nothing_was_known_gets_the_truth() -> None:
+    unknown = DRAWN._replace(estimate=None)
+    step = stepped(standing(gate=Verdict.accept(), dear=3.0), draws=[unknown])
+
+    assert [3.0] == [reward.value for reward in step.rewards]
+
+
+def test_a_drawn_sample_goes_on_until_the_top_has_answered() -> None:
+    step = stepped(standing(gate=REJECTED), weak(), draws=[DRAWN, DRAWN])
+
+    assert [(0, 2, DRAWN), (1, 2, DRAWN)] == [
+        (asked.place, asked.column, asked.draw) for asked in step.escalate
+    ]
+    assert not step.decisions
 
 
 def test_numbers_of_a_decision_are_those_of_its_belief() -> None:
@@ -156,13 +274,38 @@ def test_a_policy_without_draws_records_none() -> None:
     assert columns.draw is None
 
 
-def test_the_model_learns_when_the_top_has_answered() -> None:
-    model = OffsetBelief.for_ladder(LADDER)
-    climb = Climb(LADDER, model, b"secret")
+def test_weights_of_one_candidate_join_and_reach_the_policy() -> None:
+    seen: list[Situation] = []
 
-    climb.learn(standing(gate=Verdict.accept(), cheap=1.0))
-    climb.learn(standing(gate=Verdict.accept(), cheap=1.0, dear=FAILED))
-    assert 0 == sum(count for count, _, _ in model.snapshot()["residuals"])
+    class Spy(AllTiers):
+        def decide(self, situation: Situation) -> Decisions:
+            seen.append(situation)
+            return super().decide(situation)
 
-    climb.learn(standing(gate=Verdict.accept(), cheap=1.0, dear=3.0))
-    assert [1, 2.0, 4.0] == model.snapshot()["residuals"][0]
+    ladder = Ladder("spied", [made("cheap"), made("dear", "world")], policy=Spy())
+    climb = Climb(Knowledge(ladder, create_model(ladder)), b"secret")
+    one, other = standing(cheap=1.0), standing(cheap=2.0)
+    climb.step(
+        Scene(
+            StepSamples("run", 0, range(3)), [one, other, one], [], 3, 3,
+            weights=[3.0, 1.0, 4.0], groups=["a", "b", "a"],
+        )
+    )  # fmt: skip
+
+    (situation,) = seen
+    assert [5.0, 1.0] == situation.weight.tolist()
+    assert [0, 1] == situation.group.tolist()
+    assert [1.0, 2.0] == situation.mean.tolist()
+
+
+@given(estimate=st.floats(-1e6, 1e6), truth=st.floats(-1e6, 1e6), propensity=st.floats(0.01, 1.0))
+def test_the_correction_is_unbiased_over_the_draw(
+    estimate: float, truth: float, propensity: float
+) -> None:
+    draw = Draw(propensity, 0.0, estimate, 1.0 / propensity)
+    hit = revised(Reward(truth), draw, is_judged=True).value
+    assert hit is not None
+
+    mean = propensity * hit + (1 - propensity) * estimate
+
+    assert mean == pytest.approx(truth, abs=1e-6)

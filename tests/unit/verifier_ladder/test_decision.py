@@ -20,7 +20,7 @@ def test_actions_are_spelled_as_in_tables() -> None:
 def test_a_situation_counts_its_samples() -> None:
     situation = Situation(
         tiers=(Tier.FAST,), reached=np.zeros(3, dtype=np.int64), mean=np.zeros(3),
-        deviation=np.zeros(3), rejected=np.zeros(3, dtype=bool),
+        deviation=np.zeros(3), explained=np.ones((3, 1)),
         answered=np.ones((3, 1), dtype=bool), cost=np.ones((3, 1)),
         affordable=np.ones((3, 1), dtype=bool), weight=np.ones(3),
         group=np.zeros(3, dtype=np.int64),

@@ -13,9 +13,12 @@ from verifier_ladder.keys import (
     NO_TASK,
     canonical_json,
     check_key,
+    check_keys,
     content_key,
+    content_keys,
     digest,
     raw_key,
+    raw_keys,
     seed,
 )
 
@@ -177,3 +180,11 @@ def test_the_parts_of_a_check_have_their_own_places() -> None:
 @given(KEYS)
 def test_a_seed_fits_every_library(key: bytes) -> None:
     assert 0 <= seed(key) < 2**63
+
+
+@given(NAMES, st.lists(st.binary(max_size=4) | st.text(max_size=4)))
+def test_many_keys_are_the_keys_of_each(kind: str, contents: list[str | bytes]) -> None:
+    keys = content_keys(kind, contents)
+    assert keys == [content_key(kind, content) for content in contents]
+    assert raw_keys(kind, contents) == [raw_key(kind, content) for content in contents]
+    assert check_keys(NO_TASK, keys) == [check_key(NO_TASK, key) for key in keys]

@@ -11,6 +11,7 @@ from verifier_ladder.errors import ConfigError
 from verifier_ladder.function import FunctionVerifier
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.registry import REGISTRY
+from verifier_ladder.resource import Resource
 from verifier_ladder.reward import RewardRule
 from verifier_ladder.scheduler.policies import AllTiers, Thresholds
 from verifier_ladder.target import Target
@@ -119,7 +120,7 @@ def test_a_bare_function_is_refused_with_what_to_do() -> None:
 # ---- Its numbers
 
 
-@pytest.mark.parametrize("audit", [-0.1, 1.1, float("nan"), "5 %", None])
+@pytest.mark.parametrize("audit", [-0.1, 1.1, float("nan"), "5 %"])
 def test_a_share_that_is_none_is_refused(audit: Any) -> None:
     with pytest.raises(ConfigError, match="between 0 and 1"):
         Ladder("mine", [made("a")], audit=audit)
@@ -138,7 +139,7 @@ def test_a_budget_in_nonsense_units_is_refused(budget: Any) -> None:
 def test_a_budget_is_kept_in_seconds() -> None:
     ladder = Ladder("mine", [made("a")], budget={"high_fidelity": "2 h"})
 
-    assert {Tier.HIGH_FIDELITY: 7200.0} == ladder.budget
+    assert {(Tier.HIGH_FIDELITY, Resource.CPU_SECONDS): 7200.0} == ladder.budget
 
 
 @pytest.mark.parametrize(
@@ -149,17 +150,8 @@ def test_a_prior_that_is_no_mean_and_deviation_is_refused(prior: Any) -> None:
         Ladder("mine", [made("a")], prior=prior)
 
 
-def test_audits_go_to_the_policy_of_the_ladder() -> None:
-    assert 0.25 == Ladder("mine", [made("a")], audit=0.25).policy.as_json()["audit"]
-
-
-def test_audits_of_a_policy_are_those_of_the_ladder() -> None:
-    assert 0.25 == Ladder("mine", [made("a")], policy=Thresholds(audit=0.25)).audit
-
-
-def test_audits_that_the_policy_would_not_draw_are_refused() -> None:
-    with pytest.raises(ConfigError, match="give the share to the policy"):
-        Ladder("mine", [made("a")], policy=Thresholds(), audit=0.25)
+def test_how_much_is_audited_is_left_to_the_budget() -> None:
+    assert Ladder("mine", [made("a")]).audit is None
 
 
 def test_a_policy_that_asks_every_tier_needs_no_audits() -> None:
@@ -225,7 +217,7 @@ def test_a_ladder_in_toml_is_the_one_in_python(tmp_path: Path) -> None:
     again = Ladder(
         "mine", [Window(width=2.5), REGISTRY.get("relax-of-a-test")],
         target=Target("gap", "eV", "minimise"), reward=RewardRule(4.0, 0.5, reject=-1),
-        policy=Thresholds(audit=0.25, thresholds={"simulation": 3.0}), audit=0.25,
+        policy=Thresholds(thresholds={"simulation": 3.0}), audit=0.25,
         budget={"simulation": 7200}, prior=(2.0, 1.5),
     )  # fmt: skip
 

@@ -9,6 +9,7 @@ from verifier_ladder.errors import ConfigError
 from verifier_ladder.keys import digest
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.ledger.records import Block, CheckRow, CheckState, Completion, Request
+from verifier_ladder.resource import Resource
 from verifier_ladder.status import TierStatus, campaign_status
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Outcome, Verdict
@@ -28,8 +29,10 @@ def ledger() -> Ledger:
     made = open_ledger(None)
     made.open_campaign("try", SPEC, digest(SPEC))
     made.open_campaign("other", SPEC, digest(SPEC))
-    made.set_caps("try", {int(Tier.SIMULATION): 6.0})
-    made.append(Block("score", "try"), enqueue=[asked(i) for i in range(5)], charges={0: (0.5, 9)})
+    made.set_caps("try", {(int(Tier.SIMULATION), Resource.CPU_SECONDS): 6.0})
+    made.append(
+        Block("score", "try"), enqueue=[asked(i) for i in range(5)], charges={0: (Cost(0.5), 9)}
+    )
     return made
 
 
@@ -37,7 +40,8 @@ def asked(number: int) -> tuple[CheckRow, list[Request]]:
     key = digest(number)
     check = CheckRow(
         key, key, "try", "relax", "1", int(Tier.SIMULATION), CheckState.QUEUED,
-        priority=float(-number), reserve=2.0, payload={"kind": "text", "content": str(number)},
+        priority=float(-number), reserve=Cost(2.0),
+        payload={"kind": "text", "content": str(number)},
     )  # fmt: skip
     return check, [Request(key, "try", "run", 0, number, key, {})]
 

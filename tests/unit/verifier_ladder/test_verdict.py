@@ -1,5 +1,7 @@
 """Verdicts."""
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -8,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verifier_ladder.errors import VerifierError
-from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict
+from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict, plain_verdict
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
@@ -69,3 +71,23 @@ def test_only_a_considered_abstention_is_an_answer() -> None:
 
 def test_verdicts_share_no_evidence() -> None:
     assert Verdict.accept(1.0).evidence is not Verdict.accept(1.0).evidence
+
+
+@pytest.mark.parametrize("change", ["__setitem__", "setdefault", "update", "__ior__"])
+def test_evidence_that_verdicts_share_can_not_be_changed(change: str) -> None:
+    evidence: Any = plain_verdict(Outcome.ACCEPT, 1.0, None, "", None).evidence
+
+    with pytest.raises(TypeError, match="can't be changed"):
+        getattr(evidence, change)({"a": 1})
+    assert {} == evidence == copy.copy(evidence) == (evidence | {})
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_a_plain_verdict_can_be_sent_to_another_process(protocol: int) -> None:
+    verdict = plain_verdict(Outcome.ACCEPT, 0.5, None, "eV", None)
+
+    arrived = pickle.loads(pickle.dumps(verdict, protocol))  # noqa: S301 - it is our own
+
+    assert Verdict.accept(0.5, unit="eV") == verdict == arrived
+    with pytest.raises(TypeError):
+        arrived.evidence["a"] = 1

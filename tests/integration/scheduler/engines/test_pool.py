@@ -148,6 +148,28 @@ def draw(candidate: Candidate) -> float:
     return random.random()  # noqa: S311
 
 
+@pytest.mark.parametrize(
+    ("tuned", "found"),
+    [
+        (None, "glibc.malloc.tcache_count=127"),
+        ("glibc.malloc.arena_max=2", "glibc.malloc.arena_max=2"),
+    ],
+)
+def test_workers_keep_more_small_blocks_at_hand_unless_the_allocator_is_tuned(
+    tuned: str | None, found: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
+    if tuned is not None:
+        monkeypatch.setenv("GLIBC_TUNABLES", tuned)
+
+    def environment(candidate: Candidate) -> bool:
+        return os.environ["GLIBC_TUNABLES"] == candidate.content
+
+    with WorkerPool(1) as pool:
+        answer = pool.verify(made(environment), texts(found)).result()
+    assert answer.verdicts[0].score == 1.0
+
+
 def test_seeds_fix_what_a_stochastic_verifier_draws(pool: WorkerPool) -> None:
     verifier = made(draw)
 

@@ -16,18 +16,23 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from sqlalchemy import event
 
+from verifier_ladder.budget import TOTAL
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.ledger.memory import MemoryLedger
 from verifier_ladder.ledger.records import Block, CheckState, Claim
 from verifier_ladder.ledger.sql import SqlLedger
-from verifier_ladder.testing.records import NOW, check_row, completion, key, request
+from verifier_ladder.resource import Resource
+from verifier_ladder.testing.records import CPU, NOW, check_row, completion, key, request
 from verifier_ladder.verdict import Outcome, Verdict
 
 WORDS = [f"w{n}" for n in range(6)]
 CAMPAIGNS = ["one", "two"]
 CAP = 20.0
+TOTAL_CAP = 25.0
 SECONDS = st.sampled_from([0.0, 0.1, 0.5, 1.0, 3.0, 7.25, 30.0])
+COSTS = st.builds(Cost, SECONDS, money=st.sampled_from([0.0, 0.0, 2.5, 30.0]))
+ACCOUNTS = st.tuples(st.sampled_from([TOTAL, 1, 2]), st.sampled_from([CPU, Resource.MONEY]))
 CHECK_KEYS = [key(f"check {word}") for word in WORDS]
 CRASHES = st.none() | st.integers(0, 9)
 """At which statement of a call the process dies, if it does."""
@@ -102,7 +107,30 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @initialize(capped=st.sampled_from(CAMPAIGNS))
     def cap(self, capped: str) -> None:
-        self.both(lambda ledger: ledger.set_caps(capped, {1: CAP}))
+        self.both(lambda ledger: ledger.set_caps(capped, {(1, CPU): CAP}))
+
+    @rule(
+        campaign=st.sampled_from(CAMPAIGNS), place=ACCOUNTS,
+        cap=st.sampled_from([None, 0.0, CAP, TOTAL_CAP]), crash=CRASHES,
+    )  # fmt: skip
+    def change_the_budget(
+        self, campaign: str, place: tuple[int, Resource], cap: float | None, crash: int | None
+    ) -> None:
+        self.both(lambda ledger: ledger.set_caps(campaign, {place: cap}), crash)
+
+    @rule(campaign=st.sampled_from(CAMPAIGNS), tier=st.sampled_from([1, 2]), crash=CRASHES)
+    def pause(self, campaign: str, tier: int, crash: int | None) -> None:
+        self.both(lambda ledger: ledger.pause(campaign, tier), crash)
+
+    @rule(campaign=st.sampled_from(CAMPAIGNS), tier=st.sampled_from([1, 2]), crash=CRASHES)
+    def resume(self, campaign: str, tier: int, crash: int | None) -> None:
+        self.both(lambda ledger: ledger.resume(campaign, tier), crash)
+
+    @rule(campaign=st.sampled_from(CAMPAIGNS), tier=st.sampled_from([0, 1]), cost=COSTS)
+    def spend_at_once(self, campaign: str, tier: int, cost: Cost) -> None:
+        self.both(
+            lambda ledger: ledger.append(Block("score", campaign), charges={tier: (cost, 2)})
+        )
 
     @rule(seconds=st.sampled_from([1.0, 10.0, 45.0, 100.0, 1000.0]))
     def time_passes(self, seconds: float) -> None:
@@ -111,11 +139,11 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(
         words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=3, unique=True),
         campaign=st.sampled_from(CAMPAIGNS), position=st.none() | st.integers(0, 2),
-        priority=st.sampled_from([0.0, 1.0, 2.0]), reserve=SECONDS, crash=CRASHES,
+        priority=st.sampled_from([0.0, 1.0, 2.0]), reserve=COSTS, crash=CRASHES,
     )  # fmt: skip
     def ask(  # noqa: PLR0917 - Hypothesis gives them by name
         self, words: list[str], campaign: str, position: int | None, priority: float,
-        reserve: float, crash: int | None,
+        reserve: Cost, crash: int | None,
     ) -> None:  # fmt: skip
         enqueue = []
         for word in words:
@@ -131,11 +159,11 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(
         limit=st.integers(1, 4), tiers=st.sampled_from([None, [1], [2], [1, 2]]),
         campaigns=st.sampled_from([None, None, ["one"], ["two"]]),
-        how=ENDS, seconds=st.none() | SECONDS, crash=CRASHES,
+        how=ENDS, cost=st.none() | COSTS, crash=CRASHES,
     )  # fmt: skip
     def work(  # noqa: PLR0917 - Hypothesis gives them by name
         self, limit: int, tiers: list[int] | None, campaigns: list[str] | None, how: str,
-        seconds: float | None, crash: int | None,
+        cost: Cost | None, crash: int | None,
     ) -> None:  # fmt: skip
         claims = self.both(
             lambda ledger: ledger.claim(
@@ -144,22 +172,21 @@ class LedgerMachine(RuleBasedStateMachine):
             crash,
         )
         self.claims += claims
-        self._do(how, claims[: max(1, limit - 1)], seconds, crash)
+        self._do(how, claims[: max(1, limit - 1)], cost, crash)
 
-    @rule(data=st.data(), how=ENDS, seconds=st.none() | SECONDS, crash=CRASHES)
+    @rule(data=st.data(), how=ENDS, cost=st.none() | COSTS, crash=CRASHES)
     def work_with_old_claims(
-        self, data: st.DataObject, how: str, seconds: float | None, crash: int | None
+        self, data: st.DataObject, how: str, cost: Cost | None, crash: int | None
     ) -> None:
         """Claims of any age; most are lost, and must be refused."""
         if self.claims:
             some = st.lists(st.sampled_from(self.claims[-12:]), max_size=3, unique_by=id)
-            self._do(how, data.draw(some), seconds, crash)
+            self._do(how, data.draw(some), cost, crash)
 
-    def _do(self, how: str, claims: list[Claim], seconds: float | None, crash: int | None) -> None:
-        cost = None if seconds is None else Cost(seconds)
+    def _do(self, how: str, claims: list[Claim], cost: Cost | None, crash: int | None) -> None:
         said = Verdict(Outcome.ACCEPT, 1.0, cost=cost)
         failed = Verdict(Outcome.ABSTAIN, failed_at="engine", reason="crash", cost=cost)
-        now, more = self.now, seconds or 0.25
+        now, more = self.now, (cost.seconds if cost else 0.0) or 0.25
         retry = now + more if how == "retry" else None
         done = [completion(claimed, said) for claimed in claims]
         lost = [completion(claimed, failed) for claimed in claims]
@@ -217,11 +244,25 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @invariant()
     def caps_hold(self) -> None:
+        """What is reserved never passes a cap; spend without reservation and lower caps may."""
         for campaign in CAMPAIGNS:
             for row in self.sql.accounts(campaign):
-                total = round((row.settled + row.failed + row.reserved) * 1e6)
-                assert row.cap is None or total <= row.cap * 1e6
                 assert min(row.settled, row.failed, row.reserved) >= 0
+            with self.sql._reading() as connection:
+                passed = connection.exec_driver_sql(
+                    "SELECT * FROM account WHERE settled + failed + reserved > cap + excess"
+                )
+                assert passed.all() == []
+
+    @invariant()
+    def a_total_is_the_sum_of_its_tiers(self) -> None:
+        for campaign in CAMPAIGNS:
+            rows = self.sql.accounts(campaign)
+            for total in (row for row in rows if row.tier == TOTAL):
+                parts = [r for r in rows if r.tier != TOTAL and r.resource == total.resource]
+                for name in ("settled", "reserved", "failed"):
+                    found = sum(round(getattr(part, name) * 1e6) for part in parts)
+                    assert found == round(getattr(total, name) * 1e6)
 
     @invariant()
     def what_is_done_is_answered(self) -> None:
@@ -245,6 +286,7 @@ def seen(ledger: Ledger) -> dict[str, Any]:
         "checks": ledger.checks(),
         "requests": ledger.requests(),
         "accounts": [ledger.accounts(campaign) for campaign in CAMPAIGNS],
+        "paused": [ledger.paused(campaign) for campaign in CAMPAIGNS],
         "counts": [ledger.counts(campaign) for campaign in CAMPAIGNS],
         "verdicts": ledger.verdicts(CHECK_KEYS),
         "entries": [(e.kind, e.campaign) for e in ledger.entries()],

@@ -13,6 +13,7 @@ import pytest
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.ledger.encoding import leaf
 from verifier_ladder.ledger.records import Block, CheckState
+from verifier_ladder.resource import Resource
 from verifier_ladder.testing.records import CAMPAIGN, check_row, enqueue, key
 
 WRITER = """
@@ -24,9 +25,9 @@ from verifier_ladder.testing.records import *
 ledger, start = open_ledger(sys.argv[1]), int(sys.argv[2])
 for n in range(start, start + 100000):
     words = [f"{n}.{i}" for i in range(300)]
-    asked = check_row(f"q{n}", reserve=1.0)
+    asked = check_row(f"q{n}", reserve=Cost(1.0))
     ledger.append(score_block(words, step=n), enqueue=[(asked, [request(f"q{n}")])],
-                  charges={0: (0.001, 300)})
+                  charges={0: (Cost(0.001), 300)})
     for claimed in ledger.claim(owner="w", lease=1e9, limit=10, now=time()):
         ledger.complete([completion(claimed)], now=time())
     print(n, flush=True)
@@ -118,7 +119,7 @@ def test_a_writer_killed_at_any_moment_loses_nothing(tmp_path: Path, rounds: int
 def test_four_processes_complete_every_check_exactly_once(tmp_path: Path) -> None:
     path, words = tmp_path / "ledger.db", [f"w{n}" for n in range(200)]
     with open_ledger(path) as ledger:
-        ledger.set_caps(CAMPAIGN, {1: 200.0})
+        ledger.set_caps(CAMPAIGN, {(1, Resource.CPU_SECONDS): 200.0})
         enqueue(ledger, *(check_row(word) for word in words))
         workers = [start(WORKER, str(path), str(n)) for n in range(4)]
         for worker in workers:

@@ -17,10 +17,9 @@ def test_a_policy_is_made_by_its_own_name(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "settings", "why"),
     [
-        ("bandit", {}, "all_tiers, thresholds"),
+        ("bandit", {}, "all_tiers, best_of_n, discovery, thresholds, value_of"),
         ("thresholds", {"limits": {}}, "does not take these settings"),
         ("all_tiers", {"thresholds": {}}, "does not take these settings"),
-        ("thresholds", {"audit": 2}, "between 0 and 1"),
     ],
 )
 def test_what_can_not_be_made_is_explained(name: str, settings: dict[str, Any], why: str) -> None:

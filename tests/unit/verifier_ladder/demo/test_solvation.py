@@ -8,6 +8,7 @@ from verifier_ladder.candidate import Candidate
 from verifier_ladder.demo.outputs import LADDER, read_outputs
 from verifier_ladder.errors import CandidateError
 from verifier_ladder.ladder import Ladder
+from verifier_ladder.resource import Resource
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Outcome
 
@@ -72,4 +73,4 @@ def test_the_budget_pays_for_some_of_the_costly_calculations(
     [dft] = (v for v in ladder.verifiers if v.tier is Tier.HIGH_FIDELITY)
     costs = [dft.expected_cost(Candidate("molecule", form)).seconds for form in molecules]
 
-    assert min(costs) * 5 < ladder.budget[Tier.HIGH_FIDELITY] < sum(costs)
+    assert min(costs) * 5 < ladder.budget[Tier.HIGH_FIDELITY, Resource.CPU_SECONDS] < sum(costs)

@@ -13,18 +13,19 @@ from verifier_ladder.ledger.columns import (
     KeyColumns,
     pack_column,
     pack_counting,
+    pack_shared,
     unpack_column,
 )
 
 ATOMS = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.binary(max_size=3),
+    st.none(), st.booleans(), st.integers(), st.floats(), st.binary(max_size=3),
     st.text(st.characters(codec=None, exclude_categories=()), max_size=3),
 )  # fmt: skip
 COLUMNS = st.one_of(
     st.lists(ATOMS),
     st.lists(st.sampled_from([0, 0.0, -0.0, 1, 1.0, True, False])),
     st.tuples(ATOMS, st.integers(0, 5)).map(lambda pair: [pair[0]] * pair[1]),
-    st.lists(st.floats(allow_nan=False)),
+    st.lists(st.floats()),
 )
 
 
@@ -52,6 +53,21 @@ def test_columns_of_digests_come_back(columns: list[list[bytes]]) -> None:
         for at, column in enumerate(packed)
     ]
     assert found == columns
+
+
+@given(st.lists(st.tuples(st.integers())), st.lists(st.integers(0, 9)))
+def test_what_is_shared_is_written_in_every_place_and_once(
+    objects: list[tuple[int]], places: list[int]
+) -> None:
+    values = [objects[place % len(objects)] for place in places] if objects else []
+    written: list[tuple[int]] = []
+
+    def write(value: tuple[int]) -> int:
+        written.append(value)
+        return value[0]
+
+    assert pack_shared(values, write) == [value[0] for value in values]
+    assert len(written) == len(set(map(id, values)))
 
 
 def test_an_odd_digest_is_kept_too() -> None:

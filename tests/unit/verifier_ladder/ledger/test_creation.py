@@ -13,22 +13,37 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine
 
+from verifier_ladder.budget import TOTAL
+from verifier_ladder.cost import Cost
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.ledger.creation import MIGRATIONS, prepare
+from verifier_ladder.ledger.records import Account
 from verifier_ladder.ledger.schema import REVISION, VERSION_TABLE, metadata
 from verifier_ladder.ledger.upgrade import upgrade
-from verifier_ladder.testing.records import score_block
+from verifier_ladder.testing.records import (
+    CAMPAIGN,
+    CPU,
+    NOW,
+    claim,
+    completion,
+    key,
+    score_block,
+)
+from verifier_ladder.verdict import Verdict
 
-SECOND = '''
-"""A second schema."""
+NEXT = "9999"
+AFTER = f'''
+"""The schema after this one."""
 from alembic import op
-revision = "0002"
-down_revision = "0001"
+revision = "{NEXT}"
+down_revision = "{REVISION}"
 def upgrade():
     op.execute("CREATE TABLE extra (id INTEGER)")
-    {more}
+    {{more}}
 '''
+EARLIEST = Path(__file__).parent / "ledger-0001.sql"
+"""A ledger as the first schema's program wrote it, with checks in every state."""
 
 
 def tables(path: Path) -> dict[str, str]:
@@ -53,10 +68,17 @@ def migrated(path: Path) -> Path:
     return path
 
 
-def with_second(folder: Path, more: str = "") -> Path:
+def earliest(path: Path) -> Path:
+    """A file of the first schema."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(EARLIEST.read_text(encoding="utf-8"))
+    return path
+
+
+def with_next(folder: Path, more: str = "") -> Path:
     """The migrations with one more."""
     shutil.copytree(MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "versions" / "0002_extra.py").write_text(SECOND.format(more=more))
+    (folder / "versions" / f"{NEXT}_extra.py").write_text(AFTER.format(more=more))
     return folder
 
 
@@ -105,23 +127,54 @@ def test_an_older_file_is_upgraded_after_a_copy(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
     with open_ledger(path) as ledger:
         ledger.append(score_block(["a"]))
-    prepare(path, with_second(tmp_path / "migrations"), "0002")
-    assert (stamp(path), stamp(tmp_path / "ledger.db.backup-0001")) == ("0002", "0001")
+    prepare(path, with_next(tmp_path / "migrations"), NEXT)
+    backup = tmp_path / f"ledger.db.backup-{REVISION}"
+    assert (stamp(path), stamp(backup)) == (NEXT, REVISION)
     assert "extra" in tables(path)
-    assert "extra" not in tables(tmp_path / "ledger.db.backup-0001")
-    with closing(sqlite3.connect(tmp_path / "ledger.db.backup-0001")) as copy:
+    assert "extra" not in tables(backup)
+    with closing(sqlite3.connect(backup)) as copy:
         assert copy.execute("SELECT count(*) FROM entry").fetchone() == (1,)
 
 
 def test_an_upgrade_that_fails_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
     open_ledger(path).close()
-    migrations = with_second(tmp_path / "migrations", 'op.execute("CREATE TABLE entry (id)")')
+    migrations = with_next(tmp_path / "migrations", 'op.execute("CREATE TABLE entry (id)")')
     with pytest.raises(LedgerError, match="Nothing was changed; a copy lies in"):
-        prepare(path, migrations, "0002")
-    assert stamp(path) == "0001"
+        prepare(path, migrations, NEXT)
+    assert stamp(path) == REVISION
     assert "extra" not in tables(path)
     open_ledger(path).close()
+
+
+def test_a_ledger_of_the_first_schema_opens_with_its_accounts_and_checks(tmp_path: Path) -> None:
+    with open_ledger(earliest(tmp_path / "ledger.db")) as ledger:
+        assert ledger.accounts(CAMPAIGN) == [
+            Account(0, CPU, None, 0.5, 0.0, 0.0, 2), Account(1, CPU, 10.0, 0.75, 4.5, 1.25, 1)
+        ]  # fmt: skip
+        found = {c.payload["content"]: (c.state.label, c.reserve) for c in ledger.checks()}
+        assert found == {
+            "done": ("done", Cost(1.0)), "lost": ("dead", Cost(2.0)),
+            "leased": ("leased", Cost(3.0)), "waiting": ("waiting", Cost(1.5)),
+            "parked": ("queued", Cost(30.0)), "queued": ("queued", Cost(0.25)),
+        }  # fmt: skip
+        assert set(ledger.verdicts([key("check a"), key("check done")])) == {
+            key("check a"), key("check done")
+        }  # fmt: skip
+
+
+def test_a_ledger_of_the_first_schema_goes_on(tmp_path: Path) -> None:
+    with open_ledger(earliest(tmp_path / "ledger.db")) as ledger:
+        ledger.set_caps(CAMPAIGN, {(TOTAL, CPU): 8.0})
+        ledger.reap(now=NOW + 1000)
+        (again,) = claim(ledger, 1, now=NOW + 2000, verifier=("xtb", "1"))
+        ledger.complete([completion(again)], now=NOW + 2001)
+        ledger.answer(
+            key("check waiting"), Verdict.accept(1.0), source="lab", event="1", now=NOW + 2002
+        )
+        total, *_, tier = ledger.accounts(CAMPAIGN)
+        assert (total.spent, total.reserved) == (tier.spent + 0.5, 0.0)
+        assert (tier.failed, tier.checks) == (4.25, 3)
 
 
 def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:

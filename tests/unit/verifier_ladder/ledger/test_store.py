@@ -8,14 +8,16 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import orjson
 import pytest
 
+from verifier_ladder.cost import Cost
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger import open_ledger, store
 from verifier_ladder.ledger.records import Block
 from verifier_ladder.ledger.schema import HISTORY
 from verifier_ladder.ledger.sql import SqlLedger
-from verifier_ladder.ledger.store import prefix, prefixes
+from verifier_ladder.ledger.store import keys_json, prefix, prefixes
 from verifier_ladder.testing.records import (
     CAMPAIGN,
     NOW,
@@ -91,7 +93,9 @@ def test_a_full_disk_leaves_nothing_half_written(ledger: SqlLedger) -> None:
     words = [f"w{i}" for i in range(2000)]
     with pytest.raises(LedgerError, match="disk is full; nothing of this call was written"):
         ledger.append(
-            score_block(words), enqueue=[(check_row("q"), [request("q")])], charges={0: (1.0, 1)}
+            score_block(words),
+            enqueue=[(check_row("q"), [request("q")])],
+            charges={0: (Cost(1.0), 1)},
         )
     assert ledger.newest() == before
     assert ledger.verdicts([key(f"check {word}") for word in words]) == {}
@@ -175,8 +179,11 @@ def test_keys_with_the_same_beginning_are_kept_apart(ledger: SqlLedger) -> None:
     assert [row[2] for row in ledger.find_contents(twins[1].hex())] == ["1"]
 
 
-def test_prefixes_are_those_of_the_keys() -> None:
-    keys = [key(str(n)) for n in range(5)]
+@pytest.mark.parametrize("size", [0, 1, 5, 3000])
+@pytest.mark.parametrize("odd", [[], [b"short"], [b"\xff" * 31, b"\xff" * 33]], ids=len)
+def test_prefixes_are_those_of_the_keys(size: int, odd: list[bytes]) -> None:
+    keys = [*odd, *(key(str(n)) for n in range(size))]
+
     assert prefixes(keys) == list(map(prefix, keys))
-    assert prefixes([b"short", *keys]) == list(map(prefix, [b"short", *keys]))
-    assert prefixes([]) == []
+    assert {int} >= set(map(type, prefixes(keys)))
+    assert orjson.loads(keys_json(set(keys))) == sorted(map(prefix, keys))

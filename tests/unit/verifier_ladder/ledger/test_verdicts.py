@@ -37,12 +37,6 @@ def test_a_indexed_verdict_equals_the_one_it_was(score: float, seconds: float) -
     assert unpack_verdict(pack_verdict(verdict)) == verdict
 
 
-def test_no_two_verdicts_share_their_evidence() -> None:
-    assert indexed_verdict(0, 1.0, None, "", None).evidence is not (
-        indexed_verdict(0, 1.0, None, "", None).evidence
-    )
-
-
 def columns(*verdicts: Verdict) -> dict[str, list[object]]:
     return {name: [getattr(v, name) for v in verdicts] for name in VERDICT_FIELDS}
 

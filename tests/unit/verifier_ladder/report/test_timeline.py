@@ -10,6 +10,7 @@ from verifier_ladder.decision import Action
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.ledger.records import CheckState
 from verifier_ladder.report.timeline import fill, timeline
+from verifier_ladder.resource import Resource
 from verifier_ladder.reward import Reward
 from verifier_ladder.testing.history import ESTIMATE, GATE, UNIT, XTB, History, Item, cost
 from verifier_ladder.tier import Tier
@@ -73,7 +74,7 @@ def test_an_unknown_reward_is_not_told_as_zero(history: History) -> None:
 
 def test_what_it_waits_for_is_told_last(history: History) -> None:
     history.score([ETHANOL])
-    history.ledger.set_caps("try", {int(Tier.SIMULATION): 1.0})
+    history.ledger.set_caps("try", {(int(Tier.SIMULATION), Resource.CPU_SECONDS): 1.0})
     history.enqueue(ETHANOL, XTB, CheckState.QUEUED)
 
     assert told(history, ETHANOL)[-1] == "parked: the budget of the simulation tier is spent"

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from verifier_ladder.badrow import BadRow
 from verifier_ladder.errors import ConfigError
-from verifier_ladder.rollouts.records import BadRow, Record, RolloutFile, words
+from verifier_ladder.rollouts.records import Record, RolloutFile, words
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False,

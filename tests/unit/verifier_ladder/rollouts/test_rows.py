@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from verifier_ladder.badrow import BadRow
 from verifier_ladder.keys import digest
 from verifier_ladder.rollouts.columns import Columns
-from verifier_ladder.rollouts.records import BadRow
 from verifier_ladder.rollouts.rows import Row, row_of
 
 COLUMNS = Columns("c", task="t", group="g", single="target")

@@ -9,6 +9,7 @@ from verifier_ladder.decision import Action
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.ledger.records import CheckState
+from verifier_ladder.resource import Resource
 from verifier_ladder.reward import Reward
 from verifier_ladder.summary import TierSummary, summarise
 from verifier_ladder.testing.history import (
@@ -260,7 +261,7 @@ def test_open_cases_are_listed_and_count_as_asked(history: History) -> None:
 
 def test_what_the_budget_can_not_pay_is_parked(history: History) -> None:
     history.score([WATER])
-    history.ledger.set_caps("try", {int(Tier.HIGH_FIDELITY): 1.0})
+    history.ledger.set_caps("try", {(int(Tier.HIGH_FIDELITY), Resource.CPU_SECONDS): 1.0})
     history.enqueue(WATER, DFT, CheckState.QUEUED)
 
     dear = tier(history.ledger, Tier.HIGH_FIDELITY)

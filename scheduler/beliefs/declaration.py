@@ -1,0 +1,73 @@
+"""Declarations: what tiers say of themselves before anything is measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite, nan
+
+from verifier_ladder.ladder import Rung
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What one tier declares of its score.
+
+    Example:
+        >>> Declaration("xtb", is_same=True, deviation=1.5).name
+        'xtb'
+    """
+
+    name: str = ""
+    """Name of its primary verifier; what is learnt is filed under it."""
+    digest: str = ""
+    """Version, settings and tools of the verifier, as hexadecimal digits."""
+    is_same: bool = False
+    """Whether its score estimates the target itself, in the target's unit."""
+    deviation: float = nan
+    """Deviation of its score from the target; NaN if not declared."""
+
+    @classmethod
+    def of(cls, rung: Rung) -> Declaration:
+        """What a rung's primary verifier declares; a declared deviation is in target units."""
+        primary = rung.primary
+        if primary is None:
+            return cls()
+        deviation = nan if primary.deviation is None else float(primary.deviation)
+        return cls(
+            primary.name, primary.digest.hex(), primary.same_quantity or isfinite(deviation),
+            deviation,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What is declared of the tiers of one pattern, the cheapest first."""
+
+    tiers: tuple[Declaration, ...] = ()
+    prior: tuple[float, float] = (nan, nan)
+    """Mean and deviation of the target before anything is known; NaN if not declared."""
+
+    @property
+    def base(self) -> int:
+        """Column of the dearest tier that estimates the target itself; -1 if none does."""
+        return max((i for i, tier in enumerate(self.tiers) if tier.is_same), default=-1)
+
+    @property
+    def speaker(self) -> int:
+        """Column of the tier whose number is the first answer; -1 if there is no tier."""
+        return self.base if self.base >= 0 else len(self.tiers) - 1
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether there are tiers, and none of them estimates the target itself."""
+        return self.base < 0 < len(self.tiers)
+
+    @property
+    def deviation(self) -> float:
+        """Deviation of the speaker's score from the target; NaN if not declared."""
+        return self.tiers[self.speaker].deviation if self.tiers else nan
+
+    @property
+    def spread(self) -> float:
+        """The deviation that holds until one is learnt; NaN if none is declared."""
+        return self.deviation if isfinite(self.deviation) else self.prior[1]

@@ -1,0 +1,162 @@
+"""Conclusions: from the verdicts of candidates to beliefs and rewards."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from math import isfinite, isnan, nan
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from verifier_ladder.decision import Belief
+from verifier_ladder.ladder import Ladder
+from verifier_ladder.reward import Reward
+from verifier_ladder.scheduler.beliefs import BeliefModel, Seen
+from verifier_ladder.scheduler.standing import Standing
+from verifier_ladder.scheduler.survey import ANSWERED, Survey
+from verifier_ladder.tier import Tier
+from verifier_ladder.verdict import Outcome, Verdict
+from verifier_ladder.verifiers import Verifier
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_KEPT = 4096
+
+
+class Conclusions:
+    """Concludes many standings at once: one prediction for all that are new.
+
+    A conclusion holds until the candidate gets another verdict or the beliefs learn something.
+    Scalar arithmetic in a fixed order: the same verdicts and belief give the same bits. Where one
+    verifier decides, equal scores are concluded once: learners' rewards are often 0 and 1, so
+    most conclusions of a batch are a dictionary look-up.
+    """
+
+    def __init__(self, ladder: Ladder, model: BeliefModel) -> None:
+        """Conclude for one ladder."""
+        self._ladder, self._model = ladder, model
+        only = ladder.verifiers[0] if len(ladder.verifiers) == 1 else None
+        self._only = None if only is None else only.name
+        self._known: dict[Hashable, tuple[Belief | None, Reward]] = {}
+        self.features = tuple(f"{v.name}.{name}" for v in ladder.verifiers for name in v.features)
+
+    def all(self, standings: Sequence[Standing]) -> list[Reward]:
+        """The reward of each standing, in order."""
+        if self._only is not None:
+            return [standing.reward or self._plain(self._only, standing) for standing in standings]
+        version = self._model.version
+        stale = {
+            id(standing): standing for standing in standings
+            if standing.reward is None
+            or (standing.concluded != version and standing.end != ANSWERED)
+        }  # fmt: skip
+        if stale:
+            self._conclude(list(stale.values()))
+        return [standing.reward for standing in standings]  # type: ignore[misc]
+
+    def _plain(self, only: str, standing: Standing) -> Reward:
+        verdict = standing.verdicts.get(only)
+        if verdict is None or verdict.outcome is not Outcome.ACCEPT:
+            return self._conclude([standing])
+        # Zero and minus zero are equal, and yet not the same number.
+        key = (verdict.score or str(verdict.score), verdict.uncertainty, verdict.reason)
+        known = self._known.get(key)
+        if known is not None:
+            standing.belief, reward = known
+            standing.reward, standing.used = reward, standing.keys
+            standing.end, standing.is_judged = ANSWERED, True
+            return reward
+        reward = self._conclude([standing])
+        if len(self._known) < _KEPT:
+            self._known[key] = (standing.belief, reward)
+        return reward
+
+    def _conclude(self, standings: Sequence[Standing]) -> Reward:
+        """Conclude each; gives the last one's reward."""
+        surveys = [Survey(self._ladder, standing) for standing in standings]
+        beliefs = self._model.predict(self.seen(surveys))
+        rows = zip(
+            standings, surveys, beliefs.mean.tolist(), beliefs.deviation.tolist(),
+            beliefs.explained, strict=True,
+        )  # fmt: skip
+        for standing, survey, mean, deviation, explained in rows:
+            standing.belief = Belief(mean, deviation)
+            standing.reward = reward_of(self._ladder, survey, standing.belief)
+            standing.end, standing.is_judged = survey.end, survey.is_judged
+            standing.concluded = self._model.version
+            standing.used = _used(self._ladder, standing)
+            # Nobody asks again once all is known, and a hundred thousand of them weigh.
+            is_over = survey.is_final and survey.failed is None
+            standing.survey = None if is_over else survey
+            standing.explained = None if is_over else explained
+        return standings[-1].reward  # type: ignore[return-value]
+
+    def seen(self, surveys: Sequence[Survey]) -> Seen:
+        """The columns that beliefs are predicted from; NaN where nothing is known."""
+        return Seen(
+            _columns([survey.scores for survey in surveys]),
+            _columns([survey.deviations for survey in surveys]),
+            np.array(
+                [[_number(s.features.get(name)) for name in self.features] for s in surveys],
+                dtype=float,
+            ).reshape(len(surveys), len(self.features)),
+        )
+
+
+def _columns(
+    rows: Sequence[Sequence[float | None]],
+) -> NDArray[np.float64]:
+    return np.array(rows, dtype=float)
+
+
+def _number(value: object) -> float:
+    """A feature as a number; NaN for what is none."""
+    if not isinstance(value, (int, float)):
+        return nan
+    return float(value) if isfinite(value) else nan
+
+
+def _used(ladder: Ladder, standing: Standing) -> tuple[bytes, ...]:
+    if len(standing.verdicts) == len(standing.keys):
+        return standing.keys
+    return tuple([
+        key for verifier, key in zip(ladder.verifiers, standing.keys, strict=False)
+        if verifier.name in standing.verdicts
+    ])  # fmt: skip
+
+
+def reward_of(ladder: Ladder, survey: Survey, belief: Belief) -> Reward:
+    """The reward that follows from a survey and a belief."""
+    truth = survey.scores[-1]
+    if survey.is_truth and truth is not None:
+        return _reward_of_belief(ladder, survey, Belief(truth, belief.deviation))
+    if survey.reject is None:
+        return _reward_of_belief(ladder, survey, belief)
+    if survey.top_reject is not None:
+        return _reward_of_reject(ladder, survey, *survey.top_reject)
+    return _reward_of_reject(ladder, survey, survey.reject, survey.rejecter)
+
+
+def _reward_of_reject(
+    ladder: Ladder, survey: Survey, verdict: Verdict, by: Verifier | None
+) -> Reward:
+    """A reject earns the rule's value; the top primary's own number counts if it gave one."""
+    value = ladder.reward.reject
+    if by is not None and by is ladder.rungs[-1].primary and verdict.score is not None:
+        value = ladder.reward.scale(verdict.score, sign=ladder.target.sign)
+    tier = Tier.parse(by.tier) if by is not None else ladder.tiers[0]
+    return Reward(value, 0.0, tier, 0, survey.components, verdict.reason)
+
+
+def _reward_of_belief(ladder: Ladder, survey: Survey, belief: Belief) -> Reward:
+    failed = None if survey.is_truth else survey.failed
+    reason = failed.reason if failed is not None else ""
+    failed_at = failed.failed_at if failed is not None else None
+    if survey.tier is None:
+        reason = reason or survey.why or ("no tier has given a score" if survey.components else "")
+        return Reward(None, None, None, 0, survey.components, reason, failed_at)
+    rule = ladder.reward
+    value = rule.scale(belief.mean, sign=ladder.target.sign)
+    spread = None if isnan(belief.deviation) else rule.spread(belief.deviation)
+    return Reward(value, spread, survey.tier, 0, survey.components, reason, failed_at)

@@ -1,0 +1,188 @@
+"""Costs: what asking each tier about a candidate is expected to take, learnt from what it took."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import copysign, isfinite, log1p, nan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from verifier_ladder.cost import Cost
+from verifier_ladder.ladder import Ladder
+from verifier_ladder.resource import Resource
+from verifier_ladder.scheduler.standing import Standing
+from verifier_ladder.scheduler.verifiercosts import FLOOR, VerifierCosts
+from verifier_ladder.verdict import Verdict
+from verifier_ladder.verifiers import Verifier
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+_USUAL_SIZE = 64.0
+
+
+@dataclass(slots=True)
+class CostLessons:
+    """What some checks of one verifier took, with all that predicts it, one row each."""
+
+    verifier: str
+    declared: Floats
+    """What was declared for the candidate. Shape (n, resources)."""
+    features: Floats
+    """Shape (n, features)."""
+    measured: Floats
+    """What the check took. Shape (n, resources)."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The lessons as JSON, for replay."""
+        columns = (self.declared, self.features, self.measured)
+        return {"verifier": self.verifier, "columns": [column.tolist() for column in columns]}
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> CostLessons:
+        """Read what `as_json` wrote."""
+        return cls(stored["verifier"], *(np.array(column) for column in stored["columns"]))
+
+
+class CostModel:
+    """Predicts what each tier takes of each resource, candidate by candidate.
+
+    Times follow a regression per verifier: the logarithm of the measured over the declared time
+    on the candidate's size, the times that lower tiers took for it, and the numbers that their
+    verifiers offer. At first the declared cost is expected, or `Verifier.expected_cost`. What
+    else a verifier declares, such as money, is expected in the mean ratio of what was measured.
+
+    Predictions depend on nothing but what was declared and what was learnt, in order.
+    """
+
+    def __init__(self, ladder: Ladder) -> None:
+        """Start with what the verifiers declare."""
+        self._tiers = len(ladder.rungs)
+        self._verifiers = ladder.verifiers
+        self._column = {
+            v.name: column for column, rung in enumerate(ladder.rungs) for v in rung.verifiers
+        }
+        self._known = {v.name: VerifierCosts(v, *self._below(v)) for v in ladder.verifiers}
+        usual = np.zeros(self._tiers)
+        for name, column in self._column.items():
+            usual[column] += self._known[name].usual
+        self._usual = usual
+
+    def _below(self, verifier: Verifier) -> tuple[int, int]:
+        """How many tiers are below a verifier's, and how many numbers they offer."""
+        column = self._column[verifier.name]
+        below = [v for v in self._verifiers if self._column[v.name] < column]
+        return column, sum(len(v.features) for v in below)
+
+    def predict(self, standings: Sequence[Standing]) -> Floats:
+        """What it takes to ask those verifiers of each tier that have not answered.
+
+        Returns:
+            Amounts in units of the resources. Shape (n, tiers, resources).
+        """
+        made = np.zeros((len(standings), self._tiers, len(Resource)))
+        facts = self._facts(standings)
+        for verifier in self._verifiers:
+            open_ = [said is None for said in facts.said[verifier.name]]
+            if any(open_):
+                costs = self._known[verifier.name]
+                found = costs.predict(costs.declared(standings), facts.features(*costs.below))
+                made[:, self._column[verifier.name]] += found * np.array(open_)[:, None]
+        return made
+
+    def expected(
+        self, verifiers: Sequence[Verifier], standings: Sequence[Standing]
+    ) -> list[Cost]:
+        """What one check is expected to take, each of a verifier of its own candidate."""
+        made: list[Cost] = [Cost()] * len(standings)
+        for verifier in dict.fromkeys(verifiers):
+            rows = [row for row, asked in enumerate(verifiers) if asked is verifier]
+            chosen = [standings[row] for row in rows]
+            costs = self._known[verifier.name]
+            features = self._facts(chosen).features(*costs.below)
+            amounts = costs.predict(costs.declared(chosen), features).tolist()
+            for row, amount in zip(rows, amounts, strict=True):
+                made[row] = Cost(*amount)
+        return made
+
+    def lessons(self, verifier: str, standings: Sequence[Standing]) -> CostLessons:
+        """What a verifier's answers about candidates took; those without a cost are left out."""
+        told = [s for s in standings if _cost(s.verdicts.get(verifier)) is not None]
+        measured = [_cost(s.verdicts[verifier]) or Cost() for s in told]
+        costs = self._known[verifier]
+        return CostLessons(
+            verifier, costs.declared(told), self._facts(told).features(*costs.below),
+            np.array([cost.amounts for cost in measured]).reshape(len(told), len(Resource)),
+        )  # fmt: skip
+
+    def learn(self, lessons: CostLessons) -> None:
+        """Take what checks took."""
+        if len(lessons.measured):
+            costs = self._known[lessons.verifier]
+            costs.learn(lessons.declared, lessons.features, lessons.measured)
+
+    def _facts(self, standings: Sequence[Standing]) -> _Facts:
+        said = {v.name: [s.verdicts.get(v.name) for s in standings] for v in self._verifiers}
+        total = np.zeros((len(standings), self._tiers))
+        is_known = np.zeros(total.shape, dtype=bool)
+        for name, column in self._column.items():
+            costs = [None if one is None else one.cost for one in said[name]]
+            taken = np.array([nan if cost is None else cost.seconds for cost in costs])
+            total[:, column] += np.nan_to_num(taken)
+            is_known[:, column] |= ~np.isnan(taken)
+        times = np.where(is_known, np.log(np.maximum(total, FLOOR) / self._usual), nan)
+        offered = [
+            [_offered(one, name) for one in said[verifier.name]]
+            for verifier in self._verifiers
+            for name in verifier.features
+        ]
+        sizes = np.log(np.array([1.0 + len(s.given) for s in standings]) / _USUAL_SIZE)
+        features = np.array(offered).reshape(len(offered), len(standings)).T
+        return _Facts(said, sizes, times, features)
+
+    def snapshot(self) -> dict[str, Any]:
+        """All it has learnt, as JSON."""
+        return {name: costs.snapshot() for name, costs in self._known.items()}
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Go back to a snapshot; what it knows of other verifiers or versions is left out."""
+        for name, costs in self._known.items():
+            if name in snapshot:
+                costs.restore(snapshot[name])
+
+
+@dataclass(slots=True)
+class _Facts:
+    """What predicts costs, one row per candidate; NaN where something is not known."""
+
+    said: Mapping[str, Sequence[Verdict | None]]
+    """What each verifier said."""
+    sizes: Floats
+    times: Floats
+    """Logarithm of the cpu time that each tier took over what is usual. Shape (n, tiers)."""
+    offered: Floats
+    """Numbers that verifiers offer, from cheap to dear. Shape (n, offered)."""
+
+    def features(self, column: int, offered: int) -> Floats:
+        """One, the size, and each fact of the lower tiers with whether it is known."""
+        facts = np.hstack([self.times[:, :column], self.offered[:, :offered]])
+        known = np.isfinite(facts)
+        ones = np.ones((len(self.sizes), 1))
+        return np.hstack([ones, self.sizes[:, None], known, np.where(known, facts, 0.0)])
+
+
+def _cost(said: Verdict | None) -> Cost | None:
+    """What an answer took; None for failures, and where nobody knows."""
+    return said.cost if said is not None and said.is_answer else None
+
+
+def _offered(said: Verdict | None, name: str) -> float:
+    """A number that a verifier offers about a candidate; NaN if it has none."""
+    value = None if said is None else said.evidence.get(name)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value):
+        return nan
+    return copysign(log1p(abs(value)), value)

@@ -1,0 +1,50 @@
+"""Inline work: trusted verifiers that run in this process, without a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from time import process_time
+
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.scheduler.engines.job import BatchAnswer, BatchFuture
+from verifier_ladder.verdict import Verdict
+from verifier_ladder.verifiers import Verifier, failure
+
+NO_LANE = -1
+
+
+def judge_inline(
+    verifier: Verifier, candidates: Sequence[Candidate]
+) -> tuple[list[Verdict], float]:
+    """Run a trusted verifier in this process; verdicts and the cpu-seconds they took together.
+
+    A batch that raises is judged one by one, so the error costs only its own candidate.
+    """
+    started = process_time()
+    try:
+        if not verifier.__dict__.get("_is_set_up"):
+            verifier.setup()
+            verifier.__dict__["_is_set_up"] = True
+    except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+        return [failure(error)] * len(candidates), process_time() - started
+    try:
+        verdicts = verifier.judge(candidates)
+    except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+        verdicts = (
+            [failure(error)] if len(candidates) == 1
+            else [judge_inline(verifier, [one])[0][0] for one in candidates]
+        )  # fmt: skip
+    return verdicts, process_time() - started
+
+
+def answered_inline(
+    verifier: Verifier, candidates: Sequence[Candidate]
+) -> BatchFuture[BatchAnswer]:
+    """What a trusted verifier says, at once; a verdict that names no cost gets its share."""
+    verdicts, seconds = judge_inline(verifier, candidates)
+    share = replace(verifier.cost, seconds=seconds / max(1, len(candidates)))
+    costed = [v if v.cost is not None else replace(v, cost=share) for v in verdicts]
+    future: BatchFuture[BatchAnswer] = BatchFuture(dict(enumerate(costed)))
+    future.set_result(BatchAnswer(costed, NO_LANE, seconds))
+    return future

@@ -1,0 +1,184 @@
+"""Importing: old verdicts enter the ledger, and beliefs learn from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from time import time
+
+from verifier_ladder.badrow import BadRow
+from verifier_ladder.imports import ImportReport, ImportRow
+from verifier_ladder.ledger.records import Block, CheckState, VerdictRow
+from verifier_ladder.scheduler.arrivals import Arrivals
+from verifier_ladder.scheduler.desk import Desk
+from verifier_ladder.scheduler.holding import Holding
+from verifier_ladder.scheduler.learning import Learning
+from verifier_ladder.scheduler.standing import Standing
+from verifier_ladder.verdict import Verdict
+from verifier_ladder.verifiers import Verifier
+
+_OPEN = (CheckState.QUEUED, CheckState.LEASED, CheckState.WAITING)
+Told = tuple[ImportRow, Standing]
+
+
+class Importer:
+    """Takes old verdicts into one campaign's ledger.
+
+    An imported verdict is a verdict like any other: it is a cache hit from then on. No reward
+    changes, except of samples that wait for the very check.
+    """
+
+    def __init__(
+        self,
+        desk: Desk,
+        holding: Holding,
+        learning: Learning,
+        announce: Callable[[Mapping[bytes, Verdict]], None],
+    ) -> None:
+        """Work at a campaign's desk.
+
+        Args:
+            desk: The desk.
+            holding: Samples that are compared again when something is learnt.
+            learning: What teaches the beliefs.
+            announce: Tells every open campaign that checks have ended.
+        """
+        self._desk, self._holding, self._learning = desk, holding, learning
+        self._announce = announce
+
+    def take(self, rows: Sequence[ImportRow], source: str) -> ImportReport:
+        """Take some rows; a bad one is skipped whole.
+
+        The new verdicts are one entry. A crash before the beliefs have learnt from it is made
+        good when the same rows are imported again.
+        """
+        report = ImportReport(rows=len(rows))
+        told = [row for row in rows if row.verdicts]
+        standings, arrivals = self._desk.intake.recognise([row.candidate for row in told])
+        with self._desk.lock:
+            good, fresh = self._sift(list(zip(told, standings, strict=True)), source, report)
+            awaited = self._awaited(fresh)
+            written = [row for key, row in fresh.items() if key not in awaited]
+            self._write(source, arrivals, written)
+            _learn([standing for _, standing in good], fresh)
+        report.verdicts, report.answered = len(fresh), len(awaited)
+        self._answer({key: fresh[key].verdict for key in awaited}, source)
+        with self._desk.lock:
+            report.taught = self._teach(good)
+            if report.taught:
+                self._holding.reconsider()
+        return report
+
+    # -- what is new ---------------------------------------------------------------------------
+
+    def _sift(
+        self, told: Sequence[Told], source: str, report: ImportReport
+    ) -> tuple[list[Told], dict[bytes, VerdictRow]]:
+        """The good rows, and the verdicts that the ledger does not hold, by check key."""
+        keys = {key for _, standing in told for key in standing.keys}
+        known = self._desk.ledger.verdicts(list(keys))
+        fresh: dict[bytes, VerdictRow] = {}
+        good: list[Told] = []
+        for row, standing in told:
+            if problem := standing.problem:
+                report.bad_rows.append(BadRow(row.line, f"{problem.reason}{_advice(problem)}"))
+                continue
+            given = self._rows(row, standing, source)
+            if wrong := _contradiction(given, known, fresh):
+                report.bad_rows.append(BadRow(row.line, wrong))
+                continue
+            good.append((row, standing))
+            report.known += sum(key in known or key in fresh for key in given)
+            fresh.update((key, new) for key, new in given.items() if key not in known)
+        return good, fresh
+
+    def _rows(self, row: ImportRow, standing: Standing, source: str) -> dict[bytes, VerdictRow]:
+        """A row's verdicts as the ledger keeps them, by check key."""
+        found = {}
+        for verifier, key in zip(self._desk.ladder.verifiers, standing.keys, strict=True):
+            verdict = row.verdicts.get(verifier.name)
+            if verdict is not None:
+                marked = replace(verdict, evidence={**verdict.evidence, "source": source})
+                found[key] = _verdict_row(verifier, key, standing, marked)
+        return found
+
+    # -- what becomes of it --------------------------------------------------------------------
+
+    def _awaited(self, fresh: Mapping[bytes, VerdictRow]) -> set[bytes]:
+        """Those that somebody waits for: a check that is known must not be paid for."""
+        if not fresh:
+            return set()
+        checks = self._desk.ledger.checks(keys=list(fresh), states=_OPEN)
+        return {check.check_key for check in checks}
+
+    def _write(self, source: str, arrivals: Arrivals, rows: Sequence[VerdictRow]) -> None:
+        if rows or arrivals.candidates:
+            self._desk.ledger.append(Block(
+                "import", self._desk.campaign, arrivals.candidates, rows,
+                facts={"source": source},
+            ))  # fmt: skip
+
+    def _answer(self, ended: Mapping[bytes, Verdict], source: str) -> None:
+        """End the checks that are waited for. No lock is held: every campaign takes its own."""
+        for key, verdict in ended.items():
+            self._desk.ledger.answer(
+                key, verdict, source=f"import of {source}", event=key.hex(), now=time()
+            )
+        if ended:
+            self._announce(ended)
+
+    def _teach(self, good: Sequence[Told]) -> int:
+        """Teach the beliefs what the top tier has said; none of it was drawn at random."""
+        top = self._desk.ladder.rungs[-1].primary
+        if top is None:
+            return 0
+        place = self._desk.ladder.verifiers.index(top)
+        said = {s.keys[place]: s for row, s in good if top.name in row.verdicts}
+        lessons = self._desk.climb.knowledge.lessons(
+            list(said.values()), list(said), [None] * len(said)
+        )
+        return self._learning.take(lessons)
+
+
+def _learn(standings: Sequence[Standing], fresh: Mapping[bytes, VerdictRow]) -> None:
+    """Tell the standings that this process holds."""
+    for standing in standings:
+        for key in standing.keys:
+            if key in fresh:
+                standing.learn(fresh[key].verifier, fresh[key].verdict)
+
+
+def _verdict_row(
+    verifier: Verifier, key: bytes, standing: Standing, verdict: Verdict
+) -> VerdictRow:
+    return VerdictRow(
+        key, standing.content_key, verifier.name, verifier.version, int(verifier.tier), verdict
+    )
+
+
+def _contradiction(
+    given: Mapping[bytes, VerdictRow],
+    known: Mapping[bytes, Verdict],
+    fresh: Mapping[bytes, VerdictRow],
+) -> str:
+    """What a row says differently from the ledger or an earlier row; empty if nothing."""
+    for key, row in given.items():
+        earlier = known.get(key) or (fresh[key].verdict if key in fresh else None)
+        new = row.verdict
+        if earlier is None or (earlier.outcome, earlier.score) == (new.outcome, new.score):
+            continue
+        where = "the ledger" if key in known else "an earlier row"
+        return (
+            f"{row.verifier} {row.version} says {_said(new)}, and {where} {_said(earlier)}; "
+            "give one value per candidate, or its verifier another version"
+        )
+    return ""
+
+
+def _said(verdict: Verdict) -> str:
+    score = "" if verdict.score is None else f" with {verdict.score:g}"
+    return f"{verdict.outcome}{score}"
+
+
+def _advice(problem: Verdict) -> str:
+    return "; import it again" if problem.failed_at else ""

@@ -1,0 +1,184 @@
+"""Knowledge: all that a campaign has learnt about its ladder's tiers, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isnan, nan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from verifier_ladder.budget import TOTAL
+from verifier_ladder.candidate import SampleId
+from verifier_ladder.cost import Cost
+from verifier_ladder.decision import Belief, Situation
+from verifier_ladder.ladder import Ladder
+from verifier_ladder.ledger.records import Account, CheckRow
+from verifier_ladder.resource import Resource
+from verifier_ladder.reward import Reward
+from verifier_ladder.scheduler.audits import Audit, Audits, stratum_of
+from verifier_ladder.scheduler.beliefs import BeliefModel
+from verifier_ladder.scheduler.conclusions import Conclusions, reward_of
+from verifier_ladder.scheduler.costs import CostModel
+from verifier_ladder.scheduler.draws import Draw
+from verifier_ladder.scheduler.drift import Alarm
+from verifier_ladder.scheduler.estimator import Estimator
+from verifier_ladder.scheduler.lessons import Lessons, learn_in_turn
+from verifier_ladder.scheduler.policies import ValueOfInformation
+from verifier_ladder.scheduler.prices import Prices
+from verifier_ladder.scheduler.standing import Standing
+from verifier_ladder.scheduler.survey import Survey
+from verifier_ladder.scheduler.truths import Truths
+from verifier_ladder.tier import Tier
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Knowledge:
+    """Beliefs, costs, prices and the estimator of one campaign."""
+
+    def __init__(self, ladder: Ladder, model: BeliefModel, horizon: int | None = None) -> None:
+        """Start with what the ladder declares.
+
+        Args:
+            ladder: The ladder.
+            model: Its belief model.
+            horizon: How many samples the campaign expects in all, if that is known.
+        """
+        self.ladder, self.model = ladder, model
+        self.costs = CostModel(ladder)
+        self.prices = Prices(ladder.policy, ladder.tiers, audit=_audit(ladder), horizon=horizon)
+        self.truths = Truths(ladder.target.sign, ladder.prior)
+        self.audits = Audits()
+        self._estimator = Estimator(ladder.reward.estimator)
+        self._conclusions = Conclusions(ladder, model)
+
+    def rewards(self, standings: Sequence[Standing]) -> list[Reward]:
+        """The reward of each standing, in order."""
+        return self._conclusions.all(standings)
+
+    def affordable(self, accounts: Sequence[Account]) -> NDArray[np.bool_]:
+        """Whether each tier's accounts, and those of all tiers, have anything left."""
+        empty = {a.tier for a in accounts if a.cap is not None and a.spent >= a.cap}
+        return np.array([not empty & {TOTAL, int(tier)} for tier in self.ladder.tiers])
+
+    def priced(
+        self,
+        situation: Situation,
+        standings: Sequence[Standing],
+        new: int,
+        accounts: Sequence[Account],
+    ) -> NDArray[np.float64]:
+        """What asking each tier would cost, priced. Shape (n, tiers).
+
+        Args:
+            situation: The candidates as a policy will see them.
+            standings: The candidates.
+            new: How many samples the learner has just submitted.
+            accounts: The campaign's accounts as they stand.
+        """
+        return self.prices.observe(situation, self.costs.predict(standings), new, accounts)
+
+    def named_prices(self) -> dict[str, float]:
+        """The price of each account that has a cap, by tier (or `total`) and resource."""
+        return {
+            f"{'total' if tier == TOTAL else Tier(tier).label}.{Resource(resource).label}": price
+            for (tier, resource), price in self.prices.prices.items()
+        }
+
+    def asked(self, checks: Sequence[CheckRow], expected: Sequence[Cost]) -> None:
+        """Take note of checks that are asked for: what they are expected to take is spoken for."""
+        tiers = list(map(int, self.ladder.tiers))
+        for check, cost in zip(checks, expected, strict=True):
+            self.prices.commit(check.check_key, tiers.index(check.tier), cost.amounts)
+
+    def audit_floors(self, standings: Sequence[Standing]) -> NDArray[np.float64]:
+        """The least probability with which the top tier is asked. Shape (n,)."""
+        floors = np.full(len(standings), self.prices.floor)
+        if not self.audits.is_even:
+            surveys = [standing.survey for standing in standings]
+            floors *= [self.audits.multiplier(stratum_of(s)) if s else 1.0 for s in surveys]
+        return np.minimum(floors, 1.0)
+
+    def factors(self, chance: NDArray[np.float64], samples: int) -> list[float]:
+        """Weight of the top tier's correction.
+
+        Args:
+            chance: Probability with which each sample is drawn. Shape (n,).
+            samples: How many samples the call has.
+        """
+        return self._estimator.factors(chance, samples).tolist()  # type: ignore[no-any-return]
+
+    def ease(self) -> bool:
+        """Halve the prices, so that more is worth its cost; False if they are nothing already."""
+        return self.prices.ease()
+
+    def lessons(
+        self,
+        standings: Sequence[Standing],
+        keys: Sequence[bytes],
+        drawn: Sequence[tuple[SampleId, Draw] | None],
+    ) -> Lessons:
+        """What the top tier's answers teach.
+
+        Args:
+            standings: Candidates whose top tier has ended.
+            keys: Check key of each top answer.
+            drawn: The sample for which each was drawn, if one was.
+        """
+        surveys = [Survey(self.ladder, standing) for standing in standings]
+        truths = np.array([survey.scores[-1] for survey in surveys], dtype=float)
+        audits = [
+            self._audit(survey, *one) if one and survey.is_judged else None
+            for survey, one in zip(surveys, drawn, strict=True)
+        ]
+        lessons = Lessons(list(keys), self._conclusions.seen(surveys), truths, audits)
+        told = [row for row, survey in enumerate(surveys) if survey.is_judged]
+        return lessons.rows(told)
+
+    def _audit(self, survey: Survey, sample: SampleId, draw: Draw) -> Audit:
+        truth = reward_of(self.ladder, survey, Belief(nan, nan)).value
+        return Audit(sample, draw, truth, survey.is_truth)
+
+    def learn(self, lessons: Lessons) -> list[Alarm]:
+        """Take answers of the top tier; gives alarms of verifiers that have drifted."""
+        for value in lessons.target.tolist():
+            if not isnan(value):
+                self.truths.add(value)
+        surprises = learn_in_turn(self.model, lessons)
+        alarms = [
+            self.audits.take(audit, self.ladder.target.sign * surprise)
+            for audit, surprise in zip(lessons.audits, surprises, strict=True) if audit
+        ]  # fmt: skip
+        self._forget()
+        return [alarm for alarm in alarms if alarm is not None]
+
+    def _forget(self) -> None:
+        """Let beliefs that rest on a verifier that drifts forget the past sooner."""
+        for column, rung in enumerate(self.ladder.rungs[:-1]):
+            if rung.primary is not None:
+                self.model.set_forgetting(column, self.audits.drift.forgetting(rung.primary.name))
+
+    def snapshot(self) -> dict[str, Any]:
+        """All that was learnt, as JSON."""
+        return {
+            "belief": self.model.snapshot(), "truths": self.truths.snapshot(),
+            "audits": self.audits.snapshot(), "costs": self.costs.snapshot(),
+            "prices": self.prices.snapshot(),
+        }  # fmt: skip
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Go back to a snapshot."""
+        self.model.restore(snapshot["belief"])
+        self.truths.restore(snapshot["truths"])
+        self.audits.restore(snapshot["audits"])
+        self.costs.restore(snapshot["costs"])
+        self.prices.restore(snapshot["prices"])
+
+
+def _audit(ladder: Ladder) -> float | None:
+    """The share of audits; None for as many as their part of the budget pays for."""
+    if ladder.audit is None and not isinstance(ladder.policy, ValueOfInformation):
+        return 0.0
+    return ladder.audit

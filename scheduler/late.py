@@ -1,0 +1,88 @@
+"""Late truth: what revisions change for a learner that has used the earlier rewards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isnan
+
+from verifier_ladder.ledger import Ledger
+from verifier_ladder.ledger.columns import listed
+from verifier_ladder.reward import Advantage, Revision
+from verifier_ladder.scheduler.steprewards import StepRewards
+
+_MOST_STEPS = 64
+"""Steps that a reader keeps in mind; late answers mostly belong to the last few."""
+
+
+class RevisionReader:
+    """Reads revisions in order, each with what it changes for its own sample.
+
+    One late answer moves the mean of its group, and so the advantage of every member: ask
+    `step_advantages` for the others.
+    """
+
+    def __init__(self, ledger: Ledger, campaign: str) -> None:
+        """Read from one campaign."""
+        self._ledger, self._campaign = ledger, campaign
+        self._steps: dict[tuple[str, int], StepRewards] = {}
+
+    def read(self, after: int) -> Iterator[Revision]:
+        """Revisions of entries after this one."""
+        for entry in self._ledger.entries(after=after, kind="revision", campaign=self._campaign):
+            block = self._ledger.read(entry)
+            samples = block.samples
+            if samples is None:
+                continue
+            step = self._step(samples.run, samples.step)
+            step.read(entry.id - 1)
+            before = step.values
+            step.read(entry.id)
+            now, change = step.advantages().tolist(), step.changes(before).tolist()
+            for position, reward, previous in zip(
+                listed(samples.positions), block.rewards, block.facts["previous"], strict=True
+            ):
+                row = step.row(position)
+                yield Revision(
+                    entry.id, samples.run, samples.step, position, reward, previous,
+                    step.groups[row], step.learner_versions[row], _known(now[row]),
+                    _known(change[row]),
+                )  # fmt: skip
+
+    def _step(self, run: str, number: int) -> StepRewards:
+        step = self._steps.pop((run, number), None)
+        if step is None:
+            step = StepRewards(self._ledger, self._campaign, run, number)
+        self._steps[run, number] = step
+        if len(self._steps) > _MOST_STEPS:
+            del self._steps[next(iter(self._steps))]
+        return step
+
+
+def step_advantages(
+    ledger: Ledger, campaign: str, run: str, number: int, since: int | None = None
+) -> list[Advantage]:
+    """All samples of a step with their advantages, in the order of their positions.
+
+    Args:
+        ledger: The ledger.
+        campaign: The campaign.
+        run: The run.
+        number: The step.
+        since: Entry that the learner's earlier advantages rest on; None for no change.
+    """
+    step = StepRewards(ledger, campaign, run, number)
+    step.read(since if since is not None else 0)
+    before = step.values
+    step.read()
+    now, change = step.advantages().tolist(), step.changes(before).tolist()
+    return [
+        Advantage(
+            position, step.groups[row], step.learner_versions[row], step.rewards[row],
+            _known(now[row]), None if since is None else _known(change[row]),
+        )
+        for position, row in sorted((position, step.row(position)) for position in step.positions)
+    ]  # fmt: skip
+
+
+def _known(number: float) -> float | None:
+    return None if isnan(number) else number

@@ -1,0 +1,123 @@
+"""Lessons: answers of the top tier, as beliefs learn them and the ledger keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import isnan, nan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from verifier_ladder.scheduler.audits import Audit
+from verifier_ladder.scheduler.beliefs import BeliefModel, Seen
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(slots=True)
+class Lessons:
+    """Answers of the top tier, one row each, in the order they are learnt."""
+
+    keys: list[bytes]
+    """Check keys of the answers."""
+    seen: Seen
+    """What the lower tiers had said."""
+    target: NDArray[np.float64]
+    """What the top tier said, in target units; NaN if it gave no number. Shape (n,)."""
+    audits: list[Audit | None]
+    """The draw that chose the candidate, if one did."""
+
+    @property
+    def drawn(self) -> NDArray[np.bool_]:
+        """Whether a random draw chose the candidate. Shape (n,)."""
+        return np.array([audit is not None for audit in self.audits], dtype=bool)
+
+    def __len__(self) -> int:
+        """Count the answers."""
+        return len(self.keys)
+
+    def rows(self, chosen: Sequence[int]) -> Lessons:
+        """Some of the lessons."""
+        seen = self.seen
+        return Lessons(
+            [self.keys[row] for row in chosen],
+            Seen(seen.scores[chosen], seen.deviations[chosen], seen.features[chosen]),
+            self.target[chosen], [self.audits[row] for row in chosen],
+        )  # fmt: skip
+
+    def as_json(self) -> dict[str, Any]:
+        """The lessons as the ledger keeps them; unknown numbers are null."""
+        return {
+            "keys": [key.hex() for key in self.keys],
+            "scores": _listed(self.seen.scores),
+            "deviations": _listed(self.seen.deviations),
+            "features": _listed(self.seen.features),
+            "target": _listed(self.target[:, None]),
+            "audits": [audit and audit.as_json() for audit in self.audits],
+        }
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Lessons:
+        """Read lessons back.
+
+        Example:
+            >>> row = np.array([[1.0, np.nan]])
+            >>> one = Lessons([b"k"], Seen(row, row, row[:, :0]), np.ones(1), [None])
+            >>> Lessons.from_json(one.as_json()).keys
+            [b'k']
+        """
+        count = len(stored["keys"])
+        return cls(
+            [bytes.fromhex(key) for key in stored["keys"]],
+            Seen(*(_array(stored[name], count) for name in ("scores", "deviations", "features"))),
+            _array(stored["target"], count)[:, 0] if count else np.empty(0),
+            [audit and Audit.from_json(audit) for audit in stored["audits"]],
+        )  # fmt: skip
+
+
+def _listed(table: NDArray[np.float64]) -> list[list[float | None]]:
+    return [[None if isnan(value) else value for value in row] for row in table.tolist()]
+
+
+def _array(rows: Sequence[Sequence[float | None]], count: int) -> NDArray[np.float64]:
+    width = len(rows[0]) if count else 0
+    return np.array(rows, dtype=float).reshape(count, width)
+
+
+def learn_in_turn(model: BeliefModel, lessons: Lessons) -> list[float]:
+    """Teach a model; gives (y − μ)/s of each drawn lesson, and NaN for the others.
+
+    Drawn lessons are learnt one after the other, each after it was predicted: samples of one call
+    were drawn with one belief and share its error, and only these surprises are independent.
+    """
+    surprises = []
+    for rows in _runs(lessons):
+        some = lessons.rows(rows)
+        surprises += [_surprise(model, some)] if some.audits[0] else [nan] * len(rows)
+        model.learn(some.seen, some.target, some.drawn)
+    return surprises
+
+
+def _runs(lessons: Lessons) -> Iterator[list[int]]:
+    """Drawn lessons one by one, the others as long as they follow each other."""
+    waiting: list[int] = []
+    for row, audit in enumerate(lessons.audits):
+        if audit is None:
+            waiting.append(row)
+            continue
+        if waiting:
+            yield waiting
+            waiting = []
+        yield [row]
+    if waiting:
+        yield waiting
+
+
+def _surprise(model: BeliefModel, one: Lessons) -> float:
+    scores = one.seen.scores.copy()
+    scores[:, -1] = nan
+    belief = model.predict(Seen(scores, one.seen.deviations, one.seen.features))
+    deviation = float(belief.deviation[0])
+    return float(one.target[0] - belief.mean[0]) / deviation if deviation > 0 else nan

@@ -1,0 +1,161 @@
+"""The outlook: what a policy would spend at given prices, judged by samples decided lately."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from verifier_ladder.decision import Action, EscalationPolicy, Situation
+from verifier_ladder.resource import Resource
+from verifier_ladder.tier import Tier
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+_MOST, _PART = 256, 64
+"""How many samples are remembered, and of one call at most: enough of several calls for a mean,
+few enough to be asked about often."""
+_KINDS = {
+    "reached": int, "mean": float, "deviation": float, "explained": float, "answered": bool,
+    "weight": float, "group": int,
+}  # fmt: skip
+"""Columns of a situation that are remembered; prices make the cost, and budgets are ample."""
+_SHARED = ("sign", "spread", "best")
+
+
+class Outlook:
+    """The newest samples that were decided, with what asking each tier would take."""
+
+    def __init__(self, policy: EscalationPolicy, tiers: tuple[Tier, ...]) -> None:
+        """Begin without samples."""
+        self._policy, self._tiers = policy, tiers
+        self._columns = {
+            name: np.empty((0, len(tiers)) if name in {"explained", "answered"} else 0, dtype=kind)
+            for name, kind in _KINDS.items()
+        }
+        self._shared = dict.fromkeys(_SHARED, float("nan"))
+        self._costs: Floats = np.empty((0, len(tiers), len(Resource)))
+        self._worth: Floats = np.empty(0)
+        """How many samples each stands for."""
+
+    def __len__(self) -> int:
+        """Count the samples."""
+        return len(self._costs)
+
+    def add(self, situation: Situation, costs: Floats, start: int) -> None:
+        """Take some samples of a call; the oldest ones are forgotten.
+
+        Args:
+            situation: The samples of the call.
+            costs: What asking each tier takes. Shape (n, tiers, resources).
+            start: Where to begin, counted round and round; neighbours share their groups.
+        """
+        size = len(costs)
+        if not size:
+            return
+        first = start % max(1, size - _PART + 1)
+        part = slice(first, first + _PART)
+        keep = slice(max(0, len(self) + min(size, _PART) - _MOST), None)
+        apart = self._columns["group"].max(initial=-1) + 1
+        for name, had in self._columns.items():
+            new = getattr(situation, name)[part]
+            new = new + apart if name == "group" else new
+            self._columns[name] = np.concatenate([had[keep], new])
+        self._columns["group"] -= self._columns["group"].min(initial=0)
+        self._costs = np.concatenate([self._costs[keep], costs[part]])
+        stands_for = np.full(min(size, _PART), size / min(size, _PART))
+        self._worth = np.concatenate([self._worth[keep], stands_for])
+        self._shared = {name: getattr(situation, name) for name in _SHARED}
+
+    @property
+    def usual(self) -> Floats:
+        """Mean of what asking each tier takes. Shape (tiers, resources)."""
+        return self._mean(np.ones(self._costs.shape[:2]))
+
+    def _mean(self, chance: Floats) -> Floats:
+        """Mean amounts where each tier is asked with these probabilities."""
+        share = self._worth / max(self._worth.sum(), 1.0)
+        made: Floats = np.einsum("i,ij,ijr->jr", share, chance, self._costs)
+        return made
+
+    def spend(self, rates: Floats, floor: float) -> Floats:
+        """What the policy would spend on the whole climb of a sample, in the mean.
+
+        A tier that answers is taken to explain what it is expected to, and the policy is asked
+        again, until no sample climbs on.
+
+        Args:
+            rates: Price of one unit of each resource on each tier. Shape (tiers, resources).
+            floor: Least probability that the top tier is asked.
+
+        Returns:
+            Expected amounts. Shape (tiers, resources).
+        """
+        if not len(self):
+            return np.zeros_like(rates)
+        return self._mean(self.chances(rates, floor))
+
+    def chances(self, rates: Floats, floor: float) -> Floats:
+        """Probability that each tier is asked in the course of a climb. Shape (n, tiers)."""
+        situation = self._situation(priced(self._costs, rates))
+        chance = np.zeros(situation.cost.shape)
+        climbing = np.arange(len(self))
+        for _ in self._tiers:
+            decisions = self._policy.decide(situation)
+            stops = climbing[decisions.action[climbing] == Action.STOP]
+            verify = np.maximum(decisions.verify[stops], floor)
+            chance[stops, -1] = np.where(situation.answered[stops, -1], 0.0, verify)
+            climbing = climbing[decisions.action[climbing] == Action.ESCALATE]
+            chance[climbing, decisions.to[climbing]] = 1.0
+            climbing = climbing[decisions.to[climbing] < len(self._tiers) - 1]
+            if not len(climbing):
+                break
+            _answer(situation, climbing, decisions.to[climbing])
+        return chance
+
+    def _situation(self, cost: Floats) -> Situation:
+        columns: dict[str, Any] = {name: had.copy() for name, had in self._columns.items()}
+        ample = np.ones(cost.shape, dtype=bool)
+        return Situation(tiers=self._tiers, cost=cost, affordable=ample, **columns, **self._shared)
+
+    def snapshot(self) -> dict[str, Any]:
+        """All it remembers, as JSON."""
+        return {
+            **{name: column.tolist() for name, column in self._columns.items()},
+            "costs": self._costs.tolist(), "worth": self._worth.tolist(),
+            "shared": dict(self._shared),
+        }  # fmt: skip
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Go back to a snapshot."""
+        size = len(snapshot["mean"])
+        for name, had in self._columns.items():
+            shape = (size, *had.shape[1:])
+            self._columns[name] = np.array(snapshot[name], dtype=had.dtype).reshape(shape)
+        self._costs = np.array(snapshot["costs"]).reshape(size, *self._costs.shape[1:])
+        self._worth = np.array(snapshot["worth"])
+        self._shared = dict(snapshot["shared"])
+
+
+def priced(costs: Floats, rates: Floats) -> Floats:
+    """Amounts of several resources as one number without unit.
+
+    Args:
+        costs: Amounts. Shape (n, tiers, resources).
+        rates: Price of one unit of each resource on each tier. Shape (tiers, resources).
+    """
+    made: Floats = np.einsum("ijr,jr->ij", costs, rates)
+    return made
+
+
+def _answer(situation: Situation, rows: NDArray[np.int64], to: NDArray[np.int64]) -> None:
+    """Have tiers answer, and explain what they are expected to."""
+    share = np.clip(situation.explained[rows, to], 0.0, 1.0)
+    situation.deviation[rows] *= np.sqrt(1.0 - share)
+    situation.explained[rows, to] = 0.0
+    situation.answered[rows, to] = True
+    situation.reached[rows] = np.maximum(situation.reached[rows], to)

@@ -1,0 +1,151 @@
+"""Discovery: find the best candidates within a budget, by opening the most promising box next."""
+
+from __future__ import annotations
+
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from verifier_ladder.decision import Action, Decisions, Situation
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.scheduler.policies.index import direct_index, two_stage_index
+from verifier_ladder.scheduler.policies.settings import number
+from verifier_ladder.scheduler.policies.steps import (
+    known_spread,
+    open_tiers,
+    pick,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+    Indices = NDArray[np.int64]
+
+_REASONS = (
+    "there is no tier left to ask",
+    "the most promising: the {tier} tier pays as long as nothing better than {limit:.4g} is known",
+    "nothing is known of it yet, so it is looked at before others",
+    "others come first; the {tier} tier pays as long as nothing better than {limit:.4g} is known",
+    "what is known is better than {limit:.4g}, up to which the {tier} tier would pay",
+    "the budget of the {tier} tier is spent",
+    "nothing is known of it yet, and others are looked at first",
+)
+_OVER, _BEST, _UNSEEN, _LATER, _WEAK, _UNPAID, _UNSEEN_LATER = range(7)
+_ACTIONS = np.array(
+    [Action.STOP, Action.ESCALATE, Action.ESCALATE, *[Action.DEFER] * 4], dtype=np.int64
+)
+"""What each of the reasons leads to."""
+_UNSEEN_RANK = 1e9
+"""Ranks samples of which nothing is known before all others, and is still a number."""
+_SMALLEST = 1e-9
+"""Least deviation of a belief, in units of the target's spread: 0 would divide by zero."""
+_CHEAPEST = 1e-6
+"""Least cost, in units of the deviation: an index beyond 4.8 deviations finds nothing more."""
+
+
+class Discovery:
+    """Asks the tier of the few samples with the largest reservation index, one after the other.
+
+    The index of a sample is the target value up to which it pays to look at it: for each tier
+    between, the index of asking it first and the top tier only if that still looks good; and that
+    of asking the top tier at once. The largest says what to ask. A sample is asked while its
+    index is better than the value that an improvement must pass; all others are deferred, and
+    decided anew whenever something is learnt. (Weitzman, *Optimal search for the best
+    alternative*, 1979; with Gaussian beliefs Xie et al., *Cost-aware Bayesian optimization via
+    the Pandora's box Gittins index*, NeurIPS 2024.)
+
+    Costs are in units of the target's spread; while that is unknown, in those of each sample's
+    own deviation.
+
+    Example:
+        >>> Discovery(width=4).is_sequential
+        True
+    """
+
+    name = "discovery"
+    version = "1"
+    is_sequential = True
+
+    def __init__(self, *, width: int = 1) -> None:
+        """Set how many are asked at once.
+
+        Args:
+            width: Most samples that one decision sends up. One at a time buys the least; as many
+                as there are workers lose no time.
+
+        Raises:
+            ConfigError: If it is not a whole number from 1 up.
+        """
+        self.width = int(number("width of discovery", width, least=1))
+        if self.width != width:
+            raise ConfigError(f"width of discovery is {width!r}; give a whole number")
+
+    def decide(self, situation: Situation) -> Decisions:
+        """Send up those with the largest index."""
+        with np.errstate(all="ignore"):
+            known = np.isfinite(situation.mean + situation.deviation)
+            to, index = _indices(situation, known)
+            rank = _rank(situation, known, to, index)
+            beaten = known & (index <= situation.sign * situation.best)
+        paid = pick(situation.affordable, to)
+        chosen = self._largest(rank, (to >= 0) & paid & ~beaten)
+        later = np.where(known, np.where(beaten, _WEAK, _LATER), _UNSEEN_LATER)
+        reason = np.where(paid | beaten, later, _UNPAID)
+        reason[chosen] = np.where(known[chosen], _BEST, _UNSEEN)
+        reason[to < 0] = _OVER
+        return Decisions(
+            action=_ACTIONS[reason], to=to, reason=reason, reasons=_REASONS,
+            verify=np.zeros(len(situation)), benefit=rank,
+            limit=np.where(known, situation.sign * index, np.nan),
+        )  # fmt: skip
+
+    def _largest(self, rank: Floats, may: Flags) -> Indices:
+        """Rows of the largest rank among those that may; the first of equals."""
+        rows = np.flatnonzero(may)
+        return rows[np.argsort(-rank[rows], kind="stable")[: self.width]]
+
+    def as_json(self) -> dict[str, Any]:
+        """Name, version and settings."""
+        return {"name": self.name, "version": self.version, "width": self.width}
+
+
+def _indices(situation: Situation, known: Flags) -> tuple[Indices, Floats]:
+    """The tier to ask and the index of asking it, for better is more.
+
+    Samples of which nothing is known ask the lowest tier.
+    """
+    spread = known_spread(situation)
+    deviation = np.fmax(np.where(known, situation.deviation, 1.0), _SMALLEST * spread)
+    cost = situation.cost
+    if not isnan(spread):
+        cost = cost * (spread / deviation)[:, None]
+    cost = np.maximum(cost, _CHEAPEST)
+    can = open_tiers(situation)
+    table = np.full(cost.shape, -np.inf)
+    # A look leads nowhere that can't be paid, or not be followed by the top tier.
+    leads = can & situation.affordable & situation.affordable[:, -1:]
+    row, tier = np.nonzero(leads[:, :-1])
+    explained = situation.explained[row, tier]
+    table[row, tier] = two_stage_index(explained, cost[row, tier], cost[row, -1])
+    table[:, -1] = direct_index(cost[:, -1])
+    to = np.where(known, table.argmax(axis=1), can.argmax(axis=1))
+    to[~can[:, -1]] = -1
+    mean = np.where(known, situation.sign * situation.mean, 0.0)
+    return to, mean + deviation * pick(table, to)
+
+
+def _rank(situation: Situation, known: Flags, to: Indices, index: Floats) -> Floats:
+    """The index in units of the target's spread.
+
+    What nothing is known of comes before all others, the cheapest of it first.
+    """
+    unit = known_spread(situation)
+    rank = index if isnan(unit) else index / unit
+    rank = np.minimum(np.maximum(rank, -_UNSEEN_RANK), _UNSEEN_RANK)
+    if known.all():
+        return rank
+    unseen = 1.0 + 1.0 / (1.0 + np.fmax(pick(situation.cost, to), 0.0))
+    return np.where(known, rank, _UNSEEN_RANK * unseen)

@@ -1,0 +1,169 @@
+"""Value of information: climb where what would be learnt is worth more than it costs."""
+
+from __future__ import annotations
+
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from verifier_ladder.decision import Action, Decisions, Situation
+from verifier_ladder.scheduler.policies.index import improvement
+from verifier_ladder.scheduler.policies.settings import number
+from verifier_ladder.scheduler.policies.steps import (
+    CLOSED,
+    benefits,
+    best_column,
+    free_first,
+    known_spread,
+    pick,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
+_REASONS = (
+    "there is no tier left to ask",
+    "the {tier} tier brings {benefit:.3g} times what it costs",
+    "the {tier} tier costs nothing that is short",
+    "the {tier} tier brings {benefit:.3g} times what it costs, but its budget is spent",
+    "the {tier} tier brings {benefit:.3g} times what it costs, but its budget is spent",
+    "no tier is worth its cost; the {tier} tier brings {benefit:.3g} of it",
+)
+_OVER, _WORTH, _FREE, _DEFERRED, _UNPAID, _WEAK = range(6)
+_ACTIONS = np.array(
+    [Action.STOP, Action.ESCALATE, Action.ESCALATE, Action.DEFER, Action.STOP, Action.STOP],
+    dtype=np.int64,
+)  # fmt: skip
+"""What each of the reasons leads to."""
+
+
+class ValueOfInformation:
+    """Asks the tier that brings most per cost, if that is more than its cost.
+
+    For sample *i* and tier *j* the benefit is::
+
+        b = explained[i, j] · (w² · deviation[i]² + beta² · (EI / spread)²) / cost[i, j]
+
+    where w is the sample's weight over the deviation of its group's rewards, and EI the expected
+    improvement over the best known value. Tiers may be jumped. Where no tier is worth its cost the
+    climb stops, and the top tier verifies with probability min(√b, 1): for `beta` = 0 this gives
+    the estimate of the policy gradient the least variance for its expected cost (Zrnic & Candès,
+    *Active statistical inference*, 2024).
+
+    A tier that costs nothing is climbed to. A sample of which nothing is known counts as wholly
+    uncertain.
+
+    Example:
+        >>> ValueOfInformation(beta=0.5).as_json()["beta"]
+        0.5
+    """
+
+    name = "value_of_information"
+    version = "1"
+    is_sequential = False
+
+    def __init__(self, *, beta: float = 0.0, floor: float = 0.1) -> None:
+        """Set the objective.
+
+        Args:
+            beta: 0 to learn from all samples alike, as a learner does; 1 to find the best ones as
+                well; between for a little of it.
+            floor: Least deviation of a group, as a share of the target's spread: a group whose
+                candidates are all alike teaches a learner nothing.
+
+        Raises:
+            ConfigError: If a number makes no sense.
+        """
+        self.beta = number("beta of value_of_information", beta, least=0.0)
+        self.floor = number("floor of value_of_information", floor, least=0.0)
+
+    def decide(self, situation: Situation) -> Decisions:
+        """Compare what each tier brings with what it costs."""
+        benefit = benefits(situation, self._gain(situation))
+        key = free_first(situation, benefit)
+        best = best_column(situation, key, 1.0)
+        value, top = pick(key, best), key[:, -1]
+        worth = value >= 1.0
+        to = np.where(worth, best, len(situation.tiers) - 1)
+        reason = np.where(worth, self._worth(situation, to, value), _WEAK)
+        reason = np.where(top == CLOSED, _OVER, reason)
+        to = np.where(top == CLOSED, -1, to)
+        action = _ACTIONS[reason]
+        chance = np.sqrt(np.minimum(np.maximum(top, 0.0), 1.0))
+        return Decisions(
+            action=action, to=to, reason=reason, reasons=_REASONS,
+            verify=np.where(action == Action.STOP, chance, 0.0),
+            benefit=np.maximum(pick(benefit, to), 0.0),
+        )  # fmt: skip
+
+    @staticmethod
+    def _worth(situation: Situation, to: NDArray[np.int64], value: Floats) -> NDArray[np.int64]:
+        """The reason of rows for which a tier is worth its cost."""
+        unpaid = np.where(to == len(situation.tiers) - 1, _UNPAID, _DEFERRED)
+        paid = np.where(value == np.inf, _FREE, _WORTH)
+        return np.where(pick(situation.affordable, to), paid, unpaid)
+
+    def _gain(self, situation: Situation) -> Floats:
+        """What full knowledge of each sample is worth, without unit. Shape (n,)."""
+        with np.errstate(all="ignore"):
+            known = np.isfinite(situation.mean + situation.deviation)
+            mean = np.where(known, situation.mean, 0.0)
+            deviation = np.where(known, situation.deviation, 0.0)
+            scale = self._group_deviation(situation, known, mean, deviation)
+            share = np.where(known, deviation / scale, 1.0)
+            gain: Floats = (situation.weight * share) ** 2
+            if self.beta:
+                hope = np.where(known, _hope(situation, mean, deviation), _EVEN)
+                gain = np.fmax(gain, 0.0) + (self.beta * hope) ** 2
+        return gain
+
+    def _group_deviation(
+        self, situation: Situation, known: Flags, mean: Floats, deviation: Floats
+    ) -> Floats:
+        """Deviation of the rewards of each sample's group, known and unknown together.
+
+        A group of one tells nothing of it; there the target's spread stands in.
+        """
+        group, spread = situation.group, situation.spread
+        count = np.bincount(group, known)
+        middle = np.bincount(group, mean) / count
+        apart = np.where(known, mean - middle[group], 0.0)
+        within = np.bincount(group, deviation * deviation) / count
+        between = np.bincount(group, apart * apart) / (count - 1.0)
+        single = np.fmax(within, spread * spread)
+        variance = np.where(count > 1.0, within + between, single)
+        floor = self.floor * spread
+        scale = np.sqrt(np.fmax(variance, floor * floor))
+        scale[scale == 0.0] = np.inf  # Where all is certain nothing is left to be learnt.
+        return scale[group]
+
+    def as_json(self) -> dict[str, Any]:
+        """Name, version and settings."""
+        return {
+            "name": self.name, "version": self.version, "beta": self.beta, "floor": self.floor
+        }  # fmt: skip
+
+
+_EVEN = 0.3989422804014327
+"""Expected improvement of a standard normal value over its mean."""
+
+
+def _hope(situation: Situation, mean: Floats, deviation: Floats) -> Floats | float:
+    """Expected improvement over the best known, in units of the target's spread.
+
+    While that is not known every sample is as good as any. While there is no best, a sample has
+    to improve on its own mean.
+    """
+    spread = known_spread(situation)
+    if isnan(spread):
+        return _EVEN
+    gap = situation.sign * (situation.best - mean)
+    gap = np.where(np.isfinite(gap), gap, 0.0)
+    # improvement(-x) is x + improvement(x), which holds for a deviation of 0 as well.
+    far = np.abs(gap) / deviation
+    some = deviation * improvement(np.where(np.isnan(far), 0.0, far))
+    return (np.maximum(-gap, 0.0) + some) / spread

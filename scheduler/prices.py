@@ -1,0 +1,315 @@
+"""Shadow prices: what a budget makes each resource worth, so that it lasts until the horizon."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import sqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from verifier_ladder.budget import TOTAL
+from verifier_ladder.decision import EscalationPolicy, Situation
+from verifier_ladder.ledger.records import Account
+from verifier_ladder.resource import Resource
+from verifier_ladder.scheduler.outlook import Outlook, priced
+from verifier_ladder.tier import Tier
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
+Place = tuple[int, int]
+"""An account: tier or `TOTAL`, and resource."""
+
+AT_LEAST = 1024
+"""Samples that a campaign without a horizon expects still to come, at the least."""
+AUDITS = 0.15
+"""Largest share of the budget, and of the samples, that random audits get by themselves."""
+_EVERY = 256
+"""Samples between two searches for better prices."""
+_SWEEPS, _ALIKE = 6, 1.1
+"""How often prices of several accounts are sought in turn, until they change by less than this."""
+_FADING = 0.98
+_INERTIA = 128.0
+"""How many samples' worth of spend the ratio of asked to planned starts with."""
+_FARTHEST = 2.0
+"""How far that ratio may be from 1."""
+_STEP, _FINE = 1.3, 1.02
+"""First step of a search and how exactly a price is found, both as factors."""
+_HIGHEST = 1e12
+"""The price of what is spent, in units of one over the usual cost."""
+_UNEVEN, _GOLDEN = 0.1, 0.6180339887498949
+"""Prices differ by a tenth from sample to sample, in the order of the golden section: of samples
+that are all alike some are then worth their cost, where it would be all of them or none."""
+
+
+class Prices:
+    """Prices of a campaign's accounts, found so that its spend meets its budget at the horizon.
+
+    An account without a cap has price 0, and so has one that can pay for everything. Otherwise
+    the price is the one at which the policy, asked about samples that were decided lately, would
+    spend on each what is left for each that is still to come. All that came otherwise than
+    expected is in what is left, so errors don't add up. (A dual method for online knapsacks:
+    Balseiro, Lu and Mirrokni, *The Best of Many Worlds*, 2023, with the step of the price
+    replaced by a search.)
+
+    Prices are a pure function of what was observed, in order.
+    """
+
+    def __init__(
+        self,
+        policy: EscalationPolicy,
+        tiers: Sequence[Tier],
+        *,
+        audit: float | None = None,
+        horizon: int | None = None,
+    ) -> None:
+        """Begin with nothing seen.
+
+        Args:
+            policy: The policy that reacts to prices.
+            tiers: The ladder's tiers.
+            audit: Share of the samples whose climb stops that the top tier verifies all the same,
+                as far as 15 % of the budget pays for them; None for as many as that pays for.
+            horizon: How many samples are expected in all. Without it, as many again as were
+                seen, and at least 1024.
+        """
+        self.horizon = horizon
+        self.floor = audit or 0.0
+        """Least probability with which the top tier is asked where a climb stops."""
+        self._tiers, self._audit = tuple(tiers), audit
+        self._is_paced = not policy.is_sequential
+        self._outlook = Outlook(policy, self._tiers)
+        self._price: dict[Place, float] = {}
+        self._left: dict[Place, float] = {}
+        self._pending: dict[bytes, tuple[int, tuple[float, ...]]] = {}
+        self._samples = self._rows = self._fresh = 0
+        self._recent = np.zeros(2)
+        """Samples that came lately, and rows that they made: one for each candidate."""
+        self._goal: dict[Place, float] = {}
+        """What the policy should spend on each row, in the mean, as far as can be foreseen."""
+        self._foreseen: dict[Place, float] = {}
+        self._asked: dict[Place, float] = {}
+
+    # -- what is observed ------------------------------------------------------------------------
+
+    def observe(
+        self, situation: Situation, costs: Floats, samples: int, accounts: Sequence[Account]
+    ) -> Floats:
+        """Look at samples before they are decided, and price what asking about them would take.
+
+        Args:
+            situation: The samples; its cost and what it says of budgets are not read.
+            costs: What asking each tier takes. Shape (n, tiers, resources).
+            samples: How many new samples of the learner they stand for; 0 if their climb only
+                goes on.
+            accounts: The accounts as they stand.
+
+        Returns:
+            The priced costs. Shape (n, tiers).
+        """
+        to_come = self._to_come(samples)
+        turn = _GOLDEN * np.arange(self._rows, self._rows + len(costs)) % 1.0
+        uneven = 1.0 + _UNEVEN * (turn - 0.5)
+        dithered = costs * uneven[:, None, None]
+        self._samples, self._rows = self._samples + samples, self._rows + len(costs)
+        self._balance(accounts)
+        if samples:
+            self._recent = self._recent * _FADING + [samples, len(costs)]
+            self._fresh += len(costs)
+            self._outlook.add(situation, dithered, self._rows)
+        self.floor = self._least(to_come)
+        if self._is_paced:
+            self._pace(to_come, len(costs) if samples else 0)
+        else:
+            self._price = {p: self._price.get(p) or _inverse(x) for p, x in self._left.items()}
+        return priced(dithered, self.rates)
+
+    def _to_come(self, samples: int) -> int:
+        """How many samples are expected still to come, these among them."""
+        if self.horizon is None:
+            return max(self._samples, AT_LEAST, samples)
+        return max(self.horizon - self._samples, samples, 1)
+
+    def _balance(self, accounts: Sequence[Account]) -> None:
+        """What each account with a cap has left for checks that nobody has asked for yet."""
+        ours = {TOTAL, *map(int, self._tiers)}
+        self._left = {
+            (a.tier, int(a.resource)): a.cap - a.spent
+            for a in accounts
+            if a.cap is not None and a.tier in ours
+        }
+        for column, amounts in self._pending.values():
+            for place in self._left:
+                self._left[place] -= self._share(place, column, amounts)
+
+    def _share(self, place: Place, column: int, amounts: Sequence[float]) -> float:
+        """What of a check's cost an account pays."""
+        tier, resource = place
+        return amounts[resource] if tier in {TOTAL, int(self._tiers[column])} else 0.0
+
+    def commit(self, check_key: bytes, column: int, cost: Sequence[float]) -> None:
+        """Take note that a check was asked for; twice changes nothing.
+
+        Args:
+            check_key: The check.
+            column: Column of its tier.
+            cost: What it is expected to take of each resource.
+        """
+        if check_key not in self._pending:
+            self._pending[check_key] = (column, tuple(cost))
+            for place in self._asked:
+                self._asked[place] += self._share(place, column, cost)
+
+    def settle(self, check_key: bytes) -> None:
+        """Take note that a check has ended, one way or another."""
+        self._pending.pop(check_key, None)
+
+    # -- pacing ----------------------------------------------------------------------------------
+
+    def _pace(self, to_come: int, rows: int) -> None:
+        """Plan what the climbs of new rows may spend, and find new prices when it is time."""
+        samples, decided = self._recent.tolist()
+        per_row = 1.0 / (to_come * max(decided / max(samples, 1.0), 0.1))
+        plan = {place: max(0.0, left) * per_row for place, left in self._left.items()}
+        due = min(_EVERY, self._rows / 2, to_come / 8)  # The last samples have to come out even.
+        if self._price.keys() != plan.keys() or self._fresh >= due:
+            self._fresh = 0
+            self._goal = {p: amount / self._ratio(p, amount) for p, amount in plan.items()}
+            self._search(self._goal)
+        short = [place for place in plan if self._price[place] > 0.0]
+        self._asked = {p: self._asked.get(p, 0.0) * _FADING for p in short}
+        self._foreseen = {
+            p: self._foreseen.get(p, 0.0) * _FADING + self._goal[p] * rows for p in short
+        }
+
+    def _ratio(self, place: Place, usual: float) -> float:
+        """How much more is asked for than was foreseen: less, where checks are shared."""
+        rest = usual * _INERTIA
+        if rest <= 0.0:
+            return 1.0
+        ratio = (self._asked.get(place, 0.0) + rest) / (self._foreseen.get(place, 0.0) + rest)
+        return min(max(ratio, 1.0 / _FARTHEST), _FARTHEST)
+
+    def _search(self, plan: Mapping[Place, float]) -> None:
+        """Find the prices at which the policy spends what is planned per row."""
+        self._price = {place: self._price.get(place, 0.0) for place in plan}
+        for _ in range(_SWEEPS):
+            before = dict(self._price)
+            for place, amount in plan.items():
+                self._price[place] = self._solve(place, amount)
+            if len(plan) == 1 or _is_alike(before, self._price):
+                return
+
+    def _solve(self, place: Place, amount: float) -> float:
+        """The price of one account at which the policy spends the amount on it; 0 if less."""
+        usual = self._of(place, self._outlook.usual)
+        if usual <= 0.0 or self._spend(place, 0.0) <= amount:
+            return 0.0
+        low = high = self._price[place] or 1.0 / usual
+        step = _STEP
+        while high < _HIGHEST / usual and self._spend(place, high) > amount:
+            low, high, step = high, high * step, step * step
+        step = _STEP
+        while low > 1.0 / (usual * _HIGHEST) and self._spend(place, low) <= amount:
+            high, low, step = low, low / step, step * step
+        while high > low * _FINE:
+            middle = sqrt(low * high)
+            low, high = (middle, high) if self._spend(place, middle) > amount else (low, middle)
+        return high
+
+    def _spend(self, place: Place, price: float) -> float:
+        self._price[place] = price
+        return self._of(place, self._outlook.spend(self.rates, self.floor))
+
+    def _of(self, place: Place, amounts: Floats) -> float:
+        """What an account pays of amounts of shape (tiers, resources)."""
+        tier, resource = place
+        if tier == TOTAL:
+            return float(amounts[:, resource].sum())
+        return float(amounts[self._tiers.index(Tier(tier)), resource])
+
+    def _least(self, to_come: int) -> float:
+        """The audit floor: what is wished for, as far as its share of the budget pays for it."""
+        floor = AUDITS if self._audit is None else self._audit
+        if len(self._outlook):
+            usual = self._outlook.usual[-1]
+            top = int(self._tiers[-1])
+            for (tier, resource), left in self._left.items():
+                if tier in {TOTAL, top} and usual[resource] > 0.0:
+                    floor = min(floor, AUDITS * max(0.0, left) / (to_come * usual[resource]))
+        return float(floor)
+
+    def ease(self) -> bool:
+        """Halve the prices, so that more is worth its cost; False if they are nothing already."""
+        self._price = {place: price / 2.0 for place, price in self._price.items()}
+        return any(price > 1.0 / _HIGHEST for price in self._price.values())
+
+    # -- what follows ----------------------------------------------------------------------------
+
+    @property
+    def rates(self) -> Floats:
+        """Price of one unit of each resource on each tier. Shape (tiers, resources)."""
+        made = np.zeros((len(self._tiers), len(Resource)))
+        for (tier, resource), price in self._price.items():
+            columns = slice(None) if tier == TOTAL else self._tiers.index(Tier(tier))
+            made[columns, resource] += price
+        return made
+
+    @property
+    def prices(self) -> dict[Place, float]:
+        """The price of each account with a cap, by tier (or `TOTAL`) and resource."""
+        return dict(self._price)
+
+    def chances(self) -> Floats:
+        """Probability with which samples like the last ones ask each tier. Shape (n, tiers)."""
+        return self._outlook.chances(self.rates, self.floor)
+
+    def affordable(self, costs: Floats) -> Flags:
+        """Whether the budget still pays for asking each tier. Shape (n, tiers)."""
+        pays = np.ones(costs.shape[:2], dtype=bool)
+        for (tier, resource), left in self._left.items():
+            columns = slice(None) if tier == TOTAL else [self._tiers.index(Tier(tier))]
+            needed = costs[:, columns, resource]
+            pays[:, columns] &= (needed <= left) | (needed == 0.0)
+        return pays
+
+    def snapshot(self) -> dict[str, Any]:
+        """All it has observed, as JSON; checks at work are asked for anew after a restart."""
+        return {
+            "price": _listed(self._price), "goal": _listed(self._goal),
+            "foreseen": _listed(self._foreseen), "asked": _listed(self._asked),
+            "samples": self._samples, "rows": self._rows, "fresh": self._fresh,
+            "recent": self._recent.tolist(), "floor": self.floor,
+            "outlook": self._outlook.snapshot(),
+        }  # fmt: skip
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Go back to a snapshot."""
+        self._price, self._goal = _mapped(snapshot["price"]), _mapped(snapshot["goal"])
+        self._foreseen, self._asked = _mapped(snapshot["foreseen"]), _mapped(snapshot["asked"])
+        self._recent = np.array(snapshot["recent"])
+        self._samples, self._rows = snapshot["samples"], snapshot["rows"]
+        self._fresh, self.floor = snapshot["fresh"], snapshot["floor"]
+        self._outlook.restore(snapshot["outlook"])
+
+
+def _is_alike(before: Mapping[Place, float], after: Mapping[Place, float]) -> bool:
+    """Whether no price has changed by much."""
+    return all(was / _ALIKE <= after[place] <= was * _ALIKE for place, was in before.items())
+
+
+def _inverse(left: float) -> float:
+    """The first price of a policy that buys one by one: the whole budget is worth 1."""
+    return 1.0 / left if left > 0.0 else _HIGHEST
+
+
+def _listed(amounts: Mapping[Place, float]) -> list[list[float]]:
+    return [[*place, amount] for place, amount in amounts.items()]
+
+
+def _mapped(rows: Sequence[Sequence[float]]) -> dict[Place, float]:
+    return {(int(tier), int(resource)): amount for tier, resource, amount in rows}

@@ -1,0 +1,104 @@
+"""Queueing: what a sample asks for next, as rows of the work queue."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from verifier_ladder.cost import Cost
+from verifier_ladder.ladder import Ladder
+from verifier_ladder.ledger.records import HELD, CheckRow, CheckState, Request
+from verifier_ladder.reward import Reward
+from verifier_ladder.scheduler.candidates import candidate_json
+from verifier_ladder.scheduler.climb import Escalation
+from verifier_ladder.scheduler.engines.reservation import to_reserve
+from verifier_ladder.scheduler.knowledge import Knowledge
+from verifier_ladder.scheduler.standing import Standing
+from verifier_ladder.verifiers import Verifier
+
+Enqueue = list[tuple[CheckRow, Sequence[Request]]]
+
+
+def awaited(reward: Reward) -> Reward:
+    """The reward of a sample that climbs on."""
+    if reward.value is None and not reward.reason:
+        return reward._replace(pending=True, reason="no tier has answered yet")
+    return reward._replace(pending=True)
+
+
+def join(
+    asked: dict[bytes, tuple[CheckRow, list[Request]]], check: CheckRow, request: Request
+) -> None:
+    """Add a request to the check it is for; the highest priority wins."""
+    had = asked.get(check.check_key)
+    if had is None:
+        asked[check.check_key] = (check, [request])
+        return
+    had[1].append(request)
+    if check.priority > had[0].priority:
+        asked[check.check_key] = (check, had[1])
+
+
+def next_verifier(ladder: Ladder, standing: Standing, column: int) -> Verifier:
+    """The first verifier of a tier that has not been asked; gates come before the primary."""
+    rung = ladder.rungs[column]
+    for verifier in rung.verifiers:
+        if verifier.name not in standing.verdicts:
+            return verifier
+    return rung.verifiers[-1]
+
+
+def checks_of(
+    campaign: str,
+    knowledge: Knowledge,
+    standings: Sequence[Standing],
+    escalations: Sequence[Escalation],
+    *,
+    is_held: bool,
+) -> list[CheckRow]:
+    """The checks that take standings one step further on a tier, one for each escalation.
+
+    What they are expected to take is spoken for from now on.
+
+    Args:
+        campaign: Who pays.
+        knowledge: What checks are expected to take.
+        standings: The candidates of the batch.
+        escalations: Which of them go where.
+        is_held: Whether their policy compares them with others before they are run.
+    """
+    going = [standings[escalation.place] for escalation in escalations]
+    verifiers = [
+        next_verifier(knowledge.ladder, standing, escalation.column)
+        for standing, escalation in zip(going, escalations, strict=True)
+    ]
+    expected = knowledge.costs.expected(verifiers, going)
+    checks = [
+        _check(campaign, knowledge.ladder, *each, is_held=is_held)
+        for each in zip(going, escalations, verifiers, expected, strict=True)
+    ]
+    knowledge.asked(checks, expected)
+    return checks
+
+
+def _check(
+    campaign: str,
+    ladder: Ladder,
+    standing: Standing,
+    escalation: Escalation,
+    verifier: Verifier,
+    expected: Cost,
+    *,
+    is_held: bool,
+) -> CheckRow:
+    return CheckRow(
+        check_key=standing.keys[ladder.verifiers.index(verifier)],
+        content_key=standing.content_key, campaign=campaign, verifier=verifier.name,
+        version=verifier.version, tier=int(verifier.tier),
+        state=CheckState.QUEUED, priority=escalation.benefit,
+        reserve=to_reserve(verifier, expected),
+        not_before=HELD if is_held else 0.0,
+        payload={
+            **candidate_json(standing.seen_by(verifier)),
+            "digest": verifier.digest.hex(),
+        },
+    )  # fmt: skip

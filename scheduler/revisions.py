@@ -1,0 +1,135 @@
+"""Revisions: samples taken further, as the block and the requests that are written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from verifier_ladder.candidate import SampleId
+from verifier_ladder.ledger.records import Block, CheckRow, DecisionColumns, Request, SampleColumns
+from verifier_ladder.scheduler.candidates import candidate_json
+from verifier_ladder.scheduler.climb import Escalation, Peer, Scene, Step
+from verifier_ladder.scheduler.desk import Desk
+from verifier_ladder.scheduler.draws import Draw
+from verifier_ladder.scheduler.queueing import Enqueue, awaited, checks_of, join
+from verifier_ladder.scheduler.standing import Standing, task_keys
+
+
+class Revisions:
+    """Samples of one campaign that have waited, decided together once more."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        requests: Sequence[Request],
+        standings: Sequence[Standing],
+        *,
+        is_held: bool,
+        peers: Sequence[Peer] = (),
+    ) -> None:
+        """Decide; nothing is written yet.
+
+        Args:
+            desk: The campaign's desk.
+            requests: What each sample waited for.
+            standings: What is known of its candidate by now.
+            is_held: Whether what they ask for next is held.
+            peers: Samples whose climb is over, with which these are compared.
+        """
+        self._desk, self._is_held = desk, is_held
+        self.requests, self.standings = requests, standings
+        scene = Scene(
+            [SampleId(r.run, r.step, r.position) for r in requests], standings, desk.accounts(), 0,
+            max(int(r.state.get("size", 1)) for r in requests),
+            [float(r.state["weight"]) for r in requests],
+            [str(r.state["group"]) for r in requests], [draw_of(r) for r in requests],
+            peers,
+        )  # fmt: skip
+        self.step: Step = desk.climb.step(scene)
+        self.rewards = [
+            reward._replace(revision=int(request.state["revision"]) + 1)
+            for reward, request in zip(self.step.rewards, requests, strict=True)
+        ]
+        for escalation in self.step.escalate:
+            self.rewards[escalation.place] = awaited(self.rewards[escalation.place])
+
+    def write(self, places: Sequence[int]) -> list[Request]:
+        """Record those at some places, one entry per run and step; gives their new requests."""
+        by_step: dict[tuple[str, int], list[int]] = {}
+        for place in places:
+            request = self.requests[place]
+            by_step.setdefault((request.run, request.step), []).append(place)
+        return [request for chosen in by_step.values() for request in self._write(chosen)]
+
+    def _write(self, places: Sequence[int]) -> list[Request]:
+        chosen = set(places)
+        going = [escalation for escalation in self.step.escalate if escalation.place in chosen]
+        knowledge = self._desk.climb.knowledge
+        checks = checks_of(
+            self._desk.campaign, knowledge, self.standings, going, is_held=self._is_held
+        )
+        asked: dict[bytes, tuple[CheckRow, list[Request]]] = {}
+        made = [self._next(*each) for each in zip(going, checks, strict=True)]
+        for check, request in zip(checks, made, strict=True):
+            join(asked, check, request)
+        enqueue: Enqueue = list(asked.values())
+        self._desk.ledger.append(
+            self._block(places), enqueue=enqueue, answered=[self.requests[i] for i in places]
+        )
+        for place in places:
+            request = self.requests[place]
+            key = (request.run, request.step, request.position)
+            self._desk.watches.revise(key, self.rewards[place])
+        return made
+
+    def _next(self, escalation: Escalation, check: CheckRow) -> Request:
+        """What a sample waits for next."""
+        place = escalation.place
+        request, reward = self.requests[place], self.rewards[place]
+        state = {
+            **request.state, "candidate": candidate_json(self.standings[place].candidate),
+            "value": reward.value, "revision": reward.revision, "draw": escalation.draw,
+        }  # fmt: skip
+        return request._replace(check_key=check.check_key, state=state)
+
+    def _block(self, places: Sequence[int]) -> Block:
+        """The revisions of samples that all belong to one run and step."""
+        requests = [self.requests[place] for place in places]
+        standings = [self.standings[place] for place in places]
+        samples = SampleColumns(
+            requests[0].run, requests[0].step, [r.position for r in requests],
+            [s.content_key for s in standings], [s.used for s in standings],
+            [str(r.state["group"]) for r in requests], None,
+            [str(r.state["learner_version"]) for r in requests],
+            [float(r.state["weight"]) for r in requests], task_keys(standings),
+        )  # fmt: skip
+        return Block(
+            "revision", self._desk.campaign, samples=samples,
+            decisions=[
+                part for columns in self.step.decisions if (part := _part(columns, places)).sample
+            ],
+            rewards=[self.rewards[place] for place in places],
+            facts={"previous": [request.state["value"] for request in requests]},
+        )  # fmt: skip
+
+
+def draw_of(request: Request) -> Draw | None:
+    """The draw that sent a sample to the top tier, if one did."""
+    found = request.state.get("draw")
+    return None if found is None else Draw.from_json(found)
+
+
+def _part(columns: DecisionColumns, places: Sequence[int]) -> DecisionColumns:
+    """The decisions of some samples, which are counted anew."""
+    numbers = {place: number for number, place in enumerate(places)}
+    rows = [row for row, sample in enumerate(columns.sample) if sample in numbers]
+    if len(rows) == len(columns.sample) == len(places) and list(places) == list(columns.sample):
+        return replace(columns, sample=list(range(len(places))))
+    parts: dict[str, Any] = {
+        name: [values[row] for row in rows]
+        for name in columns.__dataclass_fields__
+        if name not in {"policy", "reasons", "sample", "belief", "prices"}
+        and (values := getattr(columns, name)) is not None
+    }
+    return replace(columns, sample=[numbers[columns.sample[row]] for row in rows], **parts)

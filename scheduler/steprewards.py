@@ -1,0 +1,119 @@
+"""Step rewards: all samples of one step with their groups, as of any entry of the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import nan
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from verifier_ladder.ledger import Ledger
+from verifier_ladder.ledger.columns import listed
+from verifier_ladder.ledger.records import Block
+from verifier_ladder.reward import Reward
+from verifier_ladder.scheduler.advantages import advantages, changes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+
+class StepRewards:
+    """The samples of one run and step, one row each, in the order in which they were recorded.
+
+    Groups are compared by what was believed of their samples before any draw: where a draw for
+    the top tier fell on a sample, the reward it had then stays its estimate.
+    """
+
+    def __init__(self, ledger: Ledger, campaign: str, run: str, step: int) -> None:
+        """Begin before the first entry."""
+        self._ledger, self._place = ledger, (campaign, run, step)
+        self._entry = 0
+        self._rows: dict[int, int] = {}
+        self.groups: list[str] = []
+        self.learner_versions: list[str] = []
+        self.rewards: list[Reward] = []
+        self._estimates: list[float] = []
+        self._deviations: list[float] = []
+        self._drawn: set[int] = set()
+
+    @property
+    def positions(self) -> list[int]:
+        """The position of each row."""
+        return list(self._rows)
+
+    def row(self, position: int) -> int:
+        """The row of a position."""
+        return self._rows[position]
+
+    def read(self, until: int | None = None) -> None:
+        """Go on to an entry of the ledger, that one too; to the newest without one."""
+        for entry in self._ledger.step_entries(*self._place, after=self._entry):
+            if until is not None and entry.id > until:
+                return
+            self._entry = entry.id
+            self._take(self._ledger.read(entry))
+
+    @property
+    def values(self) -> Floats:
+        """Each row's reward; NaN where it is unknown. Shape (rows,)."""
+        return np.array([_float(reward.value) for reward in self.rewards], dtype=np.float64)
+
+    def advantages(self) -> Floats:
+        """Each row's advantage in its group; NaN where its reward is unknown. Shape (rows,)."""
+        return advantages(
+            self.values, self.groups, estimates=self._estimates, deviations=self._deviations
+        )
+
+    def changes(self, before: Floats) -> Floats:
+        """How each row's advantage has changed; NaN where its reward is unknown. Shape (rows,).
+
+        Args:
+            before: `values` as they were; rows that have come since were unknown then.
+        """
+        old = np.full(len(self.rewards), nan)
+        old[: len(before)] = before
+        return changes(
+            old, self.values, self.groups,
+            estimates=self._estimates, deviations=self._deviations,
+        )  # fmt: skip
+
+    def _take(self, block: Block) -> None:
+        samples = block.samples
+        if samples is None or not block.rewards:
+            return
+        count = len(samples.contents)
+        groups, versions = samples.groups or [""] * count, samples.learner_versions or [""] * count
+        rows = []
+        for position, group, version, reward in zip(
+            listed(samples.positions), groups, versions, block.rewards, strict=True
+        ):
+            row = self._rows.setdefault(position, len(self._rows))
+            if row == len(self.rewards):
+                self.groups.append(group)
+                self.learner_versions.append(version)
+                self.rewards.append(reward)
+                self._estimates.append(nan)
+                self._deviations.append(nan)
+            self.rewards[row] = reward
+            if row not in self._drawn:
+                self._estimates[row] = _float(reward.value)
+                self._deviations[row] = _float(reward.uncertainty)
+            rows.append(row)
+        self._drawn.update(rows[place] for place in _drawn(block))
+
+
+def _drawn(block: Block) -> Iterator[int]:
+    """Places of the samples that a draw for the top tier fell on."""
+    for columns in block.decisions:
+        for place, chance, number in zip(
+            columns.sample, columns.propensity, columns.draw or (), strict=False
+        ):
+            if number < chance:
+                yield place
+
+
+def _float(value: float | None) -> float:
+    return nan if value is None else value

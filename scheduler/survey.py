@@ -1,0 +1,142 @@
+"""Surveys: what the verdicts of one candidate amount to under a ladder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from verifier_ladder.ladder import Ladder, Rung
+from verifier_ladder.scheduler.standing import Standing
+from verifier_ladder.tier import Tier
+from verifier_ladder.verdict import Outcome, Verdict
+from verifier_ladder.verifiers import Verifier
+
+ENDS = (
+    "it was rejected", "the top of the ladder has answered", "a gate could not judge it",
+)  # fmt: skip
+"""Why a climb is over."""
+REJECTED, ANSWERED, UNJUDGED = range(3)
+"""Places in `ENDS`."""
+
+
+class Survey:
+    """What a standing's verdicts amount to, read in one pass over the ladder."""
+
+    __slots__ = (
+        "asked", "components", "dearest", "deviations", "failed", "features", "passed", "reject",
+        "rejecter", "scores", "tier", "top_reject", "why",
+    )  # fmt: skip
+
+    def __init__(self, ladder: Ladder, standing: Standing) -> None:
+        """Read the verdicts."""
+        self.scores: list[float | None] = []
+        self.deviations: list[float | None] = []
+        """Score and own deviation of each tier's primary verifier, from cheap to dear."""
+        self.asked: list[bool] = []
+        """Whether all of a tier's verifiers have been asked."""
+        self.passed: list[bool] = []
+        """Whether none of a tier's gates has rejected or failed."""
+        self.components: dict[str, float | None] = {}
+        self.features: dict[str, object] = {}
+        """What verifiers offer as evidence under the names they declare as features."""
+        self.reject: Verdict | None = None
+        """The first reject: it stops the climb, unless the top tier knows better."""
+        self.rejecter: Verifier | None = None
+        self.top_reject: tuple[Verdict, Verifier] | None = None
+        """The reject of the top tier, which nobody overrules."""
+        self.failed: Verdict | None = None
+        """The lowest failure of a boundary."""
+        self.tier: Tier | None = None
+        """The highest tier with a score."""
+        self.dearest = ""
+        """Name of the verifier below the top that has scored it last."""
+        self.why = ""
+        """What the highest verifier said in words."""
+        if standing.problem is not None:
+            self._refuse(standing.problem)
+        top = ladder.rungs[-1]
+        for rung in ladder.rungs:
+            self._read(rung, standing.verdicts, is_top=rung is top)
+
+    def _refuse(self, problem: Verdict) -> None:
+        if problem.outcome is Outcome.REJECT:
+            self.reject = problem
+        else:
+            self.failed = problem
+        self.why = problem.reason
+
+    def _read(self, rung: Rung, verdicts: Mapping[str, Verdict], *, is_top: bool) -> None:
+        asked = passed = True
+        score = deviation = None
+        for verifier in rung.verifiers:
+            verdict = verdicts.get(verifier.name)
+            if verdict is None:
+                asked = False
+                continue
+            accepted = verdict.outcome is Outcome.ACCEPT
+            self.components[verifier.name] = verdict.score
+            self.why = verdict.reason or self.why
+            if verifier.features:
+                self._note_features(verifier, verdict)
+            if not accepted:
+                self._object(verifier, verdict, is_top=is_top)
+            if verifier is not rung.primary:
+                passed = passed and accepted
+            elif verdict.score is not None and verdict.outcome is not Outcome.ABSTAIN:
+                score, deviation, self.tier = verdict.score, verdict.uncertainty, rung.tier
+                self.dearest = self.dearest if is_top else verifier.name
+        if rung.primary is None and is_top and asked and passed:
+            score, self.tier = 1.0, rung.tier  # Gates alone: passing them all is the score.
+        self.scores.append(score)
+        self.deviations.append(deviation)
+        self.asked.append(asked)
+        self.passed.append(passed)
+
+    def _object(self, verifier: Verifier, verdict: Verdict, *, is_top: bool) -> None:
+        if verdict.outcome is Outcome.REJECT:
+            if self.reject is None:
+                self.reject, self.rejecter = verdict, verifier
+            if is_top and self.top_reject is None:
+                self.top_reject = verdict, verifier
+        elif verdict.failed_at and self.failed is None:
+            self.failed = verdict
+
+    def _note_features(self, verifier: Verifier, verdict: Verdict) -> None:
+        for name in verifier.features:
+            self.features[f"{verifier.name}.{name}"] = verdict.evidence.get(name)
+
+    @property
+    def is_truth(self) -> bool:
+        """Whether the top tier has scored the candidate, so that nothing is left to believe.
+
+        What is bad by definition stays bad.
+        """
+        if self.rejecter is not None and self.rejecter.definitive:
+            return False
+        has_passed = self.asked[-1] and self.passed[-1] and self.top_reject is None
+        return has_passed and self.scores[-1] is not None
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether the top tier has scored or rejected the candidate."""
+        return self.is_truth or self.top_reject is not None
+
+    @property
+    def end(self) -> int:
+        """Place in `ENDS` of why the climb is over; -1 if it is not."""
+        if self.is_truth:
+            return ANSWERED
+        if self.reject is not None:
+            return REJECTED
+        if self.asked[-1]:
+            return ANSWERED
+        if self.failed is not None and not self.asked[0] and not self.components:
+            return UNJUDGED
+        return -1 if all(self.passed) else UNJUDGED
+
+    @property
+    def is_final(self) -> bool:
+        """Whether not even an audit can change what is known."""
+        if self.end == REJECTED:
+            by = self.rejecter
+            return by is None or by.definitive or self.top_reject is not None
+        return self.end == ANSWERED

@@ -1,0 +1,136 @@
+"""What one verifier takes of each resource, learnt from what its checks took."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import log
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from verifier_ladder.resource import Resource
+from verifier_ladder.scheduler.beliefs.regression import Regression
+from verifier_ladder.scheduler.engines.reservation import LEAST
+from verifier_ladder.scheduler.standing import Standing
+from verifier_ladder.tier import Tier
+from verifier_ladder.verifiers import Verifier
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+_CPU, _GPU = int(Resource.CPU_SECONDS), int(Resource.GPU_SECONDS)
+FLOOR = 1e-6
+"""Seconds below which a time is noise of the clock; a time of nothing counts as so much."""
+_FARTHEST = 1e6
+"""A cost that is more times what was declared counts as so many times."""
+_FAR = log(_FARTHEST)
+_SHAPE, _RATE = 2.0, 0.25
+"""Prior of the noise: times of like candidates differ by a factor of about exp(√(1/4))."""
+_DECLARED, _GUESSED, _SLOPE, _FEATURE = 0.25, 0.03, 0.5, 1.0
+"""Precision of what is expected: the declared time is right within a factor of exp(1), a guess
+within exp(3); slopes are moderate until many checks say otherwise."""
+_FORGETTING = 0.999
+_WORTH = 2.0
+"""How many measurements a declared amount of money or attention is worth."""
+_WIDEST = 4.0
+"""Largest noise variance that counts: a few wild times must not price a tier out."""
+
+
+class VerifierCosts:
+    """What one verifier takes of each resource."""
+
+    def __init__(self, verifier: Verifier, tiers: int, offered: int) -> None:
+        """Start with what it declares.
+
+        Args:
+            verifier: The verifier.
+            tiers: How many tiers are below its own.
+            offered: How many numbers their verifiers offer.
+        """
+        self._verifier, self.below = verifier, (tiers, offered)
+        self._guess = LEAST[Tier.parse(verifier.tier)] or 1.0
+        self._is_constant = type(verifier).expected_cost is Verifier.expected_cost
+        self._times: dict[int, Regression] = {}
+        if not verifier.waits:
+            is_declared = verifier.cost.seconds > 0
+            self._times[_CPU] = _regression(tiers + offered, is_declared=is_declared)
+        if verifier.cost.gpu_seconds > 0:
+            self._times[_GPU] = _regression(tiers + offered, is_declared=True)
+        self._count = np.zeros(len(Resource))
+        self._ratio = np.zeros(len(Resource))
+
+    @property
+    def usual(self) -> float:
+        """The cpu time that it declares, or a guess."""
+        declared = self._verifier.cost.seconds
+        return max(declared, FLOOR) if declared > 0 else self._guess
+
+    @property
+    def expected(self) -> Floats:
+        """What it is expected to take before anything is known. Shape (resources,)."""
+        made = np.array(self._verifier.cost.amounts)
+        if _CPU in self._times:
+            made[_CPU] = self.usual
+        return made
+
+    def declared(self, standings: Sequence[Standing]) -> Floats:
+        """What is declared for each candidate. Shape (n, resources)."""
+        if self._is_constant:
+            return np.tile(self._verifier.cost.amounts, (len(standings), 1))
+        expected = [self._verifier.expected_cost(s.candidate).amounts for s in standings]
+        return np.array(expected).reshape(len(standings), len(Resource))
+
+    def predict(self, declared: Floats, features: Floats) -> Floats:
+        """Expected amounts. Shape (n, resources)."""
+        worth = np.where(declared > 0, _WORTH, 0.0)
+        count = np.maximum(worth + self._count, 1.0)
+        made: Floats = self._unit(declared) * (worth + self._ratio) / count
+        for resource, times in self._times.items():
+            mean = features @ times.coefficients + min(times.variance, _WIDEST) / 2.0
+            made[:, resource] = self._base(declared[:, resource]) * np.exp(
+                np.clip(mean, -_FAR, _FAR)
+            )
+        return made
+
+    def learn(self, declared: Floats, features: Floats, measured: Floats) -> None:
+        """Take what checks took, the oldest first."""
+        for resource, times in self._times.items():
+            found = np.maximum(measured[:, resource], FLOOR)
+            ratio = np.log(found / self._base(declared[:, resource]))
+            times.add(features, np.clip(ratio, -_FAR, _FAR))
+        for row in np.minimum(measured / self._unit(declared), _FARTHEST):
+            self._count = self._count * _FORGETTING + 1.0
+            self._ratio = self._ratio * _FORGETTING + row
+
+    def _base(self, declared: Floats) -> Floats:
+        """The time that measured times are compared with; a guess where none is declared."""
+        return np.where(declared > 0, np.maximum(declared, FLOOR), self._guess)
+
+    def _unit(self, declared: Floats) -> Floats:
+        return np.where(declared > 0, declared, 1.0)
+
+    def snapshot(self) -> dict[str, Any]:
+        """All it has learnt, as JSON."""
+        return {
+            "version": self._verifier.version,
+            "times": {str(name): times.snapshot() for name, times in self._times.items()},
+            "count": self._count.tolist(), "ratio": self._ratio.tolist(),
+        }  # fmt: skip
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Go back to a snapshot of the same version."""
+        if snapshot["version"] != self._verifier.version:
+            return
+        for resource, times in self._times.items():
+            times.restore(snapshot["times"][str(resource)])
+        self._count = np.array(snapshot["count"])
+        self._ratio = np.array(snapshot["ratio"])
+
+
+def _regression(facts: int, *, is_declared: bool) -> Regression:
+    """The logarithm of a time over the declared one; at first the mean time is the declared."""
+    precision = [_DECLARED if is_declared else _GUESSED, _SLOPE] + [_FEATURE] * (2 * facts)
+    mean = [-_RATE / (_SHAPE - 1.0) / 2.0] + [0.0] * (1 + 2 * facts)
+    return Regression(mean, precision, _SHAPE, _RATE, _FORGETTING)

@@ -1,0 +1,254 @@
+"""Costs are those declared at first, and those measured later."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import verifier_ladder as vl
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.cost import Cost
+from verifier_ladder.resource import Resource
+from verifier_ladder.scheduler.costs import CostLessons, CostModel
+from verifier_ladder.scheduler.standing import Standing
+from verifier_ladder.verdict import Verdict
+
+CPU, GPU, MONEY, MINUTES = Resource
+
+
+class Sized(vl.Verifier):
+    """Declares a cost that depends on the candidate."""
+
+    name, version, tier = "sized", "1", "high_fidelity"
+    cost = Cost(8.0)
+
+    def expected_cost(self, candidate: Candidate) -> Cost:
+        return Cost(float(len(candidate.content)))
+
+
+class Open(vl.Verifier):
+    """Waits for the world."""
+
+    name, version, tier, waits = "open", "1", "world", True
+    cost = Cost(person_minutes=5.0)
+
+
+def verifier(name: str, tier: str, cost: Cost | None = None, **more: Any) -> vl.Verifier:
+    @vl.verifier(name=name, tier=tier, version="1", cost=cost or Cost(), **more)
+    def answer(candidate: Candidate) -> float:
+        return float(len(candidate.content))
+
+    return answer
+
+
+def model(*verifiers: vl.Verifier) -> CostModel:
+    return CostModel(vl.Ladder("costs", verifiers))
+
+
+def standing(said: Mapping[str, Cost | None] | None = None, text: str = "x" * 64) -> Standing:
+    made = Standing("text", bytes(32), text)
+    for name, cost in (said or {}).items():
+        made.verdicts[name] = replace(Verdict.accept(1.0), cost=cost)
+    return made
+
+
+def teach(costs: CostModel, name: str, took: Cost, times: int = 200, text: str = "x" * 64) -> None:
+    costs.learn(costs.lessons(name, [standing({name: took}, text)] * times))
+
+
+FAST, DEAR = verifier("fast", "fast", Cost(1e-4)), verifier("dear", "world", Cost(60.0, money=2.0))
+
+
+def test_at_first_the_declared_cost_is_expected() -> None:
+    made = model(FAST, DEAR).predict([standing()] * 2)
+
+    assert made.shape == (2, 2, 4)
+    assert made[0, 0] == pytest.approx(FAST.cost.amounts)
+    assert made[1, 1] == pytest.approx(DEAR.cost.amounts)
+
+
+def test_a_declared_cost_may_depend_on_the_candidate() -> None:
+    made = model(Sized()).predict([standing(text="x" * n) for n in (10, 300)])
+
+    assert made[:, 0, CPU] == pytest.approx([10.0, 300.0])
+
+
+def test_a_tier_costs_what_its_open_verifiers_do() -> None:
+    gate = verifier("gate", "fast", Cost(0.5), role="gate")
+    made = model(gate, FAST).predict([standing(), standing({"gate": Cost(0.5)})])
+
+    assert made[:, 0, CPU] == pytest.approx([0.5001, 0.0001])
+
+
+def test_an_undeclared_time_is_guessed_and_soon_known() -> None:
+    costs = model(FAST, verifier("mystery", "simulation"))
+    assert 0.0 < costs.predict([standing()])[0, 1, CPU] < 10.0
+
+    teach(costs, "mystery", Cost(300.0), times=3)
+
+    assert costs.predict([standing()])[0, 1, CPU] == pytest.approx(300.0, rel=0.5)
+
+
+def test_measured_times_take_over() -> None:
+    costs = model(FAST, DEAR)
+
+    teach(costs, "dear", Cost(6.0, money=2.0))
+
+    assert costs.predict([standing()])[0, 1] == pytest.approx([6.0, 0, 2.0, 0], rel=0.1)
+
+
+def test_size_and_lower_tiers_foretell_times() -> None:
+    costs, draws = model(FAST, verifier("middle", "simulation"), DEAR), np.random.default_rng(0)
+    errors = []
+    for _ in range(300):
+        size, hard = int(np.exp(draws.normal(4.0, 1.0))) + 1, draws.normal(0.0, 0.6)
+        middle, dear = 0.01 * size * np.exp(hard), 0.5 * size**1.5 * np.exp(1.5 * hard)
+        one = standing({"middle": Cost(middle)}, "x" * size)
+        errors.append(abs(np.log(costs.predict([one])[0, 2, CPU] / dear)))
+        one.verdicts["dear"] = replace(Verdict.accept(1.0), cost=Cost(dear))
+        for name in ("middle", "dear"):
+            costs.learn(costs.lessons(name, [one]))
+
+    assert np.mean(errors[-100:]) < 0.1 < np.mean(errors[:5])
+
+
+def test_numbers_that_lower_verifiers_offer_foretell_times() -> None:
+    costs = model(verifier("fast", "fast", Cost(1e-4), features=["rings"]), DEAR)
+    for rings in [0, 1, 2, 3] * 60:
+        one = standing({"fast": Cost(1e-4), "dear": Cost(10.0 * (1 + rings), money=2.0)})
+        one.verdicts["fast"] = replace(one.verdicts["fast"], evidence={"rings": rings})
+        costs.learn(costs.lessons("dear", [one]))
+
+    def asked(evidence: Mapping[str, Any]) -> float:
+        one = standing({"fast": Cost(1e-4)})
+        one.verdicts["fast"] = replace(one.verdicts["fast"], evidence=evidence)
+        return float(costs.predict([one])[0, 1, CPU])
+
+    assert asked({"rings": 3}) == pytest.approx(40.0, rel=0.05)
+    assert asked({"rings": 0}) == pytest.approx(10.0, rel=0.05)
+    assert all(np.isfinite(asked({"rings": odd})) for odd in (None, "3", True, float("nan")))
+
+
+def test_money_is_expected_in_the_mean_ratio_of_what_was_paid() -> None:
+    costs = model(FAST, DEAR)
+
+    for paid in [0.0, 3.0] * 100:  # Half of the calls are answered for nothing.
+        teach(costs, "dear", Cost(60.0, money=paid), times=1)
+
+    assert costs.predict([standing()])[0, 1, MONEY] == pytest.approx(1.5, rel=0.05)
+
+
+def test_what_nobody_declared_is_expected_once_it_was_measured() -> None:
+    costs = model(FAST, DEAR)
+    assert costs.predict([standing()])[0, 1, MINUTES] == 0.0
+
+    teach(costs, "dear", Cost(60.0, money=2.0, person_minutes=4.0))
+
+    assert costs.predict([standing()])[0, 1, MINUTES] == pytest.approx(4.0)
+
+
+def test_accelerator_time_grows_with_size_too() -> None:
+    costs = model(verifier("net", "simulation", Cost(gpu_seconds=1.0)))
+    for size in [10, 100, 1000] * 60:
+        teach(costs, "net", Cost(0.1, gpu_seconds=0.01 * size), 1, "x" * size)
+
+    made = costs.predict([standing(text="x" * n) for n in (10, 1000)])
+
+    assert made[:, 0, GPU] == pytest.approx([0.1, 10.0], rel=0.1)
+
+
+def test_a_case_of_the_world_takes_no_cpu_time() -> None:
+    costs = model(FAST, Open())
+
+    teach(costs, "open", Cost(person_minutes=10.0))
+
+    assert costs.predict([standing()])[0, 1] == pytest.approx([0, 0, 0, 10.0], rel=0.05)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [{}, {"dear": None}],
+    ids=["not asked", "cost unknown"],
+)
+def test_what_has_no_measured_cost_teaches_nothing(said: Mapping[str, Cost | None]) -> None:
+    costs = model(FAST, DEAR)
+    before = costs.snapshot()
+
+    costs.learn(costs.lessons("dear", [standing(said)]))
+
+    assert before == costs.snapshot()
+
+
+def test_an_outage_teaches_nothing() -> None:
+    costs, one = model(FAST, DEAR), standing()
+    outage = Verdict.abstain("no network", failed_at="tool")
+    one.verdicts["dear"] = replace(outage, cost=Cost(0.01))
+
+    assert len(costs.lessons("dear", [one]).measured) == 0
+
+
+@pytest.mark.parametrize("took", [Cost(), Cost(1e300, 1e300, 1e300, 1e300)], ids=["0", "1e300"])
+def test_absurd_costs_are_survived(took: Cost) -> None:
+    costs = model(FAST, DEAR)
+
+    teach(costs, "dear", took, times=50)
+
+    made = costs.predict([standing()])
+    assert np.isfinite(made).all()
+    assert (made >= 0.0).all()
+
+
+def test_the_expected_cost_of_one_check_is_that_of_its_tier() -> None:
+    costs = model(FAST, DEAR)
+    teach(costs, "dear", Cost(6.0, money=2.5))
+
+    one, other = costs.expected([DEAR, FAST], [standing(), standing()])
+
+    assert one.amounts == pytest.approx(costs.predict([standing()])[0, 1].tolist())
+    assert other.amounts == pytest.approx(FAST.cost.amounts)
+
+
+COSTS = st.builds(Cost, st.floats(0, 1e6), st.floats(0, 10), st.floats(0, 10), st.floats(0, 10))
+
+
+@settings(max_examples=30)
+@given(took=st.lists(st.tuples(COSTS, st.integers(0, 500)), max_size=12), cut=st.integers(0, 12))
+def test_a_snapshot_and_the_lessons_since_give_the_same_predictions(
+    took: list[tuple[Cost, int]], cut: int
+) -> None:
+    costs, again = model(FAST, DEAR), model(FAST, DEAR)
+    kept: dict[str, Any] = costs.snapshot()
+    written: list[str] = []
+    for number, (cost, size) in enumerate(took):
+        if number == cut:
+            kept, written = costs.snapshot(), []
+        lessons = costs.lessons("dear", [standing({"dear": cost}, "x" * size)])
+        costs.learn(lessons)
+        written.append(json.dumps(lessons.as_json()))
+    again.restore(json.loads(json.dumps(kept)))
+    for line in written:
+        again.learn(CostLessons.from_json(json.loads(line)))
+
+    rows = [standing(text="x" * size) for size in (0, 10, 1000)]
+    assert again.predict(rows) == pytest.approx(costs.predict(rows), rel=1e-9)
+
+
+def test_another_version_starts_from_what_it_declares() -> None:
+    costs = model(FAST, DEAR)
+    teach(costs, "dear", Cost(6.0, money=2.0))
+    newer = verifier("dear", "world", Cost(60.0, money=2.0))
+    newer.version = "2"
+    again = model(FAST, newer)
+
+    again.restore(costs.snapshot())
+
+    assert again.predict([standing()])[0, 1, CPU] == pytest.approx(60.0)
+
+
+def test_no_candidates_cost_nothing() -> None:
+    assert model(FAST, DEAR).predict([]).shape == (0, 2, 4)

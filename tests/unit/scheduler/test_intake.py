@@ -1,0 +1,130 @@
+"""Intake: who is asked, and what standings are shared."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from threading import RLock
+
+import pytest
+
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.function import FunctionVerifier
+from verifier_ladder.ladder import Ladder
+from verifier_ladder.ledger import Ledger, open_ledger
+from verifier_ladder.ledger.records import Block
+from verifier_ladder.scheduler import intake as module
+from verifier_ladder.scheduler.arrivals import Arrivals
+from verifier_ladder.scheduler.engines.local import LocalEngine
+from verifier_ladder.scheduler.intake import Given, Intake
+from verifier_ladder.scheduler.standing import Standing
+from verifier_ladder.verdict import Verdict
+
+
+def length(candidate: Candidate) -> float:
+    return float(len(candidate.content))
+
+
+def weight(candidate: Candidate) -> float:
+    return float((candidate.task or {}).get("weight", 0.0))
+
+
+ONE = Ladder("one", [FunctionVerifier(length, name="length", version="1", isolation="inline")])
+GATED = Ladder(
+    "gated",
+    [
+        FunctionVerifier(
+            weight, name="weight", version="1", role="gate", isolation="inline",
+            task_fields=["weight"],
+        ),
+        FunctionVerifier(length, name="length", version="1", isolation="inline"),
+        FunctionVerifier(length, name="dear", version="1", tier="world"),
+    ],
+)  # fmt: skip
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    with open_ledger(tmp_path / "ledger.db") as opened:
+        yield opened
+
+
+def new_intake(ledger: Ledger, ladder: Ladder = ONE) -> Intake:
+    return Intake(ladder, ledger, LocalEngine(ledger, workers=1), RLock())
+
+
+def taken(intake: Intake, given: Sequence[Given]) -> list[Standing]:
+    return intake.standings(given, None)[0]
+
+
+def recorded(
+    ledger: Ledger, ladder: Ladder, given: Sequence[Given]
+) -> tuple[list[Standing], Arrivals]:
+    """Bring in what nobody has seen, and write it down."""
+    standings, arrivals = new_intake(ledger, ladder).standings(given, None)
+    ledger.append(Block("score", "trial", arrivals.candidates, arrivals.verdicts))
+    return standings, arrivals
+
+
+@pytest.mark.parametrize("ladder", [ONE, GATED], ids=["one", "gated"])
+def test_what_the_ledger_knows_is_not_asked_again(ledger: Ledger, ladder: Ladder) -> None:
+    given: list[Given] = [
+        "a",
+        b"bb",
+        Candidate("text", "a", {"weight": 2.0}),
+        Candidate("text", "ccc"),
+        "a",
+    ]
+    first, new = recorded(ledger, ladder, given)
+    again, known = new_intake(ledger, ladder).standings(given, None)
+
+    assert len(new.verdicts)
+    assert 0 == len(known.candidates) == len(known.verdicts)
+    assert [s.verdicts for s in first] == [s.verdicts for s in again]
+    assert [s.keys for s in first] == [s.keys for s in again]
+    assert [s.candidate for s in first] == [s.candidate for s in again]
+
+
+def test_only_what_is_new_among_the_known_is_asked(ledger: Ledger) -> None:
+    recorded(ledger, ONE, ["a", "ccc"])
+    standings, arrivals = new_intake(ledger).standings(["a", "bb", "ccc"], None)
+
+    assert [standings[1].keys[0]] == [row.check_key for row in arrivals.verdicts]
+    assert ["bb"] == [row.content for row in arrivals.candidates]
+    assert [1.0, 2.0, 3.0] == [s.verdicts["length"].score for s in standings]
+
+
+def test_one_candidate_has_one_standing_however_it_is_given(ledger: Ledger) -> None:
+    intake = new_intake(ledger)
+
+    text, data, whole, text_again = taken(intake, ["a", b"a", Candidate("text", "a"), "a"])
+
+    assert text is data is whole is text_again
+    assert [text] == taken(intake, ["a"])
+
+
+def test_another_task_is_another_standing(ledger: Ledger) -> None:
+    light, heavy, bare = taken(new_intake(ledger, GATED), [
+        Candidate("text", "a", {"weight": 1.0}), Candidate("text", "a", {"weight": 2.0}), "a",
+    ])  # fmt: skip
+
+    assert [1.0, 2.0, 0.0] == [s.verdicts["weight"].score for s in (light, heavy, bare)]
+    assert light.keys[1] == heavy.keys[1] == bare.keys[1]
+
+
+def test_a_standing_is_complete_though_the_memory_is_emptied_meanwhile(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    intake = new_intake(ledger)
+    (before,) = taken(intake, ["a"])
+    look_up = ledger.verdicts
+
+    def emptying(keys: Sequence[bytes]) -> dict[bytes, Verdict]:
+        monkeypatch.undo()
+        with monkeypatch.context() as context:
+            context.setattr(module, "_MEMO_LIMIT", 0)
+            taken(intake, ["another caller's"])
+        return look_up(keys)
+
+    monkeypatch.setattr(ledger, "verdicts", emptying)
+    spelled, _ = taken(intake, [b"a", "b"])
+
+    assert spelled is before

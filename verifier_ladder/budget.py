@@ -1,0 +1,103 @@
+"""Budgets: how much of each resource a campaign may spend, tier by tier and in all."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from math import inf
+from typing import Any, Final
+
+from verifier_ladder.cost import seconds
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.resource import Resource
+from verifier_ladder.tier import Tier
+
+TOTAL: Final = -1
+"""Stands in the place of a tier for all tiers together."""
+
+Amount = float | str | None
+Budget = Mapping[str, Amount | Mapping[str, Amount]]
+"""A budget as users write it: tier or `total` → an amount of cpu time, or resource → amount."""
+Caps = dict[tuple[int, Resource], float | None]
+"""A budget as it is kept: (tier or `TOTAL`, resource) → cap; None for no limit."""
+
+_EXAMPLE = '{"high_fidelity": "2 h"} or {"total": {"seconds": "10 h", "money": 50}}'
+
+
+def parse_budget(budget: Budget | None, tiers: Collection[Tier] = tuple(Tier)) -> Caps:
+    """Read a budget.
+
+    Args:
+        budget: Caps per tier, or for `total`. A bare amount is cpu time; a mapping names the
+            resources: `seconds`, `gpu_seconds`, `money`, `person_minutes`. None lifts a cap.
+        tiers: The tiers that it may name.
+
+    Raises:
+        ConfigError: If it names an unknown tier or resource, or an amount makes no sense.
+
+    Example:
+        >>> parse_budget({"total": "10 h", "world": {"person_minutes": 30}})
+        {(-1, <Resource.CPU_SECONDS: 0>): 36000.0, (3, <Resource.PERSON_MINUTES: 3>): 30.0}
+    """
+    if not isinstance(budget, Mapping | None):
+        raise ConfigError(f"budget={budget!r}: give an amount for each tier, such as {_EXAMPLE}")
+    caps: Caps = {}
+    for name, given in (budget or {}).items():
+        place = TOTAL if name == "total" else int(_tier(name, tiers))
+        amounts = given if isinstance(given, Mapping) else {"seconds": given}
+        for label, amount in amounts.items():
+            resource = Resource.parse(label)
+            caps[place, resource] = None if amount is None else _amount(amount, resource)
+    return caps
+
+
+def _tier(name: str, tiers: Collection[Tier]) -> Tier:
+    tier = Tier.parse(name)
+    if tier not in tiers:
+        raise ConfigError(
+            f"the budget names tier {tier.label}, and the ladder has only "
+            f"{', '.join(tier.label for tier in tiers)}"
+        )
+    return tier
+
+
+def _amount(value: Any, resource: Resource) -> float:
+    if resource is Resource.MONEY:
+        return _money(value)
+    if resource is Resource.PERSON_MINUTES and isinstance(value, str) and not _is_number(value):
+        return seconds(value) / 60.0
+    return seconds(value)
+
+
+def _money(value: Any) -> float:
+    is_amount = not isinstance(value, bool) and _is_number(value)
+    if not is_amount or not 0.0 <= float(value) < inf:
+        raise ConfigError(
+            f"{value!r} is not an amount of money; write a number, in the campaign's currency"
+        )
+    return float(value)
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True
+
+
+def place_label(place: int) -> str:
+    """The tier of an account as spelled in tables and configuration; `total` for all.
+
+    Example:
+        >>> place_label(TOTAL), place_label(Tier.WORLD)
+        ('total', 'world')
+    """
+    return "total" if place == TOTAL else Tier(place).label
+
+
+def budget_json(caps: Caps) -> dict[str, dict[str, float | None]]:
+    """A budget as the ledger records it; `parse_budget` reads it."""
+    written: dict[str, dict[str, float | None]] = {}
+    for (place, resource), cap in caps.items():
+        written.setdefault(place_label(place), {})[resource.label] = cap
+    return written

@@ -1,0 +1,176 @@
+"""Forecasts: what a campaign will spend until its horizon, and what twice the budget would buy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any, NamedTuple
+
+from verifier_ladder.budget import place_label
+from verifier_ladder.horizon import horizon_of
+from verifier_ladder.ledger import Ledger
+from verifier_ladder.ledger.records import Account, Block
+from verifier_ladder.resource import Resource
+from verifier_ladder.status import recorded_campaign
+
+_RECENT = 1000
+"""How many of the newest entries tell what the policy does at present."""
+
+
+class AccountForecast(NamedTuple):
+    """One account: where it stands, and where it will."""
+
+    tier: int
+    """The tier, or `budget.TOTAL` for all tiers."""
+    resource: Resource
+    spent: float
+    cap: float | None
+    expected: float | None
+    """Estimate of what will have been spent at the horizon; None while nothing is known."""
+    binds_at: int | None
+    """Estimate of the sample at which the cap is reached; None if it is not before the horizon.
+    """
+    per_check: float | None
+    """Mean of what a check took; None while there was none."""
+    price: float = 0.0
+    """What a unit of it is worth at present; 0 if the budget pays for everything."""
+
+    @property
+    def doubled(self) -> float | None:
+        """How many more checks twice the cap would pay for; None if that is not known."""
+        if self.cap is None or not self.per_check or self.binds_at is None:
+            return None
+        return self.cap / self.per_check
+
+    def as_json(self) -> dict[str, Any]:
+        """The forecast of the account as JSON; tier and resource by label."""
+        place = {"tier": place_label(self.tier), "resource": self.resource.label}
+        return {**self._asdict(), **place, "doubled": self.doubled}
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """An estimate, from what was spent and decided so far or, before that, from declarations."""
+
+    name: str
+    samples: int
+    """How many there were so far."""
+    horizon: int
+    """How many there will have been."""
+    is_assumed: bool
+    """Whether nobody said how many there will be."""
+    accounts: tuple[AccountForecast, ...]
+    verified: float | None
+    """Share of the samples that the top tier verifies; None while nothing was decided."""
+    doubled: float | None
+    """The same share with twice the budget, each sample's chance doubled."""
+    variance: float | None
+    """Mean variance of the rewards that is left: what the top tier has not made certain."""
+    doubled_variance: float | None
+
+    def as_json(self) -> dict[str, Any]:
+        """The forecast as JSON."""
+        made = {name: getattr(self, name) for name in self.__slots__}
+        return {**made, "accounts": [account.as_json() for account in self.accounts]}
+
+
+def forecast(ledger: Ledger, name: str) -> Forecast:
+    """Look ahead from what the ledger tells; nothing needs to be running.
+
+    It takes samples to come to be like those so far. An account with a price is paced: it is
+    expected to be spent at the horizon.
+
+    Args:
+        ledger: The ledger.
+        name: The campaign.
+
+    Raises:
+        ConfigError: If the ledger holds no campaign of this name.
+    """
+    recorded_campaign(ledger, name)
+    samples = int(ledger.statistics(name)["samples"])
+    planned = horizon_of(ledger, name)
+    chances, prices = _decided(ledger, name)
+    horizon = planned or samples + max(samples, 1024)
+    accounts = [
+        account_forecast(account, samples, max(horizon, samples), prices)
+        for account in ledger.accounts(name)
+    ]
+    return Forecast(
+        name, samples, max(horizon, samples), planned is None, tuple(accounts), *twice(chances)
+    )
+
+
+def account_forecast(
+    account: Account, samples: int, horizon: int, prices: Mapping[str, float]
+) -> AccountForecast:
+    """Where one account will stand.
+
+    Args:
+        account: The account.
+        samples: How many samples there were so far.
+        horizon: How many there will have been.
+        prices: Present prices, by `tier.resource`.
+    """
+    price = prices.get(f"{place_label(account.tier)}.{account.resource.label}", 0.0)
+    expected = account.spent / samples * horizon if samples else None
+    binds_at = None
+    if account.cap is not None and expected is not None and (price > 0 or expected > account.cap):
+        is_early = not price > 0 and expected > 0
+        binds_at = int(horizon * account.cap / expected) if is_early else horizon
+        expected = account.cap
+    return AccountForecast(
+        account.tier, account.resource, account.spent, account.cap, expected, binds_at,
+        account.settled / account.checks if account.checks else None, price,
+    )  # fmt: skip
+
+
+Chance = tuple[float, float | None]
+"""Probability that the top tier verifies a sample, and the reward's variance if it is known."""
+
+
+def twice(
+    chances: list[Chance],
+) -> tuple[float | None, float | None, float | None, float | None]:
+    """Verified share and variance left, each as it is and with every chance doubled.
+
+    A sample that is not verified keeps its variance, so (1 − p)·s² is left in the mean.
+    """
+    if not chances:
+        return None, None, None, None
+    now = sum(p for p, _ in chances) / len(chances)
+    then = sum(min(1.0, 2.0 * p) for p, _ in chances) / len(chances)
+    known = [(p, variance) for p, variance in chances if variance is not None]
+    if not known:
+        return now, then, None, None
+    left = sum((1.0 - p) * s2 for p, s2 in known) / len(known)
+    rest = sum((1.0 - min(1.0, 2.0 * p)) * s2 for p, s2 in known) / len(known)
+    return now, then, left, rest
+
+
+def _decided(ledger: Ledger, name: str) -> tuple[list[Chance], Mapping[str, float]]:
+    """What was decided lately where climbs ended, and the newest prices."""
+    chances: dict[tuple[str, int, int], Chance] = {}
+    prices: Mapping[str, float] = {}
+    for entry in ledger.entries(after=max(0, ledger.newest() - _RECENT), campaign=name):
+        if entry.kind in {"score", "revision"}:
+            block = ledger.read(entry)
+            for sample, chance in _chances(block):
+                chances.setdefault(sample, chance)  # The answer is told later, and is no chance.
+            for columns in block.decisions:
+                prices = columns.prices or prices
+    return list(chances.values()), prices
+
+
+def _chances(block: Block) -> Iterator[tuple[tuple[str, int, int], Chance]]:
+    """The chances of samples whose climb has ended one way or the other."""
+    samples = block.samples
+    if samples is None:
+        return
+    for columns in block.decisions:
+        for place, chance in zip(columns.sample, columns.propensity, strict=True):
+            if chance is not None and isfinite(chance):
+                spread = block.rewards[place].uncertainty
+                known = None if spread is None else spread * spread
+                yield (samples.run, samples.step, samples.positions[place]), (chance, known)

@@ -1,0 +1,35 @@
+"""Horizons: how many samples a campaign expects in all, by which its budget is paced."""
+
+from __future__ import annotations
+
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.ledger import Ledger
+from verifier_ladder.ledger.records import Block
+
+
+def horizon_of(ledger: Ledger, campaign: str) -> int | None:
+    """How many samples a campaign expects in all; None if nobody has said.
+
+    Example:
+        >>> from verifier_ladder.ledger import open_ledger
+        >>> ledger = open_ledger(":memory:")
+        >>> plan(ledger, "try", 20_000)
+        >>> horizon_of(ledger, "try")
+        20000
+    """
+    found: int | None = None
+    for entry in ledger.entries(kind="plan", campaign=campaign):
+        found = int(ledger.read(entry).facts["horizon"])
+    return found
+
+
+def plan(ledger: Ledger, campaign: str, horizon: int) -> None:
+    """Record how many samples a campaign expects; the same again changes nothing.
+
+    Raises:
+        ConfigError: If that is not a number of samples.
+    """
+    if isinstance(horizon, bool) or not isinstance(horizon, int) or horizon < 1:
+        raise ConfigError(f"horizon={horizon!r}: give the number of samples that are expected")
+    if horizon != horizon_of(ledger, campaign):
+        ledger.append(Block("plan", campaign, facts={"horizon": horizon}))

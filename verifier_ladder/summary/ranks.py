@@ -1,0 +1,73 @@
+"""Ranks: how far two rewards put the samples of a group in the same order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from statistics import fmean
+from typing import NamedTuple
+
+from verifier_ladder.summary.comparison import correlation
+
+Order = tuple[float, float]
+"""One sample's reward on either side."""
+
+
+class Orders(NamedTuple):
+    """Two orders of many groups, compared."""
+
+    groups: int
+    """Groups of two samples or more."""
+    correlation: float | None
+    """Mean of Spearman's rank correlation; None if no group has three samples and a spread."""
+    swapped: float | None
+    """Share of the pairs that both sides put in an order, whose order is the other way round."""
+
+
+def compare_orders(groups: Iterable[Sequence[Order]]) -> Orders:
+    """Compare two orders, group by group.
+
+    Spearman's correlation is that of the ranks, equal rewards sharing the mean of theirs. Each
+    group counts once. Pairs count one by one, and pairs that are equal on a side count for
+    nothing.
+
+    Example:
+        >>> compare_orders([[(1.0, 10.0), (2.0, 20.0)], [(1.0, 4.0), (2.0, 3.0)]]).swapped
+        0.5
+    """
+    found = [group for group in groups if len(group) > 1]
+    correlations = [
+        c for group in found
+        if (c := correlation(*(ranks(side) for side in zip(*group, strict=True)))) is not None
+    ]  # fmt: skip
+    counted = [_pairs(group) for group in found]
+    ordered, swapped = (sum(column) for column in zip((0, 0), *counted, strict=True))
+    return Orders(
+        len(found), fmean(correlations) if correlations else None,
+        swapped / ordered if ordered else None,
+    )  # fmt: skip
+
+
+def ranks(values: Sequence[float]) -> list[float]:
+    """The rank of each value, from 1; equal values share the mean of theirs.
+
+    Example:
+        >>> ranks([10.0, 30.0, 10.0])
+        [1.5, 3.0, 1.5]
+    """
+    places: dict[float, list[int]] = {}
+    for place, value in enumerate(sorted(values), 1):
+        places.setdefault(value, []).append(place)
+    return [fmean(places[value]) for value in values]
+
+
+def _pairs(group: Sequence[Order]) -> tuple[int, int]:
+    """How many pairs both sides put in an order, and how many of them the other way round."""
+    import numpy as np
+
+    ours, theirs = np.array(group, dtype=float).T
+    ordered = swapped = 0
+    for row in range(len(group) - 1):
+        same = np.sign(ours[row] - ours[row + 1 :]) * np.sign(theirs[row] - theirs[row + 1 :])
+        ordered += int(np.count_nonzero(same))
+        swapped += int(np.count_nonzero(same < 0.0))
+    return ordered, swapped
