@@ -7,6 +7,7 @@ from threading import RLock
 from time import monotonic, time
 
 from verifier_ladder.errors import ConfigError
+from verifier_ladder.horizon import horizon_of, plan
 from verifier_ladder.imports import ImportReport, ImportRow
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
@@ -42,7 +43,8 @@ class Conductor:
         self._ledger, self._engine = ledger, engine
         lock = RLock()
         self._watches = Watches()
-        knowledge = Knowledge(ladder, create_model(ladder))
+        knowledge = Knowledge(ladder, create_model(ladder), horizon_of(ledger, name))
+        self._prices = knowledge.prices
         climb = Climb(knowledge, seed)
         intake = Intake(ladder, ledger, engine, lock)
         desk = Desk(name, ladder, ledger, climb, intake, self._watches, lock)
@@ -141,6 +143,15 @@ class Conductor:
         report = self._importer.take(rows, source)
         self._engine.wake()
         return report
+
+    def expect(self, samples: int) -> None:
+        """Pace the budget by how many samples there will be in all.
+
+        Raises:
+            ConfigError: If that is not a number of samples.
+        """
+        plan(self._ledger, self.name, samples)
+        self._prices.horizon = samples
 
     def wake(self) -> None:
         """Say that budgets or the queue have changed."""

@@ -33,11 +33,11 @@ class Outlook:
     def __init__(self, policy: EscalationPolicy, tiers: tuple[Tier, ...]) -> None:
         """Begin without samples."""
         self._policy, self._tiers = policy, tiers
-        self._columns = {
+        self._columns: dict[str, NDArray[Any]] = {
             name: np.empty((0, len(tiers)) if name in {"explained", "answered"} else 0, dtype=kind)
             for name, kind in _KINDS.items()
         }
-        self._shared = dict.fromkeys(_SHARED, float("nan"))
+        self._shared: dict[str, Any] = dict.fromkeys(_SHARED, float("nan"))
         self._costs: Floats = np.empty((0, len(tiers), len(Resource)))
         self._worth: Floats = np.empty(0)
         """How many samples each stands for."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 from verifier_ladder.cost import seconds
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.resource import Resource
-from verifier_ladder.tier import Tier
+from verifier_ladder.tier import Tier, tier_of
 
 TOTAL: Final = -1
 """Stands in the place of a tier for all tiers together."""
@@ -42,22 +42,12 @@ def parse_budget(budget: Budget | None, tiers: Collection[Tier] = tuple(Tier)) -
         raise ConfigError(f"budget={budget!r}: give an amount for each tier, such as {_EXAMPLE}")
     caps: Caps = {}
     for name, given in (budget or {}).items():
-        place = TOTAL if name == "total" else int(_tier(name, tiers))
+        place = TOTAL if name == "total" else int(tier_of(tiers, name))
         amounts = given if isinstance(given, Mapping) else {"seconds": given}
         for label, amount in amounts.items():
             resource = Resource.parse(label)
             caps[place, resource] = None if amount is None else _amount(amount, resource)
     return caps
-
-
-def _tier(name: str, tiers: Collection[Tier]) -> Tier:
-    tier = Tier.parse(name)
-    if tier not in tiers:
-        raise ConfigError(
-            f"the budget names tier {tier.label}, and the ladder has only "
-            f"{', '.join(tier.label for tier in tiers)}"
-        )
-    return tier
 
 
 def _amount(value: Any, resource: Resource) -> float:
@@ -95,7 +85,9 @@ def place_label(place: int) -> str:
     return "total" if place == TOTAL else Tier(place).label
 
 
-def budget_json(caps: Caps) -> dict[str, dict[str, float | None]]:
+def budget_json(
+    caps: Mapping[tuple[int, Resource], float | None],
+) -> dict[str, dict[str, float | None]]:
     """A budget as the ledger records it; `parse_budget` reads it."""
     written: dict[str, dict[str, float | None]] = {}
     for (place, resource), cap in caps.items():

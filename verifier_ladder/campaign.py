@@ -34,6 +34,7 @@ from verifier_ladder.scheduler.conductor import Conductor
 from verifier_ladder.scheduler.engines.remote import HomeLostError, RemoteConductor
 from verifier_ladder.scheduler.engines.shared import join, leave
 from verifier_ladder.scheduler.shadow import Shadow, shadow_name
+from verifier_ladder.tier import Tier, tier_of
 from verifier_ladder.verdict import Verdict
 
 T = TypeVar("T")
@@ -99,6 +100,7 @@ class Campaign(CampaignRecord):
         ladder: Ladder | str | Path,
         ledger: str | Path | Ledger | None = None,
         budget: Budget | None = None,
+        horizon: int | None = None,
         run: Run | str | None = None,
         workers: int | None = None,
         memory: int | None = None,
@@ -115,6 +117,9 @@ class Campaign(CampaignRecord):
                 resource, such as `{"world": {"person_minutes": 30, "money": 50}}`; `total` is
                 for all tiers together. None lifts a cap. Those left out stay what they are, at
                 first the ladder's.
+            horizon: How many samples are expected in all; the budget is spent evenly until then.
+                Without it what was said before holds, or else as many more are expected as came
+                so far, and at least 1024.
             run: The training or evaluation run that the samples belong to; a new one by default.
             workers: Worker processes; one per core by default.
             memory: Bytes that one worker may use.
@@ -140,13 +145,17 @@ class Campaign(CampaignRecord):
             name, ladder, store, run, owns_ledger=store is not ledger,
             options={"workers": workers, "memory": memory},
         )  # fmt: skip
-        campaign._begin(caps, beside)
+        campaign._begin(caps, horizon, beside)
         return campaign
 
-    def _begin(self, caps: Caps, beside: tuple[Ladder, Caps] | None = None) -> None:
+    def _begin(
+        self, caps: Caps, horizon: int | None, beside: tuple[Ladder, Caps] | None = None
+    ) -> None:
         """Record what was asked for, and open the shadow; if that fails, nothing stays open."""
         try:
             self._record(caps)
+            if horizon is not None:
+                self._call(methodcaller("expect", horizon))
             self._shadow = self._cast(*beside) if beside else None
         except BaseException:
             self.close()
@@ -169,7 +178,7 @@ class Campaign(CampaignRecord):
             shadow_name(self.name), ladder, self.ledger, self.run, owns_ledger=False,
             options=self._options,
         )  # fmt: skip
-        beside._begin(caps)
+        beside._begin(caps, None)
         return Shadow(
             beside.name, self.ledger, lambda batch: beside._call(methodcaller("submit", batch)),
             beside.close,
@@ -248,6 +257,25 @@ class Campaign(CampaignRecord):
         if self._shadow is not None and not self._shadow.drain(_left(until)):
             return False
         return self._call(lambda conductor: conductor.drain(_left(until)))
+
+    def pause(self, tier: Tier | str) -> None:
+        """Start no more checks of a tier, in whatever process, until `resume`.
+
+        Checks at work finish, open cases stay open, and what is asked for stays queued.
+
+        Raises:
+            ConfigError: If the ladder does not have the tier.
+        """
+        self.ledger.pause(self.name, int(tier_of(self.ladder.tiers, tier)))
+
+    def resume(self, tier: Tier | str) -> None:
+        """Let a paused tier go on.
+
+        Raises:
+            ConfigError: If the ladder does not have the tier.
+        """
+        self.ledger.resume(self.name, int(tier_of(self.ladder.tiers, tier)))
+        self._call(methodcaller("wake"))
 
     # -- world cases ---------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from verifier_ladder.scheduler.late import RevisionReader, step_advantages
 from verifier_ladder.status import CampaignStatus, campaign_status
 
 if TYPE_CHECKING:
+    from verifier_ladder.forecast import Forecast
     from verifier_ladder.scheduler.drift import Alarm
     from verifier_ladder.summary.shadow import ShadowReport
 
@@ -76,6 +77,12 @@ class CampaignRecord:
     def status(self) -> CampaignStatus:
         """Where every check stands right now, tier by tier."""
         return campaign_status(self.ledger, self.name)
+
+    def forecast(self) -> Forecast:
+        """Estimate what will be spent until the horizon, and what twice the budget would buy."""
+        from verifier_ladder.forecast import forecast
+
+        return forecast(self.ledger, self.name)
 
     def shadow_report(self, *, threshold: float | None = None) -> ShadowReport:
         """Compare the rewards of this campaign with those of its shadow, from the ledger.

@@ -170,7 +170,7 @@ def _chances(block: Block) -> Iterator[tuple[tuple[str, int, int], Chance]]:
         return
     for columns in block.decisions:
         for place, chance in zip(columns.sample, columns.propensity, strict=True):
-            if chance is not None and isfinite(chance):
+            if isfinite(chance):
                 spread = block.rewards[place].uncertainty
                 known = None if spread is None else spread * spread
                 yield (samples.run, samples.step, samples.positions[place]), (chance, known)

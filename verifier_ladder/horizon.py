@@ -29,7 +29,7 @@ def plan(ledger: Ledger, campaign: str, horizon: int) -> None:
     Raises:
         ConfigError: If that is not a number of samples.
     """
-    if isinstance(horizon, bool) or not isinstance(horizon, int) or horizon < 1:
+    if type(horizon) is not int or horizon < 1:
         raise ConfigError(f"horizon={horizon!r}: give the number of samples that are expected")
     if horizon != horizon_of(ledger, campaign):
         ledger.append(Block("plan", campaign, facts={"horizon": horizon}))

@@ -10,12 +10,13 @@ from math import inf, isfinite, nan
 from pathlib import Path
 from typing import Any
 
-from verifier_ladder.budget import Budget, Caps, budget_json, parse_budget
+from verifier_ladder.budget import Budget, budget_json, parse_budget
 from verifier_ladder.canonicaliser import Canonicaliser
 from verifier_ladder.decision import EscalationPolicy
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.keys import digest
 from verifier_ladder.registry import REGISTRY
+from verifier_ladder.resource import Resource
 from verifier_ladder.reward import RewardRule
 from verifier_ladder.target import Target
 from verifier_ladder.tier import Tier
@@ -243,11 +244,12 @@ def _share(name: str, value: Any) -> float:
     return float(value)
 
 
-def _budget(budget: Budget | None) -> Caps:
+def _budget(budget: Budget | None) -> dict[tuple[int, Resource], float]:
     caps = parse_budget(budget)
-    if None in caps.values():
+    amounts = {place: cap for place, cap in caps.items() if cap is not None}
+    if len(amounts) < len(caps):
         raise ConfigError(f"budget={budget!r}: None is no amount; leave out what has no cap")
-    return caps
+    return amounts
 
 
 def _prior(prior: Any) -> tuple[float, float] | None:

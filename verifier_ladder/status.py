@@ -65,6 +65,11 @@ def recorded_campaign(ledger: Ledger, name: str) -> CampaignRow:
     return row
 
 
+def tiers_of(row: CampaignRow) -> list[Tier]:
+    """The tiers of a campaign's ladder, from cheap to dear."""
+    return sorted({Tier.parse(verifier["tier"]) for verifier in row.ladder["verifiers"]})
+
+
 def campaign_status(ledger: Ledger, name: str) -> CampaignStatus:
     """Read a campaign's status from the ledger; nothing needs to be running.
 
@@ -72,7 +77,7 @@ def campaign_status(ledger: Ledger, name: str) -> CampaignStatus:
         ConfigError: If the ledger holds no campaign of this name.
     """
     row = recorded_campaign(ledger, name)
-    tiers = sorted({Tier.parse(v["tier"]) for v in row.ladder["verifiers"]})
+    tiers = tiers_of(row)
     counts, parked, paused = ledger.counts(name), ledger.parked(name), ledger.paused(name)
     cpu: dict[int, Account] = {}
     others = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import IntEnum
 
 from verifier_ladder.errors import ConfigError
@@ -45,3 +46,20 @@ class Tier(IntEnum):
         except KeyError:
             known = ", ".join(tier.label for tier in cls)
             raise ConfigError(f"unknown tier {value!r}; the tiers are {known}") from None
+
+
+def tier_of(tiers: Collection[Tier], value: Tier | str) -> Tier:
+    """One of a ladder's tiers, by its label.
+
+    Raises:
+        ConfigError: If it is none of them.
+
+    Example:
+        >>> tier_of([Tier.FAST, Tier.WORLD], "world").label
+        'world'
+    """
+    tier = Tier.parse(value)
+    if tier not in tiers:
+        has = ", ".join(one.label for one in tiers)
+        raise ConfigError(f"the ladder has no tier {tier.label}; it has {has}")
+    return tier

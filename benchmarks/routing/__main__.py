@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from time import perf_counter
 
+from routing import speed
 from routing.plan import Plan
 from routing.report import lines
 from routing.results import Results
@@ -52,6 +53,8 @@ def main() -> None:
         results.add(run, numbers)
         print(f"\r{len(results.numbers)} of {len(runs)} runs", end="", file=sys.stderr)
     text = "\n".join(lines(results))
+    if not plan.only or "speed" in plan.only:
+        text += "\n" + "\n".join(speed.lines(3 if told.quick else 15))
     print(f"\n{text}\n\n{len(runs)} runs in {perf_counter() - started:.0f} s")
     if told.out is not None:
         from routing.pictures import draw

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from routing.bias import bias
 from routing.coverage import coverage
 from routing.discovery import SHARES, Search, by_funnel, traced
+from routing.drift import drifting, watch
 from routing.grpo import train
 from routing.hack import hacked
-from routing.methods import FIDELITY, SEARCHES, TRAINING, Order
+from routing.methods import FIDELITY, SEARCHES, TRAINING, Order, paced
 from routing.onepass import agreement
 from routing.pacing import pacing
 from routing.plan import Plan, Run
@@ -80,7 +81,15 @@ def _pacing(run: Run, table: Table, plan: Plan) -> Numbers:
     return {"spent": found.spent, "unevenness": found.unevenness}
 
 
+def _drift(run: Run, table: Table, plan: Plan) -> Numbers:
+    more = drifting(table)
+    order = Order(more, run.share, run.seed, len(more) * plan.passes)
+    found = watch(more, paced(order, "world"), run.seed, passes=plan.passes)
+    return {"delay": found.delay, "false": found.false}
+
+
 MEASURES: dict[str, Callable[[Run, Table, Plan], Numbers]] = {
     "grpo": _grpo, "hack": _hack, "bias": _bias, "fidelity": _fidelity,
-    "coverage": _coverage, "pacing": _pacing, "discovery": _discovery,
+    "coverage": _coverage, "pacing": _pacing,
+    "drift": _drift, "discovery": _discovery,
 }  # fmt: skip

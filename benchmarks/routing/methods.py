@@ -44,17 +44,13 @@ class Order(NamedTuple):
 Make = Callable[[Order], Backend]
 
 
-def _world_budget(order: Order) -> Backend:
-    budget = {order.table.manifest.tiers[-1].tier: order.world}
-    return CampaignBackend(order.table, budget=budget, horizon=order.samples)
-
-
-def _total_budget(order: Order) -> Backend:
-    return CampaignBackend(order.table, budget={"total": order.world}, horizon=order.samples)
+def paced(order: Order, account: str) -> CampaignBackend:
+    """The production path with its defaults, and what may be spent on one account."""
+    return CampaignBackend(order.table, budget={account: order.world}, horizon=order.samples)
 
 
 TRAINING: dict[str, Make] = {
-    OURS: _world_budget,
+    OURS: lambda order: paced(order, order.table.manifest.tiers[-1].tier),
     ALL: lambda order: FixedTier(order.table, order.top),
     "cheap only": lambda order: FixedTier(order.table, order.top - 1),
     "smaller groups": lambda order: SmallerGroups(order.table, order.share, order.seed),
@@ -66,7 +62,7 @@ TRAINING: dict[str, Make] = {
 
 
 FIDELITY: dict[str, Make] = {
-    OURS: _total_budget,
+    OURS: lambda order: paced(order, "total"),
     ALL: TRAINING[ALL],
     "hindsight knapsack": lambda order: Knapsack(order.table, _price(order)),
     "two rules": lambda order: TwoRule(order.table, _limit(order)),

@@ -97,6 +97,13 @@ _LAYOUTS: dict[str, tuple[str, dict[str, Cell]]] = {
         "A reward hack: share of the last policy on hacked rows",
         {"hacked": _mean("hacked"), "world calls": _mean("world", _percent)},
     ),
+    "drift": (
+        "Drift by one standard deviation: audits until the alarm",
+        {
+            "delay": _mean("delay"), "median": _median("delay"),
+            "false alarms per 1000": _mean("false"),
+        },
+    ),
     "bias": (
         "Bias of each arm's mean reward, in standard deviations of the truth",
         {"bias": _mean("bias"), "noise": _mean("noise"), "p (median)": _median("p")},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import nan
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +10,12 @@ import numpy as np
 
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.scheduler.beliefs.binary import Binary
-from verifier_ladder.scheduler.beliefs.calibrator import Fit
-from verifier_ladder.scheduler.beliefs.declaration import Declaration, Declared
+from verifier_ladder.scheduler.beliefs.calibrator import FitOf
+from verifier_ladder.scheduler.beliefs.declaration import Declaration
 from verifier_ladder.scheduler.beliefs.model import Beliefs, Seen
 from verifier_ladder.scheduler.beliefs.normal import Normal
 from verifier_ladder.scheduler.beliefs.patterns import Patterns
-from verifier_ladder.scheduler.beliefs.terms import LARGEST, Terms
+from verifier_ladder.scheduler.beliefs.terms import LARGEST
 
 if TYPE_CHECKING:
     from verifier_ladder.scheduler.beliefs.model import Flags, Floats
@@ -47,7 +47,7 @@ class CalibratedBelief:
         tiers: Sequence[Declaration],
         prior: tuple[float, float] | None = None,
         owners: Sequence[int] = (),
-        fit: Callable[[Declared, Terms], Fit] = Normal,
+        fit: FitOf = Normal,
     ) -> None:
         """Start without labels.
 
@@ -63,9 +63,14 @@ class CalibratedBelief:
         self._version = 0
 
     @classmethod
-    def for_ladder(cls, ladder: Ladder) -> CalibratedBelief:
-        """Build the model of a ladder from what its verifiers declare."""
-        is_binary = ladder.target.scale == "binary"
+    def for_ladder(cls, ladder: Ladder, fit: FitOf | None = None) -> CalibratedBelief:
+        """Build the model of a ladder from what its verifiers declare.
+
+        Args:
+            ladder: The ladder.
+            fit: What learns one pattern; by default what suits the target's scale.
+        """
+        usual = Binary if ladder.target.scale == "binary" else Normal
         owners = [
             column if column and rung.primary else -1
             for column, rung in enumerate(ladder.rungs)
@@ -73,7 +78,7 @@ class CalibratedBelief:
             for _ in verifier.features
         ]
         tiers = [Declaration.of(rung) for rung in ladder.rungs]
-        return cls(tiers, ladder.prior, owners, Binary if is_binary else Normal)
+        return cls(tiers, ladder.prior, owners, fit or usual)
 
     @property
     def version(self) -> int:

@@ -50,6 +50,10 @@ class Fit(Protocol):
         ...
 
 
+FitOf = Callable[[Declared, Terms], Fit]
+"""What makes a calibration from what is declared and settled terms."""
+
+
 class Calibrator:
     """Predicts the target from the answers of one set of tiers, and learns from truth.
 
@@ -57,7 +61,7 @@ class Calibrator:
     them. Then they are settled, and each label is the same small amount of work.
     """
 
-    def __init__(self, declared: Declared, fit: Callable[[Declared, Terms], Fit]) -> None:
+    def __init__(self, declared: Declared, fit: FitOf) -> None:
         """Start without labels."""
         self.declared, self._make = declared, fit
         self.forgetting = 1.0

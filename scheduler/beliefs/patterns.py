@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import inf, isfinite, nan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from verifier_ladder.scheduler.beliefs.answers import Answers, Labelled
-from verifier_ladder.scheduler.beliefs.calibrator import Calibrator, Fit
+from verifier_ladder.scheduler.beliefs.calibrator import Calibrator, FitOf
 from verifier_ladder.scheduler.beliefs.declaration import Declaration, Declared
 from verifier_ladder.scheduler.beliefs.filing import Filing, columns_of
 from verifier_ladder.scheduler.beliefs.gains import Gain
 from verifier_ladder.scheduler.beliefs.steps import steps
-from verifier_ladder.scheduler.beliefs.terms import Terms
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,7 +62,7 @@ class Patterns:
         tiers: Sequence[Declaration],
         prior: tuple[float, float],
         owners: Sequence[int],
-        fit: Callable[[Declared, Terms], Fit],
+        fit: FitOf,
     ) -> None:
         """Start without labels; see `CalibratedBelief`."""
         self._tiers, self._prior, self._make = tuple(tiers), prior, fit

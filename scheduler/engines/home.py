@@ -28,7 +28,7 @@ from verifier_ladder.scheduler.conductor import Conductor
 from verifier_ladder.scheduler.engines.local import LocalEngine
 
 CALLS = frozenset({
-    "score", "submit", "drain", "answer", "wake", "next_step", "import_rows",
+    "score", "submit", "drain", "answer", "wake", "next_step", "expect", "import_rows",
 })  # fmt: skip
 """What an attached process may ask of a conductor."""
 

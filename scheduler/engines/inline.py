@@ -7,7 +7,9 @@ from dataclasses import replace
 from time import process_time
 
 from verifier_ladder.candidate import Candidate
+from verifier_ladder.cost import Cost
 from verifier_ladder.scheduler.engines.job import BatchAnswer, BatchFuture
+from verifier_ladder.scheduler.engines.reservation import Reservation
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier, failure
 
@@ -39,12 +41,36 @@ def judge_inline(
 
 
 def answered_inline(
-    verifier: Verifier, candidates: Sequence[Candidate]
+    verifier: Verifier, candidates: Sequence[Candidate], reservations: Sequence[Reservation]
 ) -> BatchFuture[BatchAnswer]:
-    """What a trusted verifier says, at once; a verdict that names no cost gets its share."""
+    """What a trusted verifier says, at once.
+
+    A verdict that names no cost gets its share of the time. One that names more than was reserved
+    is lost if the budget does not pay for it.
+
+    Args:
+        verifier: The verifier.
+        candidates: What it is asked about.
+        reservations: What was reserved for each of them.
+    """
     verdicts, seconds = judge_inline(verifier, candidates)
-    share = replace(verifier.cost, seconds=seconds / max(1, len(candidates)))
-    costed = [v if v.cost is not None else replace(v, cost=share) for v in verdicts]
+    share = Cost(seconds=seconds / max(1, len(candidates)))
+    costed = [
+        _paid(verifier, v if v.cost is not None else replace(v, cost=share), reservation)
+        for v, reservation in zip(verdicts, reservations, strict=True)
+    ]
     future: BatchFuture[BatchAnswer] = BatchFuture(dict(enumerate(costed)))
     future.set_result(BatchAnswer(costed, NO_LANE, seconds))
     return future
+
+
+def _paid(verifier: Verifier, verdict: Verdict, reservation: Reservation) -> Verdict:
+    took = verdict.cost.seconds if verdict.cost is not None else 0.0
+    if took <= reservation.seconds or reservation.extend_by(took - reservation.seconds):
+        return verdict
+    refused = Verdict.abstain(
+        f"verifier {verifier.name} took {took:.3g} cpu-seconds, {reservation.seconds:.3g} were "
+        "reserved, and its budget has no more",
+        failed_at="budget",
+    )
+    return replace(refused, cost=Cost(seconds=reservation.seconds))

@@ -292,7 +292,8 @@ class LocalEngine:
         self, verifier: Verifier, candidates: list[Candidate], claims: list[Claim]
     ) -> BatchFuture[BatchAnswer]:
         if verifier.isolation == "inline" and not verifier.waits:
-            return answered_inline(verifier, candidates)
+            each = [Reservation(self.ledger, [claim]) for claim in claims]
+            return answered_inline(verifier, candidates, each)
         limit = None if verifier.waits else Reservation(self.ledger, claims)
         return self.slow.verify(verifier, candidates, limit=limit)
 

@@ -89,6 +89,10 @@ class RemoteConductor:
         """The first step of a run that is not recorded."""
         return self._call("next_step", run)  # type: ignore[no-any-return]
 
+    def expect(self, samples: int) -> None:
+        """Say at the home how many samples there will be in all."""
+        self._call("expect", samples)
+
     def wake(self) -> None:
         """Say that budgets or the queue have changed."""
         self._call("wake")

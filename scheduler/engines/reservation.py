@@ -40,7 +40,11 @@ class Reservation:
 
     def extend(self) -> bool:
         """Reserve as much again for every check; False if a budget does not allow it."""
-        share = self.seconds / len(self._claims)
+        return self.extend_by(self.seconds)
+
+    def extend_by(self, seconds: float) -> bool:
+        """Reserve so much more for all checks together; False if a budget does not allow it."""
+        share = seconds / len(self._claims)
         for claim in self._claims:
             if not self._ledger.extend(claim, share):
                 return False

@@ -50,7 +50,7 @@ class ValueOfInformation:
 
     where w is the sample's weight over the deviation of its group's rewards, and EI the expected
     improvement over the best known value. Tiers may be jumped. Where no tier is worth its cost the
-    climb stops, and the top tier verifies with probability min(√b, 1): for `beta` = 0 this gives
+    climb stops, and the top tier verifies with probability min(b, 1) to the power `steepness`: at 1/2, for `beta` = 0, this gives
     the estimate of the policy gradient the least variance for its expected cost (Zrnic & Candès,
     *Active statistical inference*, 2024).
 
@@ -66,7 +66,7 @@ class ValueOfInformation:
     version = "1"
     is_sequential = False
 
-    def __init__(self, *, beta: float = 0.0, floor: float = 0.1) -> None:
+    def __init__(self, *, beta: float = 0.0, floor: float = 0.1, steepness: float = 0.5) -> None:
         """Set the objective.
 
         Args:
@@ -74,12 +74,16 @@ class ValueOfInformation:
                 well; between for a little of it.
             floor: Least deviation of a group, as a share of the target's spread: a group whose
                 candidates are all alike teaches a learner nothing.
+            steepness: How soon the chance to be verified falls with the benefit: it is its
+                power. 0.5 is best where checks cost alike, 3 where costs differ by orders of
+                magnitude: there small chances of very dear checks would eat the budget.
 
         Raises:
             ConfigError: If a number makes no sense.
         """
         self.beta = number("beta of value_of_information", beta, least=0.0)
         self.floor = number("floor of value_of_information", floor, least=0.0)
+        self.steepness = number("steepness of value_of_information", steepness, least=0.01)
 
     def decide(self, situation: Situation) -> Decisions:
         """Compare what each tier brings with what it costs."""
@@ -144,7 +148,8 @@ class ValueOfInformation:
     def as_json(self) -> dict[str, Any]:
         """Name, version and settings."""
         return {
-            "name": self.name, "version": self.version, "beta": self.beta, "floor": self.floor
+            "name": self.name, "version": self.version, "beta": self.beta, "floor": self.floor,
+            "steepness": self.steepness,
         }  # fmt: skip
 
 

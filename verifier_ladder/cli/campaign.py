@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from verifier_ladder.cli.forecast import forecast
 from verifier_ladder.cli.imports import import_
 from verifier_ladder.cli.output import (
     AsJson,
@@ -16,6 +17,7 @@ from verifier_ladder.cli.output import (
     print_json,
     table,
 )
+from verifier_ladder.cli.pausing import pause, resume
 from verifier_ladder.cli.shadow import shadow
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="List campaigns, show one, watch one at work.",
+    help="List campaigns, show one, watch one at work, look ahead, hold a tier back.",
 )
 Name = Annotated[str | None, typer.Argument(help="The campaign. [default: the newest]")]
 
@@ -132,5 +134,8 @@ def _lines(store: Ledger, name: str, every: float, *, once: bool) -> None:
         sleep(every)
 
 
+app.command("forecast")(forecast)
 app.command("import")(import_)
+app.command("pause")(pause)
+app.command("resume")(resume)
 app.command("shadow")(shadow)

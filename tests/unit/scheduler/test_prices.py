@@ -116,8 +116,9 @@ class Campaign:
 @pytest.mark.parametrize(
     "campaign",
     [
-        Campaign(0.1), Campaign(0.03), Campaign(0.5), Campaign(0.1, place=TOTAL),
-        Campaign(0.1, batch=16, samples=2048), Campaign(0.1, batch=1024), Campaign(0.1, shared=0.5),
+        Campaign(0.1), Campaign(0.03), Campaign(0.5), Campaign(0.1, place=TOTAL, samples=8192),
+        Campaign(0.1, batch=16, samples=2048), Campaign(0.1, batch=1024),
+        Campaign(0.1, shared=0.5),
         Campaign(0.1, drift=4.0), Campaign(0.1, drift=0.25),
         Campaign(0.1, spread=0.0, alike=True), Campaign(0.1, spread=0.0, alike=True, place=TOTAL),
     ],

@@ -17,7 +17,12 @@ def test_a_bare_amount_is_cpu_time() -> None:
 
 
 def test_a_mapping_names_resources() -> None:
-    given = {"seconds": "2 h", "gpu_seconds": 5, "money": 50, "person_minutes": 30}
+    given: dict[str, float | str | None] = {
+        "seconds": "2 h",
+        "gpu_seconds": 5,
+        "money": 50,
+        "person_minutes": 30,
+    }
 
     assert parse_budget({"world": given}) == {
         (Tier.WORLD, CPU): 7200.0, (Tier.WORLD, GPU): 5.0, (Tier.WORLD, MONEY): 50.0,
@@ -70,7 +75,7 @@ def test_an_unknown_tier_or_resource_gets_the_known_ones() -> None:
 
 
 def test_a_tier_that_the_ladder_lacks_is_refused() -> None:
-    with pytest.raises(ConfigError, match="names tier world, and the ladder has only fast"):
+    with pytest.raises(ConfigError, match="the ladder has no tier world; it has fast"):
         parse_budget({"world": 1}, [Tier.FAST])
 
 

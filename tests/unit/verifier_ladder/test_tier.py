@@ -3,7 +3,7 @@
 import pytest
 
 from verifier_ladder.errors import ConfigError
-from verifier_ladder.tier import Tier
+from verifier_ladder.tier import Tier, tier_of
 
 
 def test_tiers_are_ordered_from_cheap_to_dear() -> None:
@@ -20,3 +20,8 @@ def test_a_tier_is_read_from_its_own_label(tier: Tier) -> None:
 def test_an_unknown_tier_is_refused_with_the_known_ones(label: str) -> None:
     with pytest.raises(ConfigError, match="fast, simulation, high_fidelity, world"):
         Tier.parse(label)
+
+
+def test_a_tier_that_a_ladder_lacks_gets_those_it_has() -> None:
+    with pytest.raises(ConfigError, match="no tier world; it has fast, simulation"):
+        tier_of([Tier.FAST, Tier.SIMULATION], "world")

@@ -4,6 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from verifier_ladder.budget import TOTAL
+from verifier_ladder.ledger import open_ledger
+from verifier_ladder.resource import Resource
+
 
 def test_ls_lists_campaigns(run: Any, ledger: Path) -> None:
     done = run("campaign", "ls", "--ledger", ledger)
@@ -70,3 +74,67 @@ def test_watch_as_json_gives_one_line(run: Any, ledger: Path) -> None:
 
     (line,) = done.stdout.splitlines()
     assert [0, 0, 0, 1] == [tier["waiting"] for tier in json.loads(line)["tiers"]]
+
+
+def test_a_paused_tier_is_shown_until_it_is_resumed(run: Any, ledger: Path) -> None:
+    tier = ("--tier", "simulation", "--ledger", ledger)
+    done = run("campaign", "pause", "solvation", *tier)
+    assert 0 == done.exit_code
+    assert "vladder campaign resume solvation --tier simulation" in done.stderr
+    assert "simulation (paused)" in run("campaign", "show", "--ledger", ledger).stdout
+    assert "simulation (paused)" in run("campaign", "watch", "--once", "--ledger", ledger).stdout
+
+    assert 0 == run("campaign", "resume", *tier).exit_code
+    assert "paused" not in run("campaign", "show", "--ledger", ledger).stdout
+
+
+def test_a_tier_that_the_ladder_lacks_cannot_be_paused(run: Any, ledger: Path) -> None:
+    done = run("campaign", "pause", "--tier", "slow", "--ledger", ledger)
+
+    assert 2 == done.exit_code
+    assert "unknown tier 'slow'" in done.stderr
+
+
+def test_budgets_of_other_resources_are_shown(run: Any, ledger: Path) -> None:
+    with open_ledger(ledger) as store:
+        store.set_caps("solvation", {(TOTAL, Resource.CPU_SECONDS): 10.0})
+        store.set_caps("solvation", {(3, Resource.MONEY): 50.0})
+
+    shown = run("campaign", "show", "--ledger", ledger).stdout
+    assert "total, cpu-seconds" in shown
+    assert "world, money" in shown
+    assert "of 50.00" in shown
+    assert "money" in run("campaign", "watch", "--once", "--ledger", ledger).stdout
+    made = json.loads(run("campaign", "show", "--json", "--ledger", ledger).stdout)
+    assert [("total", "cpu_seconds"), ("world", "money")] == [
+        (budget["tier"], budget["resource"]) for budget in made["budgets"]
+    ]
+
+
+def test_forecast_tells_what_will_be_spent(run: Any, ledger: Path) -> None:
+    done = run("campaign", "forecast", "--ledger", ledger)
+
+    assert 0 == done.exit_code
+    assert "an estimate" in done.stdout
+    assert "simulation, cpu-seconds" in done.stdout
+
+
+def test_forecast_as_json(run: Any, ledger: Path) -> None:
+    made = json.loads(run("campaign", "forecast", "--json", "--ledger", ledger).stdout)
+
+    assert ("solvation", 2, True) == (made["name"], made["samples"], made["is_assumed"])
+
+
+def test_forecast_looks_ahead_of_a_ladder_that_has_not_begun(run: Any, tmp_path: Path) -> None:
+    path = tmp_path / "l.toml"
+    path.write_text(
+        'name = "ahead"\nverifiers = ["molecule-gate", "expert-case"]\n'
+        '[budget]\nworld = { person_minutes = "1 h" }\n'
+    )
+
+    made = json.loads(
+        run("campaign", "forecast", "--ladder", path, "--samples", "100", "--json").stdout
+    )
+
+    minutes = next(a for a in made["accounts"] if a["resource"] == "person_minutes")
+    assert (100, 60.0) == (made["horizon"], minutes["cap"])

@@ -1,0 +1,107 @@
+"""`vladder campaign forecast`: what a campaign will spend, and what twice the budget would buy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from verifier_ladder.cli.code import Imported, import_code
+from verifier_ladder.cli.output import AsJson, LedgerAt, console, print_json, table
+
+if TYPE_CHECKING:
+    from verifier_ladder.forecast import AccountForecast, Forecast
+
+
+_NOTHING = (
+    "Nothing was decided yet; `vladder campaign forecast --ladder FILE --samples N` looks ahead "
+    "from what the ladder declares."
+)
+
+
+def forecast(
+    name: Annotated[str | None, typer.Argument(help="The campaign. [default: the newest]")] = None,
+    ledger: LedgerAt = None,
+    ladder: Annotated[
+        Path | None,
+        typer.Option("--ladder", metavar="FILE", help="Foresee a ladder that has not begun yet."),
+    ] = None,
+    samples: Annotated[
+        int, typer.Option("--samples", metavar="N", min=1, help="How many samples it will get.")
+    ] = 1024,
+    imports: Imported = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Estimate what a campaign will spend, when caps bind, and what twice the budget would buy."""
+    made = _foreseen(ladder, samples, imports) if ladder else _recorded(name, ledger)
+    if as_json:
+        print_json(made.as_json())
+    else:
+        _tell(made)
+
+
+def _foreseen(path: Path, samples: int, imports: list[str] | None) -> Forecast:
+    from verifier_ladder.ladder import Ladder
+    from verifier_ladder.scheduler.foresight import foresee
+
+    for where in imports or ():
+        import_code(where)
+    return foresee(Ladder.from_toml(path), samples)
+
+
+def _recorded(name: str | None, ledger: str | None) -> Forecast:
+    from verifier_ladder.cli.opening import existing_ledger, only_campaign
+    from verifier_ladder.forecast import forecast as look_ahead
+
+    with existing_ledger(ledger) as store:
+        return look_ahead(store, only_campaign(store, name).name)
+
+
+def _tell(made: Forecast) -> None:
+    screen = console()
+    reason = "assumed: nobody said how many" if made.is_assumed else "as planned"
+    screen.print(
+        f"{made.name}: {made.samples:,} samples so far, {made.horizon:,} at the horizon "
+        f"({reason}). All that follows is an estimate.", soft_wrap=True,
+    )  # fmt: skip
+    if made.accounts:
+        numbers = ("spent", "cap", "at the horizon", "per check", "twice buys")
+        rows = table("account", *numbers, "binds", right=numbers)
+        for account in made.accounts:
+            rows.add_row(*_row(account, made.horizon))
+        screen.print(rows)
+    for line in _lines(made):
+        screen.print(line, soft_wrap=True)
+
+
+def _row(account: AccountForecast, horizon: int) -> list[str]:
+    from verifier_ladder.budget import place_label
+    from verifier_ladder.summary.amounts import shown_in
+
+    show = shown_in(account.resource)
+    binds = "·"
+    if account.binds_at is not None:
+        is_paced = account.binds_at >= horizon
+        binds = "paced to the horizon" if is_paced else f"at sample {account.binds_at:,}"
+    return [
+        f"{place_label(account.tier)}, {account.resource.unit}", show(account.spent),
+        "·" if account.cap is None else show(account.cap),
+        "–" if account.expected is None else show(account.expected),
+        "–" if account.per_check is None else show(account.per_check),
+        "·" if account.doubled is None else f"{account.doubled:,.0f} checks", binds,
+    ]  # fmt: skip
+
+
+def _lines(made: Forecast) -> list[str]:
+    if made.verified is None or made.doubled is None:
+        return [_NOTHING]
+    now, then = made.verified * made.horizon, made.doubled * made.horizon
+    share = f"{now:,.0f} of {made.horizon:,} samples ({made.verified:.1%})"
+    more = f"with twice the budget {then - now:,.0f} more"
+    lines = [f"The top tier verifies about {share}; {more}."]
+    if made.variance is not None and made.doubled_variance is not None:
+        left = f"{made.variance:.3g} to {made.doubled_variance:.3g}"
+        lines.append(f"Mean variance left would fall from {left}.")
+    return lines
