@@ -18,6 +18,8 @@ class Audit(NamedTuple):
 
     sample: SampleId
     draw: Draw
+    surprise: float | None
+    """(y − μ)/s, turned so that positive is better than believed; None without a belief."""
     truth: float | None
     """The reward by what the top tier said."""
     is_good: bool
@@ -27,14 +29,15 @@ class Audit(NamedTuple):
         """The audit as the ledger keeps it."""
         return {
             "sample": list(self.sample), "draw": [*self.draw[:-1], list(self.draw.stratum)],
-            "truth": self.truth, "is_good": self.is_good,
+            "surprise": self.surprise, "truth": self.truth, "is_good": self.is_good,
         }  # fmt: skip
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Audit:
         """Read it back."""
         return cls(
-            SampleId(*stored["sample"]), Draw.from_json(stored["draw"]), stored["truth"],
+            SampleId(*stored["sample"]), Draw.from_json(stored["draw"]), stored["surprise"],
+            stored["truth"],
              bool(stored["is_good"]),
         )  # fmt: skip
 
@@ -57,22 +60,20 @@ class Audits:
         self.drift = Drift()
         self.gates: dict[str, GateAudit] = {}
 
-    def take(self, audit: Audit, surprise: float) -> Alarm | None:
-        """Learn from one audit; an alarm if a verifier has drifted.
-
-        Args:
-            audit: The audit.
-            surprise: (y − μ)/s, turned so that positive is better than believed; NaN if there
-                was no belief.
-        """
+    def take(self, audit: Audit) -> Alarm | None:
+        """Learn from one audit; an alarm if a verifier has drifted."""
         name = audit.draw.stratum.verifier
         if audit.draw.stratum.is_rejected:
             self.gates.setdefault(name, GateAudit()).add(is_good=audit.is_good)
             return None
+        if audit.surprise is None:
+            return None
         estimate, truth = (
             nan if value is None else value for value in (audit.draw.estimate, audit.truth)
         )
-        return self.drift.add(name, surprise, sample=audit.sample, estimate=estimate, truth=truth)
+        return self.drift.add(
+            name, audit.surprise, sample=audit.sample, estimate=estimate, truth=truth
+        )
 
     @property
     def is_even(self) -> bool:

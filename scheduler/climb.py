@@ -170,7 +170,8 @@ class Climb:
                     for draw, end in zip(draws, reasons, strict=True)
                 ],
                 benefit=[0.0] * len(chosen),
-                **_drawn(draws),
+                draw=_numbers(draws),
+                factor=_factors(draws),
             )
         )
 
@@ -279,7 +280,8 @@ class Climb:
             limit=None if decisions.limit is None else decisions.limit[rows].tolist(),
             belief=self.knowledge.model.version,
             prices=self.knowledge.named_prices(),
-            **_drawn(found),
+            draw=_numbers(found),
+            factor=_factors(found),
         )
 
     def _certain(self, action: int, column: int) -> float:
@@ -289,14 +291,14 @@ class Climb:
         return 1.0 if column == self._top else nan
 
 
-def _drawn(draws: Sequence[Draw | None]) -> dict[str, list[float] | None]:
-    """The columns that tell of draws; None where there was none."""
-    if not any(draws):
-        return {"draw": None, "factor": None}
-    return {
-        "draw": [draw.number if draw else nan for draw in draws],
-        "factor": [draw.factor if draw else nan for draw in draws],
-    }
+def _numbers(draws: Sequence[Draw | None]) -> list[float] | None:
+    """The column of random numbers; None where nothing was drawn."""
+    return [draw.number if draw else nan for draw in draws] if any(draws) else None
+
+
+def _factors(draws: Sequence[Draw | None]) -> list[float] | None:
+    """The column of factors; None where nothing was drawn."""
+    return [draw.factor if draw else nan for draw in draws] if any(draws) else None
 
 
 def _may_know_better(standing: Standing) -> bool:

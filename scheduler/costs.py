@@ -94,9 +94,7 @@ class CostModel:
                 made[:, self._column[verifier.name]] += found * np.array(open_)[:, None]
         return made
 
-    def expected(
-        self, verifiers: Sequence[Verifier], standings: Sequence[Standing]
-    ) -> list[Cost]:
+    def expected(self, verifiers: Sequence[Verifier], standings: Sequence[Standing]) -> list[Cost]:
         """What one check is expected to take, each of a verifier of its own candidate."""
         made: list[Cost] = [Cost()] * len(standings)
         for verifier in dict.fromkeys(verifiers):

@@ -47,8 +47,8 @@ class Draw(NamedTuple):
     @classmethod
     def from_json(cls, stored: Sequence[Any]) -> Draw:
         """Read it back from a request's state."""
-        *numbers, stratum = stored
-        return cls(*numbers, Stratum(*stratum))
+        propensity, number, estimate, factor, mean, deviation, stratum = stored
+        return cls(propensity, number, estimate, factor, mean, deviation, Stratum(*stratum))
 
 
 def uniform(seed: bytes, samples: Sequence[SampleId]) -> NDArray[np.float64]:

@@ -23,7 +23,7 @@ from verifier_ladder.scheduler.costs import CostModel
 from verifier_ladder.scheduler.draws import Draw
 from verifier_ladder.scheduler.drift import Alarm
 from verifier_ladder.scheduler.estimator import Estimator
-from verifier_ladder.scheduler.lessons import Lessons, learn_in_turn
+from verifier_ladder.scheduler.lessons import Lessons
 from verifier_ladder.scheduler.policies import ValueOfInformation
 from verifier_ladder.scheduler.prices import Prices
 from verifier_ladder.scheduler.standing import Standing
@@ -99,7 +99,8 @@ class Knowledge:
         if not self.audits.is_even:
             surveys = [standing.survey for standing in standings]
             floors *= [self.audits.multiplier(stratum_of(s)) if s else 1.0 for s in surveys]
-        return np.minimum(floors, 1.0)
+        capped: NDArray[np.float64] = np.minimum(floors, 1.0)
+        return capped
 
     def factors(self, chance: NDArray[np.float64], samples: int) -> list[float]:
         """Weight of the top tier's correction.
@@ -139,18 +140,22 @@ class Knowledge:
 
     def _audit(self, survey: Survey, sample: SampleId, draw: Draw) -> Audit:
         truth = reward_of(self.ladder, survey, Belief(nan, nan)).value
-        return Audit(sample, draw, truth, survey.is_truth)
+        return Audit(sample, draw, self._surprise(survey, draw), truth, survey.is_truth)
+
+    def _surprise(self, survey: Survey, draw: Draw) -> float | None:
+        score = survey.scores[-1]
+        if score is None or draw.mean is None or not draw.deviation:
+            return None
+        return self.ladder.target.sign * (score - draw.mean) / draw.deviation
 
     def learn(self, lessons: Lessons) -> list[Alarm]:
         """Take answers of the top tier; gives alarms of verifiers that have drifted."""
+        if len(lessons):
+            self.model.learn(lessons.seen, lessons.target, lessons.drawn)
         for value in lessons.target.tolist():
             if not isnan(value):
                 self.truths.add(value)
-        surprises = learn_in_turn(self.model, lessons)
-        alarms = [
-            self.audits.take(audit, self.ladder.target.sign * surprise)
-            for audit, surprise in zip(lessons.audits, surprises, strict=True) if audit
-        ]  # fmt: skip
+        alarms = [self.audits.take(audit) for audit in lessons.audits if audit is not None]
         self._forget()
         return [alarm for alarm in alarms if alarm is not None]
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isnan, nan
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from verifier_ladder.scheduler.audits import Audit
-from verifier_ladder.scheduler.beliefs import BeliefModel, Seen
+from verifier_ladder.scheduler.beliefs import Seen
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -84,40 +84,3 @@ def _listed(table: NDArray[np.float64]) -> list[list[float | None]]:
 def _array(rows: Sequence[Sequence[float | None]], count: int) -> NDArray[np.float64]:
     width = len(rows[0]) if count else 0
     return np.array(rows, dtype=float).reshape(count, width)
-
-
-def learn_in_turn(model: BeliefModel, lessons: Lessons) -> list[float]:
-    """Teach a model; gives (y − μ)/s of each drawn lesson, and NaN for the others.
-
-    Drawn lessons are learnt one after the other, each after it was predicted: samples of one call
-    were drawn with one belief and share its error, and only these surprises are independent.
-    """
-    surprises = []
-    for rows in _runs(lessons):
-        some = lessons.rows(rows)
-        surprises += [_surprise(model, some)] if some.audits[0] else [nan] * len(rows)
-        model.learn(some.seen, some.target, some.drawn)
-    return surprises
-
-
-def _runs(lessons: Lessons) -> Iterator[list[int]]:
-    """Drawn lessons one by one, the others as long as they follow each other."""
-    waiting: list[int] = []
-    for row, audit in enumerate(lessons.audits):
-        if audit is None:
-            waiting.append(row)
-            continue
-        if waiting:
-            yield waiting
-            waiting = []
-        yield [row]
-    if waiting:
-        yield waiting
-
-
-def _surprise(model: BeliefModel, one: Lessons) -> float:
-    scores = one.seen.scores.copy()
-    scores[:, -1] = nan
-    belief = model.predict(Seen(scores, one.seen.deviations, one.seen.features))
-    deviation = float(belief.deviation[0])
-    return float(one.target[0] - belief.mean[0]) / deviation if deviation > 0 else nan

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from verifier_ladder.cost import Cost
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger.records import HELD, CheckRow, CheckState, Request
 from verifier_ladder.reward import Reward
@@ -73,32 +73,21 @@ def checks_of(
     ]
     expected = knowledge.costs.expected(verifiers, going)
     checks = [
-        _check(campaign, knowledge.ladder, *each, is_held=is_held)
-        for each in zip(going, escalations, verifiers, expected, strict=True)
-    ]
+        CheckRow(
+            check_key=standing.keys[knowledge.ladder.verifiers.index(verifier)],
+            content_key=standing.content_key, campaign=campaign, verifier=verifier.name,
+            version=verifier.version, tier=int(verifier.tier), state=CheckState.QUEUED,
+            priority=escalation.benefit, reserve=to_reserve(verifier, cost),
+            payload=_payload(verifier, standing), not_before=HELD if is_held else 0.0,
+        )
+        for standing, escalation, verifier, cost in zip(
+            going, escalations, verifiers, expected, strict=True
+        )
+    ]  # fmt: skip
     knowledge.asked(checks, expected)
     return checks
 
 
-def _check(
-    campaign: str,
-    ladder: Ladder,
-    standing: Standing,
-    escalation: Escalation,
-    verifier: Verifier,
-    expected: Cost,
-    *,
-    is_held: bool,
-) -> CheckRow:
-    return CheckRow(
-        check_key=standing.keys[ladder.verifiers.index(verifier)],
-        content_key=standing.content_key, campaign=campaign, verifier=verifier.name,
-        version=verifier.version, tier=int(verifier.tier),
-        state=CheckState.QUEUED, priority=escalation.benefit,
-        reserve=to_reserve(verifier, expected),
-        not_before=HELD if is_held else 0.0,
-        payload={
-            **candidate_json(standing.seen_by(verifier)),
-            "digest": verifier.digest.hex(),
-        },
-    )  # fmt: skip
+def _payload(verifier: Verifier, standing: Standing) -> dict[str, Any]:
+    """The candidate as the verifier reads it, and which verifier that is."""
+    return {**candidate_json(standing.seen_by(verifier)), "digest": verifier.digest.hex()}

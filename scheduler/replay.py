@@ -19,7 +19,7 @@ from verifier_ladder.scheduler.beliefs import BeliefModel, create_model
 from verifier_ladder.scheduler.climb import revised
 from verifier_ladder.scheduler.conclusions import reward_of
 from verifier_ladder.scheduler.draws import Draw, uniform
-from verifier_ladder.scheduler.lessons import Lessons, learn_in_turn
+from verifier_ladder.scheduler.lessons import Lessons
 from verifier_ladder.scheduler.recorded import recorded_ladder
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.survey import Survey
@@ -177,7 +177,7 @@ class _Replay:
 
     def _learn(self, entry: int, facts: Mapping[str, Any]) -> None:
         lessons = Lessons.from_json(facts["lessons"])
-        learn_in_turn(self._model, lessons)
+        self._model.learn(lessons.seen, lessons.target, lessons.drawn)
         if "snapshot" not in facts:
             return
         kept = create_model(self._ladder)

@@ -156,9 +156,7 @@ class EscalationPolicy(Protocol):
 
     @property
     def is_sequential(self) -> bool:
-        """Whether it compares candidates with each other, so that those it defers are decided
-        anew whenever something is learnt.
-        """
+        """Whether it compares candidates: what it defers is then decided anew with new facts."""
         ...
 
     def decide(self, situation: Situation) -> Decisions:

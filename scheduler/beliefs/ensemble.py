@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _NETS, _WIDTH = 5, 32
-_FIRST, _AGAIN, _RATE, _DECAY = 300, 60, 0.01, 1e-3
+_FIRST, _AGAIN, _RATE, _DECAY = 150, 50, 0.01, 1e-3
 _LEAST = 1e-3
 """The least variance that a net may give, over the target's."""
 

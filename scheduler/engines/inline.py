@@ -45,8 +45,8 @@ def answered_inline(
 ) -> BatchFuture[BatchAnswer]:
     """What a trusted verifier says, at once.
 
-    A verdict that names no cost gets its share of the time. One that names more than was reserved
-    is lost if the budget does not pay for it.
+    A verdict that names no cost gets its share of the time, and of all else what is declared. One
+    that names more than was reserved is lost if the budget does not pay for it.
 
     Args:
         verifier: The verifier.
@@ -54,7 +54,7 @@ def answered_inline(
         reservations: What was reserved for each of them.
     """
     verdicts, seconds = judge_inline(verifier, candidates)
-    share = Cost(seconds=seconds / max(1, len(candidates)))
+    share = replace(verifier.cost, seconds=seconds / max(1, len(candidates)))
     costed = [
         _paid(verifier, v if v.cost is not None else replace(v, cost=share), reservation)
         for v, reservation in zip(verdicts, reservations, strict=True)
@@ -65,7 +65,8 @@ def answered_inline(
 
 
 def _paid(verifier: Verifier, verdict: Verdict, reservation: Reservation) -> Verdict:
-    took = verdict.cost.seconds if verdict.cost is not None else 0.0
+    cost = verdict.cost or Cost()
+    took = cost.seconds
     if took <= reservation.seconds or reservation.extend_by(took - reservation.seconds):
         return verdict
     refused = Verdict.abstain(
@@ -73,4 +74,4 @@ def _paid(verifier: Verifier, verdict: Verdict, reservation: Reservation) -> Ver
         "reserved, and its budget has no more",
         failed_at="budget",
     )
-    return replace(refused, cost=Cost(seconds=reservation.seconds))
+    return replace(refused, cost=replace(cost, seconds=reservation.seconds))

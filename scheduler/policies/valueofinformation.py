@@ -50,9 +50,9 @@ class ValueOfInformation:
 
     where w is the sample's weight over the deviation of its group's rewards, and EI the expected
     improvement over the best known value. Tiers may be jumped. Where no tier is worth its cost the
-    climb stops, and the top tier verifies with probability min(b, 1) to the power `steepness`: at 1/2, for `beta` = 0, this gives
-    the estimate of the policy gradient the least variance for its expected cost (Zrnic & Candès,
-    *Active statistical inference*, 2024).
+    climb stops, and the top tier verifies with probability min(b, 1) to the
+    power `steepness`: at 1/2, for `beta` = 0, this gives the estimate of the policy gradient the
+    least variance for its expected cost (Zrnic & Candès, *Active statistical inference*, 2024).
 
     A tier that costs nothing is climbed to. A sample of which nothing is known counts as wholly
     uncertain.

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ CHANCE = Random(7)  # noqa: S311 - the same texts in every run
 TEXTS = ["x" * CHANCE.randrange(50) + CHANCE.choice("abc") for _ in range(120)]
 
 
-def made(name: str, tier: str, shift: float, **attributes: object) -> vl.Verifier:
+def made(name: str, tier: str, shift: float, **attributes: Any) -> vl.Verifier:
     def judge(candidate: vl.Candidate) -> float:
         if str(candidate.content).endswith("c") and tier == "simulation":
             raise RuntimeError("no such luck")

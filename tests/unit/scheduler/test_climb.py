@@ -74,7 +74,7 @@ def accounts(ladder: Ladder, paid: Sequence[bool]) -> list[Account]:
 
 def numbers(count: int) -> list[float]:
     """What is drawn for the first samples of the step."""
-    return uniform(b"secret", StepSamples("run", 7, range(count))).tolist()
+    return [float(u) for u in uniform(b"secret", StepSamples("run", 7, range(count)))]
 
 
 def actions(step: Step) -> dict[int, tuple[Action, int]]:

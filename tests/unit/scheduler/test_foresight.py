@@ -38,7 +38,7 @@ def test_without_a_budget_everything_is_asked() -> None:
 
 
 def test_the_tightest_cap_is_spent_and_the_others_last() -> None:
-    budget = {"world": {"money": 100, "seconds": "10 h"}, "total": "10 h"}
+    budget: dict[str, Any] = {"world": {"money": 100, "seconds": "10 h"}, "total": "10 h"}
 
     made = foresee(ladder(), 1000, budget)
 

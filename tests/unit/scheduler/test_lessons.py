@@ -22,7 +22,7 @@ DRAWS = st.builds(
     st.builds(Stratum, st.text(), st.booleans()),
 )  # fmt: skip
 AUDITS = st.builds(
-    Audit, st.builds(SampleId, st.text(), st.integers(), st.integers()), DRAWS, KNOWN,
+    Audit, st.builds(SampleId, st.text(), st.integers(), st.integers()), DRAWS, KNOWN, KNOWN,
     st.booleans(),
 )  # fmt: skip
 

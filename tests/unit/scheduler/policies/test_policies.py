@@ -11,7 +11,13 @@ from verifier_ladder.scheduler.policies import POLICIES, create_policy
 @pytest.mark.parametrize("name", POLICIES)
 def test_a_policy_is_made_by_its_own_name(name: str) -> None:
     assert name == create_policy(name, {}).name
-    assert name == create_policy(name, {"audit": 0.5}).as_json()["name"]
+    assert name == create_policy(name, {}).as_json()["name"]
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_audits_are_the_ladders_own(name: str) -> None:
+    with pytest.raises(ConfigError, match="does not take these settings"):
+        create_policy(name, {"audit": 0.5})
 
 
 @pytest.mark.parametrize(
