@@ -11,6 +11,7 @@ from verifier_ladder.horizon import horizon_of, plan
 from verifier_ladder.imports import ImportReport, ImportRow
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
+from verifier_ladder.ledger.records import HELD, CheckRow, CheckState
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.beliefs import create_model
 from verifier_ladder.scheduler.candidates import candidate_of
@@ -57,8 +58,15 @@ class Conductor:
     def start(self) -> None:
         """Restore beliefs and go on with checks that were under way."""
         self._learning.restore()
+        self._prices.take_up(self._ledger.count_samples(self.name), self._unfinished())
         self._holding.restore()
         self._engine.attach(self.name, self)
+
+    def _unfinished(self) -> list[CheckRow]:
+        """Checks that this campaign has asked for and will pay."""
+        states = [CheckState.QUEUED, CheckState.LEASED, CheckState.WAITING]
+        asked = self._ledger.checks(states=states, campaign=self.name)
+        return [row for row in asked if row.campaign == self.name and row.not_before != HELD]
 
     def score(self, batch: Batch, deadline: float | None) -> list[Reward]:
         """Score one batch.

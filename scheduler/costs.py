@@ -94,6 +94,14 @@ class CostModel:
                 made[:, self._column[verifier.name]] += found * np.array(open_)[:, None]
         return made
 
+    @property
+    def takes(self) -> NDArray[np.bool_]:
+        """Whether each tier takes some of each resource. Shape (tiers, resources)."""
+        made = np.zeros((self._tiers, len(Resource)), dtype=bool)
+        for name, column in self._column.items():
+            made[column] |= self._known[name].takes
+        return made
+
     def expected(self, verifiers: Sequence[Verifier], standings: Sequence[Standing]) -> list[Cost]:
         """What one check is expected to take, each of a verifier of its own candidate."""
         made: list[Cost] = [Cost()] * len(standings)

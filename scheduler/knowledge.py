@@ -59,9 +59,14 @@ class Knowledge:
         return self._conclusions.all(standings)
 
     def affordable(self, accounts: Sequence[Account]) -> NDArray[np.bool_]:
-        """Whether each tier's accounts, and those of all tiers, have anything left."""
-        empty = {a.tier for a in accounts if a.cap is not None and a.spent >= a.cap}
-        return np.array([not empty & {TOTAL, int(tier)} for tier in self.ladder.tiers])
+        """Whether each tier's accounts, and those of all tiers, have left of what it takes."""
+        tiers, takes = np.array(self.ladder.tiers), self.costs.takes
+        closed = np.zeros(len(tiers), dtype=bool)
+        for account in accounts:
+            if account.cap is not None and account.spent >= account.cap:
+                ours = (tiers == account.tier) | (account.tier == TOTAL)
+                closed |= ours & takes[:, account.resource]
+        return ~closed
 
     def priced(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from verifier_ladder.budget import TOTAL
 from verifier_ladder.decision import EscalationPolicy, Situation
-from verifier_ladder.ledger.records import Account
+from verifier_ladder.ledger.records import Account, CheckRow
 from verifier_ladder.resource import Resource
 from verifier_ladder.scheduler.outlook import Outlook, priced
 from verifier_ladder.tier import Tier
@@ -163,6 +163,18 @@ class Prices:
             self._pending[check_key] = (column, tuple(cost))
             for place in self._asked:
                 self._asked[place] += self._share(place, column, cost)
+
+    def take_up(self, samples: int, checks: Iterable[CheckRow]) -> None:
+        """Go on after a restart.
+
+        Args:
+            samples: How many samples came before.
+            checks: What was asked for and has not ended.
+        """
+        columns = {int(tier): column for column, tier in enumerate(self._tiers)}
+        self._samples = samples
+        for check in checks:
+            self.commit(check.check_key, columns[check.tier], check.reserve.amounts)
 
     def settle(self, check_key: bytes) -> None:
         """Take note that a check has ended, one way or another."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
 
 _CPU, _GPU = int(Resource.CPU_SECONDS), int(Resource.GPU_SECONDS)
 FLOOR = 1e-6
@@ -74,6 +75,12 @@ class VerifierCosts:
         if _CPU in self._times:
             made[_CPU] = self.usual
         return made
+
+    @property
+    def takes(self) -> Flags:
+        """Whether it takes some of each resource, as far as is known. Shape (resources,)."""
+        found: Flags = (self.expected > 0.0) | (self._ratio > 0.0)
+        return found
 
     def declared(self, standings: Sequence[Standing]) -> Floats:
         """What is declared for each candidate. Shape (n, resources)."""

@@ -89,7 +89,7 @@ def forecast(ledger: Ledger, name: str) -> Forecast:
         ConfigError: If the ledger holds no campaign of this name.
     """
     recorded_campaign(ledger, name)
-    samples = int(ledger.statistics(name)["samples"])
+    samples = ledger.count_samples(name)
     planned = horizon_of(ledger, name)
     chances, prices = _decided(ledger, name)
     horizon = planned or samples + max(samples, 1024)

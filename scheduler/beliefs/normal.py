@@ -30,7 +30,7 @@ _ONE, _SCORE, _HINGE, _FEATURE = 0.5, 2.0, 4.0, 2.0
 """How many labels the prior of each coefficient is worth."""
 _FAR = 5.0
 """Errors count for no more than so many predicted deviations (or one of the target)."""
-_USUAL = 2.25
+_USUAL = 2.0
 """The width of predictions is that of errors up to so many deviations: rare larger ones would
 widen all others."""
 _MOST = 1000.0

@@ -131,6 +131,10 @@ class Ledger(ABC):
         """One more than the largest step recorded for the run; 0 for a new run."""
 
     @abstractmethod
+    def count_samples(self, campaign: str) -> int:
+        """How many samples were scored."""
+
+    @abstractmethod
     def recorded(
         self, campaign: str, run: str, step: int, *, within: tuple[int, int] | None = None
     ) -> dict[int, SampleReward]:

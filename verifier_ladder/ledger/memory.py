@@ -197,6 +197,12 @@ class MemoryLedger(MemoryQueue, Ledger):
             steps = [key[2] for key in self._rewards if key[:2] == (campaign, run)]
         return max(steps) + 1 if steps else 0
 
+    def count_samples(self, campaign: str) -> int:
+        """See `Ledger.count_samples`."""
+        with self._held():
+            ids = [entry.id for entry in self._entries if entry.campaign == campaign]
+            return sum(self._samples.get(entry, 0) for entry in ids)
+
     def recorded(
         self, campaign: str, run: str, step: int, *, within: tuple[int, int] | None = None
     ) -> dict[int, SampleReward]:

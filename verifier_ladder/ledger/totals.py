@@ -28,6 +28,11 @@ _VERDICTS = (
 class SqlTotals(SqlAppearances):
     """**Abstract:** the part of the SQL ledger that counts."""
 
+    def count_samples(self, campaign: str) -> int:
+        """See `Ledger.count_samples`."""
+        with self._reading() as connection:
+            return int(connection.exec_driver_sql(_SAMPLES, (campaign,)).scalar_one())
+
     def statistics(self, campaign: str | None = None) -> dict[str, Any]:
         """See `Ledger.statistics`."""
         self._index_appearances()

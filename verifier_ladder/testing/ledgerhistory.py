@@ -234,6 +234,14 @@ class HistoryTests:
     def test_a_new_run_begins_at_step_0(self, ledger: Ledger) -> None:
         assert ledger.next_step(CAMPAIGN, "run") == 0
 
+    def test_samples_are_counted_once_by_campaign(self, ledger: Ledger) -> None:
+        assert ledger.count_samples(CAMPAIGN) == 0
+        for step in range(2):
+            ledger.append(score_block(["a", "b"], step=step))
+        ledger.append(score_block(["a"], step=0, kind="revision", revision=1))
+        ledger.append(score_block(["c"], campaign="another"))
+        assert [ledger.count_samples(name) for name in (CAMPAIGN, "another", "none")] == [4, 1, 0]
+
     def test_the_next_step_follows_the_largest(self, ledger: Ledger) -> None:
         for step in (0, 7, 3):
             ledger.append(score_block(["a"], step=step))

@@ -252,3 +252,13 @@ def test_another_version_starts_from_what_it_declares() -> None:
 
 def test_no_candidates_cost_nothing() -> None:
     assert model(FAST, DEAR).predict([]).shape == (0, 2, 4)
+
+
+def test_a_tier_takes_what_is_declared_and_what_was_measured() -> None:
+    costs = model(FAST, DEAR)
+    assert costs.takes.tolist() == [[True, False, False, False], [True, False, True, False]]
+
+    teach(costs, "dear", Cost(1.0, person_minutes=1.0), times=1)
+
+    assert costs.takes[1].tolist() == [True, False, True, True]
+    assert model(Open()).takes.tolist() == [[False, False, False, True]]

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from verifier_ladder.budget import TOTAL
+from verifier_ladder.cost import Cost
 from verifier_ladder.decision import Action, Situation
 from verifier_ladder.ledger.records import Account
 from verifier_ladder.resource import Resource
@@ -17,6 +18,7 @@ from verifier_ladder.scheduler.policies.discovery import Discovery
 from verifier_ladder.scheduler.policies.thresholds import Thresholds
 from verifier_ladder.scheduler.policies.valueofinformation import ValueOfInformation
 from verifier_ladder.scheduler.prices import AUDITS, Prices
+from verifier_ladder.testing.records import check_row
 from verifier_ladder.testing.situations import situation
 from verifier_ladder.tier import Tier
 
@@ -204,6 +206,18 @@ def test_checks_at_work_are_spent_already() -> None:
     prices.settle(b"check")
     prices.observe(rows, costs, 1, [account(100.0)])
     assert prices.affordable(costs).all()
+
+
+def test_after_a_restart_it_goes_on_where_it_was() -> None:
+    again = Campaign(0.1, samples=1024)
+    check = check_row("a", tier=3, reserve=Cost(60.0))
+    again.prices.take_up(1000, [check, check])
+
+    rows, costs = situation([0.0], tiers=TIERS), cpu(USUAL)
+    again.prices.observe(rows, costs, 1, [account(100.0)])
+
+    assert not again.prices.affordable(costs)[0, 2]  # 60 of the 100 are spoken for.
+    assert again.prices.floor == pytest.approx(AUDITS * 40.0 / (24 * 60.0), rel=0.11)
 
 
 def test_what_costs_nothing_is_affordable_whatever_was_overspent() -> None:
