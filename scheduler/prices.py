@@ -32,7 +32,7 @@ _EVERY = 256
 """Samples between two searches for better prices."""
 _SWEEPS, _ALIKE = 6, 1.1
 """How often prices of several accounts are sought in turn, until they change by less than this."""
-_FADING = 0.98
+_FADING = 0.9
 _INERTIA = 128.0
 """How many samples' worth of spend the ratio of asked to planned starts with."""
 _FARTHEST = 2.0
@@ -41,6 +41,9 @@ _STEP, _FINE = 1.3, 1.02
 """First step of a search and how exactly a price is found, both as factors."""
 _HIGHEST = 1e12
 """The price of what is spent, in units of one over the usual cost."""
+_FIRST = 3.0
+"""What a check of the top tier costs at first in a search, in deviations of the target; prices are
+halved whenever nothing is worth them."""
 _UNEVEN, _GOLDEN = 0.1, 0.6180339887498949
 """Prices differ by a tenth from sample to sample, in the order of the golden section: of samples
 that are all alike some are then worth their cost, where it would be all of them or none."""
@@ -123,10 +126,18 @@ class Prices:
             self._outlook.add(situation, dithered, self._rows)
         self.floor = self._least(to_come)
         if self._is_paced:
-            self._pace(to_come, len(costs) if samples else 0)
+            if samples or self._price.keys() != self._left.keys():
+                self._pace(to_come, len(costs) if samples else 0)
         else:
-            self._price = {p: self._price.get(p) or _inverse(x) for p, x in self._left.items()}
+            self._price = {
+                place: self._price.get(place) or self._first(place) for place in self._left
+            }
         return priced(dithered, self.rates)
+
+    def _first(self, place: Place) -> float:
+        """The price a search begins with: so high that only what looks excellent is bought."""
+        usual = float(self._outlook.usual[-1, place[1]]) if len(self._outlook) else 0.0
+        return _FIRST / usual if usual > 0.0 else 0.0
 
     def _to_come(self, samples: int) -> int:
         """How many samples are expected still to come, these among them."""
@@ -312,11 +323,6 @@ class Prices:
 def _is_alike(before: Mapping[Place, float], after: Mapping[Place, float]) -> bool:
     """Whether no price has changed by much."""
     return all(was / _ALIKE <= after[place] <= was * _ALIKE for place, was in before.items())
-
-
-def _inverse(left: float) -> float:
-    """The first price of a policy that buys one by one: the whole budget is worth 1."""
-    return 1.0 / left if left > 0.0 else _HIGHEST
 
 
 def _listed(amounts: Mapping[Place, float]) -> list[list[float]]:

@@ -140,12 +140,14 @@ def _indices(situation: Situation, known: Flags) -> tuple[Indices, Floats]:
 def _rank(situation: Situation, known: Flags, to: Indices, index: Floats) -> Floats:
     """The index in units of the target's spread.
 
-    What nothing is known of comes before all others, the cheapest of it first.
+    What nothing is known of comes before all others; of it those furthest on their climb, and of
+    these the cheapest. So the first few climb to the top before the next is looked at: a few
+    labels tell which others are worth a look.
     """
     unit = known_spread(situation)
     rank = index if isnan(unit) else index / unit
     rank = np.minimum(np.maximum(rank, -_UNSEEN_RANK), _UNSEEN_RANK)
     if known.all():
         return rank
-    unseen = 1.0 + 1.0 / (1.0 + np.fmax(pick(situation.cost, to), 0.0))
+    unseen = 2.0 + situation.reached + 1.0 / (1.0 + np.fmax(pick(situation.cost, to), 0.0))
     return np.where(known, rank, _UNSEEN_RANK * unseen)

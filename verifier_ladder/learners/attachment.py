@@ -13,6 +13,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from verifier_ladder.budget import Budget
 from verifier_ladder.candidate import Sample
 from verifier_ladder.cost import seconds
 from verifier_ladder.errors import ConfigError, LadderError
@@ -55,7 +56,7 @@ class Attachment:
         deadline: float | str | None = 30.0,
         campaign: Campaign | str | None = None,
         name: str | None = None,
-        budget: Mapping[str, float | str | None] | None = None,
+        budget: Budget | None = None,
         run: Run | str | None = None,
     ) -> None:
         """Check the arguments; nothing is opened yet.

@@ -11,6 +11,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from verifier_ladder.budget import Budget
 from verifier_ladder.candidate import Candidate, Sample, Turn
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.keys import canonical_json
@@ -34,7 +35,7 @@ def reward_function(
     deadline: float | str | None = 30.0,
     campaign: Campaign | str | None = None,
     name: str | None = None,
-    budget: Mapping[str, float | str | None] | None = None,
+    budget: Budget | None = None,
     run: Run | str | None = None,
     on_abstain: float | None = None,
     asynchronous: bool = False,
@@ -54,7 +55,7 @@ def reward_function(
         campaign: Name in the ledger, by default the ladder's, or the verifier's with its version;
             or an open campaign.
         name: What TRL calls the function in its logs; the verifier's name by default.
-        budget: Caps per tier, such as `{"simulation": "2 h"}`.
+        budget: Caps, as in `Campaign.open`, such as `{"simulation": "2 h"}`.
         run: Name of the training run, or a `Run` with its report card; by default the time and
             number of the process, so that a script that is started again is another run.
         on_abstain: What TRL is told where nothing is known. None, the default, masks the

@@ -178,15 +178,17 @@ def test_a_policy_that_does_not_look_at_prices_gets_them_all_the_same() -> None:
     assert np.isfinite(made).all()
 
 
-def test_a_policy_that_buys_one_by_one_sees_its_whole_budget_as_one() -> None:
+def test_a_search_begins_where_a_top_check_costs_three_deviations() -> None:
     prices = Prices(Discovery(), TIERS)
     rows = situation([0.0, 1.0], tiers=TIERS)
 
     made = prices.observe(rows, cpu(USUAL, 2), 2, [account(600.0)])
 
-    assert made[:, 2] == pytest.approx([0.1, 0.1], rel=0.11)
+    assert made[:, 2] == pytest.approx([3.0, 3.0], rel=0.11)
     assert prices.ease()
-    assert prices.prices[3, 0] == pytest.approx(0.5 / 600.0)
+    assert prices.observe(rows, cpu(USUAL, 2), 0, [account(600.0)])[:, 2] == pytest.approx(
+        [1.5, 1.5], rel=0.11
+    )
 
 
 def test_prices_that_are_nothing_cannot_be_eased() -> None:

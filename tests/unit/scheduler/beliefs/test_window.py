@@ -3,7 +3,6 @@
 import json
 import sys
 from collections.abc import Iterator
-from importlib.util import find_spec
 from math import nan
 from typing import Any
 
@@ -22,10 +21,9 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # BoTorch's own dependencies 
 
 
 @pytest.fixture(params=FITS)
-def fit(request: pytest.FixtureRequest, require: Any) -> Iterator[Any]:
-    require(request.param, find_spec(request.param) is not None, "learns beliefs with it")
-    import torch
-
+def fit(request: pytest.FixtureRequest) -> Iterator[Any]:
+    pytest.importorskip(request.param, reason=f"{request.param} comes with an extra")
+    torch = pytest.importorskip("torch")
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # So small that threads only wait for each other.
     yield FITS[request.param]
