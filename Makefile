@@ -11,6 +11,8 @@ TEST_PACKAGES := $(DEMO_PACKAGES) chromium
 
 # More flags for pytest, for example: make test PYTEST_FLAGS="-n 2 -x"
 PYTEST_FLAGS ?=
+# Flags of the routing benchmark, for example: make bench-routing ROUTING_FLAGS="--quick --data ../tables"
+ROUTING_FLAGS ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -70,6 +72,14 @@ bench-overhead: $(VENV)/.stamp-test  ## What scoring costs per sample with a tri
 .PHONY: bench-throughput
 bench-throughput: $(VENV)/.stamp-test  ## The fast tier with everything on, against bare RDKit
 	@$(BIN)/python benchmarks/fast_tier.py
+
+.PHONY: bench-decisions
+bench-decisions: $(VENV)/.stamp-test  ## How many decisions a second each policy takes
+	@$(BIN)/python benchmarks/decisions.py
+
+.PHONY: bench-routing
+bench-routing: $(VENV)/.stamp-test  ## Where the scheduler spends, on real tables (ROUTING_FLAGS=--quick)
+	@PYTHONPATH=benchmarks $(BIN)/python -m routing $(ROUTING_FLAGS)
 
 .PHONY: docs
 docs: $(VENV)/.stamp-docs  ## Build the documentation into build/docs; a warning is an error
