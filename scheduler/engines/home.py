@@ -77,6 +77,8 @@ class Home:
         self._users: dict[str, int] = {}
         self._listener: socket.socket | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self.is_over = False
+        """Whether the last user has left, so that nobody can join any more."""
         if lock is not None:
             self.engine.take_over()
             self._listen(lock)
@@ -88,8 +90,11 @@ class Home:
 
         Raises:
             ConfigError: If the campaign exists with another ladder.
+            EOFError: If the last user has left just now.
         """
         with self._lock:
+            if self.is_over:
+                raise EOFError("everybody has left this home")
             made = self._conductors.get(name)
             if made is None:
                 seed = agreed_seed(self.ledger, name, ladder)
@@ -110,7 +115,8 @@ class Home:
             if self._users[name] == 0:
                 del self._users[name]
                 self._conductors.pop(name).close()
-            return not self._users
+            self.is_over = not self._users
+            return self.is_over
 
     def close(self) -> None:
         """Give running work back, stop the workers, free the lock."""
@@ -170,7 +176,8 @@ class Home:
         finally:
             if name:
                 with suppress(LadderError):
-                    self.leave(name)
+                    if self.leave(name):
+                        self.close()
 
 
 def _reply(connection: Connection[Any, Any], call: Callable[[], Any], *, say: bool = True) -> Any:

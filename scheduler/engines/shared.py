@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from threading import RLock
 from time import monotonic, sleep
 from typing import Any
@@ -40,7 +41,8 @@ def join(name: str, ladder: Ladder, ledger: Ledger, **options: Any) -> Conductor
         with _LOCK:
             home = _home(ledger, options)
             if home is not None:
-                return home.conductor(name, ladder)
+                with suppress(EOFError):  # Its last user leaves at this moment: find the next.
+                    return home.conductor(name, ladder)
         agreed_seed(ledger, name, ladder)
         try:
             return RemoteConductor(ledger.url, name, ladder)
@@ -56,13 +58,15 @@ def join(name: str, ladder: Ladder, ledger: Ledger, **options: Any) -> Conductor
 def _home(ledger: Ledger, options: dict[str, Any]) -> Home | None:
     key = _key(ledger)
     home = _HOMES.get(key)
-    if home is None:
+    if home is None or home.is_over:
         if isinstance(ledger, MemoryLedger):
             home = Home(ledger, **options)
         else:
             home = become_home(ledger.url, **options)
         if home is not None:
             _HOMES[key] = home
+        else:
+            _HOMES.pop(key, None)
     return home
 
 
@@ -75,7 +79,7 @@ def leave(name: str, ledger: Ledger, conductor: Conductor | RemoteConductor) -> 
         key = _key(ledger)
         home = _HOMES.get(key)
         if home is not None and home.leave(name):
-            del _HOMES[key]
+            _HOMES.pop(key, None)
             home.close()
 
 

@@ -1,0 +1,38 @@
+"""Homes: where a ledger's checks are run."""
+
+from pathlib import Path
+
+import pytest
+
+import verifier_ladder as vl
+from verifier_ladder.ledger import open_ledger
+from verifier_ladder.scheduler.engines.home import become_home
+
+
+@vl.verifier(kind="text", version="1", isolation="inline")
+def length(candidate: vl.Candidate) -> float:
+    return float(len(candidate.content))
+
+
+LADDER = vl.Ladder("lengths", [length])
+
+
+def test_a_home_that_everybody_has_left_takes_nobody(tmp_path: Path) -> None:
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        home = become_home(ledger.url)
+        assert home is not None
+        home.conductor("one", LADDER)
+        home.conductor("one", LADDER)
+
+        assert not home.leave("one")
+        assert home.leave("one")
+
+        with pytest.raises(EOFError, match="left"):
+            home.conductor("one", LADDER)
+        home.close()
+
+
+def test_a_campaign_can_be_opened_again_after_everybody_has_left(tmp_path: Path) -> None:
+    for _ in range(3):
+        with vl.Campaign.open("one", ladder=LADDER, ledger=tmp_path / "ledger.db") as campaign:
+            assert [3.0] == [reward.value for reward in campaign.score(["abc"])]
