@@ -25,6 +25,7 @@ from verifier_ladder.errors import ConfigError, LadderError
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.scheduler.conductor import Conductor
+from verifier_ladder.scheduler.engines.lane import PoolClosed
 from verifier_ladder.scheduler.engines.local import LocalEngine
 
 CALLS = frozenset({
@@ -184,6 +185,9 @@ def _reply(connection: Connection[Any, Any], call: Callable[[], Any], *, say: bo
     """Make a call and send what came of it; an error is sent as itself."""
     try:
         result = call()
+    except PoolClosed as error:
+        # This process ends: the caller finds the next home when its connection breaks.
+        raise EOFError(str(error)) from error
     except Exception as error:  # noqa: BLE001 - it belongs to the caller's process
         connection.send((False, error))
         return None

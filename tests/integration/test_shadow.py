@@ -216,7 +216,7 @@ def test_a_shadow_replays_as_every_campaign(open_: Open, ledger: Ledger, cheap: 
         ({"shadow_budget": {"fast": 1}}, "is for a shadow"),
         (
             {"shadow": vl.Ladder("m", [Broken()]), "shadow_budget": {"world": 1}},
-            "names tier world",
+            "has no tier world",
         ),
     ],
 )

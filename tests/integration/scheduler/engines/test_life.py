@@ -151,4 +151,5 @@ def test_a_forked_process_is_told_to_open_its_own_pool(start: Start) -> None:
 
     _, err = program.rest()
 
-    assert ["begun", "PoolClosed", "6.0"] == err.split()
+    # What follows, if anything, is loky's own warning when the fork ends.
+    assert ["begun", "PoolClosed", "6.0"] == err.split()[:3]
