@@ -101,7 +101,8 @@ def test_beliefs_start_with_what_was_imported(warm: Open) -> None:
         (again,) = campaign.score(["a" * 6])
 
     assert 6.0 == cold.value
-    assert [6.5, 6.5] == [pytest.approx(reward.value, abs=0.1) for reward in (warmer, again)]
+    # Whether the first was drawn for an audit moves what is believed a little.
+    assert [6.5, 6.5] == [pytest.approx(reward.value, abs=0.25) for reward in (warmer, again)]
 
 
 def test_no_imported_answer_counts_as_a_random_audit(warm: Open, ledger: Ledger) -> None:
