@@ -11,6 +11,8 @@ TEST_PACKAGES := $(DEMO_PACKAGES) chromium
 
 # More flags for pytest, for example: make test PYTEST_FLAGS="-n 2 -x"
 PYTEST_FLAGS ?=
+# Flags of the chaos run, for example: make chaos CHAOS_FLAGS="--minutes 20 --ranks 8"
+CHAOS_FLAGS ?=
 # Flags of the routing benchmark, for example: make bench-routing ROUTING_FLAGS="--quick --data ../tables"
 ROUTING_FLAGS ?=
 
@@ -50,6 +52,24 @@ test-full: system-deps-install $(VENV)/.stamp-test check  ## All tests, the slow
 .PHONY: fuzz
 fuzz: $(VENV)/.stamp-test  ## Property tests only, with a hundred times the examples, chosen anew
 	@$(BIN)/python -m pytest -m hypothesis --hypothesis-profile=fuzz --timeout=3600 $(PYTEST_FLAGS)
+
+# Each library in an environment of its own: their requirements contradict each other.
+LEARNERS := $(patsubst tests/learners/%/requirements.txt,%,$(wildcard tests/learners/*/requirements.txt))
+
+.PHONY: test-learners
+test-learners: $(LEARNERS:%=test-learners-%)  ## Test against the released learners; one alone: make test-learners-trl
+
+test-learners-%: build/learners/%/.stamp
+	@echo "Testing against $*"
+	@build/learners/$*/bin/python -m pytest -p no:cacheprovider -W default --disable-warnings tests/learners/$* $(PYTEST_FLAGS)
+
+build/learners/%/.stamp: tests/learners/%/*.txt tests/learners/requirements.txt pyproject.toml
+	@$(SETUP) learner build/learners/$* $*
+	@touch $@
+
+.PHONY: chaos
+chaos: $(VENV)/.stamp-test  ## Kill processes at random for minutes, and count what is lost (CHAOS_FLAGS="--minutes 5")
+	@PYTHONPATH=benchmarks $(BIN)/python -m chaos $(CHAOS_FLAGS)
 
 .PHONY: coverage
 coverage: $(VENV)/.stamp-test  ## Run the tests and name the lines that none reaches

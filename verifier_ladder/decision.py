@@ -136,6 +136,7 @@ class Decision(NamedTuple):
 
 
 @runtime_checkable
+@runtime_checkable
 class EscalationPolicy(Protocol):
     """**Protocol:** decides how far each sample climbs.
 

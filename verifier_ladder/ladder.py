@@ -69,7 +69,7 @@ class Ladder:
         name: str,
         verifiers: Sequence[Verifier | str] = (),
         *,
-        policy: EscalationPolicy | None = None,
+        policy: EscalationPolicy | str | None = None,
         reward: RewardRule | None = None,
         target: Target | None = None,
         audit: float | None = None,
@@ -82,8 +82,8 @@ class Ladder:
         Args:
             name: Its name in the ledger.
             verifiers: In any order; their tier says where they stand. Names are looked up.
-            policy: How far a sample climbs; by default as far as what would be learnt is worth
-                its cost, which is all the way where no budget is short.
+            policy: How far a sample climbs, or a policy's name; by default as far as what would
+                be learnt is worth its cost, which is all the way where no budget is short.
             reward: How target units become rewards; by default they pass unchanged.
             target: The quantity it is about; by default the top primary verifier's score.
             audit: Share of samples whose climb stops that the top tier verifies all the same, at
@@ -107,12 +107,17 @@ class Ladder:
                     f"{verifier!r} is not a verifier; decorate it with @vl.verifier(...) or, "
                     "for an existing reward function, use vl.wrap(...)"
                 )
+            if not hasattr(verifier, "settings"):
+                raise ConfigError(
+                    f"{type(verifier).__name__}.__init__ does not call super().__init__(...) with "
+                    "the settings that affect its results; they are part of every check key"
+                )
         self.kind = self._one_kind(found)
         self.rungs = self._stack(found)
         self.audit = None if audit is None else _share("audit", audit)
         self.target = target or self._default_target()
         self.reward = reward or RewardRule()
-        self.policy = policy or self._default_policy()
+        self.policy = self._chosen_policy(policy)
         self.budget = _budget(budget)
         self.prior = _prior(prior)
         self.canonicaliser = canonicaliser or REGISTRY.canonicaliser(self.kind)
@@ -149,10 +154,17 @@ class Ladder:
         top = self.rungs[-1].primary
         return Target(top.name, top.unit) if top else Target("passes", scale="binary")
 
-    def _default_policy(self) -> EscalationPolicy:
-        from verifier_ladder.scheduler.policies import ValueOfInformation
+    def _chosen_policy(self, policy: EscalationPolicy | str | None) -> EscalationPolicy:
+        from verifier_ladder.scheduler.policies import create_policy
 
-        return ValueOfInformation()
+        policy = policy or "value_of_information"
+        chosen = create_policy(policy, {}) if isinstance(policy, str) else policy
+        if isinstance(chosen, type) or not isinstance(chosen, EscalationPolicy):
+            raise ConfigError(
+                f"ladder {self.name} takes a policy such as vl.Thresholds(...) or a policy's "
+                f"name, not {policy!r}"
+            )
+        return chosen
 
     @cached_property
     def tiers(self) -> tuple[Tier, ...]:

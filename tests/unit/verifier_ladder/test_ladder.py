@@ -154,6 +154,27 @@ def test_how_much_is_audited_is_left_to_the_budget() -> None:
     assert Ladder("mine", [made("a")]).audit is None
 
 
+def test_a_policy_may_be_named() -> None:
+    assert "all_tiers" == Ladder("mine", [made("a")], policy="all_tiers").policy.name
+
+
+@pytest.mark.parametrize("policy", [AllTiers, 7, {"name": "all_tiers"}])
+def test_what_is_no_policy_is_refused(policy: Any) -> None:
+    with pytest.raises(ConfigError, match="ladder mine takes a policy such as"):
+        Ladder("mine", [made("a")], policy=policy)
+
+
+def test_a_verifier_whose_init_was_not_called_is_refused() -> None:
+    class Hasty(Verifier):
+        name, version, tier, kind = "hasty", "1", Tier.FAST, "text"
+
+        def __init__(self) -> None:
+            """Forget the parent's."""
+
+    with pytest.raises(ConfigError, match=r"Hasty.__init__ does not call super"):
+        Ladder("mine", [Hasty()])
+
+
 def test_a_policy_that_asks_every_tier_needs_no_audits() -> None:
     assert 0.25 == Ladder("mine", [made("a")], policy=AllTiers(), audit=0.25).audit
 

@@ -1,0 +1,34 @@
+"""One process of a training run: scores step after step until a file tells it to stop.
+
+Run: `python rank.py LEDGER FOLDER NUMBER`. What it was told is noted in `FOLDER/rank-NUMBER`,
+one line a step, so whoever restarts it goes on, and the audit knows what was promised.
+"""
+
+from __future__ import annotations
+
+import sys
+from itertools import count
+from pathlib import Path
+
+from chaos.campaigning import note, open_campaign, texts
+
+
+def told(folder: Path, number: int) -> list[str]:
+    """The steps whose rewards a rank has received; a line cut off by its death does not count."""
+    file = folder / f"rank-{number}"
+    return file.read_text().splitlines() if file.exists() else []
+
+
+def main() -> None:
+    """Score until `FOLDER/stop` exists."""
+    ledger, folder, number = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
+    with open_campaign(ledger, folder / "executions", f"rank-{number}") as campaign:
+        for step in count(len(told(folder, number))):
+            if (folder / "stop").exists():
+                return
+            campaign.score(texts(number, step), step=step)
+            note(str(folder / f"rank-{number}"), [str(step)])
+
+
+if __name__ == "__main__":
+    main()
