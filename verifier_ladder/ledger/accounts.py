@@ -1,12 +1,17 @@
-"""Accounts: a campaign's budget per tier and resource; money is reserved before work."""
+"""Accounts: a campaign's budget per tier and resource; money is reserved before work.
+
+Whoever changes accounts holds them first, with `Dialect.hold_accounts`, and as the last thing in
+its transaction: so none waits for another in a circle, and each waits but shortly.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from verifier_ladder.budget import TOTAL
+from verifier_ladder.ledger.dialect import dialect_of
 from verifier_ladder.ledger.protocol import MICRO, Amounts, micro
 from verifier_ladder.ledger.records import Account
 from verifier_ladder.ledger.store import Store
@@ -18,11 +23,12 @@ if TYPE_CHECKING:
 
 # The account of all tiers together exists once it was given a cap, and follows its tiers.
 _OF_TIER = f"WHERE campaign = ? AND resource = ? AND tier IN (?, {TOTAL})"
+_CAP = "coalesce(cap, 0)"
 _CPU = Resource.CPU_SECONDS
 
 
 class Balances:
-    """What accounts can still reserve, inside one transaction that holds the write lock.
+    """What accounts can still reserve, inside one transaction that holds them.
 
     Each campaign's accounts are read once and written once, however many checks they pay.
     """
@@ -33,11 +39,23 @@ class Balances:
         self._left: dict[str, dict[tuple[int, int], int | None]] = {}
         self._taken: dict[tuple[str, int, int], int] = {}
 
-    def take(self, campaign: str, tier: int, amounts: Amounts) -> bool:
-        """Set money aside in every account that is touched, if all their caps allow."""
-        if campaign not in self._left:
+    def hold(self, campaigns: Collection[str]) -> None:
+        """Hold the accounts of more campaigns, and read them.
+
+        Only the first call waits for other transactions; later, those that others hold are left.
+        """
+        dialect, new = dialect_of(self._connection), set(campaigns) - set(self._left)
+        for campaign in dialect.hold_accounts(self._connection, new, wait=not self._left):
             self._left[campaign] = self._read(campaign)
-        left = self._left[campaign]
+
+    def take(self, campaign: str, tier: int, amounts: Amounts) -> bool:
+        """Set money aside in every account that is touched, if all their caps allow.
+
+        False, too, for a campaign that is not held.
+        """
+        left = self._left.get(campaign)
+        if left is None:
+            return False
         wanted = [
             (place, amount)
             for resource, amount in enumerate(amounts)
@@ -68,7 +86,8 @@ class Balances:
     def write(self) -> None:
         """Record the reservations; the table itself refuses to pass a cap."""
         for (campaign, tier, resource), amount in self._taken.items():
-            _ensure(self._connection, campaign, tier, resource)
+            if (tier, resource) not in self._left[campaign]:
+                _ensure(self._connection, campaign, tier, resource)
             self._connection.exec_driver_sql(
                 f"UPDATE account SET reserved = reserved + ? {_OF_TIER}",
                 (amount, campaign, resource, tier),
@@ -96,7 +115,7 @@ def settle(connection: Connection, campaign: str, tier: int, bill: Bill, *, fail
     """Free reservations and record what was spent of them, never more than was reserved.
 
     Args:
-        connection: The one that writes.
+        connection: The one that writes; it holds the campaign's accounts.
         campaign: Who pays.
         tier: The tier.
         bill: What the checks took.
@@ -128,12 +147,13 @@ def charge(
     connection: Connection, campaign: str, tier: int, amounts: Amounts, checks: int
 ) -> None:
     """Record spend that needed no reservation; it may pass the cap, for it is spent already."""
+    left = f"settled + CAST(?1 AS BIGINT) + failed + reserved - {_CAP}"
     for resource, amount in enumerate(amounts):
         if amount or resource == _CPU:
             _ensure(connection, campaign, tier, resource)
             connection.exec_driver_sql(
                 "UPDATE account SET settled = settled + ?1, checks = checks + ?2, "
-                "excess = max(excess, settled + ?1 + failed + reserved - ifnull(cap, 0)) "
+                f"excess = CASE WHEN {left} > excess THEN {left} ELSE excess END "
                 f"WHERE campaign = ?3 AND resource = ?4 AND tier IN (?5, {TOTAL})",
                 (amount, checks, campaign, resource, tier),
             )
@@ -146,16 +166,23 @@ def _ensure(connection: Connection, campaign: str, tier: int, resource: int) -> 
     )
 
 
+def _positive(amount: str) -> str:
+    """SQL: an amount, or 0 where it is negative."""
+    return f"CASE WHEN {amount} > 0 THEN {amount} ELSE 0 END"
+
+
 # What is spent already stays spent under a lower cap: that part is the excess. A new account of
 # all tiers begins with what they hold; a new account of one tier finds no rows, and with nothing.
+_NEW_CAP = "coalesce(CAST(?4 AS BIGINT), 0)"
+_HELD = "account.settled + account.failed + account.reserved"
 _SET_CAP = (
     "INSERT INTO account (campaign, tier, resource, cap, settled, reserved, failed, checks, "
-    "excess) SELECT ?1, ?2, ?3, ?4, ifnull(sum(settled), 0), ifnull(sum(reserved), 0), "
-    "ifnull(sum(failed), 0), ifnull(sum(checks), 0), "
-    "max(0, ifnull(sum(settled + failed + reserved), 0) - ifnull(?4, 0)) "
+    "excess) SELECT ?1, ?2, ?3, CAST(?4 AS BIGINT), coalesce(sum(settled), 0), "
+    "coalesce(sum(reserved), 0), coalesce(sum(failed), 0), coalesce(sum(checks), 0), "
+    f"{_positive(f'coalesce(sum(settled + failed + reserved), 0) - {_NEW_CAP}')} "
     f"FROM account WHERE campaign = ?1 AND resource = ?3 AND ?2 = {TOTAL} AND tier <> {TOTAL} "
     "ON CONFLICT (campaign, tier, resource) DO UPDATE SET cap = excluded.cap, excess = "
-    "max(0, settled + failed + reserved - ifnull(excluded.cap, 0))"
+    f"{_positive(f'{_HELD} - coalesce(excluded.cap, 0)')}"
 )
 
 
@@ -170,6 +197,7 @@ class SqlAccounts(Store):
         ]
         if rows:
             with self._writing() as connection:
+                dialect_of(connection).hold_accounts(connection, [campaign])
                 connection.exec_driver_sql(_SET_CAP, rows)
 
     def accounts(self, campaign: str) -> list[Account]:

@@ -78,15 +78,15 @@ class SqlAppearances(SqlHistory):
 
     def _index_some(self) -> bool:
         """Index the next entries; tell whether there may be more."""
+        newest = self.newest()
         with self._reading() as connection:
-            pending = connection.exec_driver_sql(_PENDING).scalar()
-        if not pending:
-            return False
+            if connection.exec_driver_sql(_INDEXED).scalar_one() >= newest:
+                return False
         with self._writing(tell=False) as connection:
             rows = connection.exec_driver_sql(
-                "SELECT id, body FROM entry WHERE id > (SELECT ifnull(max(entry_id), 0) "
-                "FROM appearance_until) ORDER BY id LIMIT ?",
-                (_ENTRIES,),
+                f"SELECT id, body FROM entry WHERE id > ({_INDEXED}) AND id <= ? "
+                "ORDER BY id LIMIT ?",
+                (newest, _ENTRIES),
             ).all()
             places = [
                 (prefix_of(key), entry, place)
@@ -101,15 +101,13 @@ class SqlAppearances(SqlHistory):
                 )
             if rows:
                 connection.exec_driver_sql(
-                    "INSERT INTO appearance_until (entry_id) VALUES (?)", (rows[-1][0],)
+                    "INSERT INTO appearance_until (entry_id) VALUES (?) ON CONFLICT DO NOTHING",
+                    (rows[-1][0],),
                 )
         return len(rows) == _ENTRIES
 
 
-_PENDING = (
-    "SELECT ifnull((SELECT max(id) FROM entry), 0) > "
-    "ifnull((SELECT max(entry_id) FROM appearance_until), 0)"
-)
+_INDEXED = "SELECT coalesce(max(entry_id), 0) FROM appearance_until"
 
 
 def _bounds(digits: str) -> tuple[int, int]:

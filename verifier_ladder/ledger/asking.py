@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from verifier_ladder.cost import Cost
+from verifier_ladder.ledger.dialect import Columns, dialect_of
 from verifier_ladder.ledger.records import CheckRow, CheckState, Request
 from verifier_ladder.ledger.schema import RESERVE
-from verifier_ladder.ledger.store import marks, prefix
+from verifier_ladder.ledger.store import marks
 from verifier_ladder.ledger.values import dumps, loads
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-_ENTER = (
-    "INSERT INTO check_queue (check_key, content_key, campaign, verifier, version, tier, state, "
-    "priority, payload, not_before, deadline, owner, lease_until, fence, attempt, note, "
-    f"{', '.join(RESERVE)}) "
-    # Somebody may have answered it since the caller looked: then it is never paid again.
-    "SELECT ?1, ?2, ?3, ?4, ?5, ?6, CASE WHEN EXISTS (SELECT 1 FROM verdict "
-    "WHERE key = ?7 AND check_key = ?1) THEN 3 ELSE 0 END, ?8, ?9, ?10, ?11, '', 0, 0, 0, '', "
-    "?12, ?13, ?14, ?15 WHERE true "
+_JOIN = (
     "ON CONFLICT (check_key) DO UPDATE SET "
-    "priority = CASE WHEN state >= 4 THEN excluded.priority WHEN state = 3 THEN priority "
-    "ELSE max(priority, excluded.priority) END, "
-    # 9e999 is infinity: a held check goes to work once it is asked for without being held.
-    "not_before = CASE WHEN state >= 4 OR not_before = 9e999 THEN excluded.not_before "
-    "ELSE not_before END, "
+    "priority = CASE WHEN check_queue.state >= 4 OR "
+    "check_queue.state < 3 AND excluded.priority > check_queue.priority "
+    "THEN excluded.priority ELSE check_queue.priority END, "
+    # Beyond 1e300 is infinity: a held check goes to work once it is asked for and not held.
+    "not_before = CASE WHEN check_queue.state >= 4 OR check_queue.not_before > 1e300 "
+    "THEN excluded.not_before ELSE check_queue.not_before END, "
     # Who asks for a check that has ended without an answer pays for it from now on.
     + ", ".join(
-        f"{name} = CASE WHEN state >= 4 THEN excluded.{name} ELSE {name} END"
+        f"{name} = CASE WHEN check_queue.state >= 4 THEN excluded.{name} "
+        f"ELSE check_queue.{name} END"
         for name in ("campaign", *RESERVE, "payload", "deadline", "attempt", "note", "state")
     )
 )
@@ -49,22 +45,64 @@ def add_requests(
     connection: Connection, enqueue: Sequence[tuple[CheckRow, Sequence[Request]]]
 ) -> None:
     """Ask for checks, each with the samples that wait for it."""
-    checks = [check for check, _ in enqueue]
-    requests = [request for _, waiting in enqueue for request in waiting]
-    connection.exec_driver_sql(_ENTER, [_check_values(check) for check in checks])
-    asked = {(check.check_key, check.campaign) for check in checks}
-    asked |= {(request.check_key, request.campaign) for request in requests}
-    connection.exec_driver_sql(
-        "INSERT INTO asked (check_key, campaign) VALUES (?, ?) ON CONFLICT DO NOTHING",
-        sorted(asked),
-    )
+    dialect = dialect_of(connection)
+    for checks in _apart([check for check, _ in enqueue]):
+        dialect.insert(connection, "check_queue", _check_columns(connection, checks), _JOIN)
+    requests = {request[:5]: request for _, waiting in enqueue for request in waiting}
+    asked = {(check.check_key, check.campaign) for check, _ in enqueue}
+    asked |= {(request.check_key, request.campaign) for request in requests.values()}
+    keys, campaigns = zip(*asked, strict=True)
+    names = {"check_key": keys, "campaign": campaigns}
+    dialect.insert(connection, "asked", names, "ON CONFLICT DO NOTHING")
     if requests:
-        connection.exec_driver_sql(
-            "INSERT INTO request (check_key, campaign, run, step, position, content_key, state) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (check_key, campaign, run, step, position) "
+        dialect.insert(
+            connection, "request", _request_columns(list(requests.values())),
+            "ON CONFLICT (check_key, campaign, run, step, position) "
             "DO UPDATE SET content_key = excluded.content_key, state = excluded.state",
-            [(*request[:6], dumps(dict(request.state))) for request in requests],
-        )
+            keep_order=True,
+        )  # fmt: skip
+
+
+def _apart(checks: Sequence[CheckRow]) -> Iterator[list[CheckRow]]:
+    """Checks in groups that hold none twice; a check that is asked for again joins the first."""
+    while checks:
+        first = {check.check_key: check for check in reversed(checks)}
+        yield list(first.values())
+        checks = [check for check in checks if first[check.check_key] is not check]
+
+
+def _check_columns(connection: Connection, checks: Sequence[CheckRow]) -> Columns:
+    dialect, keys = dialect_of(connection), [check.check_key for check in checks]
+    found = connection.exec_driver_sql(
+        f"SELECT v.check_key {dialect.matching('verdict', 'v')}", (dialect.keys(keys),)
+    )
+    # Somebody may have answered it since the caller looked: then it is never paid again.
+    told = {key for (key,) in found}
+    count = len(checks)
+    reserves = zip(*(check.reserve.amounts for check in checks), strict=True)
+    return {
+        "check_key": keys, "content_key": [check.content_key for check in checks],
+        "campaign": [check.campaign for check in checks],
+        "verifier": [check.verifier for check in checks],
+        "version": [check.version for check in checks],
+        "tier": [int(check.tier) for check in checks],
+        "state": [int(CheckState.DONE if key in told else CheckState.QUEUED) for key in keys],
+        "priority": [check.priority for check in checks],
+        "payload": [dumps(dict(check.payload)) for check in checks],
+        "not_before": [check.not_before for check in checks],
+        "deadline": [check.deadline for check in checks],
+        **dict(zip(RESERVE, map(list, reserves), strict=True)),
+        "owner": [""] * count, "lease_until": [0.0] * count, "fence": [0] * count,
+        "attempt": [0] * count, "note": [""] * count,
+    }  # fmt: skip
+
+
+def _request_columns(requests: Sequence[Request]) -> Columns:
+    names = ("check_key", "campaign", "run", "step", "position", "content_key")
+    columns: dict[str, Sequence[Any]] = {
+        name: [getattr(request, name) for request in requests] for name in names
+    }
+    return {**columns, "state": [dumps(dict(request.state)) for request in requests]}
 
 
 def remove_requests(connection: Connection, answered: Sequence[Request]) -> None:
@@ -72,16 +110,8 @@ def remove_requests(connection: Connection, answered: Sequence[Request]) -> None
     connection.exec_driver_sql(
         "DELETE FROM request WHERE check_key = ? AND campaign = ? AND run = ? AND step = ? "
         "AND position = ?",
-        [tuple(request[:5]) for request in answered],
+        sorted(tuple(request[:5]) for request in answered),
     )
-
-
-def _check_values(check: CheckRow) -> tuple[Any, ...]:
-    return (
-        check.check_key, check.content_key, check.campaign, check.verifier, check.version,
-        int(check.tier), prefix(check.check_key), check.priority,
-        dumps(dict(check.payload)), check.not_before, check.deadline, *check.reserve.amounts,
-    )  # fmt: skip
 
 
 def check_rows(connection: Connection, clause: str, values: tuple[Any, ...]) -> list[CheckRow]:
@@ -117,12 +147,14 @@ def where(
     parts, values = [], []
     for column, allowed in conditions:
         if allowed is not None:
-            parts.append(f"{column} IN ({marks(len(allowed))})")
+            parts.append(_among(column, allowed))
             values += [int(v) if isinstance(v, int) else v for v in allowed]
     if asked is not None:
-        parts.append(
-            "EXISTS (SELECT 1 FROM asked q WHERE q.check_key = c.check_key "
-            f"AND q.campaign IN ({marks(len(asked))}))"
-        )
+        among = _among("q.campaign", asked)
+        parts.append(f"EXISTS (SELECT 1 FROM asked q WHERE q.check_key = c.check_key AND {among})")
         values += asked
     return ("WHERE " + " AND ".join(parts) if parts else ""), tuple(values)
+
+
+def _among(column: str, allowed: Sequence[Any]) -> str:
+    return f"{column} IN ({marks(len(allowed))})" if allowed else "false"

@@ -1,15 +1,17 @@
 """The ledger's contract: what every store of verdicts promises.
 
-Two stores keep it: SQLite through SQLAlchemy, and an in-memory twin for tests and for throw-away
-scoring. `verifier_ladder.testing.LedgerTestCase` holds a store to every sentence below.
+Three stores keep it: SQLite and PostgreSQL, by one body of SQL through SQLAlchemy, and a twin in
+memory for tests and for throw-away scoring. `verifier_ladder.testing.LedgerTestCase` holds a
+store to every sentence below.
 """
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.records import (
@@ -27,6 +29,9 @@ from verifier_ladder.ledger.records import (
 )
 from verifier_ladder.resource import Resource
 from verifier_ladder.verdict import Verdict
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class Ledger(ABC):
@@ -298,6 +303,13 @@ class Ledger(ABC):
     def parked(self, campaign: str) -> dict[int, int]:
         """How many of its queued checks wait for their budget, per tier that has such."""
 
+    @abstractmethod
+    def queued(self, *, now: float) -> dict[tuple[str, str], int]:
+        """How many checks wait for a worker, by the verifier's name and version.
+
+        Those that are held, due later or parked on a budget don't; those of a paused tier do.
+        """
+
     # -- accounts --------------------------------------------------------------------------------
 
     @abstractmethod
@@ -343,8 +355,69 @@ class Ledger(ABC):
             by `"name version"` of the verifier, how many current ones have each outcome.
         """
 
+    def frame(
+        self,
+        *,
+        campaign: str | None = None,
+        record: Literal["verdict", "reward"] | None = None,
+        verifier: str | None = None,
+        size: int | None = None,
+    ) -> pa.Table:
+        """Verdicts and rewards as an Arrow table; its `to_pandas()` is a data frame.
+
+        The columns are those of `vladder ledger export`; what a row does not have is null. Rows
+        are in the order of the ledger: a correction comes later than what it corrects.
+
+        Args:
+            campaign: Only this campaign's.
+            record: Only verdicts, or only rewards.
+            verifier: Only the verdicts of this verifier.
+            size: Only what the first so many entries of the signed log hold.
+
+        Raises:
+            ConfigError: If pyarrow is not installed.
+        """
+        from verifier_ladder.ledger.frames import frame
+
+        return frame(self, campaign=campaign, record=record, verifier=verifier, size=size)
+
+    def sequence(self) -> int:
+        """Give the next entries their place in the signed log; count them.
+
+        Cheap when nothing waits. Whoever writes to a ledger on disk has this done in the
+        background; two that do it at once do no harm. A ledger in memory has no log.
+        """
+        return 0
+
+    def checkpoint(self, size: int | None = None) -> str | None:
+        """The newest signed checkpoint, or that of an exact size; None if there is none.
+
+        It is a signed note of about 200 bytes: the log's name, its size, the hash over all its
+        entries. Keep copies elsewhere: whoever has the key could otherwise sign another history.
+        """
+        del size
+        return None
+
+    def clock(self) -> float:
+        """Seconds since 1970, by the clock that all who share this ledger go by.
+
+        It is what `now` is to be: leases that several machines hold are measured by one clock,
+        PostgreSQL's own. Elsewhere it is this machine's.
+        """
+        return time.time()
+
+    def reopened(self) -> Ledger:
+        """Open the same ledger once more; the other one may be closed independently."""
+        from verifier_ladder.ledger.opening import open_ledger
+
+        return open_ledger(self.url)
+
     def subscribe(self, call: Callable[[], None]) -> None:
-        """Call back after every commit of this process; for waiting without polling."""
+        """Call back after every commit of this process; for waiting without polling.
+
+        Where other machines may write too, also within a moment of an entry of theirs, in a
+        thread of its own; then now and then once more than needed.
+        """
         self._listeners = (*getattr(self, "_listeners", ()), call)
 
     def _tell(self) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from verifier_ladder.budget import TOTAL
 from verifier_ladder.ledger.accounts import Balances
 from verifier_ladder.ledger.asking import check_rows, where
+from verifier_ladder.ledger.dialect import dialect_of
+from verifier_ladder.ledger.holding import change
 from verifier_ladder.ledger.protocol import PARKED, Amounts, micros
 from verifier_ladder.ledger.records import CheckRow, CheckState, Claim
 from verifier_ladder.ledger.schema import RESERVE, RESERVED
-from verifier_ladder.ledger.store import Store
+from verifier_ladder.ledger.store import Store, chunks, marks
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -57,11 +59,9 @@ class SqlClaiming(Store):
 
     def _anything_ready(self, now: float) -> bool:
         """Look before taking the write lock: workers ask often."""
-        with self._reading() as connection:
-            found = connection.exec_driver_sql(
-                "SELECT 1 FROM check_queue WHERE state = 0 AND not_before <= ? LIMIT 1", (now,)
-            )
-            return found.first() is not None
+        return bool(
+            self._ask("SELECT 1 FROM check_queue WHERE state = 0 AND not_before <= ? LIMIT 1", now)
+        )
 
 
 def _choose(
@@ -78,41 +78,46 @@ def _choose(
         if not rows:
             break
         seen.update(row.check_key for row in rows)
+        payers = _payers(connection, rows, paused)
+        balances.hold({name for names in payers.values() for name in names})
         parked = []
         for row in rows:
             if not wish.takes(row) or len(chosen) >= limit:
                 continue
             amounts = micros(row.reserve)
-            payers = _payers(connection, row, paused)
-            payer = next((p for p in payers if balances.take(p, row.tier, amounts)), None)
+            willing = (
+                name for name in payers[row.check_key] if balances.take(name, row.tier, amounts)
+            )
+            payer = next(willing, None)
             if payer is not None:
                 wish = wish._replace(verifier=(row.verifier, row.version))  # Only its own now.
                 chosen.append((row, payer, amounts))
             elif row.note != PARKED:
-                parked.append((PARKED, row.check_key))
+                parked.append(row.check_key)
         if parked:
-            connection.exec_driver_sql(
-                "UPDATE check_queue SET note = ? WHERE check_key = ?", parked
-            )
+            change(connection, parked, f"note = '{PARKED}'")
         size *= 2  # Many that can't be paid must not take many rounds.
     balances.write()
     return chosen
 
 
 def _payers(
-    connection: Connection, row: CheckRow, paused: Collection[tuple[str, int]]
-) -> Iterator[str]:
-    """Who may pay for a check, unless it has paused the tier: who does so far, or who waits."""
-    if (row.campaign, row.tier) not in paused:
-        yield row.campaign
-    waiting = connection.exec_driver_sql(
-        "SELECT campaign, min(id) FROM request WHERE check_key = ? AND campaign <> ? "
-        "GROUP BY campaign ORDER BY 2",
-        (row.check_key, row.campaign),
-    ).all()
-    for name, _ in waiting:
-        if (name, row.tier) not in paused:
-            yield name
+    connection: Connection, rows: Sequence[CheckRow], paused: Collection[tuple[str, int]]
+) -> dict[bytes, list[str]]:
+    """Who may pay for each check, unless it has paused the tier: who does so far, or who waits."""
+    wanted = {row.check_key: {row.campaign: None} for row in rows}
+    for part in chunks(list(wanted)):
+        waiting = connection.exec_driver_sql(
+            f"SELECT check_key, campaign FROM request WHERE check_key IN ({marks(len(part))}) "
+            "GROUP BY check_key, campaign ORDER BY min(id)",
+            tuple(part),
+        )
+        for key, name in waiting:
+            wanted[key][name] = None
+    return {
+        row.check_key: [name for name in wanted[row.check_key] if (name, row.tier) not in paused]
+        for row in rows
+    }
 
 
 _NEED = " ".join(f"WHEN {code} THEN c.{name}" for code, name in enumerate(RESERVE))
@@ -145,8 +150,8 @@ def _ready(connection: Connection, wish: Wish, now: float, limit: int) -> list[C
     )  # fmt: skip
     return check_rows(
         connection,
-        f"{clause or 'WHERE 1'} AND c.state = 0 AND c.not_before <= ? AND {_WANTED} "
-        "ORDER BY c.priority DESC, c.not_before, c.id LIMIT ?",
+        f"{clause or 'WHERE true'} AND c.state = 0 AND c.not_before <= ? AND {_WANTED} "
+        "ORDER BY c.priority DESC, c.not_before, c.id LIMIT ?" + dialect_of(connection).skipped,
         (*values, now, limit),
     )
 
@@ -158,16 +163,15 @@ def _lease(
     now: float,
     until: float,
 ) -> list[Claim]:
-    if chosen:
-        connection.exec_driver_sql(
-            "UPDATE check_queue SET state = 1, owner = ?, lease_until = ?, fence = fence + 1, "
-            "attempt = attempt + 1, note = '', campaign = ?, claimed_at = ?, "
-            f"{' = ?, '.join(RESERVED)} = ? WHERE check_key = ?",
-            [
-                (owner, until, payer, now, *amounts, row.check_key)
-                for row, payer, amounts in chosen
-            ],
-        )
+    count = len(chosen)
+    reserved = zip(*(amounts for _, _, amounts in chosen), strict=True)
+    change(
+        connection, [row.check_key for row, _, _ in chosen],
+        "state = 1, fence = fence + 1, attempt = attempt + 1, note = ''",
+        owner=[owner] * count, lease_until=[until] * count, claimed_at=[now] * count,
+        campaign=[payer for _, payer, _ in chosen],
+        **dict(zip(RESERVED, reserved, strict=False)),
+    )  # fmt: skip
     leased = [
         row._replace(
             state=CheckState.LEASED, owner=owner, lease_until=until, fence=row.fence + 1,

@@ -17,7 +17,7 @@ from verifier_ladder.ledger.schema import (
     guards,
     metadata,
 )
-from verifier_ladder.ledger.store import BUSY, make_engine
+from verifier_ladder.ledger.sqlite import BUSY, make_engine
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -34,15 +34,19 @@ def prepare(path: Path, migrations: Path = MIGRATIONS, revision: str = REVISION)
         LedgerError: If the file is no ledger, or a newer program made it.
     """
     with explained(str(path)):
-        found = _revision(path)
+        found = schema_of(path)
         if found is None:
             _create(path, revision)
         elif found != revision:
             _upgrade(path, found, migrations, revision)
 
 
-def _revision(path: Path) -> str | None:
-    """The schema of a file; None if it has no tables yet."""
+def schema_of(path: Path) -> str | None:
+    """The schema of a file; None if it has no tables yet.
+
+    Raises:
+        LedgerError: If it is the database of another program.
+    """
     if not path.exists() or path.stat().st_size == 0:
         return None
     with closing(sqlite3.connect(path, timeout=BUSY)) as connection:

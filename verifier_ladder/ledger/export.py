@@ -118,13 +118,46 @@ def export_parquet(ledger: Ledger, path: str | Path, campaign: str | None = None
     return count
 
 
+def export_statements(ledger: Ledger, path: str | Path, campaign: str | None = None) -> int:
+    """Write every accept and reject as an in-toto statement, one JSON object per line.
+
+    Args:
+        ledger: The ledger; one on disk.
+        path: The file; it is written anew.
+        campaign: Only this campaign's; None for all.
+
+    Returns:
+        How many statements were written.
+
+    Raises:
+        ConfigError: If the ledger has no signed log.
+        LedgerError: If the file can't be written.
+    """
+    from verifier_ladder.ledger.log import SqlLog
+    from verifier_ladder.ledger.statements import statements
+
+    if not isinstance(ledger, SqlLog):
+        raise ConfigError("statements name a place in a signed log; a ledger in memory has none")
+    count = 0
+    with _written(path) as target, target.open("wb") as file:
+        for statement in statements(ledger, campaign):
+            file.write(orjson.dumps(statement) + b"\n")
+            count += 1
+    return count
+
+
 def flat_rows(ledger: Ledger, campaign: str | None = None) -> Iterator[dict[str, Any]]:
     """Every verdict and every reward as one row, in the order of the ledger."""
     for entry in ledger.entries(campaign=campaign):
-        block = ledger.read(entry)
-        for row in block.verdicts:
-            yield _row(entry, "verdict", _verdict_fields(row))
-        yield from _reward_rows(entry, block)
+        yield from entry_rows(ledger, entry)
+
+
+def entry_rows(ledger: Ledger, entry: Entry) -> Iterator[dict[str, Any]]:
+    """Every verdict and every reward of an entry as one row."""
+    block = ledger.read(entry)
+    for row in block.verdicts:
+        yield _row(entry, "verdict", _verdict_fields(row))
+    yield from _reward_rows(entry, block)
 
 
 def _row(entry: Entry, record: str, fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,9 +6,9 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
-from verifier_ladder.errors import LedgerError
+from verifier_ladder.errors import LedgerAwayError, LedgerError
 
 _ADVICE = {
     "database or disk is full": (
@@ -37,16 +37,57 @@ _ADVICE = {
         "Check the disk"
     ),
     "append-only": "history is never changed; append a correction instead",
+    # PostgreSQL, before a connection stands: then there is no code yet.
+    "password authentication failed": (
+        "the server refuses the user or the password; give them in the URL, in PGPASSWORD or "
+        "in ~/.pgpass"
+    ),
+    "no password supplied": (
+        "the server wants a password; give it in the URL, in PGPASSWORD or in ~/.pgpass"
+    ),
+    "does not exist": "make it (createdb NAME, createuser NAME), or correct the URL",
+    "too many clients": "the server has no connection left; raise its max_connections",
 }
+_AWAY = (
+    "the server can't be reached; nothing of this call was written. Look whether it runs and the "
+    "URL is right, and try again"
+)
+_STATES = {
+    "08": _AWAY,
+    "57P": _AWAY,
+    "53100": "the server's disk is full; nothing of this call was written. Free some space there",
+    "53300": "the server has no connection left; raise its max_connections",
+    "42501": (
+        "the user may not do this; the ledger's owner can give the right with GRANT SELECT, "
+        "INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA … TO …"
+    ),
+    "25006": "this server only reads, as a replica does; connect to the primary",
+    "55P03": (
+        "another transaction has kept the ledger busy for too long; nothing of this call was "
+        "written. Try again, and look for a process that hangs with it open"
+    ),
+    "40P01": "two calls waited for each other; nothing of this one was written. Try again",
+    "25P03": "this process hung in the midst of a call; nothing of it was written. Try again",
+}
+"""Advice by the beginning of PostgreSQL's code of an error (SQLSTATE)."""
+_PASSING = ("08", "57P", "40P01", "25P03")
+"""Those of faults that pass."""
 
 
 def explain(error: BaseException, where: str) -> LedgerError:
     """Turn an error of the database into one that says what to do."""
     cause = getattr(error, "orig", None) or error
-    text = str(cause)
+    text = str(cause).strip()
+    state = getattr(cause, "sqlstate", None) or ""
+    for start, advice in _STATES.items():
+        if state.startswith(start):
+            kind = LedgerAwayError if state.startswith(_PASSING) else LedgerError
+            return kind(f"ledger {where}: {advice} ({text})")
     for sign, advice in _ADVICE.items():
         if sign in text:
             return LedgerError(f"ledger {where}: {advice} ({text})")
+    if isinstance(error, OperationalError) and not isinstance(cause, sqlite3.Error):
+        return LedgerAwayError(f"ledger {where}: {_AWAY} ({text})")
     return LedgerError(f"ledger {where}: {text}")
 
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from verifier_ladder.ledger.dialect import dialect_of
 from verifier_ladder.ledger.encoding import decode
 from verifier_ladder.ledger.records import (
     Alias,
@@ -16,7 +17,7 @@ from verifier_ladder.ledger.records import (
 )
 from verifier_ladder.ledger.rows import draft, write
 from verifier_ladder.ledger.samples import sample_rewards
-from verifier_ladder.ledger.store import Store, chunks, keys_json, marks
+from verifier_ladder.ledger.store import Store, chunks, marks
 from verifier_ladder.ledger.values import dumps, loads
 from verifier_ladder.ledger.verdicts import indexed_verdict, unpack_verdict
 from verifier_ladder.verdict import Verdict
@@ -35,6 +36,7 @@ class SqlHistory(Store):
         found: dict[bytes, Alias] = {}
         wanted = set(raw_keys)
         with self._reading() as connection:
+            dialect = dialect_of(connection)
             number = connection.exec_driver_sql(
                 "SELECT id FROM canonicaliser WHERE digest = ?", (canonicaliser,)
             ).scalar()
@@ -42,8 +44,8 @@ class SqlHistory(Store):
                 return found
             rows = connection.exec_driver_sql(
                 "SELECT a.raw_key, a.canonicaliser, a.content_key, a.canonical, a.detail "
-                "FROM json_each(?) j CROSS JOIN alias a ON a.key = j.value",
-                (keys_json(wanted),),
+                + dialect.matching("alias", "a"),
+                (dialect.keys(wanted),),
             ).all()
         for raw, by, content, canonical, detail in rows:
             if by == number and raw in wanted:
@@ -54,14 +56,15 @@ class SqlHistory(Store):
         """See `Ledger.verdicts`."""
         wanted = set(check_keys)
         with self._reading() as connection:
+            dialect = dialect_of(connection)
             named = connection.exec_driver_sql("SELECT id, unit FROM verifier").all()
             units = {number: unit for number, unit in named}  # noqa: C416 - dict(rows) has no type
             # The driver's own rows, one at a time: SQLAlchemy's take a tenth longer.
             rows: Any = connection.exec_driver_sql(
                 "SELECT v.check_key, v.detail, v.verifier, v.outcome, v.score, v.uncertainty, "
-                "v.seconds FROM json_each(?) j CROSS JOIN verdict v ON v.key = j.value "
-                "WHERE NOT EXISTS (SELECT 1 FROM verdict n WHERE n.supersedes = v.id)",
-                (keys_json(wanted),),
+                f"v.seconds {dialect.matching('verdict', 'v')} "
+                "WHERE (SELECT 1 FROM verdict n WHERE n.supersedes = v.id LIMIT 1) IS NULL",
+                (dialect.keys(wanted),),
             ).cursor
             return _verdicts(rows, wanted, units)
 
@@ -69,9 +72,8 @@ class SqlHistory(Store):
 
     def newest(self) -> int:
         """See `Ledger.newest`."""
-        with self._reading() as connection:
-            found = connection.exec_driver_sql("SELECT ifnull(max(id), 0) FROM entry")
-            return int(found.scalar_one())
+        ((found,),) = self._ask(self._database.dialect.settled)
+        return int(found)
 
     def entries(
         self,
@@ -88,7 +90,8 @@ class SqlHistory(Store):
     def _pages(
         self, after: int, kind: str | None, campaign: str | None, limit: int | None
     ) -> Iterator[Entry]:
-        filters, values = ["id > ?"], []
+        filters = ["id > ?", "id <= ?"]
+        values: list[Any] = [self.newest()]
         for name, value in (("kind", kind), ("campaign", campaign)):
             if value is not None:
                 filters.append(f"{name} = ?")
@@ -139,11 +142,12 @@ class SqlHistory(Store):
         self, campaign: str, run: str, step: int, *, after: int = 0
     ) -> Iterator[Entry]:
         """See `Ledger.step_entries`."""
+        newest = self.newest()
         with self._reading() as connection:
             found = connection.exec_driver_sql(
                 "SELECT DISTINCT entry_id FROM span WHERE campaign = ? AND run = ? AND step = ? "
-                "AND entry_id > ? ORDER BY entry_id",
-                (campaign, run, step, after),
+                "AND entry_id > ? AND entry_id <= ? ORDER BY entry_id",
+                (campaign, run, step, after, newest),
             )
             ids = [number for (number,) in found]
         return self._numbered(ids)
@@ -168,16 +172,14 @@ class SqlHistory(Store):
             return known[0]
         now = time.time()
         with self._writing() as connection:
-            known = _campaign_rows(connection, name)  # Another process may have been faster.
-            if known:
-                return known[0]
-            facts = {"name": name, "ladder": ladder, "ladder_digest": digest.hex()}
-            write(connection, draft(Block("campaign", name, facts=facts), now))
-            connection.exec_driver_sql(
+            fresh = connection.exec_driver_sql(
                 "INSERT INTO campaign (name, ladder, ladder_digest, created_at) "
-                "VALUES (?, ?, ?, ?)",
+                "VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING 1",
                 (name, dumps(ladder), digest, now),
-            )
+            ).first()
+            if fresh is not None:  # Else another process was faster.
+                facts = {"name": name, "ladder": ladder, "ladder_digest": digest.hex()}
+                write(connection, draft(Block("campaign", name, facts=facts), now))
             return _campaign_rows(connection, name)[0]
 
     def campaigns(self) -> list[CampaignRow]:
@@ -188,15 +190,13 @@ class SqlHistory(Store):
     def add_run(self, campaign: str, run: Mapping[str, Any]) -> None:
         """See `Ledger.add_run`."""
         with self._writing() as connection:
-            known = connection.exec_driver_sql(
-                "SELECT 1 FROM run WHERE campaign = ? AND name = ?", (campaign, run["name"])
+            fresh = connection.exec_driver_sql(
+                "INSERT INTO run (campaign, name, body) VALUES (?, ?, ?) "
+                "ON CONFLICT DO NOTHING RETURNING 1",
+                (campaign, run["name"], dumps(dict(run))),
             ).first()
-            if known is None:
+            if fresh is not None:
                 write(connection, draft(Block("run", campaign, facts=dict(run))))
-                connection.exec_driver_sql(
-                    "INSERT INTO run (campaign, name, body) VALUES (?, ?, ?)",
-                    (campaign, run["name"], dumps(dict(run))),
-                )
 
     def runs(self, campaign: str) -> list[Mapping[str, Any]]:
         """See `Ledger.runs`."""
@@ -265,7 +265,7 @@ def _verdicts(
 def _campaign_rows(connection: Any, name: str | None = None) -> list[CampaignRow]:
     rows = connection.exec_driver_sql(
         "SELECT name, ladder, ladder_digest, created_at FROM campaign "
-        "WHERE ?1 IS NULL OR name = ?1 ORDER BY id",
+        "WHERE CAST(?1 AS TEXT) IS NULL OR name = ?1 ORDER BY id",
         (name,),
     ).all()
     return [CampaignRow(row[0], loads(row[1]), row[2], row[3]) for row in rows]

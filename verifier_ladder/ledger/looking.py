@@ -8,6 +8,9 @@ from verifier_ladder.ledger.asking import check_rows, request_rows, where
 from verifier_ladder.ledger.records import CheckRow, CheckState, Request
 from verifier_ladder.ledger.store import Store, chunks
 
+ALL = 2**62
+"""LIMIT of a statement that has none."""
+
 
 class SqlLooking(Store):
     """**Abstract:** the part of the SQL ledger that reads the work queue."""
@@ -29,7 +32,7 @@ class SqlLooking(Store):
                     asked=None if campaign is None else [campaign],
                 )  # fmt: skip
                 order = " ORDER BY c.priority DESC, c.not_before, c.id LIMIT ?"
-                size = -1 if limit is None else limit
+                size = ALL if limit is None else limit
                 found += check_rows(connection, clause + order, (*values, size))
         if keys is not None and len(keys) > 1:
             found.sort(key=lambda row: (-row.priority, row.not_before))
@@ -54,7 +57,7 @@ class SqlLooking(Store):
                 if final is not None:
                     ended = "c.state >= 3" if final else "c.state < 3"
                     clause = f"{clause} AND {ended}" if clause else f"WHERE {ended}"
-                size = -1 if limit is None else limit
+                size = ALL if limit is None else limit
                 found += request_rows(
                     connection, f"{clause} ORDER BY r.id LIMIT ?", (*values, size)
                 )
@@ -83,3 +86,13 @@ class SqlLooking(Store):
                 (campaign, int(CheckState.QUEUED)),
             ).all()
         return {int(tier): int(count) for tier, count in rows}
+
+    def queued(self, *, now: float) -> dict[tuple[str, str], int]:
+        """See `Ledger.queued`."""
+        with self._reading() as connection:
+            rows = connection.exec_driver_sql(
+                "SELECT verifier, version, count(*) FROM check_queue WHERE state = 0 "
+                "AND not_before <= ? AND note <> 'budget' GROUP BY verifier, version",
+                (now,),
+            ).all()
+        return {(verifier, version): int(count) for verifier, version, count in rows}

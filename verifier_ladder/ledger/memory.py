@@ -281,6 +281,10 @@ class MemoryLedger(MemoryQueue, Ledger):
                 "verdicts": dict(sorted(verdicts.items())),
             }
 
+    def reopened(self) -> Ledger:
+        """See `Ledger.reopened`."""
+        raise LedgerError("a ledger in memory can't be opened twice; share the open one")
+
     def close(self) -> None:
         """Refuse further use."""
         with self._lock:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from verifier_ladder.errors import LedgerError
@@ -67,8 +69,9 @@ class MemoryQueue(MemoryAccounts):
     # -- asking ----------------------------------------------------------------------------------
 
     def _add_requests(self, enqueue: Sequence[tuple[CheckRow, Sequence[Request]]]) -> None:
-        for check, waiting in enqueue:
+        for check in sorted((check for check, _ in enqueue), key=attrgetter("check_key")):
             self._enter(check)
+        for check, waiting in enqueue:
             self._asked.setdefault(check.campaign, {})[check.check_key] = None
             for request in waiting:
                 kept = request._replace(state=loads(dumps(dict(request.state))))
@@ -395,6 +398,15 @@ class MemoryQueue(MemoryAccounts):
                 if row.state is CheckState.QUEUED and row.note == "budget":
                     found[row.tier] = found.get(row.tier, 0) + 1
         return found
+
+    def queued(self, *, now: float) -> dict[tuple[str, str], int]:
+        """See `Ledger.queued`."""
+        with self._held():
+            rows = [work.row for work in self._work.values()]
+        return dict(Counter(
+            (row.verifier, row.version) for row in rows
+            if row.state is CheckState.QUEUED and row.not_before <= now and row.note != PARKED
+        ))  # fmt: skip
 
 
 _CANCELLABLE = (CheckState.QUEUED, CheckState.WAITING)

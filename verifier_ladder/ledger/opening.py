@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.base import Ledger
+from verifier_ladder.text import hide_password
 
 if TYPE_CHECKING:
     from verifier_ladder.ledger.sql import SqlLedger
@@ -17,13 +18,14 @@ _SCHEME = re.compile(r"([a-z][a-z0-9+.\-]*)://(.*)", re.IGNORECASE | re.DOTALL)
 _IN_MEMORY = {"", ":memory:"}
 
 
-def open_ledger(where: str | Path | Ledger | None = None) -> Ledger:
+def open_ledger(where: str | Path | Ledger | None = None, *, make: bool = True) -> Ledger:
     """Open a ledger; a new file is made, an older one is upgraded after a copy of it is kept.
 
     Args:
-        where: A path such as `"ledger.db"`, a URL such as `"sqlite:///ledger.db"`, an open
-            ledger (returned as it is), or None or `":memory:"` for one that is gone when the
-            process ends.
+        where: A path such as `"ledger.db"`, a URL such as `"sqlite:///ledger.db"` or
+            `"postgresql://user:password@host/database"`, an open ledger (returned as it is), or
+            None or `":memory:"` for one that is gone when the process ends.
+        make: Whether a new one may be made where there is none.
 
     Raises:
         ConfigError: If there can be no ledger there.
@@ -38,12 +40,18 @@ def open_ledger(where: str | Path | Ledger | None = None) -> Ledger:
         return where
     text = "" if where is None else os.fspath(where)
     if match := _SCHEME.fullmatch(text):
-        text = _path_of(match[1].lower(), match[2], text)
+        scheme = match[1].lower()
+        if scheme.split("+", maxsplit=1)[0] in {"postgresql", "postgres"}:
+            return _open_server(f"postgresql+psycopg://{match[2]}", make=make)
+        text = _path_of(scheme, match[2], text)
     if text in _IN_MEMORY:
         from verifier_ladder.ledger.memory import MemoryLedger
 
         return MemoryLedger()
-    return _open_file(Path(text).expanduser().absolute())
+    path = Path(text).expanduser().absolute()
+    if not (make or path.exists()):
+        raise ConfigError(f"there is no ledger at {path}; correct the path, or make one there")
+    return _open_file(path)
 
 
 def _path_of(scheme: str, rest: str, url: str) -> str:
@@ -52,18 +60,14 @@ def _path_of(scheme: str, rest: str, url: str) -> str:
         return ""
     if scheme in {"http", "https"}:
         raise ConfigError(
-            f"ledger {url}: a ledger on a server is not available in this version; "
+            f"ledger {hide_password(url)}: a ledger on a server is not available in this version; "
             'give a file, such as ledger="ledger.db"'
         )
     kind = scheme.split("+", maxsplit=1)[0]  # The rest names a driver.
-    if kind in {"postgresql", "postgres"}:
-        raise ConfigError(
-            f"ledger {scheme}://…: PostgreSQL is not available in this version; "
-            'give a file, such as ledger="ledger.db"'
-        )
     if kind != "sqlite":
         raise ConfigError(
-            f"ledger {scheme}://…: unknown kind of ledger; give a path, or sqlite:///PATH"
+            f"ledger {scheme}://…: unknown kind of ledger; give a path, sqlite:///PATH, or "
+            "postgresql://USER@HOST/DATABASE"
         )
     if rest and not rest.startswith("/"):
         raise ConfigError(f"ledger {url}: write three slashes, sqlite:///{rest}")
@@ -76,6 +80,32 @@ def _open_file(path: Path) -> SqlLedger:
     path = check_place(path)
     from verifier_ladder.ledger.creation import prepare
     from verifier_ladder.ledger.sql import SqlLedger
+    from verifier_ladder.ledger.sqlite import SqliteDatabase
 
     prepare(path)
-    return SqlLedger(path)
+    return SqlLedger(SqliteDatabase(path))
+
+
+def _open_server(text: str, *, make: bool) -> SqlLedger:
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError):
+        raise ConfigError(
+            "the ledger's URL can't be read; write postgresql://USER:PASSWORD@HOST/DATABASE, "
+            "with odd characters of the password as %XX"
+        ) from None
+    try:
+        from verifier_ladder.ledger.postgresqldatabase import PostgresqlDatabase
+    except ImportError as error:
+        raise ConfigError(
+            f"a ledger in PostgreSQL needs psycopg ({error}): "
+            "pip install 'verifier-ladder[postgresql]'"
+        ) from None
+    from verifier_ladder.ledger.postgresqltables import prepare
+    from verifier_ladder.ledger.sql import SqlLedger
+
+    prepare(url, make=make)
+    return SqlLedger(PostgresqlDatabase(url))

@@ -5,16 +5,13 @@ The tables are described for people in `docs/reference/tables.md`.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import (
-    BLOB,
-    REAL,
     CheckConstraint,
     Column,
     ForeignKey,
     Index,
-    Integer,
     MetaData,
     PrimaryKeyConstraint,
     Table,
@@ -24,9 +21,10 @@ from sqlalchemy import (
     text,
 )
 
+from verifier_ladder.ledger.columntypes import BYTES, FORM, NUMBER, WHOLE
 from verifier_ladder.resource import Resource
 
-REVISION: Final = "0003"
+REVISION: Final = "0004"
 """Schema of this version: the newest Alembic revision in `migrations/versions`."""
 VERSION_TABLE: Final = "verifier_ladder_version"
 APPLICATION_ID: Final = 0x564C4144  # "VLAD" in the file's header, so that `file` can tell.
@@ -38,43 +36,49 @@ RESERVED: Final = tuple(f"reserved_{resource.label}" for resource in Resource)
 
 metadata = MetaData()
 
+
+def _only(condition: str) -> dict[str, Any]:
+    """Have an index hold only some rows."""
+    return {"sqlite_where": text(condition), "postgresql_where": text(condition)}
+
+
 entry = Table(
     "entry", metadata,
-    Column("id", Integer, primary_key=True),
+    Column("id", WHOLE, primary_key=True),
     Column("kind", Text, nullable=False),
     Column("campaign", Text, nullable=False),
-    Column("recorded_at", REAL, nullable=False),
-    Column("leaf", BLOB, nullable=False),
-    Column("body", BLOB, nullable=False),
+    Column("recorded_at", NUMBER, nullable=False),
+    Column("leaf", BYTES, nullable=False),
+    Column("body", BYTES, nullable=False),
     Index("entry_campaign", "campaign", "id"),
 )  # fmt: skip
 
 canonicaliser = Table(
     "canonicaliser", metadata,
-    Column("id", Integer, primary_key=True),
-    Column("digest", BLOB, nullable=False, unique=True),
+    Column("id", WHOLE, primary_key=True),
+    Column("digest", BYTES, nullable=False, unique=True),
 )  # fmt: skip
 
 # `key` columns hold the first 48 bits of a digest: a narrow index costs a third of one over the
 # whole digest once the ledger is large. The whole digest stands beside it and is compared.
 alias = Table(
     "alias", metadata,
-    Column("id", Integer, primary_key=True),
-    Column("key", Integer, nullable=False),
-    Column("raw_key", BLOB, nullable=False),
-    Column("canonicaliser", Integer, nullable=False),
-    Column("content_key", BLOB, nullable=False),
-    Column("canonical", BLOB),
-    Column("detail", BLOB),
+    Column("id", WHOLE, primary_key=True),
+    Column("key", WHOLE, nullable=False),
+    Column("raw_key", BYTES, nullable=False),
+    Column("canonicaliser", WHOLE, nullable=False),
+    Column("content_key", BYTES, nullable=False),
+    Column("canonical", FORM),
+    Column("detail", BYTES),
     Index("alias_key", "key"),
 )  # fmt: skip
 
 verifier = Table(
     "verifier", metadata,
-    Column("id", Integer, primary_key=True),
+    Column("id", WHOLE, primary_key=True),
     Column("name", Text, nullable=False),
     Column("version", Text, nullable=False),
-    Column("tier", Integer, nullable=False),
+    Column("tier", WHOLE, nullable=False),
     Column("unit", Text, nullable=False),
     UniqueConstraint("name", "version", "tier", "unit"),
 )  # fmt: skip
@@ -82,102 +86,144 @@ verifier = Table(
 # No foreign keys here: one function writes these rows, and checking each would cost a tenth.
 verdict = Table(
     "verdict", metadata,
-    Column("id", Integer, primary_key=True),
-    Column("key", Integer, nullable=False),
-    Column("check_key", BLOB, nullable=False),
-    Column("verifier", Integer, nullable=False),
-    Column("outcome", Integer, nullable=False),
-    Column("score", REAL),
-    Column("uncertainty", REAL),
-    Column("seconds", REAL),
-    Column("detail", BLOB),
-    Column("entry_id", Integer, nullable=False),
-    Column("supersedes", Integer),
-    Index("verdict_key", "key"),
-    Index("verdict_supersedes", "supersedes", sqlite_where=text("supersedes IS NOT NULL")),
+    Column("id", WHOLE, primary_key=True),
+    Column("key", WHOLE, nullable=False),
+    Column("check_key", BYTES, nullable=False),
+    Column("verifier", WHOLE, nullable=False),
+    Column("outcome", WHOLE, nullable=False),
+    Column("score", NUMBER),
+    Column("uncertainty", NUMBER),
+    Column("seconds", NUMBER),
+    Column("detail", BYTES),
+    Column("entry_id", WHOLE, nullable=False),
+    Column("supersedes", WHOLE),
+    Index("verdict_key", "key").ddl_if(dialect="sqlite"),
+    # Many writers at once: the index itself sees to it that a check is told once, and each
+    # verdict superseded once.
+    Index(
+        "verdict_once", "key", "check_key", "supersedes", unique=True,
+        postgresql_nulls_not_distinct=True,
+    ).ddl_if(dialect="postgresql"),
+    Index("verdict_supersedes", "supersedes", **_only("supersedes IS NOT NULL")),
 )  # fmt: skip
 
 span = Table(
     "span", metadata,
     Column("campaign", Text, nullable=False),
     Column("run", Text, nullable=False),
-    Column("step", Integer, nullable=False),
-    Column("entry_id", Integer, ForeignKey("entry.id"), nullable=False),
-    Column("first", Integer, nullable=False),
-    Column("last", Integer, nullable=False),
+    Column("step", WHOLE, nullable=False),
+    Column("entry_id", WHOLE, ForeignKey("entry.id"), nullable=False),
+    Column("first", WHOLE, nullable=False),
+    Column("last", WHOLE, nullable=False),
     PrimaryKeyConstraint("campaign", "run", "step", "entry_id", "first"),
     sqlite_with_rowid=False,
 )  # fmt: skip
 
 appearance = Table(
     "appearance", metadata,
-    Column("candidate", Integer, nullable=False),
-    Column("entry_id", Integer, ForeignKey("entry.id"), nullable=False),
-    Column("place", Integer, nullable=False),
+    Column("candidate", WHOLE, nullable=False),
+    Column("entry_id", WHOLE, ForeignKey("entry.id"), nullable=False),
+    Column("place", WHOLE, nullable=False),
     PrimaryKeyConstraint("candidate", "entry_id", "place"),
     sqlite_with_rowid=False,
 )  # fmt: skip
 
 appearance_until = Table(
     "appearance_until", metadata,
-    Column("entry_id", Integer, primary_key=True),
+    Column("entry_id", WHOLE, primary_key=True),
 )  # fmt: skip
 
 campaign = Table(
     "campaign", metadata,
-    Column("id", Integer, primary_key=True),
+    Column("id", WHOLE, primary_key=True),
     Column("name", Text, nullable=False, unique=True),
-    Column("ladder", BLOB, nullable=False),
-    Column("ladder_digest", BLOB, nullable=False),
-    Column("created_at", REAL, nullable=False),
+    Column("ladder", BYTES, nullable=False),
+    Column("ladder_digest", BYTES, nullable=False),
+    Column("created_at", NUMBER, nullable=False),
 )  # fmt: skip
 
 run = Table(
     "run", metadata,
-    Column("id", Integer, primary_key=True),
+    Column("id", WHOLE, primary_key=True),
     Column("campaign", Text, nullable=False),
     Column("name", Text, nullable=False),
-    Column("body", BLOB, nullable=False),
+    Column("body", BYTES, nullable=False),
     UniqueConstraint("campaign", "name"),
 )  # fmt: skip
 
 verifier_source = Table(
     "verifier_source", metadata,
-    Column("id", Integer, primary_key=True),
+    Column("id", WHOLE, primary_key=True),
     Column("name", Text, nullable=False),
     Column("version", Text, nullable=False),
     Column("digest", Text, nullable=False),
     UniqueConstraint("name", "version", "digest"),
 )  # fmt: skip
 
+# -- the log: in which order entries stand, and what was signed for it ----------------------------
+
+leaf = Table(
+    "leaf", metadata,
+    Column("idx", WHOLE, primary_key=True, autoincrement=False),
+    Column("entry_id", WHOLE, ForeignKey("entry.id"), nullable=False, unique=True),
+)  # fmt: skip
+
+tile = Table(
+    "tile", metadata,
+    Column("level", WHOLE, nullable=False),
+    Column("idx", WHOLE, nullable=False),
+    Column("hashes", BYTES, nullable=False),
+    PrimaryKeyConstraint("level", "idx"),
+)  # fmt: skip
+
+checkpoint = Table(
+    "checkpoint", metadata,
+    Column("size", WHOLE, primary_key=True, autoincrement=False),
+    Column("note", Text, nullable=False),
+    Column("frontier", BYTES, nullable=False),
+)  # fmt: skip
+
+signer = Table(
+    "signer", metadata,
+    Column("id", WHOLE, primary_key=True),
+    Column("origin", Text, nullable=False),
+    Column("key", Text, nullable=False, unique=True),
+)  # fmt: skip
+
+# Entries that the sequencer has not seen; these rows go away.
+pending = Table(
+    "pending", metadata,
+    Column("entry_id", WHOLE, primary_key=True, autoincrement=False),
+)  # fmt: skip
+
 # -- the work queue and the accounts: these rows change -------------------------------------------
 
 check_queue = Table(
     "check_queue", metadata,
-    Column("id", Integer, primary_key=True),
-    Column("check_key", BLOB, nullable=False, unique=True),
-    Column("content_key", BLOB, nullable=False),
+    Column("id", WHOLE, primary_key=True),
+    Column("check_key", BYTES, nullable=False, unique=True),
+    Column("content_key", BYTES, nullable=False),
     Column("campaign", Text, nullable=False),
     Column("verifier", Text, nullable=False),
     Column("version", Text, nullable=False),
-    Column("tier", Integer, nullable=False),
-    Column("state", Integer, nullable=False),
-    Column("priority", REAL, nullable=False),
-    Column(RESERVE[0], REAL, nullable=False),
-    Column("payload", BLOB, nullable=False),
-    Column("not_before", REAL, nullable=False),
-    Column("deadline", REAL),
+    Column("tier", WHOLE, nullable=False),
+    Column("state", WHOLE, nullable=False),
+    Column("priority", NUMBER, nullable=False),
+    Column(RESERVE[0], NUMBER, nullable=False),
+    Column("payload", BYTES, nullable=False),
+    Column("not_before", NUMBER, nullable=False),
+    Column("deadline", NUMBER),
     Column("owner", Text, nullable=False),
-    Column("lease_until", REAL, nullable=False),
-    Column("fence", Integer, nullable=False),
-    Column("attempt", Integer, nullable=False),
+    Column("lease_until", NUMBER, nullable=False),
+    Column("fence", WHOLE, nullable=False),
+    Column("attempt", WHOLE, nullable=False),
     Column("note", Text, nullable=False),
-    Column("claimed_at", REAL, nullable=False, server_default=text("0")),
-    Column(RESERVED[0], Integer, nullable=False, server_default=text("0")),
-    *(Column(name, REAL, nullable=False, server_default=text("0")) for name in RESERVE[1:]),
+    Column("claimed_at", NUMBER, nullable=False, server_default=text("0")),
+    Column(RESERVED[0], WHOLE, nullable=False, server_default=text("0")),
+    *(Column(name, NUMBER, nullable=False, server_default=text("0")) for name in RESERVE[1:]),
     *(
         Column(
-            name, Integer, CheckConstraint(f"{name} >= 0 AND ({name} = 0 OR state IN (1, 2))"),
+            name, WHOLE, CheckConstraint(f"{name} >= 0 AND ({name} = 0 OR state IN (1, 2))"),
             nullable=False, server_default=text("0"),
         )
         for name in RESERVED[1:]
@@ -185,14 +231,14 @@ check_queue = Table(
     CheckConstraint("state BETWEEN 0 AND 6", name="known_state"),
     CheckConstraint(f"{RESERVED[0]} >= 0", name="reserved_is_positive"),
     CheckConstraint(f"{RESERVED[0]} = 0 OR state IN (1, 2)", name="reserved_only_at_work"),
-    Index("check_ready", desc("priority"), "not_before", "id", sqlite_where=text("state = 0")),
-    Index("check_leased", "lease_until", sqlite_where=text("state = 1")),
-    Index("check_waiting", "deadline", sqlite_where=text("state = 2")),
+    Index("check_ready", desc("priority"), "not_before", "id", **_only("state = 0")),
+    Index("check_leased", "lease_until", **_only("state = 1")),
+    Index("check_waiting", "deadline", **_only("state = 2")),
 )  # fmt: skip
 
 asked = Table(
     "asked", metadata,
-    Column("check_key", BLOB, ForeignKey("check_queue.check_key"), nullable=False),
+    Column("check_key", BYTES, ForeignKey("check_queue.check_key"), nullable=False),
     Column("campaign", Text, nullable=False),
     PrimaryKeyConstraint("check_key", "campaign"),
     Index("asked_campaign", "campaign"),
@@ -201,14 +247,14 @@ asked = Table(
 
 request = Table(
     "request", metadata,
-    Column("id", Integer, primary_key=True),
-    Column("check_key", BLOB, ForeignKey("check_queue.check_key"), nullable=False),
+    Column("id", WHOLE, primary_key=True),
+    Column("check_key", BYTES, ForeignKey("check_queue.check_key"), nullable=False),
     Column("campaign", Text, nullable=False),
     Column("run", Text, nullable=False),
-    Column("step", Integer, nullable=False),
-    Column("position", Integer, nullable=False),
-    Column("content_key", BLOB, nullable=False),
-    Column("state", BLOB, nullable=False),
+    Column("step", WHOLE, nullable=False),
+    Column("position", WHOLE, nullable=False),
+    Column("content_key", BYTES, nullable=False),
+    Column("state", BYTES, nullable=False),
     UniqueConstraint("check_key", "campaign", "run", "step", "position"),
     Index("request_campaign", "campaign", "id"),
 )  # fmt: skip
@@ -217,14 +263,14 @@ request = Table(
 account = Table(
     "account", metadata,
     Column("campaign", Text, nullable=False),
-    Column("tier", Integer, nullable=False),
-    Column("resource", Integer, nullable=False),
-    Column("cap", Integer),
-    Column("excess", Integer, nullable=False, server_default=text("0")),
-    Column("settled", Integer, nullable=False, server_default=text("0")),
-    Column("reserved", Integer, nullable=False, server_default=text("0")),
-    Column("failed", Integer, nullable=False, server_default=text("0")),
-    Column("checks", Integer, nullable=False, server_default=text("0")),
+    Column("tier", WHOLE, nullable=False),
+    Column("resource", WHOLE, nullable=False),
+    Column("cap", WHOLE),
+    Column("excess", WHOLE, nullable=False, server_default=text("0")),
+    Column("settled", WHOLE, nullable=False, server_default=text("0")),
+    Column("reserved", WHOLE, nullable=False, server_default=text("0")),
+    Column("failed", WHOLE, nullable=False, server_default=text("0")),
+    Column("checks", WHOLE, nullable=False, server_default=text("0")),
     PrimaryKeyConstraint("campaign", "tier", "resource"),
     CheckConstraint("settled >= 0 AND reserved >= 0 AND failed >= 0", name="no_debts"),
     CheckConstraint(
@@ -236,7 +282,7 @@ account = Table(
 pause = Table(
     "pause", metadata,
     Column("campaign", Text, nullable=False),
-    Column("tier", Integer, nullable=False),
+    Column("tier", WHOLE, nullable=False),
     PrimaryKeyConstraint("campaign", "tier"),
     sqlite_with_rowid=False,
 )  # fmt: skip
@@ -245,14 +291,15 @@ inbox = Table(
     "inbox", metadata,
     Column("source", Text, nullable=False),
     Column("event", Text, nullable=False),
-    Column("received_at", REAL, nullable=False),
+    Column("received_at", NUMBER, nullable=False),
     PrimaryKeyConstraint("source", "event"),
     sqlite_with_rowid=False,
 )  # fmt: skip
 
 HISTORY: Final = (
     "entry", "canonicaliser", "alias", "verifier", "verdict", "span", "appearance",
-    "appearance_until", "campaign", "run", "verifier_source", "inbox",
+    "appearance_until", "campaign", "run", "verifier_source", "inbox", "leaf", "tile",
+    "checkpoint", "signer",
 )  # fmt: skip
 """Tables that are only appended to."""
 

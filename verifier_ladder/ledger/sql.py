@@ -1,4 +1,4 @@
-"""The ledger in an SQLite file."""
+"""The ledger in an SQL database: an SQLite file, or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.accounts import SqlAccounts, charge
 from verifier_ladder.ledger.asking import add_requests, remove_requests
+from verifier_ladder.ledger.audit import SqlAudit
+from verifier_ladder.ledger.dialect import dialect_of
 from verifier_ladder.ledger.protocol import micros
 from verifier_ladder.ledger.queue import SqlQueue
 from verifier_ladder.ledger.records import Block, CheckRow, Request
@@ -14,13 +16,13 @@ from verifier_ladder.ledger.rows import draft, write
 from verifier_ladder.ledger.totals import SqlTotals
 
 
-class SqlLedger(SqlTotals, SqlQueue, SqlAccounts):
-    """A ledger in one SQLite file, through SQLAlchemy.
+class SqlLedger(SqlAudit, SqlTotals, SqlQueue, SqlAccounts):
+    """A ledger in an SQL database, through SQLAlchemy.
 
     Open one with `open_ledger`, which makes and upgrades the tables.
 
-    **Processes.** Several processes of one machine may use one file. A process that was forked
-    from one that holds it open must open it again.
+    **Processes.** Several processes of one machine may use one file, and those of any machines
+    one database. A process that was forked from one that holds it open must open it again.
 
     **Durability.** A call that has returned survives a crash of the process and of the machine.
     """
@@ -41,6 +43,8 @@ class SqlLedger(SqlTotals, SqlQueue, SqlAccounts):
                 remove_requests(connection, answered)
             if enqueue:
                 add_requests(connection, enqueue)
-            for tier, (cost, checks) in (charges or {}).items():
-                charge(connection, block.campaign, int(tier), micros(cost), checks)
+            if charges:
+                dialect_of(connection).hold_accounts(connection, [block.campaign])
+                for tier, (cost, checks) in charges.items():
+                    charge(connection, block.campaign, int(tier), micros(cost), checks)
         return entry

@@ -1,84 +1,47 @@
-"""The SQLite file: one connection that writes, a few that read."""
+"""The store: a ledger whose records lie in an SQL database."""
 
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection
 
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger.base import Ledger
+from verifier_ladder.ledger.database import Database
 from verifier_ladder.ledger.faults import explained
+from verifier_ladder.ledger.watching import Watch
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-BUSY = 30.0
-"""Seconds to wait for another process that is writing."""
 CHUNK = 8192
 """How many keys one statement asks for; SQLite takes 32,766 parameters."""
 
 _WIDTH = 32
 _MANY = 1024
 
-# WAL lets readers and one writer work at the same time. FULL, for a call that has returned must
-# survive a power cut too; it costs one flush a call, about 0.1 µs a sample in a batch of 4096.
-# The long checkpoint interval lets many writes to the same index page reach the file once.
-PRAGMAS = (
-    f"busy_timeout = {int(BUSY * 1000)}",
-    "journal_mode = WAL",
-    "synchronous = FULL",
-    "foreign_keys = ON",
-    "recursive_triggers = ON",  # Without it REPLACE deletes rows behind the guards' back.
-    "wal_autocheckpoint = 8000",
-    "cache_size = -65536",
-)
-
-
-def make_engine(path: Path) -> Engine:
-    """Make the pool of connections to a ledger file."""
-    engine = create_engine(
-        f"sqlite:///{path}",
-        connect_args={
-            "check_same_thread": False, "timeout": BUSY, "isolation_level": None,
-            "cached_statements": 256,
-        },
-        pool_size=4, max_overflow=32,
-    )  # fmt: skip
-
-    @event.listens_for(engine, "connect")
-    def prepare(connection: Any, _record: Any) -> None:
-        for pragma in PRAGMAS:
-            connection.execute(f"PRAGMA {pragma}")
-
-    return engine
-
 
 class Store(Ledger):
-    """**Abstract:** holds the connections; the mixins beside it do the reading and writing."""
+    """**Abstract:** holds the database; the mixins beside it do the reading and writing."""
 
-    def __init__(self, path: Path) -> None:
-        """Connect to a ledger file that has the current tables."""
-        self.path = path
-        self.url = f"sqlite:///{path}"
-        self._engine = make_engine(path)
-        self._lock = threading.RLock()
+    def __init__(self, database: Database) -> None:
+        """Use a database that has the current tables."""
+        self.url = database.url
+        self._database = database
         self._pid = os.getpid()
         self._closed = False
-        with explained(str(path)):
-            self._writer = self._engine.connect()
+        self._watch: Watch | None = None
 
     def _check_open(self) -> None:
         if self._pid != os.getpid():
             raise LedgerError(
-                "this ledger was opened before the process was forked; an SQLite connection "
+                "this ledger was opened before the process was forked; its connections "
                 f"can't be shared, so open it again here: open_ledger({self.url!r})"
             )
         if self._closed:
@@ -88,32 +51,48 @@ class Store(Ledger):
     def _reading(self) -> Iterator[Connection]:
         """Give a connection whose statements see one moment of the ledger."""
         self._check_open()
-        with explained(str(self.path)), self._engine.connect() as connection, connection.begin():
-            connection.exec_driver_sql("BEGIN")
+        with explained(self._database.name), self._database.reading() as connection:
             yield connection
+
+    def _ask(self, statement: str, *values: Any) -> Sequence[Any]:
+        """The rows of one statement that only reads."""
+        self._check_open()
+        with explained(self._database.name):
+            return self._database.ask(statement, values)
 
     @contextmanager
     def _writing(self, *, tell: bool = True) -> Iterator[Connection]:
-        """Give the connection that writes, inside one transaction; then tell the listeners."""
+        """Give a connection that writes, inside one transaction; then tell the listeners."""
         self._check_open()
-        with self._lock, explained(str(self.path)):
-            self._check_open()
-            connection = self._writer
-            with connection.begin():
-                # IMMEDIATE: a transaction that reads before it writes could not wait its turn.
-                connection.exec_driver_sql("BEGIN IMMEDIATE")
-                yield connection
+        with explained(self._database.name), self._database.writing() as connection:
+            yield connection
         if tell:
             self._tell()
 
+    def reopened(self) -> Ledger:
+        """See `Ledger.reopened`."""
+        from verifier_ladder.ledger.opening import open_ledger
+
+        return open_ledger(self._database.opening)
+
+    def clock(self) -> float:
+        """See `Ledger.clock`."""
+        return self._database.clock()
+
+    def subscribe(self, call: Callable[[], None]) -> None:
+        """See `Ledger.subscribe`."""
+        super().subscribe(call)
+        if self._database.is_shared and self._watch is None:
+            self._watch = Watch(self)
+
     def close(self) -> None:
-        """Release the file; closing twice is allowed."""
-        with self._lock:
-            if self._closed or self._pid != os.getpid():
-                return
-            self._closed = True
-            self._writer.close()
-            self._engine.dispose()
+        """Release files and connections; closing twice is allowed."""
+        if self._closed or self._pid != os.getpid():
+            return
+        if self._watch is not None:
+            self._watch.close()
+        self._closed = True
+        self._database.close()
 
 
 def chunks(keys: Sequence[Any], size: int = CHUNK) -> Iterator[Sequence[Any]]:

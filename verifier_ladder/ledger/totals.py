@@ -7,18 +7,19 @@ from typing import Any
 from verifier_ladder.ledger.appearances import SqlAppearances
 from verifier_ladder.ledger.verdicts import OUTCOMES
 
-_ENTRIES = "SELECT count(*) FROM entry WHERE ?1 IS NULL OR campaign = ?1"
+_ENTRIES = "SELECT count(*) FROM entry WHERE CAST(?1 AS TEXT) IS NULL OR campaign = ?1"
 _CANDIDATES = (
-    "SELECT count(DISTINCT candidate) FROM appearance WHERE ?1 IS NULL OR entry_id IN "
-    "(SELECT id FROM entry WHERE campaign = ?1)"
+    "SELECT count(DISTINCT candidate) FROM appearance WHERE CAST(?1 AS TEXT) IS NULL "
+    "OR entry_id IN (SELECT id FROM entry WHERE campaign = ?1)"
 )
 _SAMPLES = (
-    "SELECT ifnull(sum(s.last - s.first + 1), 0) FROM span s JOIN entry e "
-    "ON e.id = s.entry_id AND e.kind <> 'revision' WHERE ?1 IS NULL OR s.campaign = ?1"
+    "SELECT CAST(coalesce(sum(s.last - s.first + 1), 0) AS BIGINT) FROM span s JOIN entry e "
+    "ON e.id = s.entry_id AND e.kind <> 'revision' WHERE CAST(?1 AS TEXT) IS NULL "
+    "OR s.campaign = ?1"
 )
 _VERDICTS = (
     "SELECT r.name, r.version, v.outcome, count(*) FROM verdict v "
-    "JOIN verifier r ON r.id = v.verifier WHERE (?1 IS NULL OR v.entry_id IN "
+    "JOIN verifier r ON r.id = v.verifier WHERE (CAST(?1 AS TEXT) IS NULL OR v.entry_id IN "
     "(SELECT id FROM entry WHERE campaign = ?1)) AND v.id NOT IN "
     "(SELECT supersedes FROM verdict WHERE supersedes IS NOT NULL) "
     "GROUP BY r.name, r.version, v.outcome ORDER BY r.name, r.version, v.outcome"
@@ -36,20 +37,20 @@ class SqlTotals(SqlAppearances):
     def statistics(self, campaign: str | None = None) -> dict[str, Any]:
         """See `Ledger.statistics`."""
         self._index_appearances()
+        newest = self.newest()
         with self._reading() as connection:
             entries, candidates, samples = (
                 connection.exec_driver_sql(statement, (campaign,)).scalar_one()
                 for statement in (_ENTRIES, _CANDIDATES, _SAMPLES)
             )
             verdicts = connection.exec_driver_sql(_VERDICTS, (campaign,)).all()
-            newest = connection.exec_driver_sql("SELECT ifnull(max(id), 0) FROM entry")
-            return {
-                "newest": newest.scalar_one(),
-                "entries": entries,
-                "candidates": candidates,
-                "samples": samples,
-                "verdicts": _tally(verdicts),
-            }
+        return {
+            "newest": newest,
+            "entries": entries,
+            "candidates": candidates,
+            "samples": samples,
+            "verdicts": _tally(verdicts),
+        }
 
 
 def _tally(rows: Any) -> dict[str, dict[str, int]]:

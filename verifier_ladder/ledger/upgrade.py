@@ -11,7 +11,7 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 
 from verifier_ladder.errors import LedgerError
-from verifier_ladder.ledger.store import make_engine
+from verifier_ladder.ledger.sqlite import make_engine
 
 
 def known_revisions(migrations: Path) -> set[str]:

@@ -112,8 +112,6 @@ class History:
         self.step = 0
         self.seen: set[bytes] = set()
         ledger.open_campaign(name, self.ladder, digest({"name": name}))
-        facts = {"ladder": self.ladder}
-        ledger.append(Block("campaign", name, facts=facts))
 
     def score(self, items: Sequence[Item], run: str = "one") -> None:
         """One call of score."""

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 from verifier_ladder.testing.ledgeraccounts import AccountTests
 from verifier_ladder.testing.ledgerhistory import HistoryTests
+from verifier_ladder.testing.ledgerlog import LogTests
 from verifier_ladder.testing.ledgerqueue import QueueTests
 
 __all__ = ["LedgerTestCase"]
 
 
-class LedgerTestCase(HistoryTests, QueueTests, AccountTests):
+class LedgerTestCase(HistoryTests, LogTests, QueueTests, AccountTests):
     """Holds a ledger to its contract. Override the fixture `ledger` with one that is empty."""

@@ -125,6 +125,7 @@ class AccountTests:
         assert claim(ledger) == []
         assert [row.note for row in ledger.checks()] == ["budget"]
         assert (ledger.parked(CAMPAIGN), ledger.parked("another")) == ({1: 1}, {})
+        assert ledger.queued(now=NOW) == {}
         assert account(ledger).reserved == 0.0
 
     def test_a_dear_check_does_not_block_cheaper_ones(self, ledger: Ledger) -> None:

@@ -78,6 +78,15 @@ class QueueTests:
         enqueue(ledger, check_row("a"))
         assert [claimed.check.check_key for claimed in claim(ledger)] == [key("check a")]
 
+    def test_what_waits_for_a_worker_is_counted(self, ledger: Ledger) -> None:
+        assert ledger.queued(now=NOW) == {}
+        for name, later in (("a", 0.0), ("b", 0.0), ("c", NOW + 1.0), ("d", HELD)):
+            enqueue(ledger, check_row(name, not_before=later))
+        row = check_row("a")
+        assert ledger.queued(now=NOW) == {(row.verifier, row.version): 2}
+        claim(ledger)
+        assert ledger.queued(now=NOW) == {}
+
     def test_asking_for_a_check_again_does_not_hold_it(self, ledger: Ledger) -> None:
         for not_before in (0.0, HELD):
             enqueue(ledger, check_row("a", not_before=not_before))

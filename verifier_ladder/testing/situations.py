@@ -16,7 +16,7 @@ from verifier_ladder.tier import Tier
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-_SHARED = ("tiers", "sign", "spread", "best")
+_SHARED = ("tiers", "sign", "spread", "unevenness", "best")
 _ODD = (nan, inf, -inf, 0.0, 1e300, 1e-300)
 
 

@@ -1,4 +1,4 @@
-"""Both stores keep the contract."""
+"""All stores keep the contract."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,8 +16,15 @@ class TestMemoryLedger(LedgerTestCase):
             yield ledger
 
 
-class TestSqlLedger(LedgerTestCase):
+class TestSqliteLedger(LedgerTestCase):
     @pytest.fixture
     def ledger(self, tmp_path: Path) -> Iterator[Ledger]:
         with open_ledger(tmp_path / "ledger.db") as ledger:
+            yield ledger
+
+
+class TestPostgresqlLedger(LedgerTestCase):
+    @pytest.fixture
+    def ledger(self, postgresql: str) -> Iterator[Ledger]:
+        with open_ledger(postgresql) as ledger:
             yield ledger

@@ -2,15 +2,19 @@
 
 from contextlib import suppress
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
+import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import LedgerError
+from verifier_ladder.ledger import encoding
 from verifier_ladder.ledger.encoding import decode, encode, leaf, mentioned
+from verifier_ladder.ledger.offline import leaf_hash, records_of, root_of
 from verifier_ladder.ledger.records import (
     Block,
     CandidateRow,
@@ -112,16 +116,55 @@ def same(found: Block, given_: Block) -> None:
         assert repr(left) == repr(right)
 
 
-@given(blocks())
-@settings(max_examples=60)
-def test_a_block_comes_back_equal(block: Block) -> None:
-    same(decode(encode(block, 1.5)), block)
+def in_parts(block: Block, rows: int) -> bytes:
+    """Encode with this many rows a part."""
+    with patch.object(encoding, "ROWS", rows):
+        return encode(block, 1.5)
 
 
-@given(blocks())
+@given(blocks(), st.integers(1, 5))
+@settings(max_examples=100)
+def test_a_block_comes_back_equal(block: Block, rows: int) -> None:
+    same(decode(in_parts(block, rows)), block)
+
+
+@given(blocks(), st.integers(1, 5))
 @settings(max_examples=40)
-def test_what_a_body_mentions_is_what_the_block_mentions(block: Block) -> None:
-    assert set(mentioned(encode(block, 0.0))) == set(distinct(block))
+def test_what_a_body_mentions_is_what_the_block_mentions(block: Block, rows: int) -> None:
+    found = mentioned(in_parts(block, rows))
+
+    places = [row.content_key for row in block.candidates]
+    assert {k: places.index(k) if k in places else -1 for k in distinct(block)} == found
+
+
+@given(blocks(), st.integers(1, 5))
+@settings(max_examples=40)
+def test_each_part_holds_its_rows_of_every_section(block: Block, rows: int) -> None:
+    head, *parts = map(orjson.loads, in_parts(block, rows).split(b"\n"))
+
+    assert (len(parts), rows) == (head["parts"], head["rows"])
+    for name in ("candidates", "verdicts", "rewards"):
+        counts = [part.get(name, {"count": 0})["count"] for part in parts]
+        whole, rest = divmod(len(getattr(block, name)), rows)
+        assert [rows] * whole + [rest] * (rest > 0) == [count for count in counts if count]
+
+
+def test_records_are_the_same_however_they_are_cut() -> None:
+    block = score_block([f"w{i}" for i in range(10)])
+    whole = orjson.loads(in_parts(block, 100).split(b"\n")[1])
+    parts = list(map(orjson.loads, in_parts(block, 3).split(b"\n")[1:]))
+
+    for section in ("candidates", "verdicts", "samples", "decisions", "rewards"):
+        for row in range(10):
+            expected = list(records_of(whole, section, row))
+            assert expected == list(records_of(parts[row // 3], section, row % 3))
+            assert 1 == len(expected)
+
+
+def test_a_body_can_be_shown_in_parts() -> None:
+    head, *parts = (body := in_parts(score_block(["a", "b", "c"]), 2)).split(b"\n")
+
+    assert leaf_hash(head + b"\n" + root_of(map(leaf_hash, parts))) == leaf(body)
 
 
 def test_arrays_are_written_like_lists() -> None:
@@ -176,7 +219,7 @@ def test_a_damaged_body_says_so(body: bytes) -> None:
 
 def test_a_newer_format_asks_for_an_upgrade() -> None:
     with pytest.raises(LedgerError, match="upgrade verifier-ladder"):
-        decode(b'{"format":2}')
+        decode(b'{"format":3}')
 
 
 @given(st.integers(0, 400), st.integers(0, 255))

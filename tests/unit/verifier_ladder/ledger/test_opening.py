@@ -1,5 +1,6 @@
 """Where a ledger can be, and what is said where it can't."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -57,7 +58,8 @@ def test_a_relative_path_stays_the_same_file(
     [
         ("http://host/ledger", "not available in this version"),
         ("https://host/ledger", "not available in this version"),
-        ("postgresql+psycopg://user:secret@host/db", "PostgreSQL is not available"),
+        ("postgresql://user:secret@host:port/db", "as %XX"),
+        ("https://user:secret@host/ledger", "not available in this version"),
         ("mysql://host/db", "unknown kind of ledger"),
         ("sqlite://ledger.db", "sqlite:///ledger.db"),
     ],
@@ -86,7 +88,21 @@ def test_another_files_content_is_left_alone(tmp_path: Path) -> None:
     assert path.read_text().startswith("shopping list")
 
 
+def test_who_only_looks_makes_no_file(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="there is no ledger"):
+        open_ledger(tmp_path / "ledger.db", make=False)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_empty_file_becomes_a_ledger(tmp_path: Path) -> None:
     (tmp_path / "ledger.db").touch()
     with open_ledger(tmp_path / "ledger.db") as ledger:
         assert ledger.newest() == 0
+
+
+def test_a_missing_driver_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    for name in [name for name in sys.modules if name.startswith("verifier_ladder.ledger.post")]:
+        monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(ConfigError, match=r"verifier-ladder\[postgresql\]"):
+        open_ledger("postgresql://user@host/db")

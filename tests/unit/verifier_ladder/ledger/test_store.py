@@ -13,7 +13,7 @@ import pytest
 
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import LedgerError
-from verifier_ladder.ledger import open_ledger, store
+from verifier_ladder.ledger import open_ledger, sqlite
 from verifier_ladder.ledger.records import Block
 from verifier_ladder.ledger.schema import HISTORY
 from verifier_ladder.ledger.sql import SqlLedger
@@ -40,6 +40,10 @@ def ledger(tmp_path: Path) -> Iterator[SqlLedger]:
         yield opened
 
 
+def path_of(ledger: SqlLedger) -> Path:
+    return Path(ledger.url.removeprefix("sqlite:///"))
+
+
 @pytest.fixture
 def full(ledger: SqlLedger) -> SqlLedger:
     """A ledger with a row in every table of its history."""
@@ -51,6 +55,9 @@ def full(ledger: SqlLedger) -> SqlLedger:
     enqueue(ledger, check_row("q"))
     ledger.wait(claim(ledger), deadline=None, now=NOW)
     ledger.answer(key("check q"), Verdict.accept(1.0), source="lab", event="1", now=NOW)
+    ledger.sequence()
+    with ledger._writing() as connection:
+        connection.exec_driver_sql("INSERT INTO tile (level, idx, hashes) VALUES (0, 0, x'00')")
     return ledger
 
 
@@ -71,7 +78,7 @@ def test_history_can_neither_be_changed_nor_deleted(
 
 def test_the_guards_hold_for_other_programs_too(full: SqlLedger) -> None:
     append_only = pytest.raises(sqlite3.IntegrityError, match="append-only")
-    with closing(sqlite3.connect(full.path)) as other, append_only:
+    with closing(sqlite3.connect(path_of(full))) as other, append_only:
         other.execute("DELETE FROM entry")
 
 
@@ -108,8 +115,8 @@ def test_a_full_disk_leaves_nothing_half_written(ledger: SqlLedger) -> None:
 def test_a_ledger_that_stays_locked_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pragmas = tuple(p if "busy" not in p else "busy_timeout = 20" for p in store.PRAGMAS)
-    monkeypatch.setattr(store, "PRAGMAS", pragmas)
+    pragmas = tuple(p if "busy" not in p else "busy_timeout = 20" for p in sqlite.PRAGMAS)
+    monkeypatch.setattr(sqlite, "PRAGMAS", pragmas)
     with (
         open_ledger(tmp_path / "l.db") as ledger,
         closing(sqlite3.connect(tmp_path / "l.db")) as other,
@@ -124,14 +131,14 @@ def test_a_ledger_that_stays_locked_says_so(
 
 def test_readers_do_not_wait_for_a_writer(ledger: SqlLedger) -> None:
     ledger.append(score_block(["a"]))
-    with closing(sqlite3.connect(ledger.path)) as other:
+    with closing(sqlite3.connect(path_of(ledger))) as other:
         other.execute("BEGIN IMMEDIATE")
         assert len(ledger.verdicts([key("check a")])) == 1
         other.rollback()
 
 
 def test_two_ledgers_on_one_file_see_each_other(ledger: SqlLedger) -> None:
-    with open_ledger(ledger.path) as other:
+    with open_ledger(path_of(ledger)) as other:
         other.append(score_block(["a"]))
         assert len(ledger.verdicts([key("check a")])) == 1
 

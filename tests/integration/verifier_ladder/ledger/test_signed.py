@@ -1,0 +1,138 @@
+"""Whatever a campaign does, its ledger is signed for and fits what was signed."""
+
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+
+import verifier_ladder as vl
+from verifier_ladder.ledger.bundles import export_tiles
+from verifier_ladder.ledger.merging import merge
+from verifier_ladder.ledger.offline import check_export, check_proof
+from verifier_ladder.ledger.proof import prove
+from verifier_ladder.ledger.records import Block
+from verifier_ladder.ledger.sql import SqlLedger
+from verifier_ladder.testing.records import key, score_block, verdict_row
+
+
+@vl.verifier(kind="text", version="1", isolation="inline")
+def length(candidate: vl.Candidate) -> float:
+    return float(len(candidate.content))
+
+
+@vl.verifier(tier="simulation", kind="text", version="1", isolation="inline")
+def vowels(candidate: vl.Candidate) -> float:
+    return float(sum(letter in "aeiou" for letter in str(candidate.content)))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    ladder = vl.Ladder("words", [length, vowels])
+    with vl.Campaign.open("signed", ladder=ladder, ledger=tmp_path / "ledger.db") as campaign:
+        for _ in range(3):
+            campaign.score(["ant", "bee", "cow", "ant"], groups=["a", "a", "b", "b"])
+        campaign.drain()
+    return tmp_path / "ledger.db"
+
+
+def test_a_closed_campaign_is_signed_whole(path: Path) -> None:
+    with vl.open_ledger(path) as ledger:
+        assert isinstance(ledger, SqlLedger)
+        found = ledger.verify()
+
+    assert ([], 0) == (found.problems, found.pending)
+    assert found.entries >= 5
+    assert found.records >= 6  # Verdicts of two verifiers on three words.
+
+
+def test_the_key_is_beside_the_ledger(path: Path) -> None:
+    assert 0o600 == Path(f"{path}.key").stat().st_mode & 0o777
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a ledger is that many may write to."""
+    if request.param == "postgresql":
+        return str(request.getfixturevalue("postgresql"))
+    return str(tmp_path / "ledger.db")
+
+
+def opened(place: str) -> SqlLedger:
+    ledger = vl.open_ledger(place)
+    assert isinstance(ledger, SqlLedger)
+    return ledger
+
+
+def test_many_writers_and_sequencers_make_one_log(place: str) -> None:
+    def work(name: str) -> None:
+        with opened(place) as ledger:
+            for number in range(12):
+                ledger.append(score_block([f"{name}{number}", f"{number}"], step=number))
+                ledger.sequence()
+
+    threads = [Thread(target=work, args=(name,)) for name in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    with opened(place) as ledger:
+        while ledger.sequence():
+            pass
+        found = ledger.verify()
+        assert ([], 48, 0) == (found.problems, found.entries, found.pending)
+        assert list(range(48)) == [leaf.place for leaf in ledger.leaves()]
+
+
+def test_a_ledger_is_intact_at_every_moment(place: str) -> None:
+    ends = Event()
+
+    def work() -> None:
+        with opened(place) as ledger:
+            for number in range(25):
+                ledger.append(score_block([f"{number}"], step=number))
+                ledger.sequence()
+        ends.set()
+
+    writer = Thread(target=work)
+    with opened(place) as ledger:
+        writer.start()
+        while not ends.is_set():
+            assert [] == ledger.verify().problems
+        writer.join()
+        assert 25 == ledger.verify().entries
+
+
+def test_a_history_is_proven_merged_and_looked_back_at(place: str, tmp_path: Path) -> None:
+    with opened(place) as ledger, opened(str(tmp_path / "theirs.db")) as theirs:
+        entry = ledger.append(score_block(["a", "bb"]))
+        ledger.sequence()
+        then = ledger.size()
+        saved = ledger.checkpoint()
+        newer = verdict_row("a", vl.Verdict.accept(9.0))
+        theirs.append(Block("review", "trial", (), [newer]))
+
+        assert 1 == merge(ledger, theirs).entries
+        (verdict,) = ledger.verdicts_as_of([key("check a")], then).values()
+        assert (1.0, 9.0) == (
+            verdict.score, ledger.verdicts([key("check a")])[key("check a")].score
+        )  # fmt: skip
+        records = check_proof(prove(ledger, entry, [("verdicts", 1)])).records
+        assert [2.0] == [record["score"] for record in records]
+        assert [] == ledger.verify(saved=saved).problems
+        assert 2 == export_tiles(ledger, tmp_path / "log")
+    assert 2 == check_export(tmp_path / "log", saved=saved)[0].size
+
+
+def test_an_open_campaign_is_signed_in_the_background(tmp_path: Path) -> None:
+    ladder = vl.Ladder("words", [length])
+    with (
+        vl.Campaign.open("open", ladder=ladder, ledger=tmp_path / "ledger.db") as campaign,
+        opened(str(tmp_path / "ledger.db")) as other,
+    ):
+        campaign.score(["ant"])
+        signed = Event()
+        while other.pending() and not signed.wait(0.05):
+            pass
+
+        assert other.size() == len(list(other.entries()))

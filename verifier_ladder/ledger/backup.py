@@ -1,0 +1,114 @@
+"""Backups: a ledger file copied whole while it is in use, and put back."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+
+from verifier_ladder.errors import ConfigError, LedgerError
+from verifier_ladder.ledger.creation import schema_of
+from verifier_ladder.ledger.faults import explained
+
+_BESIDE = ("", "-wal", "-shm")
+"""Endings of the files that one ledger consists of."""
+
+
+def backup(ledger: str | Path, copy: str | Path) -> Path:
+    """Copy a ledger into a new file, as it was at one moment; others may write meanwhile.
+
+    The signing key is not copied: a backup lies where more people can read.
+
+    Args:
+        ledger: The ledger's file.
+        copy: The new file; it must not exist yet.
+
+    Raises:
+        ConfigError: If there is no ledger, or the copy exists.
+        LedgerError: If the copy can't be written.
+    """
+    source, target = _existing(ledger), Path(copy)
+    if target.exists():
+        raise ConfigError(f"{target} exists already; name a new file for the backup")
+    part = target.with_name(f"{target.name}.part")
+    try:
+        with explained(str(target)):
+            _copy(source, part)
+        part.rename(target)  # It takes the name only when it is whole.
+    except OSError as error:
+        raise LedgerError(f"{target} can't be written: {error.strerror}") from error
+    finally:
+        with suppress(OSError):
+            part.unlink()
+    return target
+
+
+def restore(copy: str | Path, ledger: str | Path) -> Path | None:
+    """Put a backup in a ledger's place; what stood there is kept beside it.
+
+    No process may have the ledger open. Entries that were written after the backup are not in it,
+    so checkpoints that were saved after the backup don't fit any more: `verify` will say so.
+
+    Args:
+        copy: The backup.
+        ledger: Where the ledger shall lie.
+
+    Returns:
+        Where the ledger that stood there lies now, if there was one.
+
+    Raises:
+        ConfigError: If there is no backup, or the ledger is in use.
+        LedgerError: If the backup is damaged, or the file can't be written.
+    """
+    source, target = _existing(copy), Path(ledger)
+    check_whole(source)
+    try:
+        aside = _move_aside(target) if target.exists() else None
+        shutil.copyfile(source, target)
+    except OSError as error:
+        raise LedgerError(f"{target} can't be written: {error.strerror}") from error
+    return aside
+
+
+def check_whole(path: Path) -> None:
+    """Have SQLite look at every page of a file.
+
+    Raises:
+        LedgerError: If one is damaged.
+    """
+    with explained(str(path)), closing(sqlite3.connect(path)) as connection:
+        (told,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    if told != "ok":
+        raise LedgerError(f"{path} is damaged ({told}); take another backup")
+
+
+def _existing(path: str | Path) -> Path:
+    found = Path(path)
+    with explained(str(path)):
+        schema = schema_of(found) if found.is_file() else None
+    if schema is None:
+        raise ConfigError(f"there is no ledger at {found}")
+    return found
+
+
+def _copy(source: Path, target: Path) -> None:
+    with closing(sqlite3.connect(source)) as here, closing(sqlite3.connect(target)) as there:
+        here.backup(there)
+
+
+def _move_aside(ledger: Path) -> Path:
+    """Give a ledger another name, unless somebody has it open."""
+    with closing(sqlite3.connect(ledger, timeout=0.1)) as connection:
+        try:
+            # Only who is alone may leave the mode with a log beside the file.
+            connection.execute("PRAGMA journal_mode = DELETE")
+        except sqlite3.OperationalError as error:
+            raise ConfigError(f"{ledger} is in use ({error}); end what uses it first") from None
+    number = 1
+    while (aside := ledger.with_name(f"{ledger.name}.before-restore-{number}")).exists():
+        number += 1
+    ledger.rename(aside)
+    for ending in _BESIDE[1:]:
+        Path(f"{ledger}{ending}").unlink(missing_ok=True)
+    return aside

@@ -1,0 +1,87 @@
+"""Bundles: a whole log as files that anybody can check without the ledger.
+
+The folder follows C2SP tlog-tiles: `checkpoint`, `tile/LEVEL/…` with the hashes and
+`tile/entries/…` with what was logged of each entry. Beside them `tile/records/…` holds the whole
+bodies of the entries, each after its length in eight bytes, `keys` the public keys, and
+`verify.py` checks all of it.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from verifier_ladder.errors import ConfigError, LedgerError
+from verifier_ladder.ledger import offline
+from verifier_ladder.ledger.log import Leaf, SqlLog
+from verifier_ladder.ledger.offline import LONGEST, WIDTH, logged, tile_path
+from verifier_ladder.ledger.tiles import tiles_of
+
+
+def export_tiles(log: SqlLog, folder: str | Path) -> int:
+    """Write a log into a folder, with the stand-alone verifier.
+
+    Args:
+        log: The ledger; entries that wait for their place get it first.
+        folder: Where to; it must not exist yet.
+
+    Returns:
+        How many entries were written.
+
+    Raises:
+        ConfigError: If the folder exists.
+        LedgerError: If it can't be written, or the ledger is empty.
+    """
+    folder = Path(folder)
+    if folder.exists():
+        raise ConfigError(f"{folder} exists already; name a new folder for the export")
+    signed, checkpoint = log.signed()
+    part = folder.with_name(f"{folder.name}.{secrets.token_hex(4)}.part")
+    try:
+        _write(log, part, checkpoint.size)
+        _put(part / "checkpoint", signed.encode())
+        part.rename(folder)  # It takes the name only when it is whole.
+    except OSError as error:
+        raise LedgerError(f"{folder} can't be written: {error.strerror}") from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return checkpoint.size
+
+
+def _write(log: SqlLog, folder: Path, size: int) -> None:
+    tiles = log.tiles(size)
+    for tile in tiles_of(size):
+        _put(folder / tile.path, tiles.data(tile))
+    batch: list[Leaf] = []
+    for leaf in log.leaves(until=size):
+        batch.append(leaf)
+        if len(batch) == WIDTH:
+            _write_bundle(folder, batch)
+            batch.clear()
+    if batch:
+        _write_bundle(folder, batch)
+    _put(folder / "keys", "".join(f"{key}\n" for key in log.signers()).encode())
+    shutil.copyfile(offline.__file__, folder / "verify.py")
+
+
+def _write_bundle(folder: Path, leaves: Sequence[Leaf]) -> None:
+    """Write the entries below one tile of level 0."""
+    place = leaves[0].place // WIDTH
+    paths = [folder / tile_path(kind, place, len(leaves)) for kind in ("entries", "records")]
+    for path in paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    with paths[0].open("wb") as entries, paths[1].open("wb") as records:
+        for leaf in leaves:
+            data = logged(leaf.entry.body)
+            if len(data) > LONGEST:  # Of the first format; its body stands in the records.
+                data = b""
+            entries.write(len(data).to_bytes(2, "big") + data)
+            records.write(len(leaf.entry.body).to_bytes(8, "big"))
+            records.write(leaf.entry.body)
+
+
+def _put(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)

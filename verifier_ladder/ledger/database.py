@@ -1,0 +1,49 @@
+"""Databases: where a ledger's tables lie, and how one connects to them."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Engine
+
+    from verifier_ladder.ledger.dialect import Dialect
+
+
+class Database(ABC):
+    """**Abstract:** the connections of one open ledger; threads may share it."""
+
+    engine: Engine
+    dialect: Dialect
+    url: str
+    """Where it lies, in the form that opens it again; without a password."""
+    name: str
+    """What messages call it."""
+    opening: str
+    """What `open_ledger` needs to open it once more, the password included: never shown."""
+    is_shared = False
+    """Whether other machines may write to it too, of which this one hears nothing."""
+
+    @abstractmethod
+    def reading(self) -> AbstractContextManager[Connection]:
+        """Give a connection whose statements see one moment of the ledger."""
+
+    @abstractmethod
+    def ask(self, statement: str, values: tuple[Any, ...] = ()) -> Sequence[Any]:
+        """The rows of one statement that only reads; it needs no transaction."""
+
+    @abstractmethod
+    def writing(self) -> AbstractContextManager[Connection]:
+        """Give a connection inside one transaction, which is durable when it has ended."""
+
+    def clock(self) -> float:
+        """Seconds since 1970, by the clock that all who share this database go by."""
+        return time.time()
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release files and connections."""

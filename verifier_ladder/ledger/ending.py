@@ -1,0 +1,122 @@
+"""How checks leave a worker's hands: answered, failed, lost; and what becomes of the money."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+from verifier_ladder.ledger.accounts import Bill, free, settle
+from verifier_ladder.ledger.dialect import dialect_of
+from verifier_ladder.ledger.holding import NOTHING_RESERVED, change, hold_claims, reserved
+from verifier_ladder.ledger.protocol import (
+    ATTEMPTS,
+    NOTHING,
+    Amounts,
+    backoff,
+    blocks_of,
+    note_of,
+    spent,
+)
+from verifier_ladder.ledger.records import CheckRow, CheckState, Completion
+from verifier_ladder.ledger.rows import draft, write
+from verifier_ladder.verdict import Verdict
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+_GONE = f"{NOTHING_RESERVED}, owner = '', lease_until = 0"
+Bills = dict[tuple[str, int], Bill]
+"""What is to be settled, by who pays and tier."""
+
+
+def end(
+    connection: Connection,
+    completions: Sequence[Completion],
+    state: CheckState,
+    now: float,
+    *,
+    not_before: float = 0.0,
+) -> list[Completion]:
+    """Move claimed checks on, record what was said, settle their money; those still ours."""
+    failed = state is not CheckState.DONE
+    held = hold_claims(connection, [completion.claim for completion in completions])
+    ours: list[Completion] = []
+    bills: Bills = {}
+    for completion in completions:
+        claim = completion.claim
+        row = held.pop((claim.check.check_key, claim.fence), None)
+        if row is None:  # Lost, or told twice.
+            continue
+        cost = spent(completion.verdict, reserved(row), now - row.claimed_at)
+        bills.setdefault((row.campaign, row.tier), Bill()).add(reserved(row), cost)
+        ours.append(completion)
+    change(
+        connection, [claim.check.check_key for claim, _, _ in ours],
+        f"state = {int(state)}, {_GONE}", not_before=[not_before] * len(ours),
+        note=[note_of(verdict) if failed else "" for _, verdict, _ in ours],
+    )  # fmt: skip
+    for block in blocks_of(ours):
+        write(connection, draft(block, now))
+    _settle(connection, bills, failed=failed)
+    return ours
+
+
+def end_from_outside(
+    connection: Connection, check: CheckRow, verdict: Verdict, amounts: Amounts
+) -> None:
+    """Close a check whose answer came from outside; a worker on it loses its lease.
+
+    Args:
+        connection: The one that writes; it holds the check.
+        check: The check as it was.
+        verdict: The answer.
+        amounts: What the check has reserved.
+    """
+    change(
+        connection, [check.check_key],
+        f"state = 3, fence = CASE WHEN state = 1 THEN fence + 1 ELSE fence END, {_GONE}, "
+        "not_before = 0, note = ''",
+    )  # fmt: skip
+    if check.state in {CheckState.LEASED, CheckState.WAITING}:
+        bill = Bill()
+        bill.add(amounts, spent(verdict, amounts, 0.0))
+        _settle(connection, {(check.campaign, check.tier): bill}, failed=False)
+
+
+def take_back(connection: Connection, rows: Sequence[Any], now: float) -> None:
+    """End leases that ran out, and world cases past their deadline; the rows are held."""
+    bills: Bills = {}
+    lost = [_lost(row, now) for row in rows]
+    for row, (cost, *_) in zip(rows, lost, strict=True):
+        bills.setdefault((row.campaign, row.tier), Bill()).add(reserved(row), cost)
+    change(
+        connection, [row.check_key for row in rows], _GONE,
+        state=[int(state) for _, state, _, _ in lost], not_before=[at for _, _, at, _ in lost],
+        note=[note for *_, note in lost],
+    )  # fmt: skip
+    _settle(connection, bills, failed=True)
+
+
+def _lost(row: Any, now: float) -> tuple[Amounts, CheckState, float, str]:
+    """What a lost attempt cost, and where its check stands now: state, not before, note."""
+    if row.state == CheckState.WAITING:
+        return NOTHING, CheckState.EXPIRED, 0.0, "no answer before the deadline"
+    # Nobody knows what the attempt took; it can have worked until its lease ended.
+    cost = spent(None, reserved(row), row.lease_until - row.claimed_at)
+    state = CheckState.DEAD if row.attempt >= ATTEMPTS else CheckState.QUEUED
+    note = f"lease ran out (attempt {row.attempt})"
+    return cost, state, now + backoff(row.attempt), note
+
+
+def give_back(connection: Connection, rows: Sequence[Any]) -> None:
+    """Free what held checks have reserved."""
+    dialect_of(connection).hold_accounts(connection, {row.campaign for row in rows})
+    for row in rows:
+        free(connection, row.campaign, row.tier, reserved(row))
+
+
+def _settle(connection: Connection, bills: Bills, *, failed: bool) -> None:
+    dialect_of(connection).hold_accounts(connection, {campaign for campaign, _ in bills})
+    for (campaign, tier), bill in sorted(bills.items(), key=itemgetter(0)):
+        settle(connection, campaign, tier, bill, failed=failed)

@@ -1,0 +1,131 @@
+"""Signers: the private key that signs a ledger's checkpoints, in a file of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from base64 import b64decode, b64encode
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from verifier_ladder.errors import LedgerError
+from verifier_ladder.ledger.offline import Checkpoint, Key, note
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+_ED25519 = b"\x01"
+_MARK = "PRIVATE+KEY+"
+_PRIVATE = 0o600
+_ODD = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+class Signer:
+    """Signs checkpoints with Ed25519.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> from verifier_ladder.ledger.offline import open_checkpoint, root_of
+        >>> with TemporaryDirectory() as folder:
+        ...     signer = Signer.at(Path(folder) / "ledger.db.key", "example/log")
+        >>> signed = signer.sign(Checkpoint("example/log", 0, root_of([])))
+        >>> open_checkpoint(signed, [signer.key])[0].size
+        0
+    """
+
+    def __init__(self, name: str, private: Ed25519PrivateKey) -> None:
+        """Take a key."""
+        self._private = private
+        self.key = Key(name, private.public_key().public_bytes_raw())
+        """The public half, by which others check."""
+
+    @classmethod
+    def at(cls, path: Path, name: str) -> Signer:
+        """Read the key file, or make one that only its owner can read.
+
+        Args:
+            path: The file.
+            name: What a new key is called.
+
+        Raises:
+            LedgerError: If it can't be read or made, or holds no key.
+        """
+        try:
+            if not path.exists():
+                _make(path, name)
+            text = path.read_text("ascii").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise LedgerError(
+                f"the signing key {path} can't be used: {error}; correct its permissions, or name "
+                "another file with VLADDER_KEY"
+            ) from error
+        return cls._read(text, path)
+
+    @classmethod
+    def _read(cls, text: str, path: Path) -> Signer:
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+        try:
+            name, hint, code = text.removeprefix(_MARK).split("+", 2)
+            data = b64decode(code, validate=True)
+            signer = cls(name, Ed25519PrivateKey.from_private_bytes(data[1:]))
+        except ValueError:
+            signer = None
+        if signer is None or not text.startswith(_MARK) or signer.key.hint.hex() != hint:
+            raise LedgerError(
+                f"{path} holds no signing key; move it away, and a new key will be made"
+            )
+        return signer
+
+    def sign(self, checkpoint: Checkpoint) -> str:
+        """The checkpoint as a signed note."""
+        text = checkpoint.text()
+        return note(text, self.key, self._private.sign(text.encode()))
+
+
+def _make(path: Path, name: str) -> None:
+    """Write a new key; if another process is faster, its key stays."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    private = Ed25519PrivateKey.generate()
+    key = Key(name, private.public_key().public_bytes_raw())
+    code = b64encode(_ED25519 + private.private_bytes_raw()).decode()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+    try:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE), "w") as file:
+            file.write(f"{_MARK}{name}+{key.hint.hex()}+{code}\n")
+        with suppress(FileExistsError):
+            os.link(part, path)  # Unlike a rename, it never replaces a key.
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def new_origin(url: str) -> str:
+    """A name for a ledger's log that no other ledger has."""
+    return f"verifier-ladder/{_name(url)}/{secrets.token_hex(4)}"
+
+
+def _name(url: str) -> str:
+    """What a ledger's file or database is called; the rest of a URL may hold a password."""
+    last = url.rstrip("/").rpartition("/")[2].partition("?")[0]
+    return _ODD.sub("-", last).strip("-.") or "ledger"
+
+
+def key_file(url: str) -> Path:
+    """Where a ledger's signing key lies: as the settings say, or beside the ledger's file.
+
+    A ledger in a database has no place beside it; its key lies in the user's own folder.
+    """
+    from verifier_ladder.settings import load_settings
+
+    given = load_settings().key
+    if given is not None:
+        return given.expanduser()
+    if url.startswith("sqlite:///"):
+        return Path(f"{url.removeprefix('sqlite:///')}.key")
+    folder = Path("~/.config/verifier-ladder").expanduser()
+    return folder / f"{_name(url)}-{sha256(url.encode()).hexdigest()[:12]}.key"

@@ -1,0 +1,206 @@
+"""Verifications: what was found when a ledger's history was compared with what was signed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import orjson
+
+from verifier_ladder.ledger.encoding import leaf
+from verifier_ladder.ledger.offline import (
+    WIDTH,
+    Checkpoint,
+    Frontier,
+    Key,
+    RejectedError,
+    open_checkpoint,
+    read_checkpoint,
+    root_of,
+)
+from verifier_ladder.ledger.tiles import Tile
+from verifier_ladder.ledger.values import unpack
+
+_MOST = 50
+"""Problems that are told one by one; one changed byte shows in many places."""
+
+
+@dataclass
+class Verification:
+    """Everything that was compared, and all that did not fit."""
+
+    origin: str = ""
+    """The log's name."""
+    entries: int = 0
+    """Entries of the log whose every byte was hashed."""
+    pending: int = 0
+    """Entries that nobody has signed for yet."""
+    checkpoints: int = 0
+    """Signed checkpoints that were compared with the entries."""
+    records: int = 0
+    """Rows of the indexes that were compared with the entries; 0 if that was not asked for."""
+    keys: Sequence[Key] = ()
+    """Who may have signed."""
+    newest: str | None = None
+    """The newest signed checkpoint."""
+    problems: list[str] = field(default_factory=list)
+    """What does not fit, at most fifty lines."""
+    more: int = 0
+    """How many further problems there are."""
+
+    @property
+    def is_intact(self) -> bool:
+        """Whether nothing was found."""
+        return not self.problems
+
+    def add(self, problem: str) -> None:
+        """Note a problem."""
+        if len(self.problems) < _MOST:
+            self.problems.append(problem)
+        else:
+            self.more += 1
+
+    def as_json(self) -> dict[str, Any]:
+        """The findings as JSON values."""
+        return {
+            "is_intact": self.is_intact, "origin": self.origin, "entries": self.entries,
+            "pending": self.pending, "checkpoints": self.checkpoints, "records": self.records,
+            "keys": [str(key) for key in self.keys], "newest": self.newest,
+            "problems": self.problems, "more": self.more,
+        }  # fmt: skip
+
+
+class Row(NamedTuple):
+    """An entry as its table holds it; None where it is gone."""
+
+    id: int
+    kind: str | None
+    campaign: str | None
+    recorded_at: float | None
+    leaf: Any
+    body: Any
+
+
+class Walk:
+    """Goes through a log from its first entry and compares all that stands beside it."""
+
+    def __init__(self, found: Verification, saved: Checkpoint | None) -> None:
+        """Begin at the first entry.
+
+        Args:
+            found: Where to note problems.
+            saved: A checkpoint that was kept elsewhere.
+        """
+        self.frontier = Frontier()
+        self._found = found
+        self._saved = saved
+        self._leaves: list[bytes] = []
+        self._roots: list[bytes] = []
+        self._differs = False
+
+    def step(self, index: int, row: Row) -> None:
+        """Go on to the next entry of the log."""
+        if index != self.frontier.size:
+            self._found.add(f"the log has a gap before place {index}")
+        hashed = check_row(row, self._found)
+        self.frontier.append(hashed)
+        self._leaves.append(hashed)
+        self._found.entries += 1
+        if self._saved is not None and self._saved.size == self.frontier.size:
+            self._compare_saved(self._saved)
+
+    def _compare_saved(self, saved: Checkpoint) -> None:
+        if saved.root != self.frontier.root():
+            self._found.add(
+                f"the first {saved.size} entries are not those of the checkpoint that was saved: "
+                "the history was rewritten"
+            )
+
+    def tile(self, tile: Tile, data: bytes | None) -> None:
+        """Compare the full tile that the last 256 entries make."""
+        if data != b"".join(self._leaves):
+            self._found.add(f"{tile.path} is not made of its entries")
+        self._roots.append(root_of(self._leaves))
+        self._leaves.clear()
+
+    @property
+    def fills_tile(self) -> bool:
+        """Whether 256 entries have come since the last full tile."""
+        return len(self._leaves) == WIDTH
+
+    def upper_tiles(self) -> Iterator[tuple[Tile, bytes]]:
+        """The full tiles above level 0, as they must be."""
+        level, roots = 1, self._roots
+        while len(roots) >= WIDTH:
+            parts = [roots[at : at + WIDTH] for at in range(0, len(roots) - WIDTH + 1, WIDTH)]
+            for index, part in enumerate(parts):
+                yield Tile(level, index), b"".join(part)
+            level, roots = level + 1, [root_of(part) for part in parts]
+
+    def checkpoint(self, size: int, note: str, frontier: bytes) -> None:
+        """Compare a checkpoint with the entries before it; it must come at its size."""
+        found = self._found
+        found.checkpoints += 1
+        try:
+            signed, _ = open_checkpoint(str(note), found.keys)
+        except RejectedError as error:
+            found.add(f"checkpoint {size}: {error}")
+            return
+        if signed.origin != found.origin or signed.size != size:
+            found.add(f"checkpoint {size} was signed for {signed.size} of {signed.origin}")
+        elif size != self.frontier.size:
+            found.add(f"checkpoint {size}: only {self.frontier.size} of its entries are there")
+        elif signed.root != self.frontier.root():
+            if not self._differs:
+                found.add(f"checkpoint {size}: the entries before it are not those signed for")
+            self._differs = True
+        elif frontier != b"".join(self.frontier.roots):
+            found.add(f"checkpoint {size}: its frontier was changed")
+
+    def finish(self) -> None:
+        """Compare the end of the log with what was signed last."""
+        if self._saved is not None and self._saved.size > self.frontier.size:
+            self._found.add(
+                f"the log has {self.frontier.size} entries; the checkpoint that was saved has "
+                f"{self._saved.size}: its end was cut off"
+            )
+
+
+def check_row(row: Row, found: Verification) -> bytes:
+    """Compare an entry with its own hash and columns; returns the hash that the log holds.
+
+    Of an entry that was changed this is the hash it had, so that the others can be compared.
+    """
+    if row.body is None:
+        found.add(f"entry {row.id} is gone")
+        return b""
+    if not isinstance(row.body, bytes) or not isinstance(row.leaf, bytes):
+        found.add(f"entry {row.id} was changed: its bytes are of another type")
+        return b""
+    if leaf(row.body) != row.leaf:
+        found.add(f"entry {row.id} was changed: its bytes have another hash")
+        return row.leaf
+    try:
+        head = orjson.loads(row.body.partition(b"\n")[0])
+        told = (head["kind"], unpack(head["campaign"]), head["recorded_at"])
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        found.add(f"entry {row.id} can't be read")
+        return row.leaf
+    if told != (row.kind, row.campaign, row.recorded_at):
+        found.add(f"entry {row.id}: its kind, campaign or time beside the body was changed")
+    return row.leaf
+
+
+def saved_checkpoint(text: str | None, keys: Iterable[Key], origin: str) -> Checkpoint | None:
+    """A checkpoint that was kept elsewhere, if it is this log's.
+
+    Raises:
+        RejectedError: If it is another log's, or none of the keys has signed it.
+    """
+    if text is None:
+        return None
+    told = read_checkpoint(text)
+    if origin and told.origin != origin:
+        raise RejectedError(f"the saved checkpoint is of {told.origin}, this ledger is {origin}")
+    return open_checkpoint(text, keys)[0]
