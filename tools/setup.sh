@@ -4,6 +4,7 @@
 #   setup.sh python                   print the interpreter that will be used
 #   setup.sh venv DIR                 make a virtual environment
 #   setup.sh install DIR EXTRAS       install this project, editable, with its constraints
+#   setup.sh learner DIR LIBRARY      make an environment with a learner, as its tests ask for it
 #   setup.sh system-list PACKAGE...   print the Debian packages that are not installed yet
 #   setup.sh system-install WHY PACKAGE...
 #                                     install them when root on Debian or Ubuntu, else name them
@@ -87,12 +88,25 @@ install_project() {
         die "The installation failed; pip's output is above."
 }
 
+install_learner() {
+    wanted=tests/learners/$2
+    [ -x "$1/bin/python" ] || make_venv "$1"
+    say "Installing $2 and verifier-ladder into $1 (some minutes the first time)"
+    quietly "$1/bin/python" -m pip install --requirement "$wanted/requirements.txt" --editable . </dev/null ||
+        die "$2 could not be installed; pip's output is above."
+    # A library that asks for a graphics card's packages comes without what it asks for.
+    [ ! -f "$wanted/alone.txt" ] ||
+        quietly "$1/bin/python" -m pip install --no-deps --requirement "$wanted/alone.txt" </dev/null ||
+        die "$2 could not be installed; pip's output is above."
+}
+
 step=${1:-}
 [ $# -gt 0 ] && shift
 case $step in
     python) find_python ;;
     venv) make_venv "$1" ;;
     install) install_project "$1" "$2" ;;
+    learner) install_learner "$1" "$2" ;;
     system-list) missing_packages "$@" | tr ' ' '\n' ;;
     system-install) install_packages "$@" ;;
     *) die "usage: setup.sh python | venv DIR | install DIR EXTRAS | system-list PACKAGE... | system-install WHY PACKAGE..." ;;

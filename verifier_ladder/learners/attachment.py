@@ -6,12 +6,17 @@ import atexit
 import copy
 import logging
 import os
+import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import count, islice
+from multiprocessing import parent_process
+from multiprocessing.util import Finalize
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from verifier_ladder.budget import Budget
 from verifier_ladder.candidate import Sample
@@ -35,14 +40,20 @@ _ATTEMPTS = 6
 it is tried once more, alone."""
 _RANK_STRIDE = 1 << 24
 """Positions kept for each process of a distributed run."""
+_ORIGIN_BITS = 28
+"""Where loose places begin is drawn from so many strides; the whole stays below 2^53."""
 _LAUNCHES: Counter[str] = Counter()
 """How many runs of each name this process has started."""
+_RESTORED: dict[str, Attachment] = {}
+"""Attachments that came to this process in a pickle, by token."""
+_RESTORING = Lock()
 
 
 class Attachment:
     """Scores a learner's samples in a campaign that is opened by the first call.
 
-    **Pickling.** A copy carries the arguments and opens the campaign again where it arrives.
+    **Pickling.** A copy carries the arguments and opens the campaign again where it arrives; all
+    copies that arrive in one process are one.
 
     **Failures.** What verifiers do never raises. If the ledger or the workers fail, rewards are
     unknown; only the third failure in a row is raised, for then nothing is being learnt.
@@ -79,6 +90,9 @@ class Attachment:
         self._campaign: Campaign | None = None
         self._failures = 0
         self._next: dict[int, int] = {}
+        self._token = uuid4().hex
+        self._pickled: bytes | None = None
+        self._loose = count(secrets.randbits(_ORIGIN_BITS) * _RANK_STRIDE)
         self._adopt(campaign, ledger, budget, run)
 
     def _adopt(self, campaign: Any, ledger: Any, budget: Any, run: Any) -> None:
@@ -99,16 +113,6 @@ class Attachment:
             )
         self.ladder = campaign.ladder
         self._campaign = campaign
-
-    @property
-    def task_fields(self) -> tuple[str, ...] | None:
-        """The task fields that its verifiers read; None if one of them reads all."""
-        fields: dict[str, None] = {}
-        for verifier in self.ladder.verifiers:
-            if verifier.task_fields is None:
-                return None
-            fields.update(dict.fromkeys(verifier.task_fields))
-        return tuple(fields)
 
     def _campaign_name(self) -> str:
         """The ladder's name; a verifier's with its version, for that makes another ladder."""
@@ -136,11 +140,10 @@ class Attachment:
                     budget=given["budget"],
                     run=self._run,
                 )
-                # Not when collected: that may happen in a thread which closing would wait for.
-                atexit.register(_close, self._campaign)
+                _close_at_exit(self._campaign)
             return self._campaign
 
-    def places(self, step: int, count: int) -> range:
+    def places(self, step: int, number: int) -> range:
         """Positions for the next samples of a step; a later call in the same step goes on.
 
         So evaluation, several generations in one step, a second training in one process, a
@@ -155,19 +158,28 @@ class Attachment:
                 mine = [place for place in taken if start <= place < start + _RANK_STRIDE]
                 self._next[step] = max(mine, default=start - 1) + 1
             first = self._next.get(step, start)
-            self._next[step] = first + count
-        return range(first, first + count)
+            self._next[step] = first + number
+        return range(first, first + number)
 
-    def score(self, samples: Sequence[Sample]) -> list[Reward]:
+    def loose_places(self, number: int) -> list[int]:
+        """Positions for samples of a learner that tells no step, and may have many processes."""
+        return list(islice(self._loose, number))
+
+    def score(self, samples: Sequence[Sample], *, waited: float = 0.0) -> list[Reward]:
         """Score samples; one reward each, in order.
+
+        Args:
+            samples: What is scored.
+            waited: Seconds of the deadline that are gone.
 
         Raises:
             ConfigError: If the samples can't be keyed.
             LadderError: If the campaign can't be opened, or failed three times in a row.
         """
         campaign = self.campaign
+        left = None if self.deadline is None else max(0.0, self.deadline - waited)
         try:
-            rewards = campaign.score(samples, deadline=self.deadline)
+            rewards = campaign.score(samples, deadline=left)
         except ConfigError:
             raise
         except LadderError as error:
@@ -187,12 +199,12 @@ class Attachment:
         self._failures = 0
         return rewards
 
-    def _unknown(self, error: LadderError, count: int) -> list[Reward]:
+    def _unknown(self, error: LadderError, number: int) -> list[Reward]:
         self._failures += 1
         if self._failures >= _PATIENCE:
             raise error
-        _LOG.warning("%d completions of %s have no reward: %s", count, self.name, error)
-        return [Reward(None, reason=str(error), failed_at=error.boundary)] * count
+        _LOG.warning("%d completions of %s have no reward: %s", number, self.name, error)
+        return [Reward(None, reason=str(error), failed_at=error.boundary)] * number
 
     def close(self) -> None:
         """Close the campaign if this attachment opened it; the next call opens it again."""
@@ -207,8 +219,10 @@ class Attachment:
         """Carry the arguments only; functions of a script or a notebook travel by value."""
         import cloudpickle
 
-        _portable(self._arguments)
-        return _restore, (cloudpickle.dumps(self._arguments),)
+        if self._pickled is None:
+            _portable(self._arguments)
+            self._pickled = cloudpickle.dumps(self._arguments)
+        return _restore, (self._token, self._pickled)
 
 
 def ladder_of(verifier: Verifier | Ladder | str | Path, deadline: float | None) -> Ladder:
@@ -257,6 +271,17 @@ def launch_name(name: str) -> str:
     return f"{name}-{started:%Y%m%d-%H%M%S}-{process.pid}{again}"
 
 
+def _close_at_exit(campaign: Campaign) -> None:
+    """Close when the process ends, not when collected: closing waits for threads.
+
+    A child of `multiprocessing` ends without `atexit`, after it has waited for its threads.
+    """
+    if parent_process() is None:
+        atexit.register(_close, campaign)
+    else:
+        Finalize(None, _close, args=(campaign,), exitpriority=100)
+
+
 def _close(campaign: Campaign) -> None:
     """Close at the end of the process, when nobody is left to be told of a failure."""
     try:
@@ -273,8 +298,15 @@ def _portable(arguments: Mapping[str, Any]) -> None:
             )
 
 
-def _restore(data: bytes) -> Attachment:
+def _restore(token: str, data: bytes) -> Attachment:
+    """The same attachment for every copy that arrives in one process.
+
+    Some learners send a copy with each call, and the campaign must not be opened anew each time.
+    """
     import cloudpickle
 
-    arguments = cloudpickle.loads(data)
-    return Attachment(arguments.pop("verifier"), **arguments)
+    with _RESTORING:
+        if token not in _RESTORED:
+            arguments = cloudpickle.loads(data)
+            _RESTORED[token] = Attachment(arguments.pop("verifier"), **arguments)
+        return _RESTORED[token]

@@ -50,6 +50,18 @@ def turns_of(completion: Any) -> tuple[Turn, ...]:
     return tuple(turns)
 
 
+def messages_of(messages: Any) -> Any:
+    """Chat messages as mappings; libraries have classes of their own for them.
+
+    Example:
+        >>> messages_of("plain text")
+        'plain text'
+    """
+    if isinstance(messages, str) or not isinstance(messages, Sequence):
+        return messages
+    return [m.model_dump(exclude_none=True) if hasattr(m, "model_dump") else m for m in messages]
+
+
 def group_of(prompt: Any) -> str:
     """A short name for a prompt: completions of one prompt form a group."""
     text = prompt if isinstance(prompt, str) else json.dumps(prompt, sort_keys=True, default=repr)

@@ -7,20 +7,18 @@ itself is not imported here.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verifier_ladder.budget import Budget
-from verifier_ladder.candidate import Candidate, Sample, Turn
-from verifier_ladder.errors import ConfigError
-from verifier_ladder.keys import canonical_json
+from verifier_ladder.candidate import Sample
 from verifier_ladder.ladder import Ladder
-from verifier_ladder.learners.attachment import Attachment
-from verifier_ladder.learners.messages import group_of, text_of, turns_of
+from verifier_ladder.learners.backend import Backend
+from verifier_ladder.learners.messages import group_of
+from verifier_ladder.learners.reader import same_length
+from verifier_ladder.learners.readout import Readout
 from verifier_ladder.reward import Reward
 from verifier_ladder.run import Run
-from verifier_ladder.signature import LIVE, MESSAGES
 from verifier_ladder.verifiers import Verifier
 
 if TYPE_CHECKING:
@@ -38,6 +36,7 @@ def reward_function(
     budget: Budget | None = None,
     run: Run | str | None = None,
     on_abstain: float | None = None,
+    clip: tuple[float, float] | None = None,
     asynchronous: bool = False,
 ) -> RewardFunction:
     """Make a reward function for TRL's trainers.
@@ -60,6 +59,8 @@ def reward_function(
             number of the process, so that a script that is started again is another run.
         on_abstain: What TRL is told where nothing is known. None, the default, masks the
             completion; a number trains on it.
+        clip: Least and largest reward, such as `(-5.0, 5.0)`. Rewards that were corrected after a
+            random draw leave the range of the reward rule; left out, every number passes.
         asynchronous: Make it an `async` function, which TRL runs beside other async ones.
 
     Raises:
@@ -74,14 +75,13 @@ def reward_function(
         >>> reward.__name__
         'accuracy'
     """
-    if on_abstain is not None and not isfinite(on_abstain):
-        raise ConfigError(f"on_abstain={on_abstain!r} must be finite; None masks the completion")
-    attachment = Attachment(
+    readout = Readout(on_abstain, clip)
+    backend = Backend.of(
         verifier, ledger=ledger, deadline=deadline, campaign=campaign, name=name, budget=budget,
         run=run,
     )  # fmt: skip
     kind = AsyncRewardFunction if asynchronous else RewardFunction
-    return kind(attachment, on_abstain)
+    return kind(backend, readout)
 
 
 class RewardFunction:
@@ -92,11 +92,11 @@ class RewardFunction:
     **Processes.** Can be pickled and copied; a copy opens the ledger anew.
     """
 
-    def __init__(self, attachment: Attachment, on_abstain: float | None = None) -> None:
-        """Answer from an attachment."""
-        self.__name__ = attachment.name
-        self._attachment = attachment
-        self._on_abstain = on_abstain
+    def __init__(self, backend: Backend, readout: Readout) -> None:
+        """Answer from a backend."""
+        self.__name__ = backend.name
+        self._backend = backend
+        self._readout = readout
 
     def __call__(
         self,
@@ -127,21 +127,21 @@ class RewardFunction:
             ConfigError: If an argument has the wrong form; the message names it.
         """
         samples = self._samples(prompts, completions, completion_ids, trainer_state, columns)
-        rewards = self._attachment.score(samples) if samples else []
+        rewards = self._backend.rewards(samples)
         self._log(rewards, log_extra, log_metric)
         return self._values(rewards)
 
     @property
     def campaign(self) -> Campaign:
         """The campaign it scores in; opened by the first use."""
-        return self._attachment.campaign
+        return self._backend.campaign
 
     def close(self) -> None:
         """Close the campaign now instead of at the end of the process; later calls reopen it."""
-        self._attachment.close()
+        self._backend.close()
 
     def _values(self, rewards: Sequence[Reward]) -> list[float | None]:
-        return [self._on_abstain if r.value is None else r.value for r in rewards]
+        return [self._readout.value(reward) for reward in rewards]
 
     def _samples(
         self,
@@ -151,51 +151,12 @@ class RewardFunction:
         trainer_state: Any,
         columns: Mapping[str, Any],
     ) -> list[Sample]:
-        count = len(completions)
         given = {**columns, "prompt": prompts, "completion_ids": completion_ids}
-        wanted = self._wanted(given, count)
+        groups = None
         if prompts is not None:
-            _same_length("prompts", prompts, count)
-        groups = [group_of(prompt) for prompt in prompts] if prompts is not None else [""] * count
+            groups = list(map(group_of, same_length("prompts", prompts, len(completions))))
         step = getattr(trainer_state, "global_step", None)
-        places = range(-1, -1) if step is None else self._attachment.places(step, count)
-        return [
-            Sample(
-                self._candidate(completion, {name: values[i] for name, values in wanted.items()}),
-                step=-1 if step is None else step,
-                position=-1 if step is None else places[i],
-                group=groups[i], learner_version="" if step is None else f"step {step}",
-            )
-            for i, completion in enumerate(completions)
-        ]  # fmt: skip
-
-    def _wanted(self, given: Mapping[str, Any], count: int) -> dict[str, Sequence[Any]]:
-        """The columns that verifiers read, checked; other columns never reach a key."""
-        fields, ladder = self._attachment.task_fields, self._attachment.ladder
-        everything = [name for name in given if name not in LIVE and given[name] is not None]
-        names = everything if fields is None else [name for name in fields if name != MESSAGES]
-        needed = {n for v in ladder.verifiers for n in getattr(v, "columns", ())}
-        found: dict[str, Sequence[Any]] = {}
-        for name in names:
-            values = given.get(name)
-            if values is not None:
-                found[name] = _keyable(name, _same_length(name, values, count))
-            elif name in needed:
-                raise ConfigError(
-                    f"{self.__name__} reads the column {name!r}, which the trainer does not give; "
-                    f"it gives {', '.join(sorted(everything)) or 'none'}"
-                )
-        return found
-
-    def _candidate(self, completion: Any, task: dict[str, Any]) -> Candidate:
-        ladder = self._attachment.ladder
-        turns: tuple[Turn, ...] = ()
-        if not isinstance(completion, str):
-            if any(MESSAGES in (v.task_fields or ()) for v in ladder.verifiers):
-                task[MESSAGES] = completion
-            if any(v.reads_turns for v in ladder.verifiers):
-                turns = turns_of(completion)
-        return Candidate(ladder.kind, text_of(completion), task or None, turns)
+        return self._backend.samples(completions, given, groups=groups, step=step)
 
     def _log(
         self,
@@ -207,7 +168,7 @@ class RewardFunction:
         if not rewards:
             return
         name = self.__name__
-        verifiers = self._attachment.ladder.verifiers
+        verifiers = self._backend.attachment.ladder.verifiers
         parts = {
             v.name: [r.components.get(v.name) for r in rewards]
             for v in (verifiers if len(verifiers) > 1 else ())
@@ -242,25 +203,6 @@ class AsyncRewardFunction(RewardFunction):
     ) -> list[float | None]:
         """Score completions as TRL asks; see `RewardFunction`."""
         samples = self._samples(prompts, completions, completion_ids, trainer_state, columns)
-        rewards = await self._attachment.ascore(samples) if samples else []
+        rewards = await self._backend.arewards(samples)
         self._log(rewards, log_extra, log_metric)
         return self._values(rewards)
-
-
-def _same_length(name: str, values: Any, count: int) -> Sequence[Any]:
-    if isinstance(values, (str, bytes)) or not isinstance(values, Sequence):
-        raise ConfigError(
-            f"{name} must be a list with one value per completion, not {type(values).__name__}"
-        )
-    if len(values) != count:
-        raise ConfigError(f"{name} has {len(values)} values for {count} completions")
-    return values
-
-
-def _keyable(name: str, values: Sequence[Any]) -> Sequence[Any]:
-    """Refuse what could not be part of a key here, where the column's name is known."""
-    try:
-        canonical_json(values)
-    except ConfigError as error:
-        raise ConfigError(f"column {name!r}: {error}") from None
-    return values

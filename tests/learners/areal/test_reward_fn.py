@@ -1,0 +1,96 @@
+"""AReaL's own wrapper sends a reward function to its processes, with its limit and its retries."""
+# mypy: ignore-errors
+# AReaL is not installed everywhere that types are checked.
+
+import asyncio
+import os
+import sys
+import threading
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import verifier_ladder as vl
+from verifier_ladder.errors import VerifierError
+from verifier_ladder.learners.areal import reward_fn
+
+
+def judge(completions: list[str], answer: list[str]) -> list[float]:
+    """Misbehave as the completion says."""
+    text = completions[0]
+    if text == "raise":
+        raise ValueError(text)
+    if text == "crash":
+        os._exit(9)
+    if text == "hang":
+        threading.Event().wait()
+    return [float("nan") if text == "nan" else float(text == answer[0])]
+
+
+@pytest.fixture(scope="session")
+def api() -> ModuleType:
+    """`areal.api.reward_api`, without the trainers that its packages would import."""
+    (folder,) = find_spec("areal").submodule_search_locations
+    for name in ("areal", "areal.api"):
+        package = ModuleType(name)
+        package.__path__ = [str(Path(folder, *name.split(".")[1:]))]
+        sys.modules[name] = package
+    return import_module("areal.api.reward_api")
+
+
+Call = Callable[..., float]
+
+
+@pytest.fixture
+def call(api: ModuleType, tmp_path: Path) -> Call:
+    """Ask for rewards as `RLVRWorkflow` does."""
+
+    def ask(*completions: str, retries: int = 0, **options: Any) -> list[float]:
+        check = vl.wrap(judge, version="1", columns=["answer"], timeout=0.5)
+        made = reward_fn(check, ledger=tmp_path / "ledger.db", **options)
+        wrapper = api.AsyncRewardWrapper(made, max_retries=retries, timeout_seconds=60)
+
+        async def gather() -> list[float]:
+            row = {"answer": "4", "messages": [{"role": "user", "content": "2 + 2 ="}]}
+            asked = (wrapper("2 + 2 =", c, [1], [2], **row) for c in completions)
+            return await asyncio.gather(*asked)
+
+        return asyncio.run(gather())
+
+    return ask
+
+
+def test_completions_get_the_verifiers_own_numbers(call: Call) -> None:
+    assert [1.0, 0.0, 0.0, 1.0] == call("4", "5", "日本 🧪", "4")
+
+
+@pytest.mark.parametrize("completion", ["raise", "nan"])
+def test_what_is_unknown_raises(call: Call, completion: str) -> None:
+    """AReaL drops the sample; of a None it would make a number."""
+    with pytest.raises(VerifierError, match="nothing is known"):
+        call(completion)
+
+
+def test_a_number_stands_for_the_unknown_where_it_is_asked_for(call: Call) -> None:
+    told = call("4", "raise", "crash", "hang", "nan", on_abstain=-1.0, deadline=50)
+
+    assert [1.0, -1.0, -1.0, -1.0, -1.0] == told
+
+
+def test_the_deadline_comes_before_areals_limit() -> None:
+    """Which would make a 0 of a reward that is not known yet."""
+    assert 15.0 > reward_fn(vl.wrap(judge, columns=["answer"]))._backend.attachment.deadline
+
+
+def test_a_process_that_gets_it_with_every_call_opens_one_run(call: Call, tmp_path: Path) -> None:
+    call("1", "2", "3", "4")
+
+    with vl.open_ledger(tmp_path / "ledger.db") as ledger:
+        blocks = [ledger.read(entry).samples for entry in ledger.entries(kind="score")]
+    assert 4 == len(blocks)
+    assert 1 == len({samples.run for samples in blocks})

@@ -1,0 +1,91 @@
+"""AReaL: verifiers and ladders as the `reward_fn` of its workflows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Unpack
+
+from verifier_ladder.errors import VerifierError
+from verifier_ladder.ladder import Ladder
+from verifier_ladder.learners.backend import Backend, Options
+from verifier_ladder.learners.messages import group_of
+from verifier_ladder.learners.readout import Readout
+from verifier_ladder.verifiers import Verifier
+
+_DEADLINE = 10.0
+"""AReaL gives a call 15 seconds, and then makes a 0 of it."""
+
+
+def reward_fn(
+    verifier: Verifier | Ladder | str | Path,
+    *,
+    on_abstain: float | None = None,
+    clip: tuple[float, float] | None = None,
+    **options: Unpack[Options],
+) -> RewardFn:
+    """Make a `reward_fn` for AReaL's workflows, such as `RLVRWorkflow`.
+
+    **Guarantees.** It answers within the deadline, 10 seconds if nothing is said; AReaL's own
+    limit of 15 would make a 0 of what is not known yet.
+
+    **Processes.** AReaL sends it to other processes with every call. There the ledger is opened
+    once; give `ledger` a path, so that all share one.
+
+    Args:
+        verifier: A verifier such as `vl.wrap(…)`, a ladder, a ladder's TOML file, or the name of
+            a registered verifier. It reads the columns of the dataset.
+        on_abstain: What AReaL is told where nothing is known. None, the default, raises; AReaL
+            tries again three times, and then drops the sample.
+        clip: Least and largest reward; see `Readout`.
+        options: See `Options`.
+
+    Raises:
+        ConfigError: If the arguments can't work. Later, from a call: if a column is missing.
+
+    Example:
+        >>> import verifier_ladder as vl
+        >>> check = vl.wrap(lambda completions, answer: [1.0], name="check", columns=["answer"],
+        ...                 isolation="inline")
+        >>> reward_fn(check)("2 + 2 =", "4", [1], [2], answer="4")
+        1.0
+    """
+    options.setdefault("deadline", _DEADLINE)
+    return RewardFn(Backend.of(verifier, **options), Readout(on_abstain, clip))
+
+
+class RewardFn:
+    """A reward function of AReaL; made by `reward_fn`."""
+
+    def __init__(self, backend: Backend, readout: Readout) -> None:
+        """Answer from a backend."""
+        self.__name__ = backend.name
+        self._backend, self._readout = backend, readout
+
+    def __call__(
+        self, prompt: str, completions: str, prompt_ids: Any, completion_ids: Any, **row: Any
+    ) -> float:
+        """Score one completion.
+
+        Args:
+            prompt: The prompt as text; completions of one prompt form a group.
+            completions: The completion, one in spite of its name.
+            prompt_ids: Token ids, not read.
+            completion_ids: Token ids, for functions that read them.
+            row: The dataset's columns.
+
+        Raises:
+            VerifierError: If nothing is known, and no number stands for it.
+            ConfigError: If a column that a verifier reads is missing.
+        """
+        del prompt_ids
+        fields = {**row, "prompt": prompt, "completion_ids": completion_ids}
+        sample = self._backend.sample(completions, fields, group=group_of(prompt))
+        (reward,) = self._backend.rewards([sample])
+        value = self._readout.value(reward)
+        if value is None:
+            raise VerifierError(f"nothing is known ({reward.reason or 'no verdict'})")
+        return value
+
+    def close(self) -> None:
+        """Close the campaign now instead of at the end of the process; later calls reopen it."""
+        self._backend.close()

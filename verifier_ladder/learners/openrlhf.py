@@ -1,0 +1,118 @@
+"""OpenRLHF: verifiers and ladders as the `reward_func` of a file of yours."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from math import nan
+from pathlib import Path
+from typing import Any, Unpack
+
+from verifier_ladder.ladder import Ladder
+from verifier_ladder.learners.backend import Backend, Options
+from verifier_ladder.learners.messages import group_of
+from verifier_ladder.learners.reader import same_length
+from verifier_ladder.learners.readout import Readout
+from verifier_ladder.reward import Reward
+from verifier_ladder.verifiers import Verifier
+
+_LOG = logging.getLogger("verifier_ladder")
+ENDS = ("<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|end|>", "</s>", "<eos>")
+"""Tokens that end an answer, as usual models write them."""
+
+
+def reward_func(
+    verifier: Verifier | Ladder | str | Path,
+    *,
+    on_abstain: float,
+    clip: tuple[float, float] | None = None,
+    ends: Sequence[str] = ENDS,
+    **options: Unpack[Options],
+) -> Callable[..., dict[str, Any]]:
+    """Make a `reward_func(queries, prompts, labels)` for OpenRLHF; its calls need torch.
+
+    **Guarantees.** It answers within the deadline, and what verifiers do never raises: OpenRLHF
+    would swallow the exception and lose the sample, and with it its batch.
+
+    Args:
+        verifier: A verifier such as `vl.wrap(…)`, a ladder, a ladder's TOML file, or the name of
+            a registered verifier. It reads the column `label`.
+        on_abstain: What OpenRLHF is told where nothing is known; it has no way to leave a sample
+            out. The log `unknown` says which samples these are.
+        clip: Least and largest reward; see `Readout`.
+        ends: Tokens that are cut off the end of a query, which is decoded with them.
+        options: See `Options`.
+
+    Raises:
+        ConfigError: If the arguments can't work. Later, from a call: if its lists differ in
+            length, or a verifier reads another column.
+
+    Example:
+        >>> import verifier_ladder as vl
+        >>> check = vl.wrap(lambda completions, label: [1.0], name="check", columns=["label"])
+        >>> reward_func(check, on_abstain=0.0).__name__
+        'check'
+    """
+    backend = Backend.of(verifier, **options)
+    readout = Readout.complete("OpenRLHF", on_abstain, clip)
+    names = [v.name for v in backend.attachment.ladder.verifiers]
+
+    def function(
+        queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any]
+    ) -> dict[str, Any]:
+        same_length("prompts", prompts, len(queries))
+        same_length("labels", labels, len(queries))
+        answers = [_answer(q, p, ends) for q, p in zip(queries, prompts, strict=True)]
+        rewards = _scored(backend, answers, prompts, labels)
+        return _told(rewards, readout, names if len(names) > 1 else [])
+
+    function.__name__ = backend.name
+    return function
+
+
+def _scored(
+    backend: Backend, answers: Sequence[str | None], prompts: Sequence[str], labels: Sequence[Any]
+) -> list[Reward]:
+    """Rewards in order; what could not be read is unknown."""
+    read = [i for i, answer in enumerate(answers) if answer is not None]
+    columns = {
+        name: [values[i] for i in read]
+        for name, values in (("label", labels), ("prompt", prompts))
+        if any(values[i] is not None for i in read)
+    }
+    samples = backend.samples(
+        [answers[i] for i in read], columns, groups=[group_of(prompts[i]) for i in read]
+    )
+    rewards = [Reward(None, reason="the query does not hold its prompt")] * len(answers)
+    # OpenRLHF asks for one at a time, from many threads.
+    scored = [backend.reward(samples[0])] if len(samples) == 1 else backend.rewards(samples)
+    for i, reward in zip(read, scored, strict=True):
+        rewards[i] = reward
+    return rewards
+
+
+def _told(rewards: Sequence[Reward], readout: Readout, names: Sequence[str]) -> dict[str, Any]:
+    """The dictionary that OpenRLHF takes, with the same logs for every call."""
+    import torch
+
+    scores = torch.tensor([readout.value(reward) for reward in rewards])
+    logs = {
+        "unknown": torch.tensor([float(reward.value is None) for reward in rewards]),
+        "pending": torch.tensor([float(reward.pending) for reward in rewards]),
+    }
+    for name in names:
+        parts = [reward.components.get(name) for reward in rewards]
+        logs[name] = torch.tensor([nan if part is None else part for part in parts])
+    return {"rewards": scores, "scores": scores, "extra_logs": logs}
+
+
+def _answer(query: str, prompt: str, ends: Sequence[str]) -> str | None:
+    """What follows the prompt; None if the prompt is not there, for then nobody knows."""
+    place = query.find(prompt)
+    if place < 0:
+        _LOG.warning("a query does not hold its prompt; its reward is unknown")
+        return None
+    answer = query[place + len(prompt) :]
+    while end := next((e for e in ends if answer.endswith(e)), ""):
+        answer = answer.removesuffix(end)
+    return answer

@@ -1,0 +1,75 @@
+"""Readouts: the number that a learner is told for a reward."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.reward import Reward
+
+
+@dataclass(frozen=True, slots=True)
+class Readout:
+    """Turns a reward into what a learner takes: a number, or None where nothing is known.
+
+    Example:
+        >>> Readout(clip=(0.0, 1.0)).value(Reward(3.5))
+        1.0
+        >>> Readout(on_abstain=-1.0).value(Reward(None))
+        -1.0
+    """
+
+    on_abstain: float | None = None
+    """What stands for an unknown reward; None leaves it unknown."""
+    clip: tuple[float, float] | None = None
+    """Least and largest number of a known reward; None lets every number pass. Unbiased rewards
+    leave the range of the reward rule, and what is clipped is no longer unbiased."""
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that a learner could not train on.
+
+        Raises:
+            ConfigError: If one is not finite, or the range is none.
+        """
+        if self.on_abstain is not None and not _is_finite(self.on_abstain):
+            raise ConfigError(
+                f"on_abstain={self.on_abstain!r} must be finite; None leaves the reward unknown"
+            )
+        if self.clip is None:
+            return
+        ends: tuple[object, ...] = tuple(self.clip)
+        if len(ends) != 2 or not all(map(_is_finite, ends)):  # noqa: PLR2004 - two ends
+            raise ConfigError(f"clip={self.clip!r} must be two numbers, such as (-5.0, 5.0)")
+        if self.clip[0] >= self.clip[1]:
+            raise ConfigError(f"clip={self.clip!r} must go from a smaller to a larger number")
+
+    @classmethod
+    def complete(
+        cls, learner: str, on_abstain: float, clip: tuple[float, float] | None = None
+    ) -> Readout:
+        """A readout for a learner that has no way to leave a sample out.
+
+        Raises:
+            ConfigError: If `on_abstain` is no number, or `clip` no range.
+        """
+        given: object = on_abstain
+        if not _is_finite(given):
+            raise ConfigError(
+                f"{learner} can't leave a sample out, so say with on_abstain=… which number "
+                f"stands for an unknown reward; {given!r} is none"
+            )
+        return cls(on_abstain, clip)
+
+    def value(self, reward: Reward) -> float | None:
+        """The number, or None if the reward is unknown and nothing stands for it."""
+        if reward.value is None:
+            return self.on_abstain
+        if self.clip is None:
+            return reward.value
+        low, high = self.clip
+        return min(high, max(low, reward.value))
+
+
+def _is_finite(number: object) -> bool:
+    return isinstance(number, (int, float)) and isfinite(number)

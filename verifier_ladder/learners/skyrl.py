@@ -1,0 +1,139 @@
+"""SkyRL: verifiers and ladders as environments of skyrl-gym, with a reward for every turn.
+
+skyrl-gym is imported only when an environment is made.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Unpack
+
+from verifier_ladder.ladder import Ladder
+from verifier_ladder.learners.backend import Backend, Options
+from verifier_ladder.learners.messages import group_of
+from verifier_ladder.learners.readout import Readout
+from verifier_ladder.reward import Reward
+from verifier_ladder.verifiers import Verifier
+
+_LOG = logging.getLogger("verifier_ladder")
+
+
+def environment(
+    verifier: Verifier | Ladder | str | Path,
+    *,
+    on_abstain: float,
+    clip: tuple[float, float] | None = None,
+    base: type | None = None,
+    each_turn: bool = False,
+    **options: Unpack[Options],
+) -> type:
+    """Make an environment class for SkyRL; needs skyrl-gym.
+
+    **Guarantees.** `step` answers within the deadline, and what verifiers or the base environment
+    do never raises there: one environment that raises ends SkyRL's whole batch. Only a ladder
+    that asks for a column that the dataset lacks raises, at the first step.
+
+    **Metadata.** Each step tells `unknown`, `pending`, `reason`, the score of each verifier, and
+    as `base_reward` what the base environment would have given.
+
+    Args:
+        verifier: A verifier such as `vl.wrap(…)`, a ladder, a ladder's TOML file, or the name of
+            a registered verifier. It reads the dataset's columns; `ground_truth` is that of
+            `reward_spec`.
+        on_abstain: What SkyRL is told where nothing is known; it has no way to leave a turn out.
+            The metric `unknown` says how often that is.
+        clip: Least and largest reward; see `Readout`.
+        base: An environment class whose observations and end of the episode are kept, and whose
+            reward is replaced. Without one, an episode is one turn.
+        each_turn: Reward every turn on what was said and seen so far. By default only the last
+            turn is rewarded, and those before it get 0.
+        options: See `Options`.
+
+    Raises:
+        ConfigError: If the arguments can't work.
+    """
+    from skyrl_gym.envs.base_text_env import BaseTextEnv
+
+    backend, readout = Backend.of(verifier, **options), Readout.complete("SkyRL", on_abstain, clip)
+    parent: Any = base or BaseTextEnv
+
+    class LadderEnv(parent):  # type: ignore[misc,unused-ignore]
+        """Rewards with a verifier or a ladder."""
+
+        def __init__(self, env_config: Any = None, extras: Any = None, **rest: Any) -> None:
+            super().__init__(**({} if base is None else {
+                "env_config": env_config, "extras": extras or {}, **rest
+            }))  # fmt: skip
+            self._fields = _fields(extras or {})
+            self._group = ""
+            self._messages: list[dict[str, Any]] = []
+            self._rewards: list[Reward] = []
+
+        def init(self, prompt: Any) -> Any:
+            """Begin an episode; completions of one prompt form a group."""
+            self._group = group_of(prompt)
+            self._messages, self._rewards = [], []
+            return super().init(prompt)
+
+        def step(self, action: str) -> dict[str, Any]:
+            """Take one turn."""
+            self._messages.append({"role": "assistant", "content": action})
+            output = dict(_END if base is None else _safely(super().step, action))
+            told = {"base_reward": output["reward"]} if base is not None else {}
+            reward = None
+            if each_turn or output["done"]:
+                reward = self._reward(output["observations"])
+                told |= _told(reward)
+            self._messages += output["observations"]
+            output["reward"] = 0.0 if reward is None else readout.value(reward)
+            output["metadata"] = {**(output.get("metadata") or {}), **told}
+            return output
+
+        def _reward(self, observations: Sequence[Mapping[str, Any]]) -> Reward:
+            said: Any = [*self._messages, *observations]
+            if len(said) == 1:
+                said = said[0]["content"]
+            sample = backend.sample(said, self._fields, group=self._group)
+            self._rewards.append(backend.reward(sample))
+            return self._rewards[-1]
+
+        def get_metrics(self) -> dict[str, Any]:
+            """Shares of the episode's rewards; SkyRL averages them."""
+            count = max(1, len(self._rewards))
+            return {
+                **super().get_metrics(),
+                "unknown": sum(r.value is None for r in self._rewards) / count,
+                "pending": sum(r.pending for r in self._rewards) / count,
+            }
+
+    return LadderEnv
+
+
+_END: Mapping[str, Any] = {"observations": [], "reward": 0.0, "done": True, "metadata": {}}
+
+
+def _safely(step: Any, action: str) -> Mapping[str, Any]:
+    """A turn of the base environment; the end of the episode if it fails."""
+    try:
+        output: Mapping[str, Any] = step(action)
+    except Exception as error:  # noqa: BLE001 - SkyRL would end the whole batch
+        _LOG.warning("the environment failed, and its episode ends: %r", error)
+        return {**_END, "metadata": {"failed": repr(error)}}
+    return output
+
+
+def _fields(extras: Mapping[str, Any]) -> dict[str, Any]:
+    """The dataset's columns, and the ground truth under its own name."""
+    spec = extras.get("reward_spec")
+    truth = {"ground_truth": spec.get("ground_truth")} if isinstance(spec, Mapping) else {}
+    extra = extras.get("extra_info")
+    return {**(extra if isinstance(extra, Mapping) else {}), **extras, **truth}
+
+
+def _told(reward: Reward) -> dict[str, Any]:
+    return {
+        **reward.components, "unknown": reward.value is None, "pending": reward.pending,
+        "reason": reward.reason,
+    }  # fmt: skip

@@ -1,0 +1,74 @@
+"""slime: verifiers and ladders as the function that `--custom-rm-path` names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Unpack
+
+from verifier_ladder.candidate import Sample
+from verifier_ladder.ladder import Ladder
+from verifier_ladder.learners.backend import Backend, Options
+from verifier_ladder.learners.messages import group_of
+from verifier_ladder.learners.readout import Readout
+from verifier_ladder.reward import Reward
+from verifier_ladder.verifiers import Verifier
+
+
+def custom_rm(
+    verifier: Verifier | Ladder | str | Path,
+    *,
+    on_abstain: float,
+    clip: tuple[float, float] | None = None,
+    **options: Unpack[Options],
+) -> Callable[..., Any]:
+    """Make an `async` reward function for slime, for one sample or, with `--group-rm`, for many.
+
+    **Guarantees.** It answers within the deadline, and what verifiers do never raises.
+
+    Args:
+        verifier: A verifier such as `vl.wrap(…)`, a ladder, a ladder's TOML file, or the name of
+            a registered verifier. It reads `label` and the fields of the sample's metadata.
+        on_abstain: What slime is told where nothing is known. Such a sample is marked
+            `remove_sample`, so that it has no part in the loss; but slime counts its number in
+            the mean of its group.
+        clip: Least and largest reward; see `Readout`.
+        options: See `Options`.
+
+    Raises:
+        ConfigError: If the arguments can't work. Later, from a call: if a field is missing.
+
+    Example:
+        >>> import asyncio
+        >>> from types import SimpleNamespace
+        >>> import verifier_ladder as vl
+        >>> check = vl.wrap(lambda completions, label: [1.0], name="check", columns=["label"],
+        ...                 isolation="inline")
+        >>> sample = SimpleNamespace(prompt="2 + 2 =", response="4", label="4", metadata={})
+        >>> asyncio.run(custom_rm(check, on_abstain=0.0)(None, sample))
+        1.0
+    """
+    backend, readout = Backend.of(verifier, **options), Readout.complete("slime", on_abstain, clip)
+
+    async def custom_rm(args: Any, sample: Any, **_: Any) -> Any:
+        del args
+        if not isinstance(sample, list):
+            reward = await backend.areward(_sample(backend, sample))
+            return _told(sample, reward, readout)
+        rewards = await backend.arewards([_sample(backend, one) for one in sample])
+        return [_told(one, reward, readout) for one, reward in zip(sample, rewards, strict=True)]
+
+    custom_rm.__name__ = backend.name
+    return custom_rm
+
+
+def _sample(backend: Backend, sample: Any) -> Sample:
+    metadata = sample.metadata if isinstance(sample.metadata, Mapping) else {}
+    fields = {**metadata, "label": sample.label, "prompt": sample.prompt}
+    return backend.sample(sample.response, fields, group=group_of(sample.prompt))
+
+
+def _told(sample: Any, reward: Reward, readout: Readout) -> float | None:
+    if reward.value is None:
+        sample.remove_sample = True
+    return readout.value(reward)

@@ -1,0 +1,148 @@
+"""verifiers: ladders as rewards of its tasks (0.4), and as functions of a `Rubric` (up to 0.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Unpack
+
+from verifier_ladder.errors import VerifierError
+from verifier_ladder.ladder import Ladder
+from verifier_ladder.learners.backend import Backend, Options
+from verifier_ladder.learners.messages import group_of, messages_of
+from verifier_ladder.learners.readout import Readout
+from verifier_ladder.verifiers import Verifier
+
+_NOT_FIELDS = frozenset({"completion", "parser", "prompt", "resources", "state"})
+
+
+def reward(
+    verifier: Verifier | Ladder | str | Path,
+    *,
+    weight: float = 1.0,
+    priority: int = 0,
+    on_abstain: float | None = None,
+    clip: tuple[float, float] | None = None,
+    **options: Unpack[Options],
+) -> TaskReward:
+    """Make a reward for a task of verifiers 0.4: a class attribute, as `@vf.reward` makes one.
+
+    **Guarantees.** It answers within the deadline, which must come before the task's own limit
+    for scoring.
+
+    Args:
+        verifier: A verifier such as `vl.wrap(…)`, a ladder, a ladder's TOML file, or the name of
+            a registered verifier. It reads the fields of the task's data.
+        weight: As for `@vf.reward`.
+        priority: As for `@vf.reward`.
+        on_abstain: What the task is told where nothing is known. None, the default, raises, which
+            the library records as an error of the trace, and no reward.
+        clip: Least and largest reward; see `Readout`.
+        options: See `Options`; `name` is the reward's name.
+
+    Raises:
+        ConfigError: If the arguments can't work.
+
+    Example:
+        >>> import verifier_ladder as vl
+        >>> check = vl.wrap(lambda completions, answer: [1.0], name="check", columns=["answer"])
+        >>> reward(check, weight=0.5).__name__
+        'check'
+    """
+    backend, readout = Backend.of(verifier, **options), Readout(on_abstain, clip)
+    return TaskReward(backend, readout, weight, priority)
+
+
+class TaskReward:
+    """A reward of a task; made by `reward`.
+
+    An object, not a function: as an attribute of a class it is not bound, so that it serves as a
+    method of a task and as a function that a configuration plugs in.
+    """
+
+    reward = True
+    """What `@vf.reward` marks its functions with, as with the weight and the priority."""
+
+    def __init__(
+        self, backend: Backend, readout: Readout, weight: float = 1.0, priority: int = 0
+    ) -> None:
+        """Answer from a backend."""
+        self.__name__ = backend.name
+        self.reward_priority, self._vf_weight = priority, weight
+        self._backend, self._readout = backend, readout
+
+    async def __call__(self, task: Any, trace: Any) -> float:
+        """Score a trace.
+
+        Args:
+            task: The task's data, whose fields verifiers read.
+            trace: What the agent did; the messages after the prompt are the completion.
+
+        Raises:
+            VerifierError: If nothing is known, and no number stands for it.
+            ConfigError: If the task lacks a field that a verifier reads.
+        """
+        said = _said(messages_of(trace.messages))
+        group = trace.task.key or trace.task.hash or group_of(messages_of(task.prompt))
+        sample = self._backend.sample(said, task.model_dump(mode="json"), group=group)
+        told = await self._backend.areward(sample)
+        name = self.__name__
+        trace.record_metric(f"{name}/unknown", float(told.value is None))
+        trace.record_metric(f"{name}/pending", float(told.pending))
+        value = self._readout.value(told)
+        if value is None:
+            raise VerifierError(f"{name}: nothing is known ({told.reason or 'no verdict'})")
+        return value
+
+
+def rubric_function(
+    verifier: Verifier | Ladder | str | Path,
+    *,
+    on_abstain: float,
+    clip: tuple[float, float] | None = None,
+    **options: Unpack[Options],
+) -> Callable[..., Any]:
+    """Make a reward function for a `Rubric` of verifiers 0.3.
+
+    Args:
+        verifier: As for `reward`; it reads `answer`, `info` and the dataset's other columns.
+        on_abstain: What the rubric is told where nothing is known. It must be a number: a rubric
+            makes 0 of every exception.
+        clip: Least and largest reward; see `Readout`.
+        options: See `Options`.
+
+    Raises:
+        ConfigError: If the arguments can't work.
+
+    Example:
+        >>> import verifier_ladder as vl
+        >>> check = vl.wrap(lambda completions, answer: [1.0], name="check", columns=["answer"])
+        >>> rubric_function(check, on_abstain=-1.0).__name__
+        'check'
+    """
+    backend, readout = (
+        Backend.of(verifier, **options),
+        Readout.complete("Rubric", on_abstain, clip),
+    )
+
+    async def function(prompt: Any, completion: Any, **fields: Any) -> float:
+        sample = backend.sample(
+            _said(messages_of(completion)),
+            {name: value for name, value in fields.items() if name not in _NOT_FIELDS},
+            group=group_of(messages_of(prompt)),
+        )
+        value = readout.value(await backend.areward(sample))
+        return on_abstain if value is None else value
+
+    function.__name__ = backend.name
+    return function
+
+
+def _said(messages: Any) -> Any:
+    """The completion: all from the first word of the assistant on, a single message as text."""
+    if isinstance(messages, str):
+        return messages
+    roles = [m.get("role") if isinstance(m, Mapping) else None for m in messages]
+    said = messages[roles.index("assistant") :] if "assistant" in roles else []
+    is_text = len(said) == 1 and isinstance(said[0].get("content"), str)
+    return said[0]["content"] if is_text else said

@@ -1,0 +1,248 @@
+"""verl: verifiers and ladders as its `compute_score` and as its reward manager.
+
+verl loads both from a file of yours, whose path its configuration names. It is imported only when
+a reward manager is made.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from math import nan
+from pathlib import Path
+from typing import Any, Unpack
+
+from verifier_ladder.errors import VerifierError
+from verifier_ladder.function import RewardFunctionVerifier
+from verifier_ladder.function import wrap as wrap_function
+from verifier_ladder.ladder import Ladder
+from verifier_ladder.learners.backend import Backend, Options
+from verifier_ladder.learners.messages import group_of
+from verifier_ladder.learners.readout import Readout
+from verifier_ladder.reward import Reward
+from verifier_ladder.signature import is_async
+from verifier_ladder.verifiers import Verifier
+
+_FIELDS = ("data_source", "ground_truth")
+
+
+def compute_score(
+    verifier: Verifier | Ladder | str | Path,
+    *,
+    on_abstain: float | None = None,
+    clip: tuple[float, float] | None = None,
+    asynchronous: bool = True,
+    **options: Unpack[Options],
+) -> Callable[..., Any]:
+    """Make a `compute_score` for verl's reward loop.
+
+    **Guarantees.** It answers within the deadline with a dictionary that has the same flat keys
+    for every sample: `score`, `unknown`, `pending`, `reason`, and with several verifiers the
+    score of each, NaN where it was not asked.
+
+    Args:
+        verifier: A verifier such as `wrap(…)`, a ladder, a ladder's TOML file, or the name of a
+            registered verifier.
+        on_abstain: What verl is told where nothing is known. None, the default, raises: verl has
+            no mask, takes NaN for a number, and would train on it. With a number, the key
+            `unknown` says which samples it stands for.
+        clip: Least and largest score; see `Readout`.
+        asynchronous: An `async` function, as the reward loop likes it; False for a plain one.
+        options: See `Options`.
+
+    Raises:
+        ConfigError: If the arguments can't work.
+
+    Example:
+        >>> import asyncio
+        >>> import verifier_ladder as vl
+        >>> check = vl.wrap(lambda completions, ground_truth: [1.0], name="yes",
+        ...                 columns=["ground_truth"], isolation="inline")
+        >>> score = compute_score(check)
+        >>> asyncio.run(score("maths", "4", "4", {}))["score"]
+        1.0
+    """
+    scorer = _Scorer(Backend.of(verifier, **options), Readout(on_abstain, clip))
+
+    async def ascore(
+        data_source: Any, solution_str: str, ground_truth: Any, extra_info: Any = None, **_: Any
+    ) -> dict[str, Any]:
+        return await scorer.ascore(data_source, solution_str, ground_truth, extra_info)
+
+    def score(
+        data_source: Any, solution_str: str, ground_truth: Any, extra_info: Any = None, **_: Any
+    ) -> dict[str, Any]:
+        return scorer.score(data_source, solution_str, ground_truth, extra_info)
+
+    # verl asks for a coroutine function, which an object with an async __call__ is not.
+    return ascore if asynchronous else score
+
+
+def reward_manager(
+    verifier: Verifier | Ladder | str | Path,
+    *,
+    on_abstain: float | None = None,
+    clip: tuple[float, float] | None = None,
+    register: str | None = None,
+    **options: Unpack[Options],
+) -> type:
+    """Make a reward manager class for verl's reward loop; needs verl.
+
+    Beside what `compute_score` does, it scores all samples that a worker is given at once in one
+    call, and files completions of one prompt under one group.
+
+    Args:
+        verifier: As for `compute_score`.
+        on_abstain: As for `compute_score`.
+        clip: As for `compute_score`.
+        register: Name in verl's registry; without one, verl loads the class from your file
+            (`reward.reward_manager.source=importlib`).
+        options: See `Options`.
+
+    Raises:
+        ConfigError: If the arguments can't work.
+    """
+    from verl.experimental.reward_loop.reward_manager import register as register_manager
+    from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase
+
+    scorer = _Scorer(Backend.of(verifier, **options), Readout(on_abstain, clip))
+
+    class LadderRewardManager(RewardManagerBase):  # type: ignore[misc,unused-ignore]
+        """Scores with a verifier or a ladder."""
+
+        def __init__(self, config: Any, tokenizer: Any, compute_score: Any, **_: Any) -> None:
+            super().__init__(config, tokenizer, compute_score)
+
+        async def run_single(self, data: Any) -> dict[str, Any]:
+            """Score one sample; the others of its batch are asked for at the same moment."""
+            item = data[-1]  # Of several sequences verl rewards the last.
+            told = await scorer.ascore_item(_response(item, self.tokenizer), item.non_tensor_batch)
+            return {"reward_score": told["score"], "reward_extra_info": told}
+
+    if register is not None:
+        register_manager(register)(LadderRewardManager)
+    return LadderRewardManager
+
+
+def wrap(
+    compute_score: Callable[..., Any],
+    *,
+    version: str = "1",
+    extra_info: Sequence[str] = (),
+    **options: Any,
+) -> RewardFunctionVerifier:
+    """Make a verifier of an existing `compute_score`, unchanged.
+
+    Args:
+        compute_score: Takes `data_source`, `solution_str`, `ground_truth` and `extra_info`, and
+            returns a number, or a dictionary with `score`. It may be async.
+        version: Raise it when results may change.
+        extra_info: The keys of `extra_info` that it reads. Only these reach it; like the data
+            source and the ground truth they become part of what a verdict is filed under.
+        options: As for `vl.wrap`, such as `timeout`.
+
+    Raises:
+        ConfigError: If an option is unknown.
+
+    Example:
+        >>> def exact(data_source, solution_str, ground_truth, extra_info=None):
+        ...     return float(solution_str == ground_truth)
+        >>> wrap(exact).name
+        'exact'
+    """
+
+    def calls(completions: Sequence[str], columns: Mapping[str, Sequence[Any]]) -> list[Any]:
+        return [
+            compute_score(
+                data_source=columns["data_source"][i], solution_str=completion,
+                ground_truth=columns["ground_truth"][i],
+                extra_info={name: columns[name][i] for name in extra_info},
+            )
+            for i, completion in enumerate(completions)
+        ]  # fmt: skip
+
+    def judged(completions: Sequence[str], **columns: Sequence[Any]) -> list[Any]:
+        return [_number(answer) for answer in calls(completions, columns)]
+
+    async def ajudged(completions: Sequence[str], **columns: Sequence[Any]) -> list[Any]:
+        return [_number(await answer) for answer in calls(completions, columns)]
+
+    function = functools.wraps(compute_score)(ajudged if is_async(compute_score) else judged)
+    # The parameters that it is called with here, not those of what it wraps.
+    names = ("completions", *_FIELDS, *extra_info)
+    parameters = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in names]
+    function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return wrap_function(function, version=version, columns=[*_FIELDS, *extra_info], **options)
+
+
+class _Scorer:
+    """Scores samples in the form that verl gives and takes them."""
+
+    def __init__(self, backend: Backend, readout: Readout) -> None:
+        self._backend, self._readout = backend, readout
+        verifiers = backend.attachment.ladder.verifiers
+        self._parts = [v.name for v in verifiers] if len(verifiers) > 1 else []
+
+    def score(
+        self, data_source: Any, solution: str, ground_truth: Any, extra_info: Any
+    ) -> dict[str, Any]:
+        """Score one sample, and wait."""
+        fields = _fields(data_source, ground_truth, extra_info)
+        sample = self._backend.sample(solution, fields, group=_group(data_source, extra_info))
+        return self._told(self._backend.reward(sample))
+
+    async def ascore(
+        self, data_source: Any, solution: str, ground_truth: Any, extra_info: Any
+    ) -> dict[str, Any]:
+        """Score one sample."""
+        fields = _fields(data_source, ground_truth, extra_info)
+        sample = self._backend.sample(solution, fields, group=_group(data_source, extra_info))
+        return self._told(await self._backend.areward(sample))
+
+    async def ascore_item(self, solution: str, item: Mapping[str, Any]) -> dict[str, Any]:
+        """Score one sample of a batch, which knows more of it."""
+        source, extra = item.get("data_source"), item.get("extra_info")
+        truth = (item.get("reward_model") or {}).get("ground_truth")
+        group = str(item["uid"]) if "uid" in item else _group(source, extra)
+        sample = self._backend.sample(solution, _fields(source, truth, extra), group=group)
+        return self._told(await self._backend.areward(sample))
+
+    def _told(self, reward: Reward) -> dict[str, Any]:
+        """The same flat keys for every sample: verl reads them off the first."""
+        score = self._readout.value(reward)
+        if score is None:
+            raise VerifierError(
+                f"nothing is known of a sample ({reward.reason or 'no verdict'}), and verl can't "
+                "leave it out; say with on_abstain=… what it should train on instead"
+            )
+        parts = {
+            name: nan if (part := reward.components.get(name)) is None else part
+            for name in self._parts
+        }
+        return {
+            **parts, "score": score, "unknown": float(reward.value is None),
+            "pending": float(reward.pending), "reason": reward.reason,
+        }  # fmt: skip
+
+
+def _fields(data_source: Any, ground_truth: Any, extra_info: Any) -> dict[str, Any]:
+    extra = extra_info if isinstance(extra_info, Mapping) else {}
+    return {**extra, "data_source": data_source, "ground_truth": ground_truth}
+
+
+def _group(data_source: Any, extra_info: Any) -> str:
+    """The dataset's row, if it is known: completions of one row answer one prompt."""
+    row = extra_info.get("index") if isinstance(extra_info, Mapping) else None
+    return "" if row is None else group_of([str(data_source), str(row)])
+
+
+def _response(item: Any, tokenizer: Any) -> str:
+    """The text of a response, whose ids are padded on the right."""
+    ids = item.batch["responses"]
+    length = int(item.batch["attention_mask"][-ids.shape[-1] :].sum())
+    return str(tokenizer.decode(ids[:length], skip_special_tokens=True))
+
+
+def _number(answer: Any) -> Any:
+    return answer["score"] if isinstance(answer, Mapping) else answer
