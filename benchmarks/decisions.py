@@ -27,7 +27,7 @@ from verifier_ladder.scheduler.policies import (
     Thresholds,
     ValueOfInformation,
 )
-from verifier_ladder.scheduler.policies.index import direct_index, improvement, two_stage_index
+from verifier_ladder.scheduler.policies.index import improvement, tier_indices
 from verifier_ladder.tier import Tier
 
 if TYPE_CHECKING:
@@ -80,11 +80,9 @@ def hope(s: Situation) -> Any:
 
 
 def reserve(s: Situation) -> Any:
-    """Both indices from their tables, and the largest."""
-    cost = s.cost * (s.spread / s.deviation)[:, None]
-    looks = two_stage_index(s.explained[:, :-1], cost[:, :-1], cost[:, -1:])
-    best = np.maximum(looks.max(axis=1, initial=-9.0), direct_index(cost[:, -1]))
-    return (s.mean + s.deviation * best).argmax()
+    """The indices from their tables, and the largest."""
+    indices = tier_indices(s.explained.T[:-1], s.cost.T * (s.spread / s.deviation))
+    return (s.mean + s.deviation * indices.max(axis=0)).argmax()
 
 
 def bound(s: Situation) -> Any:

@@ -13,7 +13,7 @@ from verifier_ladder.cost import Cost
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.resource import Resource
 from verifier_ladder.scheduler.standing import Standing
-from verifier_ladder.scheduler.verifiercosts import FLOOR, VerifierCosts
+from verifier_ladder.scheduler.verifiercosts import FLOOR, VerifierCosts, predictors
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
 
@@ -53,8 +53,10 @@ class CostModel:
 
     Times follow a regression per verifier: the logarithm of the measured over the declared time
     on the candidate's size, the times that lower tiers took for it, and the numbers that their
-    verifiers offer. At first the declared cost is expected, or `Verifier.expected_cost`. What
-    else a verifier declares, such as money, is expected in the mean ratio of what was measured.
+    verifiers offer. At first the declared cost is expected, or `Verifier.expected_cost`, times
+    what the nearest lower tier for the same quantity took over its own. What is unlike all that
+    was checked is expected to take more. What else a verifier declares, such as money, is
+    expected in the mean ratio of what was measured.
 
     Predictions depend on nothing but what was declared and what was learnt, in order.
     """
@@ -67,10 +69,9 @@ class CostModel:
             v.name: column for column, rung in enumerate(ladder.rungs) for v in rung.verifiers
         }
         self._known = {v.name: VerifierCosts(v, *self._below(v)) for v in ladder.verifiers}
-        usual = np.zeros(self._tiers)
+        self._foretells = np.zeros(self._tiers, dtype=bool)
         for name, column in self._column.items():
-            usual[column] += self._known[name].usual
-        self._usual = usual
+            self._foretells[column] |= self._known[name].foretells
 
     def _below(self, verifier: Verifier) -> tuple[int, int]:
         """How many tiers are below a verifier's, and how many numbers they offer."""
@@ -127,20 +128,24 @@ class CostModel:
 
     def learn(self, lessons: CostLessons) -> None:
         """Take what checks took."""
-        if len(lessons.measured):
-            costs = self._known[lessons.verifier]
+        costs = self._known.get(lessons.verifier)
+        if costs is not None and len(lessons.measured):
             costs.learn(lessons.declared, lessons.features, lessons.measured)
 
     def _facts(self, standings: Sequence[Standing]) -> _Facts:
         said = {v.name: [s.verdicts.get(v.name) for s in standings] for v in self._verifiers}
         total = np.zeros((len(standings), self._tiers))
+        usual = np.zeros(total.shape)
         is_known = np.zeros(total.shape, dtype=bool)
         for name, column in self._column.items():
             costs = [None if one is None else one.cost for one in said[name]]
             taken = np.array([nan if cost is None else cost.seconds for cost in costs])
             total[:, column] += np.nan_to_num(taken)
             is_known[:, column] |= ~np.isnan(taken)
-        times = np.where(is_known, np.log(np.maximum(total, FLOOR) / self._usual), nan)
+            known = self._known[name]
+            usual[:, column] += known.usual_for(known.declared(standings))
+        times = np.where(is_known, np.log(np.maximum(total, FLOOR) / usual), nan)
+        paces = np.where(self._foretells & (total > FLOOR), times, nan)
         offered = [
             [_offered(one, name) for one in said[verifier.name]]
             for verifier in self._verifiers
@@ -148,7 +153,7 @@ class CostModel:
         ]
         sizes = np.log(np.array([1.0 + len(s.given) for s in standings]) / _USUAL_SIZE)
         features = np.array(offered).reshape(len(offered), len(standings)).T
-        return _Facts(said, sizes, times, features)
+        return _Facts(said, sizes, paces, times, features)
 
     def snapshot(self) -> dict[str, Any]:
         """All it has learnt, as JSON."""
@@ -168,17 +173,17 @@ class _Facts:
     said: Mapping[str, Sequence[Verdict | None]]
     """What each verifier said."""
     sizes: Floats
+    paces: Floats
+    """The same as `times` for tiers that foretell how slow those above are, else NaN."""
     times: Floats
-    """Logarithm of the cpu time that each tier took over what is usual. Shape (n, tiers)."""
+    """Logarithm of the cpu time that each tier took over the declared. Shape (n, tiers)."""
     offered: Floats
     """Numbers that verifiers offer, from cheap to dear. Shape (n, offered)."""
 
     def features(self, column: int, offered: int) -> Floats:
-        """One, the size, and each fact of the lower tiers with whether it is known."""
-        facts = np.hstack([self.times[:, :column], self.offered[:, :offered]])
-        known = np.isfinite(facts)
-        ones = np.ones((len(self.sizes), 1))
-        return np.hstack([ones, self.sizes[:, None], known, np.where(known, facts, 0.0)])
+        """What predicts the times of a verifier above so many tiers and numbers."""
+        below = self.paces[:, :column], self.times[:, :column], self.offered[:, :offered]
+        return predictors(self.sizes, *below)
 
 
 def _cost(said: Verdict | None) -> Cost | None:

@@ -11,11 +11,13 @@ from typing import Any, NamedTuple
 from verifier_ladder.candidate import SampleId
 
 WINSOR = 2.5
-"""Residuals count for no more than this: one outlier is no drift, and four in a row are."""
+"""Residuals count for no more than this: one outlier is no drift, and three in a row are."""
 _LARGEST = 1e9
 """What an infinite residual is kept as: JSON has no infinity."""
-_SLACK, _OVERRATED, _UNDERRATED = 0.35, 7.3, 10.0
-_SPREAD_SLACK, _SPREAD = 0.5, 12.0
+_WORSE, _OVERRATED = 0.55, 5.3
+_BETTER, _UNDERRATED = 0.35, 10.0
+_WIDER, _UNSURE = 0.5, 13.0
+"""Slack and limit of each sum."""
 _PRIOR = 20.0
 """How many Gaussian audits stand for the spread of z² before there are real ones."""
 _RECENT = 0.98
@@ -157,15 +159,15 @@ class Stratum:
             return None
         z = max(-WINSOR, min(WINSOR, audited.z))
         surprise = z * z - 1.0
-        self.overrated.add(-z - _SLACK, audited.sample)
-        self.underrated.add(z - _SLACK, audited.sample)
+        self.overrated.add(-z - _WORSE, audited.sample)
+        self.underrated.add(z - _BETTER, audited.sample)
         spread = sqrt(self.squares / self.audits)
-        self.unsure.add(surprise / spread - _SPREAD_SLACK, audited.sample)
+        self.unsure.add(surprise / spread - _WIDER, audited.sample)
         self.audits += 1.0
         self.squares += surprise * surprise
         self._suspect(audited)
         limits = (
-            (self.overrated, _OVERRATED), (self.underrated, _UNDERRATED), (self.unsure, _SPREAD),
+            (self.overrated, _OVERRATED), (self.underrated, _UNDERRATED), (self.unsure, _UNSURE),
         )  # fmt: skip
         found = next((chart for chart, limit in limits if chart.level > limit), None)
         return self._side() if found is self.unsure else found
@@ -209,8 +211,8 @@ class Drift:
     After an alarm the charts of its stratum rest for 100 audits, while the audit floor is doubled
     and the belief forgets its past: one drift would be told over and over otherwise.
 
-    With Gaussian z there are 0.7 false alarms in 1000 audits, and a shift by one standard
-    deviation to the worse is found after 10 audits in the median, by two after 5. The side that a
+    With Gaussian z there is half a false alarm in 1000 audits, and a shift by one standard
+    deviation to the worse is found after 10 audits in the median, by two after 4. The side that a
     learner can gain from is watched more closely than the other. The page "What audits watch"
     has the whole table.
 
@@ -218,9 +220,9 @@ class Drift:
 
     Example:
         >>> drift = Drift()
-        >>> alarms = [drift.add("guess", -2.0, sample=SampleId("run", 0, i)) for i in range(5)]
-        >>> alarms[:4], alarms[4].direction.value, alarms[4].first.position
-        ([None, None, None, None], 'overrated', 0)
+        >>> alarms = [drift.add("guess", -2.0, sample=SampleId("run", 0, i)) for i in range(4)]
+        >>> alarms[:3], alarms[3].direction.value, alarms[3].first.position
+        ([None, None, None], 'overrated', 0)
         >>> drift.audit_multiplier("guess"), drift.forgetting("guess")
         (2.0, 0.97)
     """

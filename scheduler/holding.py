@@ -68,9 +68,14 @@ class Holding:
             self._at_work.discard(_sample(request))
             self._held.pop(_sample(request), None)
 
+    def review(self) -> None:
+        """Compare again what is held, because it may be paid for now; from any thread."""
+        with self._desk.lock:
+            self.reconsider()
+
     def reconsider(self) -> bool:
         """Compare all that is held, and let the best go to work; whether any did."""
-        if not self.is_needed or not self._held:
+        if not self.is_needed or not self._held or not self._is_affordable():
             return False
         for _ in range(_EASINGS):
             if self._let_go():
@@ -78,6 +83,11 @@ class Holding:
             if self._at_work or not self._held or not self._desk.climb.knowledge.ease():
                 return False
         return False
+
+    def _is_affordable(self) -> bool:
+        """Whether anything can be paid for at all: where it can't, lower prices buy nothing."""
+        knowledge = self._desk.climb.knowledge
+        return bool(knowledge.affordable(self._desk.accounts())[1:].any())
 
     def _let_go(self) -> bool:
         requests = list(self._held.values())

@@ -30,6 +30,7 @@ from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.survey import Survey
 from verifier_ladder.scheduler.truths import Truths
 from verifier_ladder.tier import Tier
+from verifier_ladder.verifiers import Verifier
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,6 +54,7 @@ class Knowledge:
         self.audits = Audits()
         self._estimator = Estimator(ladder.reward.estimator)
         self._conclusions = Conclusions(ladder, model)
+        self._hears_tiers = bool(getattr(model, "hears_tiers", False))
 
     def rewards(self, standings: Sequence[Standing]) -> list[Reward]:
         """The reward of each standing, in order."""
@@ -71,7 +73,7 @@ class Knowledge:
     def priced(
         self,
         situation: Situation,
-        standings: Sequence[Standing],
+        costs: NDArray[np.float64],
         new: int,
         accounts: Sequence[Account],
     ) -> NDArray[np.float64]:
@@ -79,11 +81,11 @@ class Knowledge:
 
         Args:
             situation: The candidates as a policy will see them.
-            standings: The candidates.
+            costs: What asking each tier takes. Shape (n, tiers, resources).
             new: How many samples the learner has just submitted.
             accounts: The campaign's accounts as they stand.
         """
-        return self.prices.observe(situation, self.costs.predict(standings), new, accounts)
+        return self.prices.observe(situation, costs, new, accounts)
 
     def named_prices(self) -> dict[str, float]:
         """The price of each account that has a cap, by tier (or `total`) and resource."""
@@ -120,17 +122,32 @@ class Knowledge:
         """Halve the prices, so that more is worth its cost; False if they are nothing already."""
         return self.prices.ease()
 
+    def is_lesson(self, standing: Standing, verifier: Verifier) -> bool:
+        """Whether beliefs learn from what a verifier has said of a candidate.
+
+        They learn from the top tier; some, until that has answered, from those below as well.
+        """
+        top = self.ladder.rungs[-1].primary
+        if verifier is top or not self._hears_tiers:
+            return verifier is top
+        is_primary = any(verifier is rung.primary for rung in self.ladder.rungs)
+        return is_primary and not self._has_top(standing)
+
+    def _has_top(self, standing: Standing) -> bool:
+        top = self.ladder.rungs[-1].primary
+        return top is not None and top.name in standing.verdicts
+
     def lessons(
         self,
         standings: Sequence[Standing],
         keys: Sequence[bytes],
         drawn: Sequence[tuple[SampleId, Draw] | None],
     ) -> Lessons:
-        """What the top tier's answers teach.
+        """What answers teach; those of tiers below the top have no target.
 
         Args:
-            standings: Candidates whose top tier has ended.
-            keys: Check key of each top answer.
+            standings: Candidates of which a tier has said something.
+            keys: Check key of each answer.
             drawn: The sample for which each was drawn, if one was.
         """
         surveys = [Survey(self.ladder, standing) for standing in standings]
@@ -140,7 +157,10 @@ class Knowledge:
             for survey, one in zip(surveys, drawn, strict=True)
         ]
         lessons = Lessons(list(keys), self._conclusions.seen(surveys), truths, audits)
-        told = [row for row, survey in enumerate(surveys) if survey.is_judged]
+        told = [
+            row for row, (survey, standing) in enumerate(zip(surveys, standings, strict=True))
+            if survey.is_judged or not self._has_top(standing)
+        ]  # fmt: skip
         return lessons.rows(told)
 
     def _audit(self, survey: Survey, sample: SampleId, draw: Draw) -> Audit:

@@ -68,8 +68,7 @@ class Learning:
         for key in ended:
             self._knowledge.prices.settle(key)
         fresh = {key: one for key, one in ended.items() if key not in self._learnt}
-        top = self._knowledge.ladder.rungs[-1].primary
-        told = {key: one for key, one in fresh.items() if one.verifier is top}
+        told = {key: one for key, one in fresh.items() if self._knowledge.is_lesson(*one[:2])}
         lessons = self._knowledge.lessons(
             [one.standing for one in told.values()], list(told),
             [one.drawn for one in told.values()],

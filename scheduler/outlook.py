@@ -82,6 +82,12 @@ class Outlook:
         made: Floats = np.einsum("i,ij,ijr->jr", share, chance, self._costs)
         return made
 
+    def unevenness(self, rates: Floats) -> float:
+        """Variance of the logarithm of what the top tier costs; 0 where it costs nothing."""
+        top = priced(self._costs, rates)[:, -1]
+        costs = np.log(top[top > 0.0])
+        return float(costs.var()) if len(costs) else 0.0
+
     def spend(self, rates: Floats, floor: float) -> Floats:
         """What the policy would spend on the whole climb of a sample, in the mean.
 
@@ -99,9 +105,19 @@ class Outlook:
             return np.zeros_like(rates)
         return self._mean(self.chances(rates, floor))
 
+    def amounts(self, rates: Floats, floor: float) -> Floats:
+        """What the samples that each remembered one stands for would spend, in the mean.
+
+        Returns:
+            Expected amounts. Shape (n, tiers, resources).
+        """
+        chance = self.chances(rates, floor) * self._worth[:, None]
+        made: Floats = chance[:, :, None] * self._costs
+        return made
+
     def chances(self, rates: Floats, floor: float) -> Floats:
         """Probability that each tier is asked in the course of a climb. Shape (n, tiers)."""
-        situation = self._situation(priced(self._costs, rates))
+        situation = self._situation(rates)
         chance = np.zeros(situation.cost.shape)
         climbing = np.arange(len(self))
         for _ in self._tiers:
@@ -117,10 +133,14 @@ class Outlook:
             _answer(situation, climbing, decisions.to[climbing])
         return chance
 
-    def _situation(self, cost: Floats) -> Situation:
+    def _situation(self, rates: Floats) -> Situation:
+        cost = priced(self._costs, rates)
         columns: dict[str, Any] = {name: had.copy() for name, had in self._columns.items()}
         ample = np.ones(cost.shape, dtype=bool)
-        return Situation(tiers=self._tiers, cost=cost, affordable=ample, **columns, **self._shared)
+        return Situation(
+            tiers=self._tiers, cost=cost, affordable=ample, unevenness=self.unevenness(rates),
+            **columns, **self._shared,
+        )  # fmt: skip
 
     def snapshot(self) -> dict[str, Any]:
         """All it remembers, as JSON."""

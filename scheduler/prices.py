@@ -37,6 +37,9 @@ _INERTIA = 128.0
 """How many samples' worth of spend the ratio of asked to planned starts with."""
 _FARTHEST = 2.0
 """How far that ratio may be from 1."""
+_DOUBT = 32.0
+"""How many rows what was found before is worth, so that a few which take nearly all don't swing
+the price."""
 _STEP, _FINE = 1.3, 1.02
 """First step of a search and how exactly a price is found, both as factors."""
 _HIGHEST = 1e12
@@ -53,11 +56,13 @@ class Prices:
     """Prices of a campaign's accounts, found so that its spend meets its budget at the horizon.
 
     An account without a cap has price 0, and so has one that can pay for everything. Otherwise
-    the price is the one at which the policy, asked about samples that were decided lately, would
-    spend on each what is left for each that is still to come. All that came otherwise than
-    expected is in what is left, so errors don't add up. (A dual method for online knapsacks:
-    Balseiro, Lu and Mirrokni, *The Best of Many Worlds*, 2023, with the step of the price
-    replaced by a search.)
+    the price is a level over what is left for each row still to come: so all that came otherwise
+    than expected is made up for, evenly. The level is the price at which the policy, asked about
+    samples that were decided lately, would spend just that, times that. Each search moves it, in
+    logarithms, by n/(n + 32), where n counts the rows among which the spend is spread. Where
+    half of it lies in a few rows, what the last rows would have spent says little, and a price
+    that followed it would swing by factors. (A dual method for online knapsacks: Balseiro, Lu and
+    Mirrokni, *The Best of Many Worlds*, 2023, with the step of the price replaced by a search.)
 
     Prices are a pure function of what was observed, in order.
     """
@@ -87,6 +92,10 @@ class Prices:
         self._is_paced = not policy.is_sequential
         self._outlook = Outlook(policy, self._tiers)
         self._price: dict[Place, float] = {}
+        self._found: dict[Place, float] = {}
+        """The price that the last search found."""
+        self._level: dict[Place, float] = {}
+        """The price, times what each row may spend; as far as searches agree."""
         self._left: dict[Place, float] = {}
         self._pending: dict[bytes, tuple[int, tuple[float, ...]]] = {}
         self._samples = self._rows = self._fresh = 0
@@ -154,8 +163,10 @@ class Prices:
             if a.cap is not None and a.tier in ours
         }
         for column, amounts in self._pending.values():
-            for place in self._left:
-                self._left[place] -= self._share(place, column, amounts)
+            shares = {place: self._share(place, column, amounts) for place in self._left}
+            # What an account can't pay is parked, and nobody spends it.
+            if all(share <= self._left[place] for place, share in shares.items()):
+                self._left = {place: left - shares[place] for place, left in self._left.items()}
 
     def _share(self, place: Place, column: int, amounts: Sequence[float]) -> float:
         """What of a check's cost an account pays."""
@@ -199,10 +210,12 @@ class Prices:
         per_row = 1.0 / (to_come * max(decided / max(samples, 1.0), 0.1))
         plan = {place: max(0.0, left) * per_row for place, left in self._left.items()}
         due = min(_EVERY, self._rows / 2, to_come / 8)  # The last samples have to come out even.
-        if self._price.keys() != plan.keys() or self._fresh >= due:
+        if self._found.keys() != plan.keys() or self._fresh >= due:
             self._fresh = 0
             self._goal = {p: amount / self._ratio(p, amount) for p, amount in plan.items()}
             self._search(self._goal)
+            self._learn(plan)
+        self._price = {place: self._steered(place, amount) for place, amount in plan.items()}
         short = [place for place in plan if self._price[place] > 0.0]
         self._asked = {p: self._asked.get(p, 0.0) * _FADING for p in short}
         self._foreseen = {
@@ -227,6 +240,23 @@ class Prices:
             if len(plan) == 1 or _is_alike(before, self._price):
                 return
 
+    def _learn(self, plan: Mapping[Place, float]) -> None:
+        """Move the levels towards the prices that a search has found."""
+        self._found = dict(self._price)
+        amounts = self._outlook.amounts(self.rates, self.floor)
+        for place, price in self._found.items():
+            if price > 0.0 and plan[place] > 0.0:
+                rows, found = _rows(self._paid(place, amounts)), price * plan[place]
+                change = found / self._level.get(place, found)
+                self._level[place] = found * change ** (-_DOUBT / (rows + _DOUBT))
+
+    def _steered(self, place: Place, amount: float) -> float:
+        """The price of an account that may spend so much on each row."""
+        if self._found[place] <= 0.0:
+            return 0.0
+        highest = _HIGHEST / self._of(place, self._outlook.usual)
+        return min(self._level[place] / amount, highest) if amount > 0.0 else highest
+
     def _solve(self, place: Place, amount: float) -> float:
         """The price of one account at which the policy spends the amount on it; 0 if less."""
         usual = self._of(place, self._outlook.usual)
@@ -250,10 +280,15 @@ class Prices:
 
     def _of(self, place: Place, amounts: Floats) -> float:
         """What an account pays of amounts of shape (tiers, resources)."""
+        return float(self._paid(place, amounts[None])[0])
+
+    def _paid(self, place: Place, amounts: Floats) -> Floats:
+        """What an account pays of amounts of shape (n, tiers, resources). Shape (n,)."""
         tier, resource = place
         if tier == TOTAL:
-            return float(amounts[:, resource].sum())
-        return float(amounts[self._tiers.index(Tier(tier)), resource])
+            paid: Floats = amounts[:, :, resource].sum(axis=1)
+            return paid
+        return amounts[:, self._tiers.index(Tier(tier)), resource]
 
     def _least(self, to_come: int) -> float:
         """The audit floor: what is wished for, as far as its share of the budget pays for it."""
@@ -291,8 +326,13 @@ class Prices:
         """Probability with which samples like the last ones ask each tier. Shape (n, tiers)."""
         return self._outlook.chances(self.rates, self.floor)
 
+    @property
+    def unevenness(self) -> float:
+        """Variance of the logarithm of what the top tier costs for samples decided lately."""
+        return self._outlook.unevenness(self.rates)
+
     def affordable(self, costs: Floats) -> Flags:
-        """Whether the budget still pays for asking each tier. Shape (n, tiers)."""
+        """Whether the budget still pays for asking each tier about each row. Shape (n, tiers)."""
         pays = np.ones(costs.shape[:2], dtype=bool)
         for (tier, resource), left in self._left.items():
             columns = slice(None) if tier == TOTAL else [self._tiers.index(Tier(tier))]
@@ -303,7 +343,8 @@ class Prices:
     def snapshot(self) -> dict[str, Any]:
         """All it has observed, as JSON; checks at work are asked for anew after a restart."""
         return {
-            "price": _listed(self._price), "goal": _listed(self._goal),
+            "price": _listed(self._price), "found": _listed(self._found),
+            "level": _listed(self._level), "goal": _listed(self._goal),
             "foreseen": _listed(self._foreseen), "asked": _listed(self._asked),
             "samples": self._samples, "rows": self._rows, "fresh": self._fresh,
             "recent": self._recent.tolist(), "floor": self.floor,
@@ -313,6 +354,7 @@ class Prices:
     def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Go back to a snapshot."""
         self._price, self._goal = _mapped(snapshot["price"]), _mapped(snapshot["goal"])
+        self._found, self._level = _mapped(snapshot["found"]), _mapped(snapshot["level"])
         self._foreseen, self._asked = _mapped(snapshot["foreseen"]), _mapped(snapshot["asked"])
         self._recent = np.array(snapshot["recent"])
         self._samples, self._rows = snapshot["samples"], snapshot["rows"]
@@ -323,6 +365,12 @@ class Prices:
 def _is_alike(before: Mapping[Place, float], after: Mapping[Place, float]) -> bool:
     """Whether no price has changed by much."""
     return all(was / _ALIKE <= after[place] <= was * _ALIKE for place, was in before.items())
+
+
+def _rows(spent: Floats) -> float:
+    """How many equal rows are as even as what these spend: (Σx)²/Σx² (Kish, 1965)."""
+    squares = float((spent * spent).sum())
+    return float(spent.sum()) ** 2 / squares if squares > 0.0 else 0.0
 
 
 def _listed(amounts: Mapping[Place, float]) -> list[list[float]]:

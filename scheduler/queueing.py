@@ -57,7 +57,7 @@ def checks_of(
 ) -> list[CheckRow]:
     """The checks that take standings one step further on a tier, one for each escalation.
 
-    What they are expected to take is spoken for from now on.
+    What they are expected to take is spoken for from now on, unless they are held.
 
     Args:
         campaign: Who pays.
@@ -84,7 +84,8 @@ def checks_of(
             going, escalations, verifiers, expected, strict=True
         )
     ]  # fmt: skip
-    knowledge.asked(checks, expected)
+    if not is_held:
+        knowledge.asked(checks, expected)
     return checks
 
 

@@ -45,7 +45,11 @@ class Situations:
         groups = [scene.group(twins[0]) for twins in shared]
         situation = self._rows(firsts, groups, scene)
         situation.weight = _joined(scene.weights, shared)
-        situation.cost = self._knowledge.priced(situation, firsts, scene.new, scene.accounts)
+        costs = self._knowledge.costs.predict(firsts)
+        situation.cost = self._knowledge.priced(situation, costs, scene.new, scene.accounts)
+        prices = self._knowledge.prices
+        situation.affordable = situation.affordable & prices.affordable(costs)
+        situation.unevenness = prices.unevenness
         return situation
 
     def with_peers(

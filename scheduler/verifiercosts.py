@@ -27,16 +27,20 @@ FLOOR = 1e-6
 _FARTHEST = 1e6
 """A cost that is more times what was declared counts as so many times."""
 _FAR = log(_FARTHEST)
-_SHAPE, _RATE = 2.0, 0.25
-"""Prior of the noise: times of like candidates differ by a factor of about exp(√(1/4))."""
-_DECLARED, _GUESSED, _SLOPE, _FEATURE = 0.25, 0.03, 0.5, 1.0
-"""Precision of what is expected: the declared time is right within a factor of exp(1), a guess
+_SHAPE, _RATE = 2.0, 1.0
+"""Prior of the noise: times of like candidates differ by a factor of about exp(1)."""
+_DECLARED, _GUESSED, _SLOPE, _FEATURE = 1 / 3, 0.12, 2.0, 4.0
+"""Precision of what is expected: the declared time is right within a factor of exp(1.7), a guess
 within exp(3); slopes are moderate until many checks say otherwise."""
+_BEND = 10.0
+"""What squares are divided by, so that they are about as large as the numbers themselves."""
 _FORGETTING = 0.999
 _WORTH = 2.0
 """How many measurements a declared amount of money or attention is worth."""
 _WIDEST = 4.0
-"""Largest noise variance that counts: a few wild times must not price a tier out."""
+"""Largest variance of a predicted time's logarithm that counts, and what it is at first: so the
+declared time is the mean at first, and nothing is ever expected to take more than exp(2) times
+what is likely."""
 
 
 class VerifierCosts:
@@ -53,12 +57,13 @@ class VerifierCosts:
         self._verifier, self.below = verifier, (tiers, offered)
         self._guess = LEAST[Tier.parse(verifier.tier)] or 1.0
         self._is_constant = type(verifier).expected_cost is Verifier.expected_cost
+        self._width = _width(tiers, offered)
         self._times: dict[int, Regression] = {}
         if not verifier.waits:
-            is_declared = verifier.cost.seconds > 0
-            self._times[_CPU] = _regression(tiers + offered, is_declared=is_declared)
+            is_declared = verifier.cost.seconds > 0 or not self._is_constant
+            self._times[_CPU] = _regression(tiers, offered, is_declared=is_declared)
         if verifier.cost.gpu_seconds > 0:
-            self._times[_GPU] = _regression(tiers + offered, is_declared=True)
+            self._times[_GPU] = _regression(tiers, offered, is_declared=True)
         self._count = np.zeros(len(Resource))
         self._ratio = np.zeros(len(Resource))
 
@@ -67,6 +72,12 @@ class VerifierCosts:
         """The cpu time that it declares, or a guess."""
         declared = self._verifier.cost.seconds
         return max(declared, FLOOR) if declared > 0 else self._guess
+
+    @property
+    def foretells(self) -> bool:
+        """Whether it is as slow as verifiers above: it declares a time for the same quantity."""
+        is_declared = self._verifier.cost.seconds > 0 or not self._is_constant
+        return is_declared and self._verifier.same_quantity
 
     @property
     def expected(self) -> Floats:
@@ -89,20 +100,23 @@ class VerifierCosts:
         expected = [self._verifier.expected_cost(s.candidate).amounts for s in standings]
         return np.array(expected).reshape(len(standings), len(Resource))
 
+    def usual_for(self, declared: Floats) -> Floats:
+        """The cpu time that is declared for candidates, or a guess. Shape (n,)."""
+        return self._base(declared[:, _CPU])
+
     def predict(self, declared: Floats, features: Floats) -> Floats:
         """Expected amounts. Shape (n, resources)."""
         worth = np.where(declared > 0, _WORTH, 0.0)
         count = np.maximum(worth + self._count, 1.0)
         made: Floats = self._unit(declared) * (worth + self._ratio) / count
         for resource, times in self._times.items():
-            mean = features @ times.coefficients + min(times.variance, _WIDEST) / 2.0
-            made[:, resource] = self._base(declared[:, resource]) * np.exp(
-                np.clip(mean, -_FAR, _FAR)
-            )
+            made[:, resource] = self._base(declared[:, resource]) * _ratio(times, features)
         return made
 
     def learn(self, declared: Floats, features: Floats, measured: Floats) -> None:
-        """Take what checks took, the oldest first."""
+        """Take what checks took, the oldest first; below other tiers it teaches nothing."""
+        if features.shape[1] != self._width:
+            return
         for resource, times in self._times.items():
             found = np.maximum(measured[:, resource], FLOOR)
             ratio = np.log(found / self._base(declared[:, resource]))
@@ -127,17 +141,67 @@ class VerifierCosts:
         }  # fmt: skip
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Go back to a snapshot of the same version."""
-        if snapshot["version"] != self._verifier.version:
+        """Go back to a snapshot; one of another version, or below other tiers, teaches nothing."""
+        times = snapshot["times"]
+        widths = {len(stored["rows"]) - 1 for stored in times.values()}
+        is_same = times.keys() == set(map(str, self._times)) and widths <= {self._width}
+        if snapshot["version"] != self._verifier.version or not is_same:
             return
-        for resource, times in self._times.items():
-            times.restore(snapshot["times"][str(resource)])
+        for resource, learnt in self._times.items():
+            learnt.restore(times[str(resource)])
         self._count = np.array(snapshot["count"])
         self._ratio = np.array(snapshot["ratio"])
 
 
-def _regression(facts: int, *, is_declared: bool) -> Regression:
-    """The logarithm of a time over the declared one; at first the mean time is the declared."""
-    precision = [_DECLARED if is_declared else _GUESSED, _SLOPE] + [_FEATURE] * (2 * facts)
-    mean = [-_RATE / (_SHAPE - 1.0) / 2.0] + [0.0] * (1 + 2 * facts)
+def predictors(sizes: Floats, paces: Floats, times: Floats, offered: Floats) -> Floats:
+    """What predicts the times of a verifier, one row per candidate.
+
+    One, the size, the pace of the nearest lower tier that has one, and of each number whether it
+    is known and what it is. Numbers that verifiers offer come squared as well: times
+    bend upwards where the work outgrows what each check costs anyway.
+
+    Args:
+        sizes: Logarithm of the candidate's size. Shape (n,).
+        paces: The same as `times` for tiers that foretell how slow those above are, else NaN.
+        times: Logarithm of what each lower tier took over what it declares. Shape (n, tiers).
+        offered: Numbers that lower tiers offer. Shape (n, offered).
+    """
+    nearest = np.zeros(len(sizes))
+    for below in paces.T:
+        nearest = np.where(np.isfinite(below), below, nearest)
+    numbers = np.hstack([times, offered])
+    known = np.isfinite(numbers)
+    numbers = np.where(known, numbers, 0.0)
+    bends = numbers[:, times.shape[1] :] ** 2 / _BEND
+    return np.hstack([np.ones((len(sizes), 1)), sizes[:, None], nearest[:, None], known, numbers,
+                      bends])  # fmt: skip
+
+
+def _width(tiers: int, offered: int) -> int:
+    """How many predictors there are."""
+    return 3 + 2 * (tiers + offered) + offered
+
+
+def _regression(tiers: int, offered: int, *, is_declared: bool) -> Regression:
+    """The logarithm of a time over the declared one, on `predictors`.
+
+    At first the mean time is the declared one, times what the nearest lower tier with a pace took
+    over its own: slow machines and hard candidates are slow for all.
+    """
+    certainty = _DECLARED if is_declared else _GUESSED
+    others = _width(tiers, offered) - 3
+    precision = [certainty, _SLOPE, _SLOPE] + [_FEATURE] * others
+    mean = [-_WIDEST / 2.0, 0.0, float(tiers > 0)] + [0.0] * others
     return Regression(mean, precision, _SHAPE, _RATE, _FORGETTING)
+
+
+def _ratio(times: Regression, features: Floats) -> Floats:
+    """Expected time over the declared one: exp(m + v/2), the mean of a log-normal.
+
+    The variance is that of the prediction, with what the coefficients are unsure by: a candidate
+    unlike all that were checked is not asked about blindly.
+    """
+    found = times.predict(features)
+    mean = found.mean + np.minimum(found.deviation**2, _WIDEST) / 2.0
+    ratio: Floats = np.exp(np.clip(mean, -_FAR, _FAR))
+    return ratio

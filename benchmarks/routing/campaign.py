@@ -13,7 +13,7 @@ from routing.table import Floats, Table
 from routing.verifiers import KIND, content_of, ladder_of
 
 import verifier_ladder as vl
-from verifier_ladder.reward import Reward
+from verifier_ladder.reward import Estimation, Reward
 from verifier_ladder.scheduler.policies import create_policy
 
 
@@ -30,6 +30,7 @@ class CampaignBackend:
         *,
         policy: Mapping[str, Any] | None = None,
         audit: float = 0.0,
+        estimator: Estimation = "auto",
         budget: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> None:
@@ -39,6 +40,7 @@ class CampaignBackend:
             table: What the verifiers answer from.
             policy: Name and settings of the policy, as in a ladder's TOML.
             audit: Share of audits.
+            estimator: How far a drawn answer corrects a reward.
             budget: Caps, as `Campaign.open` takes them.
             options: Further arguments of `Campaign.open`.
         """
@@ -46,7 +48,7 @@ class CampaignBackend:
         settings = dict(policy or {"name": "value_of_information"})
         made = create_policy(settings.pop("name"), settings)
         self._sign = table.manifest.sign
-        self._ladder = ladder_of(table, self.bill, policy=made, audit=audit)
+        self._ladder = ladder_of(table, self.bill, policy=made, audit=audit, estimator=estimator)
         self.campaign = vl.Campaign.open(
             "routing", ladder=self._ladder, budget=budget, workers=1, **options
         )

@@ -10,7 +10,7 @@ from routing.discovery import SHARES, Search, by_funnel, traced
 from routing.drift import drifting, watch
 from routing.grpo import train
 from routing.hack import hacked
-from routing.methods import FIDELITY, SEARCHES, TRAINING, Order, paced
+from routing.methods import FIDELITY, SCORING, SEARCHES, TRAINING, Order, paced
 from routing.onepass import agreement
 from routing.pacing import pacing
 from routing.plan import Plan, Run
@@ -41,7 +41,7 @@ def _hack(run: Run, table: Table, plan: Plan) -> Numbers:
 
 def _bias(run: Run, table: Table, plan: Plan) -> Numbers:
     order = Order(table, run.share, run.seed, len(table) * plan.passes)
-    found = bias(table, TRAINING[run.method](order), run.seed, passes=plan.passes)
+    found = bias(table, SCORING[run.method](order), run.seed, passes=plan.passes)
     return {"bias": found.size, "noise": found.noise, "p": found.probability}
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from routing.backend import Backend, Rollouts
 from routing.baselines import FixedTier, RandomCorrected, RandomDrop, SmallerGroups
+from routing.bayesian import by_botorch, is_installed
 from routing.bill import Bill
 from routing.campaign import CampaignBackend
 from routing.discovery import at_random, by_funnel, by_oracle
@@ -16,8 +17,13 @@ from routing.onepass import setting_for
 from routing.table import Table
 from routing.tworule import Knapsack, TwoRule
 
+from verifier_ladder.reward import Estimation
+
 OURS = "verifier-ladder"
+UNBIASED = "verifier-ladder, unbiased"
 ALL = "truth for all"
+_AUDIT = 0.002
+"""Share of what is not worth its check that is verified all the same."""
 
 
 class Order(NamedTuple):
@@ -44,9 +50,12 @@ class Order(NamedTuple):
 Make = Callable[[Order], Backend]
 
 
-def paced(order: Order, account: str) -> CampaignBackend:
-    """The production path with its defaults, and what may be spent on one account."""
-    return CampaignBackend(order.table, budget={account: order.world}, horizon=order.samples)
+def paced(order: Order, account: str, estimator: Estimation = "auto") -> CampaignBackend:
+    """The production path with its defaults, few audits, and what may be spent on one account."""
+    return CampaignBackend(
+        order.table, audit=_AUDIT, estimator=estimator, budget={account: order.world},
+        horizon=order.samples,
+    )  # fmt: skip
 
 
 TRAINING: dict[str, Make] = {
@@ -59,6 +68,14 @@ TRAINING: dict[str, Make] = {
     "funnel": lambda order: Funnel.tuned(order.table, order.seed, quota=order.share),
 }
 """For a learner that trains: the budget is a share of the top tier's checks."""
+
+SCORING: dict[str, Make] = {
+    OURS: TRAINING[OURS],
+    UNBIASED: lambda order: paced(order, order.table.manifest.tiers[-1].tier, "unbiased"),
+    "cheap only": TRAINING["cheap only"],
+    "random, corrected": TRAINING["random, corrected"],
+}
+"""For rewards that are compared with the truth, arm by arm."""
 
 
 FIDELITY: dict[str, Make] = {
@@ -112,3 +129,5 @@ SEARCHES: dict[str, Callable[[Order], Bill]] = {
     "oracle": lambda order: by_oracle(order.table),
 }
 """For finding the best rows."""
+if is_installed():
+    SEARCHES["BoTorch"] = lambda order: by_botorch(order.table, order.seed, order.world)

@@ -11,6 +11,7 @@ from routing.table import Table
 import verifier_ladder as vl
 from verifier_ladder.cost import Cost
 from verifier_ladder.decision import EscalationPolicy
+from verifier_ladder.reward import Estimation, RewardRule
 from verifier_ladder.target import Target
 from verifier_ladder.verdict import Outcome, Verdict
 
@@ -86,14 +87,19 @@ class TableVerifier(vl.Verifier):
 
 
 def ladder_of(
-    table: Table, bill: Bill, *, policy: EscalationPolicy | None = None, audit: float = 0.0
+    table: Table,
+    bill: Bill,
+    *,
+    policy: EscalationPolicy | None = None,
+    audit: float = 0.0,
+    estimator: Estimation = "auto",
 ) -> vl.Ladder:
     """The ladder whose tiers answer from the table."""
     manifest = table.manifest
     return vl.Ladder(
         manifest.name,
         [TableVerifier(table, column, bill) for column in range(len(manifest.tiers))],
-        policy=policy, audit=audit,
+        policy=policy, audit=audit, reward=RewardRule(estimator=estimator),
         target=Target(
             manifest.tiers[-1].score, direction=manifest.direction, scale=manifest.scale
         ),

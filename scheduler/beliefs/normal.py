@@ -27,7 +27,8 @@ _SLOPE = 0.5
 _NOISE = 0.5
 """Expected share of the target's variance that such a tier leaves unexplained."""
 _ONE, _SCORE, _HINGE, _FEATURE = 0.5, 2.0, 4.0, 2.0
-"""How many labels the prior of each coefficient is worth."""
+"""How many labels the prior of each coefficient is worth; of features at least as many as there
+are features, so that all together they are expected to explain no more than the noise."""
 _FAR = 5.0
 """Errors count for no more than so many predicted deviations (or one of the target)."""
 _USUAL = 2.0
@@ -48,7 +49,7 @@ class Normal:
         self._expected = _expected(declared, terms)
         size, tiers = 1 + len(terms.scales) + len(terms.knots), len(terms.scales)
         mean = np.zeros(size + len(terms.means))
-        precision = np.full(len(mean), _FEATURE)
+        precision = np.full(len(mean), max(_FEATURE, float(len(terms.means))))
         precision[0] = _ONE
         precision[1 : 1 + tiers] = _SCORE
         precision[1 + tiers : size] = _HINGE

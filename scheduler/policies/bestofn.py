@@ -15,7 +15,7 @@ from verifier_ladder.scheduler.policies.steps import (
     best_column,
     free_first,
     known_spread,
-    next_column,
+    open_tiers,
     pick,
 )
 
@@ -79,35 +79,38 @@ class BestOfN:
 
     def decide(self, situation: Situation) -> Decisions:
         """Send up leaders and challengers of the groups that are not decided."""
-        can = next_column(situation) >= 0
-        leads, challenges, decided = self._roles(situation, can)
+        can: Flags = np.logical_or.reduce(open_tiers(situation), axis=1)
+        reason, decided = self._roles(situation, can)
         benefit = benefits(situation, _variance(situation))
-        to = np.where(can, best_column(situation, free_first(situation, benefit), 0.0), -1)
-        asks = np.where(leads, _LEADER, np.where(challenges, _CHALLENGER, _LATER))
-        paid = pick(situation.affordable, to) | (asks == _LATER)
-        reason = np.where(decided, _DECIDED, np.where(paid, asks, _UNPAID))
-        reason = np.where(can, reason, _OVER)
+        to = best_column(situation, free_first(situation, benefit), 0.0)
+        if not situation.affordable.all():
+            unpaid = ~pick(situation.affordable, to) & (reason != _LATER)
+            np.copyto(reason, _UNPAID, where=unpaid)
+        np.copyto(reason, _DECIDED, where=decided)
+        np.copyto(reason, _OVER, where=~can)
+        np.copyto(to, -1, where=~can)
         return Decisions(
             action=_ACTIONS[reason], to=to, reason=reason, reasons=_REASONS,
             verify=np.zeros(len(situation)), benefit=np.maximum(pick(benefit, to), 0.0),
         )  # fmt: skip
 
-    def _roles(self, situation: Situation, can: Flags) -> tuple[Flags, Flags, Flags]:
-        """Who leads its group, who challenges, and who belongs to a group that is decided."""
-        group, size = situation.group, len(situation)
+    def _roles(self, situation: Situation, can: Flags) -> tuple[Indices, Flags]:
+        """What each row is in its group, and which rows belong to a group that is decided."""
+        group = situation.group
         mean, low, high = self._bounds(situation)
+        role = np.full(len(situation), _LATER)
         leader = _largest_of_groups(mean, group)
-        leads = np.zeros(size, dtype=bool)
-        leads[leader] = True
+        role[leader] = _LEADER
         # Of what failed for good nothing more can be learnt: it challenges nobody.
-        barred = leads | (~can & (situation.deviation != 0.0))
+        barred = ~can & (situation.deviation != 0.0)
+        barred[leader] = True
         challenger = _largest_of_groups(np.where(barred, -np.inf, high), group)
-        challenges = np.zeros(size, dtype=bool)
-        challenges[challenger] = ~barred[challenger]
-        is_apart = (high[challenger] <= low[leader]) | barred[challenger]
+        is_challenged = ~barred[challenger]
+        role[challenger[is_challenged]] = _CHALLENGER
+        is_apart = (high[challenger] <= low[leader]) | ~is_challenged
         decided = np.zeros(group.max(initial=-1) + 1, dtype=bool)
         decided[group[leader]] = is_apart | ~(can[leader] | can[challenger])
-        return leads, challenges, decided[group]
+        return role, decided[group]
 
     def _bounds(self, situation: Situation) -> tuple[Floats, Floats, Floats]:
         """Mean and bounds, for better is more; infinitely apart where nothing is known."""
@@ -115,6 +118,8 @@ class BestOfN:
             mean = situation.sign * situation.mean
             reach = self._width * situation.deviation
             low, high = mean - reach, mean + reach
+            if np.isfinite(low + high).all():
+                return mean, low, high
         return (
             np.where(np.isnan(mean), -np.inf, mean),
             np.where(np.isnan(low), -np.inf, low),

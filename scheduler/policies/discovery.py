@@ -9,7 +9,7 @@ import numpy as np
 
 from verifier_ladder.decision import Action, Decisions, Situation
 from verifier_ladder.errors import ConfigError
-from verifier_ladder.scheduler.policies.index import direct_index, two_stage_index
+from verifier_ladder.scheduler.policies.index import tier_indices
 from verifier_ladder.scheduler.policies.settings import number
 from verifier_ladder.scheduler.policies.steps import (
     known_spread,
@@ -87,67 +87,88 @@ class Discovery:
         """Send up those with the largest index."""
         with np.errstate(all="ignore"):
             known = np.isfinite(situation.mean + situation.deviation)
-            to, index = _indices(situation, known)
-            rank = _rank(situation, known, to, index)
-            beaten = known & (index <= situation.sign * situation.best)
-        paid = pick(situation.affordable, to)
-        chosen = self._largest(rank, (to >= 0) & paid & ~beaten)
-        later = np.where(known, np.where(beaten, _WEAK, _LATER), _UNSEEN_LATER)
-        reason = np.where(paid | beaten, later, _UNPAID)
-        reason[chosen] = np.where(known[chosen], _BEST, _UNSEEN)
-        reason[to < 0] = _OVER
+            is_all = bool(known.all())
+            affordable = None if situation.affordable.all() else situation.affordable
+            to, index = _indices(situation, None if is_all else known, affordable)
+            rank = _rank(situation, index)
+            beaten = index <= situation.sign * situation.best
+        reason = _LATER + beaten  # After it comes `_WEAK`.
+        if not is_all:
+            beaten &= known
+            reason = np.where(known, reason, _UNSEEN_LATER)
+            rank = np.where(known, rank, _eagerness(situation, to))
+            index = np.where(known, index, np.nan)
+        may = ~beaten
+        if affordable is not None:
+            paid = pick(affordable, to)
+            reason = np.where(paid | beaten, reason, _UNPAID)
+            may &= paid
+        over = to < 0
+        may &= ~over
+        chosen = self._largest(rank, may)
+        reason[chosen] = _BEST if is_all else np.where(known[chosen], _BEST, _UNSEEN)
+        np.copyto(reason, _OVER, where=over)
         return Decisions(
             action=_ACTIONS[reason], to=to, reason=reason, reasons=_REASONS,
-            verify=np.zeros(len(situation)), benefit=rank,
-            limit=np.where(known, situation.sign * index, np.nan),
+            verify=np.zeros(len(situation)), benefit=rank, limit=situation.sign * index,
         )  # fmt: skip
 
     def _largest(self, rank: Floats, may: Flags) -> Indices:
         """Rows of the largest rank among those that may; the first of equals."""
-        rows = np.flatnonzero(may)
-        return rows[np.argsort(-rank[rows], kind="stable")[: self.width]]
+        (rows,) = may.nonzero()
+        return rows[(-rank[rows]).argsort(kind="stable")[: self.width]]
 
     def as_json(self) -> dict[str, Any]:
         """Name, version and settings."""
         return {"name": self.name, "version": self.version, "width": self.width}
 
 
-def _indices(situation: Situation, known: Flags) -> tuple[Indices, Floats]:
+def _indices(
+    situation: Situation, known: Flags | None, affordable: Flags | None
+) -> tuple[Indices, Floats]:
     """The tier to ask and the index of asking it, for better is more.
 
     Samples of which nothing is known ask the lowest tier.
+
+    Args:
+        situation: The rows.
+        known: Of which rows something is known; None for all.
+        affordable: Which tiers can be paid; None for all.
     """
     spread = known_spread(situation)
-    deviation = np.fmax(np.where(known, situation.deviation, 1.0), _SMALLEST * spread)
-    cost = situation.cost
+    mean, deviation = situation.sign * situation.mean, situation.deviation
+    if known is not None:
+        mean, deviation = np.where(known, mean, 0.0), np.where(known, deviation, 1.0)
+    deviation = np.fmax(deviation, _SMALLEST * spread)
+    cost = situation.cost.T
     if not isnan(spread):
-        cost = cost * (spread / deviation)[:, None]
-    cost = np.maximum(cost, _CHEAPEST)
+        cost = cost * (spread / deviation)
     can = open_tiers(situation)
-    table = np.full(cost.shape, -np.inf)
     # A look leads nowhere that can't be paid, or not be followed by the top tier.
-    leads = can & situation.affordable & situation.affordable[:, -1:]
-    row, tier = np.nonzero(leads[:, :-1])
-    explained = situation.explained[row, tier]
-    table[row, tier] = two_stage_index(explained, cost[row, tier], cost[row, -1])
-    table[:, -1] = direct_index(cost[:, -1])
-    to = np.where(known, table.argmax(axis=1), can.argmax(axis=1))
-    to[~can[:, -1]] = -1
-    mean = np.where(known, situation.sign * situation.mean, 0.0)
-    return to, mean + deviation * pick(table, to)
+    leads = can if affordable is None else can & affordable & affordable[:, -1:]
+    table = tier_indices(situation.explained.T[:-1], np.maximum(cost, _CHEAPEST))
+    np.copyto(table[:-1], -np.inf, where=~leads.T[:-1])
+    to = table.argmax(axis=0)
+    index = mean + deviation * table[to, np.arange(len(to))]
+    if known is not None:
+        to = np.where(known, to, can.argmax(axis=1))
+    np.copyto(to, -1, where=~can[:, -1])
+    return to, index
 
 
-def _rank(situation: Situation, known: Flags, to: Indices, index: Floats) -> Floats:
-    """The index in units of the target's spread.
-
-    What nothing is known of comes before all others; of it those furthest on their climb, and of
-    these the cheapest. So the first few climb to the top before the next is looked at: a few
-    labels tell which others are worth a look.
-    """
+def _rank(situation: Situation, index: Floats) -> Floats:
+    """The index in units of the target's spread, as a number between limits."""
     unit = known_spread(situation)
     rank = index if isnan(unit) else index / unit
-    rank = np.minimum(np.maximum(rank, -_UNSEEN_RANK), _UNSEEN_RANK)
-    if known.all():
-        return rank
-    unseen = 2.0 + situation.reached + 1.0 / (1.0 + np.fmax(pick(situation.cost, to), 0.0))
-    return np.where(known, rank, _UNSEEN_RANK * unseen)
+    return np.minimum(np.maximum(rank, -_UNSEEN_RANK), _UNSEEN_RANK)
+
+
+def _eagerness(situation: Situation, to: Indices) -> Floats:
+    """Rank of samples of which nothing is known: before all others.
+
+    Of them those furthest on their climb come first, and of these the cheapest. So the first few
+    climb to the top before the next is looked at: a few labels tell which others are worth a look.
+    """
+    cheap = 1.0 / (1.0 + np.fmax(pick(situation.cost, to), 0.0))
+    eagerness: Floats = _UNSEEN_RANK * (2.0 + situation.reached + cheap)
+    return eagerness

@@ -54,15 +54,19 @@ def benefits(situation: Situation, gain: Floats) -> Floats:
         gain: What full knowledge of each row is worth. Shape (n,).
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        ratio = gain[:, None] * situation.explained / np.maximum(situation.cost, _CHEAPEST)
-    known = np.fmin(np.fmax(ratio, 0.0), _MOST)  # These two drop what is not a number.
-    return np.where(open_tiers(situation), known, CLOSED)
+        ratio: Floats = gain[:, None] * situation.explained
+        ratio /= np.maximum(situation.cost, _CHEAPEST)
+    np.fmin(np.fmax(ratio, 0.0, out=ratio), _MOST, out=ratio)  # Drops what is not a number.
+    np.copyto(ratio, CLOSED, where=~open_tiers(situation))
+    return ratio
 
 
 def free_first(situation: Situation, benefit: Floats) -> Floats:
     """Benefits in which a tier that costs nothing beats every other, the lowest of them first."""
-    free = (situation.cost == 0.0) & (benefit > CLOSED)
-    return np.where(free, inf, benefit)
+    free = situation.cost == 0.0
+    if not free.any():
+        return benefit
+    return np.where(free & (benefit > CLOSED), inf, benefit)
 
 
 def best_column(situation: Situation, benefit: Floats, limit: float) -> Indices:

@@ -39,6 +39,7 @@ _ACTIONS = np.array(
     dtype=np.int64,
 )  # fmt: skip
 """What each of the reasons leads to."""
+_STOP = int(Action.STOP)
 
 
 class ValueOfInformation:
@@ -50,9 +51,14 @@ class ValueOfInformation:
 
     where w is the sample's weight over the deviation of its group's rewards, and EI the expected
     improvement over the best known value. Tiers may be jumped. Where no tier is worth its cost the
-    climb stops, and the top tier verifies with probability min(b, 1) to the
-    power `steepness`: at 1/2, for `beta` = 0, this gives the estimate of the policy gradient the
-    least variance for its expected cost (Zrnic & Candès, *Active statistical inference*, 2024).
+    climb stops, and the top tier verifies with probability min(b, 1) to the power `steepness`.
+
+    Where checks cost alike the power is 1/2: for `beta` = 0, this gives the estimate of the policy
+    gradient the least variance for its expected cost (Zrnic & Candès, *Active statistical
+    inference*, 2024). Then the budget pins the chances, because all benefits are near each other.
+    Where costs differ by orders of magnitude, so do benefits; small chances of very dear checks
+    would eat the budget, and what is gained is lost by the noise that their draws add. There the
+    power is higher, and nearly everything is either verified or left to the audits.
 
     A tier that costs nothing is climbed to. A sample of which nothing is known counts as wholly
     uncertain.
@@ -66,7 +72,9 @@ class ValueOfInformation:
     version = "1"
     is_sequential = False
 
-    def __init__(self, *, beta: float = 0.0, floor: float = 0.1, steepness: float = 0.5) -> None:
+    def __init__(
+        self, *, beta: float = 0.0, floor: float = 0.1, steepness: float | None = None
+    ) -> None:
         """Set the objective.
 
         Args:
@@ -75,15 +83,17 @@ class ValueOfInformation:
             floor: Least deviation of a group, as a share of the target's spread: a group whose
                 candidates are all alike teaches a learner nothing.
             steepness: How soon the chance to be verified falls with the benefit: it is its
-                power. 0.5 is best where checks cost alike, 3 where costs differ by orders of
-                magnitude: there small chances of very dear checks would eat the budget.
+                power. Left out, it is 1/2 where checks cost alike, and 1/2 plus the variance of
+                the logarithm of their costs where they don't.
 
         Raises:
             ConfigError: If a number makes no sense.
         """
         self.beta = number("beta of value_of_information", beta, least=0.0)
         self.floor = number("floor of value_of_information", floor, least=0.0)
-        self.steepness = number("steepness of value_of_information", steepness, least=0.01)
+        self.steepness = steepness
+        if steepness is not None:
+            self.steepness = number("steepness of value_of_information", steepness, least=0.01)
 
     def decide(self, situation: Situation) -> Decisions:
         """Compare what each tier brings with what it costs."""
@@ -91,24 +101,30 @@ class ValueOfInformation:
         key = free_first(situation, benefit)
         best = best_column(situation, key, 1.0)
         value, top = pick(key, best), key[:, -1]
-        worth = value >= 1.0
+        worth, over = value >= 1.0, top == CLOSED
         to = np.where(worth, best, len(situation.tiers) - 1)
         reason = np.where(worth, self._worth(situation, to, value), _WEAK)
-        reason = np.where(top == CLOSED, _OVER, reason)
-        to = np.where(top == CLOSED, -1, to)
+        np.copyto(reason, _OVER, where=over)
+        np.copyto(to, -1, where=over)
         action = _ACTIONS[reason]
-        chance = np.sqrt(np.minimum(np.maximum(top, 0.0), 1.0))
+        chance = np.minimum(np.maximum(top, 0.0), 1.0) ** self._power(situation)
         return Decisions(
             action=action, to=to, reason=reason, reasons=_REASONS,
-            verify=np.where(action == Action.STOP, chance, 0.0),
+            verify=np.where(action == _STOP, chance, 0.0),
             benefit=np.maximum(pick(benefit, to), 0.0),
         )  # fmt: skip
+
+    def _power(self, situation: Situation) -> float:
+        """The power of the benefit that is the chance to be verified."""
+        return 0.5 + situation.unevenness if self.steepness is None else self.steepness
 
     @staticmethod
     def _worth(situation: Situation, to: NDArray[np.int64], value: Floats) -> NDArray[np.int64]:
         """The reason of rows for which a tier is worth its cost."""
-        unpaid = np.where(to == len(situation.tiers) - 1, _UNPAID, _DEFERRED)
         paid = np.where(value == np.inf, _FREE, _WORTH)
+        if situation.affordable.all():
+            return paid
+        unpaid = np.where(to == len(situation.tiers) - 1, _UNPAID, _DEFERRED)
         return np.where(pick(situation.affordable, to), paid, unpaid)
 
     def _gain(self, situation: Situation) -> Floats:

@@ -292,7 +292,7 @@ def test_weights_of_one_candidate_join_and_reach_the_policy() -> None:
         )
     )  # fmt: skip
 
-    (situation,) = seen
+    situation = seen[-1]
     assert [5.0, 1.0] == situation.weight.tolist()
     assert [0, 1] == situation.group.tolist()
     assert [1.0, 2.0] == situation.mean.tolist()

@@ -41,8 +41,8 @@ def test_a_shift_by_one_deviation_to_the_worse_is_found_within_ten_audits() -> N
     assert median(delays(-1.0)) <= 10
 
 
-def test_a_shift_by_two_deviations_is_found_within_five_audits() -> None:
-    assert median(delays(-2.0)) <= 5
+def test_a_shift_by_two_deviations_is_found_within_four_audits() -> None:
+    assert median(delays(-2.0)) <= 4
 
 
 def test_shifts_to_the_better_and_a_wider_spread_are_found_too() -> None:
@@ -50,8 +50,8 @@ def test_shifts_to_the_better_and_a_wider_spread_are_found_too() -> None:
     assert median(delays(0.0, scale=2.0)) <= 20
 
 
-@pytest.mark.parametrize(("tails", "most"), [("normal", 1.0), ("student", 0.6)])
-def test_there_is_less_than_one_false_alarm_in_a_thousand_audits(tails: str, most: float) -> None:
+@pytest.mark.parametrize(("tails", "most"), [("normal", 0.6), ("student", 0.6)])
+def test_there_is_about_half_a_false_alarm_in_a_thousand_audits(tails: str, most: float) -> None:
     random = np.random.default_rng(1)
     if tails == "normal":
         residuals = random.normal(0, 1, 40_000)
@@ -61,7 +61,7 @@ def test_there_is_less_than_one_false_alarm_in_a_thousand_audits(tails: str, mos
     assert len(alarms(Drift(), residuals)) < most * 40
 
 
-@pytest.mark.parametrize(("chance", "most"), [(0.5, 1.0), (0.8, 3.0), (0.9, 1.5), (0.99, 0.2)])
+@pytest.mark.parametrize(("chance", "most"), [(0.5, 1.0), (0.8, 3.0), (0.9, 2.0), (0.99, 0.2)])
 def test_a_target_that_is_passed_or_failed_raises_few_false_alarms(
     chance: float, most: float
 ) -> None:
@@ -82,17 +82,17 @@ def test_an_alarm_says_what_happened_and_since_when() -> None:
     drift = Drift()
     alarms(drift, [0.3, -0.2, 0.1, 0.4])
 
-    alarm, = alarms(drift, [-2.0] * 5, start=4)  # fmt: skip
+    alarm, = alarms(drift, [-2.0] * 4, start=4)  # fmt: skip
 
     assert Direction.OVERRATED is alarm.direction
     assert alarm.is_gamed
-    assert (5, SampleId("run", 0, 4), SampleId("run", 0, 8)) == (
+    assert (4, SampleId("run", 0, 4), SampleId("run", 0, 7)) == (
         alarm.audits,
         alarm.first,
         alarm.last,
     )
     assert (
-        "guess: candidates are worse than believed, for the last 5 audits; "
+        "guess: candidates are worse than believed, for the last 4 audits; "
         "suspect since run run, step 0, position 4" == alarm.text
     )
 
@@ -126,15 +126,13 @@ def test_suspicious_winners_were_believed_to_be_good_and_are_not() -> None:
     ]  # fmt: skip
 
     alarm, = [one for one in said if one]  # fmt: skip
-    assert [SampleId("run", 1, 5), SampleId("run", 1, 3), SampleId("run", 1, 1)] == [
-        w.sample for w in alarm.winners
-    ]
+    assert [SampleId("run", 1, 3), SampleId("run", 1, 1)] == [w.sample for w in alarm.winners]
     assert all(w.estimate > 0.5 > w.truth for w in alarm.winners)
 
 
 def test_strata_do_not_mix() -> None:
     drift = Drift()
-    for i in range(4):
+    for i in range(3):
         assert drift.add("guess", -2.0, sample=SampleId("run", 0, i)) is None
         assert drift.add("relax", -2.0, sample=SampleId("run", 0, i)) is None
 
@@ -150,7 +148,7 @@ def test_after_an_alarm_audits_are_doubled_and_the_past_is_forgotten_for_a_while
     drift = Drift()
     assert (1.0, 0.999, False) == watched(drift)
 
-    assert alarms(drift, [-2.0] * 5)
+    assert alarms(drift, [-2.0] * 4)
     assert (2.0, 0.97, True) == watched(drift)
 
     alarms(drift, [0.0] * (RELEARNING - 1))

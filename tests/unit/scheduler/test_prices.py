@@ -96,6 +96,7 @@ class Campaign:
         now = [account(self.cap, self.used, self.place)]
         rows.cost = self.prices.observe(rows, costs, samples, now)
         rows.affordable = self.prices.affordable(costs)
+        rows.unevenness = self.prices.unevenness
         decisions = self.policy.decide(rows)
         chance = np.maximum(decisions.verify, self.prices.floor) * rows.affordable[:, 2]
         drawn = (decisions.action == Action.STOP) & (self.draws.random(len(rows)) < chance)
@@ -208,6 +209,49 @@ def test_checks_at_work_are_spent_already() -> None:
     prices.settle(b"check")
     prices.observe(rows, costs, 1, [account(100.0)])
     assert prices.affordable(costs).all()
+
+
+def test_a_check_that_can_never_be_paid_is_not_spent() -> None:
+    one, other = (Prices(ValueOfInformation(), TIERS, horizon=100) for _ in range(2))
+    rows, costs = situation([0.0], tiers=TIERS), cpu(USUAL)
+    one.commit(b"parked", 2, [500.0, 0.0, 0.0, 0.0])
+
+    made, expected = (p.observe(rows, costs, 1, [account(100.0)]) for p in (one, other))
+
+    assert expected.tolist() == made.tolist()
+    assert one.affordable(costs).all()
+
+
+def test_each_row_is_affordable_by_its_own_cost() -> None:
+    prices = Prices(ValueOfInformation(), TIERS)
+    costs = np.concatenate([cpu(USUAL), cpu([1e-4, 1.0, 200.0])])
+
+    prices.observe(situation([0.0, 1.0], tiers=TIERS), costs, 2, [account(100.0)])
+
+    assert [True, False] == prices.affordable(costs)[:, 2].tolist()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_few_dear_rows_do_not_swing_the_price(seed: int) -> None:
+    """Costs over four orders of magnitude: half of what all would take lies in a few rows."""
+    campaign = Campaign(0.08, spread=2.5, seed=seed)
+    campaign.run()
+
+    steps = np.diff([0.0, *campaign.way])
+    assert 0.9 <= campaign.way[-1] <= 1.0
+    assert steps.max() < 0.2
+
+
+@given(st.floats(0.0, 4.0))
+def test_unevenness_is_the_variance_of_the_logarithm_of_costs(spread: float) -> None:
+    prices = Prices(ValueOfInformation(), TIERS, horizon=1000)
+    costs = cpu(USUAL, 64)
+    costs[::2, 2, CPU] *= np.exp(2.0 * spread)
+
+    assert 0.0 == prices.unevenness
+    prices.observe(situation(np.zeros(64), tiers=TIERS), costs, 64, [account(6.0)])
+
+    assert prices.unevenness == pytest.approx(spread**2, rel=0.1, abs=0.01)
 
 
 def test_after_a_restart_it_goes_on_where_it_was() -> None:

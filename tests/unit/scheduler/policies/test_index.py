@@ -1,13 +1,19 @@
 """Indices of Gaussian boxes, against roots found numerically."""
 
 from math import erfc, exp, inf, nan, pi, sqrt
+from random import Random
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from verifier_ladder.scheduler.policies.index import direct_index, improvement, two_stage_index
+from verifier_ladder.scheduler.policies.index import (
+    direct_index,
+    improvement,
+    tier_indices,
+    two_stage_index,
+)
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(200)
 COSTS = st.floats(-5.0, 0.8).map(lambda power: 10.0**power)
@@ -49,7 +55,7 @@ def test_the_improvement_is_that_of_the_closed_form(x: float) -> None:
 
 @given(st.floats(-11.0, 3.0).map(lambda power: 10.0**power))
 def test_the_direct_index_solves_its_equation(cost: float) -> None:
-    assert float(direct_index(cost)) == pytest.approx(root(gain, cost), abs=1e-4)
+    assert float(direct_index(cost)) == pytest.approx(root(gain, cost), abs=1e-4, rel=1e-5)
 
 
 @settings(max_examples=30)  # A root of an integral each.
@@ -97,6 +103,22 @@ def test_an_index_rises_with_what_the_look_explains(
     worse = two_stage_index(less, first, second)
 
     assert worse <= two_stage_index(more, first, second) + 0.03
+
+
+@given(st.lists(SHARES, max_size=3), st.integers(0, 5), st.randoms())
+def test_all_tiers_at_once_are_as_good_as_one_by_one(
+    shares: list[float], size: int, chance: Random
+) -> None:
+    tiers = len(shares) + 1
+    cost = np.array([[10 ** chance.uniform(-5, 1) for _ in range(size)] for _ in range(tiers)])
+    explained = np.repeat(shares, size).reshape(tiers - 1, size)
+
+    found = tier_indices(explained, cost)
+
+    np.testing.assert_allclose(found[-1], direct_index(cost[-1]), rtol=1e-12, atol=1e-12)
+    for share, first, index in zip(shares, cost, found, strict=False):
+        expected = two_stage_index(share, first, cost[-1])
+        np.testing.assert_allclose(index, expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("cost", [0.0, inf, nan, 1e300, 1e-300])

@@ -93,6 +93,29 @@ def test_a_chance_of_verification_is_the_best_for_its_cost(rows: Situation) -> N
                 assert paid <= (gain / other + cost * other) * (1 + 1e-9)
 
 
+@given(situations(), st.sampled_from([0.0, 0.5, 3.0]))
+def test_where_costs_differ_nearly_all_is_verified_or_left_to_the_audits(
+    rows: Situation, unevenness: float
+) -> None:
+    alike = LEARN.decide(rows)
+    rows.unevenness = unevenness
+    decisions = LEARN.decide(rows)
+
+    assert alike.action.tolist() == decisions.action.tolist()
+    np.testing.assert_allclose(
+        decisions.verify, alike.verify ** (1.0 + 2.0 * unevenness), atol=1e-12
+    )
+
+
+def test_a_given_steepness_holds_whatever_checks_cost() -> None:
+    rows = situation([0.0], cost=(1.0, 4.0, 4.0), answered=(True, True, False), spread=1.0)
+    rows.unevenness = 7.0
+
+    decisions = ValueOfInformation(steepness=1.0).decide(rows)
+
+    assert 0.25 == pytest.approx(float(decisions.verify[0]))
+
+
 def test_the_tier_that_brings_most_per_cost_is_asked() -> None:
     jump = decided(explained=(0, 0.1, 1.0), cost=(1.0, 0.4, 0.5))
     climb = decided(explained=(0, 0.9, 1.0), cost=(1.0, 0.1, 0.5))
