@@ -16,6 +16,9 @@ CHAOS_FLAGS ?=
 # Flags of the routing benchmark, for example: make bench-routing ROUTING_FLAGS="--quick --data ../tables"
 ROUTING_FLAGS ?=
 
+# Flags of the soak, for example: make soak SOAK_FLAGS="--entries 100000"
+SOAK_FLAGS ?=
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
@@ -28,6 +31,10 @@ help:  ## Print this list
 .PHONY: demo
 demo: demo-packages $(VENV)/.stamp-demo  ## Install, then run the solvation campaign
 	@$(BIN)/vladder demo
+
+.PHONY: demo-distributed
+demo-distributed: demo-packages $(VENV)/.stamp-test  ## The same on PostgreSQL, Redis and worker hosts, all started for it
+	@$(BIN)/vladder demo --distributed
 
 .PHONY: test
 test: system-deps-install $(VENV)/.stamp-test check  ## Install, check and run the tests
@@ -97,9 +104,19 @@ bench-throughput: $(VENV)/.stamp-test  ## The fast tier with everything on, agai
 bench-decisions: $(VENV)/.stamp-test  ## How many decisions a second each policy takes
 	@$(BIN)/python benchmarks/decisions.py
 
+.PHONY: soak
+soak: $(VENV)/.stamp-test  ## A million ledger entries: memory, lag of checkpoints (SOAK_FLAGS=--short)
+	@$(BIN)/python benchmarks/ledger_soak.py $(SOAK_FLAGS)
+
 .PHONY: bench-routing
 bench-routing: $(VENV)/.stamp-test  ## Where the scheduler spends, on real tables (ROUTING_FLAGS=--quick)
 	@PYTHONPATH=benchmarks $(BIN)/python -m routing $(ROUTING_FLAGS)
+
+BENCH_LEARNERS := areal openrlhf skyrl trl verifiers verl
+
+.PHONY: bench-learners
+bench-learners: $(BENCH_LEARNERS:%=build/learners/%/.stamp)  ## What a reward costs in each learner's own path
+	@for learner in $(BENCH_LEARNERS); do build/learners/$$learner/bin/python benchmarks/learners.py $$learner; done
 
 .PHONY: docs
 docs: $(VENV)/.stamp-docs  ## Build the documentation into build/docs; a warning is an error

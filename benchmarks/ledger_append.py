@@ -3,6 +3,9 @@
 All variants take turns on files of their own, so that the machine's load meets all of them alike;
 the ratios are of medians over the rounds. The raw insert writes the same bytes in as many records:
 one row per sample with a unique 32-byte key, by `sqlite3.executemany`, with the same settings.
+
+Then the log: how many entries a second get their place, are signed for, and are verified again;
+the same hashes made by hashlib alone are the yardstick.
 """
 
 import argparse
@@ -26,8 +29,10 @@ from verifier_ladder.ledger.records import (
     SampleColumns,
     VerdictRow,
 )
+from verifier_ladder.ledger.rows import draft, write
 from verifier_ladder.ledger.samples import IDENTITY
-from verifier_ladder.ledger.store import PRAGMAS
+from verifier_ladder.ledger.sql import SqlLedger
+from verifier_ladder.ledger.sqlite import PRAGMAS
 from verifier_ladder.reward import Reward
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
@@ -141,21 +146,63 @@ def measure(count: int, rounds: int, folder: Path) -> dict[str, list[float]]:
     return {name: values[1:] for name, values in times.items()}
 
 
+def raw_hashing(entries: int) -> float:
+    """Seconds to hash as many leaves and nodes as a log of this size has."""
+    data, pair = bytes(300), bytes(65)
+    start = time.perf_counter()
+    for _ in range(entries):
+        hashlib.sha256(data).digest()
+        hashlib.sha256(pair).digest()
+    return time.perf_counter() - start
+
+
+def measure_log(folder: Path, entries: int) -> dict[str, tuple[float, int]]:
+    """Seconds for the log of many small entries, and for a ledger of few large ones."""
+    times: dict[str, tuple[float, int]] = {"leaves and nodes, hashlib alone": (0.0, entries)}
+    with open_ledger(folder / "log.db") as ledger:
+        assert isinstance(ledger, SqlLedger)  # noqa: S101 - a path opens nothing else
+        with ledger._writing() as connection:  # noqa: SLF001 - as a merge writes
+            for number in range(entries):
+                write(connection, draft(Block("belief", "bench", facts={"n": number})))
+        start = time.perf_counter()
+        done = sum(iter(ledger.sequence, 0))
+        times["sequence, an entry"] = (time.perf_counter() - start, done)
+        start = time.perf_counter()
+        found = ledger.verify(index=False)
+        times["verify the log, an entry"] = (time.perf_counter() - start, found.entries)
+    with open_ledger(folder / "a.db") as ledger:
+        assert isinstance(ledger, SqlLedger)  # noqa: S101
+        samples = ledger.count_samples("bench")
+        start = time.perf_counter()
+        ledger.verify(index=False)
+        times["verify the log, a sample"] = (time.perf_counter() - start, samples)
+        start = time.perf_counter()
+        ledger.verify()
+        times["verify log and indexes, a sample"] = (time.perf_counter() - start, samples)
+    times["leaves and nodes, hashlib alone"] = (raw_hashing(entries), entries)
+    return times
+
+
 def main() -> None:
     """Print one line per variant."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--batch", type=int, default=4096)
     parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--entries", type=int, default=20_000, help="entries of the log")
     parser.add_argument("--folder", type=Path, help="where to write; a temporary one by default")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         times = measure(options.batch, options.rounds, Path(folder))
+        log = measure_log(Path(folder), options.entries)
     base = statistics.median(next(iter(times.values())))
     print(f"{'batch of ' + str(options.batch):42}  median µs a sample    mean   raw / this")
     for name, values in times.items():
         median = statistics.median(values)
         mean = statistics.mean(values)  # The mean holds the checkpoints, which come now and then.
         print(f"{name:42}  {median:18.2f}  {mean:6.2f}   {base / median:10.2f}")
+    print(f"\n{'the log':42}  {'µs each':>18}  {'each second':>12}")
+    for name, (seconds, count) in log.items():
+        print(f"{name:42}  {seconds / count * 1e6:18.2f}  {count / seconds:12,.0f}")
 
 
 if __name__ == "__main__":

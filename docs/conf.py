@@ -19,6 +19,7 @@ myst_enable_extensions = ["colon_fence", "deflist", "fieldlist"]
 myst_heading_anchors = 3
 
 autodoc_member_order = "bysource"
+autodoc_mock_imports = ["torch"]  # Some learners' helpers are described without it.
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 default_role = "code"  # Docstrings write names between single backquotes.

@@ -194,7 +194,7 @@ class Climb:
         decisions = self._asked(situation, scene, open_)
         action, to = decisions.action.tolist(), decisions.to.tolist()
         benefit = decisions.benefit.tolist()
-        draws = self._verify(decisions, open_, scene, result)
+        draws = self._verify(decisions, situation, open_, scene, result)
         for row, twins in enumerate(open_):
             if (draw := draws.get(row)) and draw.is_hit:
                 decisions.action[row], decisions.to[row] = Action.ESCALATE, self._top
@@ -213,7 +213,12 @@ class Climb:
         return decisions if together is situation else decisions.rows(len(situation))
 
     def _verify(
-        self, decisions: Decisions, open_: Sequence[list[int]], scene: Scene, result: Step
+        self,
+        decisions: Decisions,
+        situation: Situation,
+        open_: Sequence[list[int]],
+        scene: Scene,
+        result: Step,
     ) -> dict[int, Draw]:
         """Draw those whose climb stops for the top tier, by row."""
         rows = [
@@ -222,7 +227,8 @@ class Climb:
         ]  # fmt: skip
         shared = [open_[row] for row in rows]
         chance = np.maximum(decisions.verify[rows], self._floors(shared, scene))
-        if not chance.any() or not self.knowledge.affordable(scene.accounts)[-1]:
+        chance = np.where(situation.affordable[rows, -1], chance, 0.0)
+        if not chance.any():
             return {}
         return dict(zip(rows, self._draw(shared, chance, scene, result), strict=True))
 

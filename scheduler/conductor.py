@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from threading import RLock
-from time import monotonic, time
+from time import monotonic
 
-from verifier_ladder.errors import ConfigError
+from verifier_ladder.errors import ConfigError, LedgerError
 from verifier_ladder.horizon import horizon_of, plan
 from verifier_ladder.imports import ImportReport, ImportRow
 from verifier_ladder.ladder import Ladder
@@ -39,14 +40,21 @@ class Conductor:
     def __init__(
         self, name: str, ladder: Ladder, ledger: Ledger, engine: LocalEngine, seed: bytes
     ) -> None:
-        """Build the paths; `start` takes up what an earlier process left."""
+        """Serve a campaign; `start` takes up what an earlier process left."""
         self.name, self.ladder = name, ladder
-        self._ledger, self._engine = ledger, engine
-        lock = RLock()
+        self._ledger, self._engine, self._seed = ledger, engine, seed
         self._watches = Watches()
+        self._turn = RLock()
+        self._is_stale = False
+        self._build()
+
+    def _build(self) -> None:
+        """Make the paths, knowing nothing."""
+        name, ladder, ledger, engine = self.name, self.ladder, self._ledger, self._engine
+        lock = RLock()
         knowledge = Knowledge(ladder, create_model(ladder), horizon_of(ledger, name))
         self._prices = knowledge.prices
-        climb = Climb(knowledge, seed)
+        climb = Climb(knowledge, self._seed)
         intake = Intake(ladder, ledger, engine, lock)
         desk = Desk(name, ladder, ledger, climb, intake, self._watches, lock)
         self._holding = Holding(desk, width=engine.workers)
@@ -57,10 +65,30 @@ class Conductor:
 
     def start(self) -> None:
         """Restore beliefs and go on with checks that were under way."""
+        self._restore()
+        self._engine.attach(self.name, self)
+
+    def _restore(self) -> None:
         self._learning.restore()
         self._prices.take_up(self._ledger.count_samples(self.name), self._unfinished())
         self._holding.restore()
-        self._engine.attach(self.name, self)
+
+    @contextmanager
+    def _working(self) -> Iterator[None]:
+        """Work with what the ledger holds: after a fault of it, everything is read anew.
+
+        What is in memory may be ahead of a ledger that went away while it was written.
+        """
+        with self._turn:
+            if self._is_stale:
+                self._build()
+                self._restore()
+                self._is_stale = False
+        try:
+            yield
+        except LedgerError:
+            self._is_stale = True
+            raise
 
     def _unfinished(self) -> list[CheckRow]:
         """Checks that this campaign has asked for and will pay."""
@@ -78,11 +106,13 @@ class Conductor:
         """
         until = None if deadline is None else monotonic() + deadline
         if len(self.ladder.rungs) == 1 and self.ladder.tiers[0] == Tier.FAST:
-            return self._scorer.score(batch, until)
+            with self._working():
+                return self._scorer.score(batch, until)
         keys = [(batch.run, batch.step, position) for position in batch.positions]
         self._watches.want(keys)
         try:
-            rewards = self._scorer.score(batch, until)
+            with self._working():
+                rewards = self._scorer.score(batch, until)
             pending = [
                 (key, r) for key, r in zip(keys, rewards, strict=True) if r.pending
             ]  # fmt: skip
@@ -98,7 +128,9 @@ class Conductor:
 
     def submit(self, batch: Batch) -> None:
         """Score one batch without waiting for higher tiers; its rewards are in the ledger."""
-        if any(reward.pending for reward in self._scorer.score(batch, None)):
+        with self._working():
+            rewards = self._scorer.score(batch, None)
+        if any(reward.pending for reward in rewards):
             self._engine.wake()
 
     def _await(self, keys: Sequence[SampleKey], until: float | None) -> None:
@@ -112,7 +144,8 @@ class Conductor:
 
     def advance(self, ended: Mapping[bytes, Verdict] | None = None) -> int:
         """Take samples further whose checks have ended; count them."""
-        count = self._reviser.advance(ended)
+        with self._working():
+            count = self._reviser.advance(ended)
         if count:
             self._engine.wake()
         return count
@@ -123,7 +156,7 @@ class Conductor:
 
     def drain(self, timeout: float | None) -> bool:
         """Wait until every climb has stopped, is parked, or waits for the world."""
-        self._engine.wake()
+        self.wake()
         return self._engine.wait_idle(timeout)
 
     def answer(self, check_key: bytes, value: object, source: str, event: str) -> bool:
@@ -141,14 +174,17 @@ class Conductor:
                 f"the ladder has no verifier {check.verifier}; open the campaign that has it"
             )
         verdict = verifier.answered(candidate_of(check.payload), value)
-        taken = self._ledger.answer(check_key, verdict, source=source, event=event, now=time())
+        taken = self._ledger.answer(
+            check_key, verdict, source=source, event=event, now=self._ledger.clock()
+        )
         if taken:
             self._engine.announce({check_key: verdict})
         return taken
 
     def import_rows(self, rows: Sequence[ImportRow], source: str) -> ImportReport:
         """Take old verdicts into the ledger, and learn from them."""
-        report = self._importer.take(rows, source)
+        with self._working():
+            report = self._importer.take(rows, source)
         self._engine.wake()
         return report
 
@@ -163,6 +199,8 @@ class Conductor:
 
     def wake(self) -> None:
         """Say that budgets or the queue have changed."""
+        with self._working():
+            self._holding.review()
         self._engine.wake()
 
     def close(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from time import time
 
 from verifier_ladder.badrow import BadRow
 from verifier_ladder.imports import ImportReport, ImportRow
@@ -121,8 +120,9 @@ class Importer:
     def _answer(self, ended: Mapping[bytes, Verdict], source: str) -> None:
         """End the checks that are waited for. No lock is held: every campaign takes its own."""
         for key, verdict in ended.items():
-            self._desk.ledger.answer(
-                key, verdict, source=f"import of {source}", event=key.hex(), now=time()
+            ledger = self._desk.ledger
+            ledger.answer(
+                key, verdict, source=f"import of {source}", event=key.hex(), now=ledger.clock()
             )
         if ended:
             self._announce(ended)

@@ -37,11 +37,12 @@ class Reviser:
                 process was there to notice, are read from the ledger.
         """
         keys = None if ended is None else list(ended)
-        requests = self._desk.ledger.requests(
-            campaign=self._desk.campaign, check_keys=keys, final=True
-        )
-        if requests:
-            self._revise(requests, dict(ended or {}) or self._ended(requests))
+        with self._desk.lock:  # Before they are read: each is revised once.
+            requests = self._desk.ledger.requests(
+                campaign=self._desk.campaign, check_keys=keys, final=True
+            )
+            if requests:
+                self._revise(requests, dict(ended or {}) or self._ended(requests))
         return len(requests)
 
     def _ended(self, requests: Sequence[Request]) -> dict[bytes, Verdict]:
@@ -52,19 +53,16 @@ class Reviser:
         return known
 
     def _revise(self, requests: list[Request], verdicts: Mapping[bytes, Verdict]) -> None:
-        with self._desk.lock:
-            standings = [self._standing(request, verdicts) for request in requests]
-            self._learn(requests, standings)
-            held = self._holding.is_needed
-            made = Revisions(self._desk, requests, standings, is_held=held).write(
-                range(len(requests))
-            )
-            self._holding.ended(requests)
-            self._holding.note(made, {request.check_key for request in made} if held else set())
-            if held:
-                self._holding.over(_over(requests, standings))
-            self._desk.intake.forget_failures(standings)
-            self._holding.reconsider()
+        standings = [self._standing(request, verdicts) for request in requests]
+        self._learn(requests, standings)
+        held = self._holding.is_needed
+        made = Revisions(self._desk, requests, standings, is_held=held).write(range(len(requests)))
+        self._holding.ended(requests)
+        self._holding.note(made, {request.check_key for request in made} if held else set())
+        if held:
+            self._holding.over(_over(requests, standings))
+        self._desk.intake.forget_failures(standings)
+        self._holding.reconsider()
 
     def _standing(self, request: Request, verdicts: Mapping[bytes, Verdict]) -> Standing:
         candidate = candidate_of(request.state["candidate"])

@@ -3,13 +3,21 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.ledger import open_ledger
+from verifier_ladder.ledger.schema import metadata
+from verifier_ladder.testing.servers import PostgresqlServer, RedisServer, Server
+
+S = TypeVar("S", bound=Server)
 Require = Callable[[str, bool, str], None]
 """`require(name, present, why)`: the fixture below."""
 
@@ -92,3 +100,80 @@ def browser(require: Require, tmp_path_factory: pytest.TempPathFactory) -> Brows
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     require("chromium", program is not None, "looks at pages in a browser")
     return Browser(str(program), tmp_path_factory.mktemp("browser"))
+
+
+@contextmanager
+def _running(kind: type[S]) -> Iterator[S]:
+    """A server, or the test is named as not run."""
+    try:
+        server = kind()
+    except ConfigError as error:
+        _require(kind.package, present=False, why=str(error))
+        raise
+    with server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[PostgresqlServer]:
+    """A PostgreSQL server of this run; a database named `ledger` holds a ledger's tables."""
+    with _running(PostgresqlServer) as server:
+        server.execute("CREATE DATABASE ledger")
+        open_ledger(server.url("ledger")).close()
+        yield server
+
+
+@pytest.fixture
+def empty_postgresql(postgresql_server: PostgresqlServer) -> Callable[[], None]:
+    """Empty the database of `postgresql` again."""
+
+    def empty() -> None:
+        postgresql_server.execute(_EMPTY, "ledger")
+
+    return empty
+
+
+@pytest.fixture
+def own_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have ledgers in PostgreSQL signed by a key of this test, not by the user's."""
+    monkeypatch.setenv("VLADDER_KEY", str(tmp_path / "ledger.key"))
+
+
+@pytest.fixture
+def postgresql(postgresql_server: PostgresqlServer, own_key: None) -> str:  # noqa: ARG001
+    """The URL of an empty ledger in PostgreSQL.
+
+    One database is emptied for each test: a new one would cost a tenth of a second.
+    """
+    postgresql_server.execute(_EMPTY, "ledger")
+    return postgresql_server.url("ledger")
+
+
+@pytest.fixture
+def new_database(
+    postgresql_server: PostgresqlServer,
+    own_key: None,  # noqa: ARG001
+) -> Iterator[str]:
+    """The URL of a database without tables."""
+    url = postgresql_server.new_database()
+    yield url
+    postgresql_server.drop_database(url)
+
+
+# Behind the guards' back; nobody may still be connected.
+_EMPTY = "; ".join(
+    [
+        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "  # noqa: ISC004
+        "WHERE datname = current_database() AND pid <> pg_backend_pid()",
+        "SET session_replication_role = replica",
+        *(f"DELETE FROM {table}" for table in metadata.tables),  # noqa: S608 - our own tables
+        "SELECT setval(oid::regclass, 1, false) FROM pg_class WHERE relkind = 'S'",
+    ]
+)
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[RedisServer]:
+    """A Redis server of this run."""
+    with _running(RedisServer) as server:
+        yield server

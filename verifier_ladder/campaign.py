@@ -12,7 +12,7 @@ from functools import partial
 from operator import methodcaller
 from pathlib import Path
 from threading import Lock
-from time import monotonic
+from time import monotonic, sleep
 from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeVar
 from uuid import uuid4
@@ -21,7 +21,7 @@ from verifier_ladder.budget import Budget, Caps, parse_budget
 from verifier_ladder.campaignrecord import CampaignRecord
 from verifier_ladder.candidate import Candidate, Sample
 from verifier_ladder.cost import seconds
-from verifier_ladder.errors import ConfigError
+from verifier_ladder.errors import ConfigError, LedgerAwayError
 from verifier_ladder.imports import ImportReport
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger, open_ledger
@@ -34,10 +34,14 @@ from verifier_ladder.scheduler.conductor import Conductor
 from verifier_ladder.scheduler.engines.remote import HomeLostError, RemoteConductor
 from verifier_ladder.scheduler.engines.shared import join, leave
 from verifier_ladder.scheduler.shadow import Shadow, shadow_name
+from verifier_ladder.settings import engine_of
 from verifier_ladder.tier import Tier, tier_of
 from verifier_ladder.verdict import Verdict
 
 T = TypeVar("T")
+_PATIENCE = 60.0
+"""Seconds for which a call waits for a ledger that went away in the midst of it."""
+_PAUSE = 0.2
 _NAME = re.compile(r"[\w.\-:+ ]{1,100}")
 
 
@@ -104,6 +108,7 @@ class Campaign(CampaignRecord):
         run: Run | str | None = None,
         workers: int | None = None,
         memory: int | None = None,
+        engine: str | None = None,
         shadow: Ladder | str | Path | None = None,
         shadow_budget: Budget | None = None,
     ) -> Campaign:
@@ -123,6 +128,9 @@ class Campaign(CampaignRecord):
             run: The training or evaluation run that the samples belong to; a new one by default.
             workers: Worker processes; one per core by default.
             memory: Bytes that one worker may use.
+            engine: Who runs simulations and dearer checks: `"local"`, this process, or
+                `"workers"`, processes started with `vladder worker start`, or `"celery"`, the
+                same with a broker that rings for them; by default as `VLADDER_ENGINE` says.
             shadow: Another ladder that scores every batch too, in the background and without
                 touching a reward; `shadow_report` compares the two.
             shadow_budget: Caps of the shadow, as in `budget`.
@@ -143,7 +151,7 @@ class Campaign(CampaignRecord):
         run = run if isinstance(run, Run) else Run(run or _run_name())
         campaign = cls(
             name, ladder, store, run, owns_ledger=store is not ledger,
-            options={"workers": workers, "memory": memory},
+            options={"workers": workers, "memory": memory, "engine": engine_of(engine)},
         )  # fmt: skip
         campaign._begin(caps, horizon, beside)
         return campaign
@@ -368,7 +376,12 @@ class Campaign(CampaignRecord):
     # -- life ----------------------------------------------------------------------------------
 
     def _call(self, call: Callable[[Conductor | RemoteConductor], T]) -> T:
-        """Make a call wherever the ledger is at home; when the home dies, find the next one."""
+        """Make a call wherever the ledger is at home, and again when the home dies.
+
+        A ledger whose server went away in the midst of it is waited for: every call may be made
+        twice, for samples and deliveries have ids.
+        """
+        until = monotonic() + _PATIENCE
         while True:
             self._check_open()
             conductor = self._conductor
@@ -380,6 +393,10 @@ class Campaign(CampaignRecord):
                         self._conductor = join(
                             self.name, self.ladder, self.ledger, **self._options
                         )
+            except LedgerAwayError:
+                if monotonic() > until:
+                    raise
+                sleep(_PAUSE)
 
     def _check_open(self) -> None:
         if self._is_closed:

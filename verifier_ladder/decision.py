@@ -77,6 +77,9 @@ class Situation:
     """1 if more of the target is better, -1 if less is."""
     spread: float = float("nan")
     """Standard deviation of the target over candidates, as known so far; NaN if unknown."""
+    unevenness: float = 0.0
+    """Variance of the logarithm of the top tier's cost over samples decided lately: 0 where all
+    cost alike, above 1 where costs differ by orders of magnitude."""
     best: float = float("nan")
     """Target value that an improvement must pass: the worst of the best few known; NaN if none."""
 

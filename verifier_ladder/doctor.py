@@ -10,17 +10,21 @@ from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, metadata, requires, version
 from pathlib import Path
+from time import time
 from typing import Any, NamedTuple
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import LadderError
+from verifier_ladder.text import hide_password
 
 PACKAGE = "verifier-ladder"
 _OLDEST = (3, 11)
-_DEVELOPERS = {"all", "demo", "dev", "docs", "test"}
+_DEVELOPERS = {"all", "demo", "dev", "docs", "servers", "test"}
 _REQUIREMENT = re.compile(r"([\w.\-]+)[^;]*;.*extra == ['\"]([\w\-]+)['\"]")
 _PROBE_SECONDS = 120.0
 _SMALL_MEMORY, _SMALL_DISK = 2 * 2**30, 2**30
+_CLOCK_DIFFERENCE = 5.0
+"""Seconds by which the clocks of this machine and of the ledger's server may differ."""
 
 
 class State(StrEnum):
@@ -99,7 +103,7 @@ def _settings() -> Iterator[Finding]:
         text = f"nothing reads {', '.join(unknown)}"
         yield Finding("settings", State.WARN, text, "correct or unset the variable")
     else:
-        yield Finding("settings", State.OK, given or "all at their defaults")
+        yield Finding("settings", State.OK, hide_password(given) or "all at their defaults")
 
 
 def _machine() -> Iterator[Finding]:
@@ -162,14 +166,24 @@ def _ledger(place: str) -> Iterator[Finding]:
     from verifier_ladder.ledger import open_ledger
 
     path = Path(place.removeprefix("sqlite:///"))
-    if "://" not in str(path) and not path.exists():
+    is_file = "://" not in place.removeprefix("sqlite:///")
+    if is_file and not path.exists():
         yield _new_ledger(path)
         return
-    with open_ledger(place) as ledger:
+    with open_ledger(place, make=False) as ledger:
         campaigns = len(ledger.campaigns())
         entries = ledger.statistics()["entries"]
-    text = f"{place} opens: {entries:,} entries, {campaigns} campaigns"
-    yield Finding("ledger", State.OK, text)
+        ahead = ledger.clock() - time()
+    shown = place if is_file else ledger.url
+    yield Finding("ledger", State.OK, f"{shown} opens: {entries:,} entries, {campaigns} campaigns")
+    if is_file:
+        yield from _disk(path)
+    elif abs(ahead) > _CLOCK_DIFFERENCE:
+        text = f"this machine's clock and the server's differ by {abs(ahead):.0f} s"
+        yield Finding("clock", State.WARN, text, "leases go by the server's; set both by NTP")
+
+
+def _disk(path: Path) -> Iterator[Finding]:
     free = shutil.disk_usage(path.parent).free
     if free < _SMALL_DISK:
         text = f"{free / 2**20:.0f} MiB free beside the ledger"

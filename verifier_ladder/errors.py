@@ -80,6 +80,10 @@ class LedgerError(LadderError):
     boundary = "ledger"
 
 
+class LedgerAwayError(LedgerError):
+    """The ledger's server went away in the midst of a call, which may be made again."""
+
+
 class ConfigError(LadderError):
     """The configuration can't work as given."""
 

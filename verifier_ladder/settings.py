@@ -6,7 +6,8 @@ Commands and the campaign read them; a value given in code or on the command lin
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Annotated, Literal, get_args
 
 from pydantic import ByteSize, Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -30,8 +31,20 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, frozen=True)
 
     ledger: str = Field(default="ledger.db", description="Where the ledger lies: a path or a URL.")
+    key: Path | None = Field(
+        default=None,
+        description="File of the key that signs checkpoints; beside the ledger if unset.",
+    )
     workers: int | None = Field(
         default=None, ge=1, le=1024, description="Worker processes; one per core if unset."
+    )
+    engine: Literal["local", "workers", "celery"] = Field(
+        default="local",
+        description="Who runs a campaign's simulations and dearer checks: its own process, or "
+        "processes started with `vladder worker start`, which celery rings for.",
+    )
+    broker: str | None = Field(
+        default=None, description="URL of Redis or RabbitMQ, for the engine celery."
     )
     worker_memory: Annotated[ByteSize, Field(ge=_SMALLEST_WORKER)] | None = Field(
         default=None,
@@ -58,6 +71,18 @@ def load_settings() -> Settings:
         raise ConfigError(
             "; ".join(dict.fromkeys(lines)) + "; correct or unset the variable"
         ) from None
+
+
+def engine_of(given: str | None) -> str:
+    """Who runs a campaign's dearer checks: as given, or else as the environment says.
+
+    Raises:
+        ConfigError: If there is no such engine.
+    """
+    engines = get_args(Settings.model_fields["engine"].annotation)
+    if given is not None and given not in engines:
+        raise ConfigError(f"there is no engine {given!r}; there is {' and '.join(engines)}")
+    return given or load_settings().engine
 
 
 def unknown_variables(environment: dict[str, str]) -> list[str]:

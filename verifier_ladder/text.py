@@ -56,3 +56,16 @@ def csv_cell(value: object) -> object:
         return value
     clean = value.encode("utf-8", "replace").decode().replace("\0", "")
     return "'" + clean if clean.lstrip(" ").startswith(_FORMULA) else clean
+
+
+_PASSWORD = re.compile(r"(://[^:@/\s]*):\S*@")
+
+
+def hide_password(text: str) -> str:
+    """A text without the passwords of the URLs in it.
+
+    Example:
+        >>> hide_password("ledger=postgresql://ann:secret@host/db")
+        'ledger=postgresql://ann@host/db'
+    """
+    return _PASSWORD.sub(r"\1@", text)

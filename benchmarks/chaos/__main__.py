@@ -7,42 +7,47 @@ crew must work again before the next. Exit code 1 if anything was lost or paid t
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import statistics
 import sys
 import tempfile
 from collections import defaultdict
+from contextlib import ExitStack
 from pathlib import Path
 from time import monotonic
 
 from chaos.audit import Audit, audit, finish
 from chaos.crew import Crew
-from chaos.faults import FAULTS
+from chaos.faults import faults_of
+from chaos.place import Place, on_servers
 
 Blows = dict[str, list[float]]
 """Seconds until the crew executed again, blow by blow, for each fault."""
 
 
 def strike(
-    ledger: str, folder: Path, *, seconds: float, blows: int | None, seed: int, ranks: int
-) -> tuple[Blows, Audit]:
+    place: Place, *, seconds: float, blows: int | None = None, seed: int, ranks: int,
+    hosts: int = 0,
+) -> tuple[Blows, Audit]:  # fmt: skip
     """Run a crew, strike it, let it finish, and audit the ledger."""
     rng, recovered = random.Random(seed), defaultdict(list)  # noqa: S311 - no secret
-    crew = Crew(ledger, folder, ranks)
+    crew = Crew(place, ranks, hosts)
+    faults = faults_of(crew)
     try:
         crew.work(1)
         until, dealt = monotonic() + seconds, 0
         while monotonic() < until and (blows is None or dealt < blows):
-            name = list(FAULTS)[dealt % len(FAULTS)]
+            name = list(faults)[dealt % len(faults)]
             crew.work(rng.randrange(1, 4000))
-            FAULTS[name](crew, rng)
+            faults[name](crew, rng)
             recovered[name].append(crew.work(1))
             dealt += 1
         crew.stop()
     finally:
         crew.close()
-    finish(ledger, folder)
-    return recovered, audit(ledger, folder, ranks)
+    finish(place)
+    return recovered, audit(place, ranks)
 
 
 def table(recovered: Blows, found: Audit) -> str:
@@ -69,15 +74,21 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--blows", type=int)
     parser.add_argument("--ranks", type=int, default=4)
+    parser.add_argument("--hosts", type=int, default=0, help="worker hosts beside the ranks")
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))  # noqa: S311
-    parser.add_argument("--ledger", help="a URL; by default a new SQLite file")
+    parser.add_argument(
+        "--servers", action="store_true", help="on PostgreSQL and Redis, which are struck too"
+    )
     options = parser.parse_args()
     print(f"seed {options.seed}")
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
+        os.environ["VLADDER_KEY"] = str(folder / "ledger.key")
+        alone = Place(str(folder / "ledger.db"), folder)
         recovered, found = strike(
-            options.ledger or str(folder / "ledger.db"), folder, seconds=60 * options.minutes,
-            blows=options.blows, seed=options.seed, ranks=options.ranks,
+            stack.enter_context(on_servers(folder)) if options.servers else alone,
+            seconds=60 * options.minutes, blows=options.blows, seed=options.seed,
+            ranks=options.ranks, hosts=options.hosts,
         )  # fmt: skip
         print(table(recovered, found))
     sys.exit(0 if found.is_clean else 1)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from chaos.campaigning import CAMPAIGN, CHECK, open_campaign, said, texts, truth
+from chaos.place import Place
 from chaos.rank import told
 
 from verifier_ladder.ledger import Ledger, open_ledger
@@ -38,9 +39,9 @@ class Audit(NamedTuple):
         return not (self.lost or self.paid_twice or self.answered_twice or self.broken)
 
 
-def finish(ledger: str, folder: Path) -> None:
+def finish(place: Place) -> None:
     """Let all climbs end; every case of the world is answered, and told twice."""
-    with open_campaign(ledger, folder / "executions", "closing") as campaign:
+    with open_campaign(place.ledger, place.folder / "executions", "closing") as campaign:
         while campaign.drain("120 s") and (cases := campaign.cases()):
             for case in cases:
                 key, verdict = case.check_key, said(case.candidate)
@@ -48,9 +49,10 @@ def finish(ledger: str, folder: Path) -> None:
                     campaign.answer(key, verdict, source="lab", event=key.hex())
 
 
-def audit(ledger: str, folder: Path, ranks: int) -> Audit:
+def audit(place: Place, ranks: int) -> Audit:
     """Read everything once more."""
-    with open_ledger(ledger) as store:
+    folder = place.folder
+    with open_ledger(place.ledger) as store:
         answers = Counter(
             row.check_key
             for entry in store.entries()

@@ -81,6 +81,8 @@ def ladder(log: Path) -> vl.Ladder:
     )  # fmt: skip
 
 
-def open_campaign(ledger: str, log: Path, run: str) -> vl.Campaign:
+def open_campaign(ledger: str, log: Path, run: str, engine: str = "local") -> vl.Campaign:
     """Open it, new or known."""
-    return vl.Campaign.open(CAMPAIGN, ladder=ladder(log), ledger=ledger, run=run, workers=2)
+    return vl.Campaign.open(
+        CAMPAIGN, ladder=ladder(log), ledger=ledger, run=run, workers=2, engine=engine
+    )

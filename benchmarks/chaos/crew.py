@@ -10,6 +10,8 @@ from pathlib import Path
 from time import monotonic, sleep
 
 import psutil
+from chaos.place import Place
+from chaos.rank import AWAY
 
 _HERE = Path(__file__).parents[1]
 _PATIENCE = 90.0
@@ -21,21 +23,36 @@ class Stuck(Exception):  # noqa: N818 - a finding, not an error of ours
 
 
 class Crew:
-    """Ranks of one training run; whoever dies is started again."""
+    """Ranks of one training run, and worker hosts; whoever dies is started again."""
 
-    def __init__(self, ledger: str, folder: Path, size: int) -> None:
-        """Start all ranks."""
-        self.ledger, self.folder = ledger, folder
-        self._errors = (folder / "errors").open("ab")
-        self.ranks = {number: self._start(number) for number in range(size)}
+    def __init__(self, place: Place, ranks: int, hosts: int = 0) -> None:
+        """Start all of them; with hosts, the ranks leave the dearer checks to them."""
+        self.place, self.folder = place, place.folder
+        self._errors = (place.folder / "errors").open("ab")
+        where = [place.ledger, str(place.folder)]
+        engine = "celery" if place.broker else "workers" if hosts else "local"
+        self._commands = [["rank.py", *where, str(n), engine] for n in range(ranks)]
+        self._commands += [["host.py", *where]] * hosts
+        self._count = ranks
+        self._processes = [self._start(command) for command in self._commands]
 
-    def _start(self, number: int) -> psutil.Popen:
+    def _start(self, command: list[str]) -> psutil.Popen:
+        script, *arguments = command
         return psutil.Popen(
-            [sys.executable, str(Path(__file__).with_name("rank.py")), self.ledger,
-             str(self.folder), str(number)],
-            env={**os.environ, "PYTHONPATH": str(_HERE)}, stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=self._errors,
+            [sys.executable, str(_HERE / "chaos" / script), *arguments],
+            env={**os.environ, "PYTHONPATH": _path(), **self.place.settings},
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._errors,
         )  # fmt: skip
+
+    @property
+    def ranks(self) -> list[psutil.Popen]:
+        """The ranks that are alive."""
+        return [p for p in self._processes[: self._count] if p.poll() is None]
+
+    @property
+    def hosts(self) -> list[psutil.Popen]:
+        """The worker hosts that are alive."""
+        return [p for p in self._processes[self._count :] if p.poll() is None]
 
     def restart(self) -> None:
         """Start again whoever was killed.
@@ -43,12 +60,12 @@ class Crew:
         Raises:
             Stuck: If one ended by itself.
         """
-        for number, process in self.ranks.items():
+        for number, process in enumerate(self._processes):
             code = process.poll()
-            if code is not None and code >= 0:
-                raise Stuck(f"rank {number} ended with {code}\n{self.errors}")
+            if code is not None and code >= 0 and code != AWAY:
+                raise Stuck(f"{self._commands[number]} ended with {code}\n{self.errors}")
             if code is not None:
-                self.ranks[number] = self._start(number)
+                self._processes[number] = self._start(self._commands[number])
 
     @property
     def errors(self) -> str:
@@ -81,22 +98,23 @@ class Crew:
 
     def home(self) -> psutil.Process | None:
         """The rank that runs the checks: it has workers."""
-        alive = [p for p in self.ranks.values() if p.poll() is None]
-        return max(alive, key=lambda p: len(children(p)), default=None)
+        return max(self.ranks, key=lambda p: len(children(p)), default=None)
 
     def others(self) -> list[psutil.Process]:
         """The ranks that are attached to it."""
         home = self.home()
-        return [p for p in self.ranks.values() if p.poll() is None and p is not home]
+        return [process for process in self.ranks if process is not home]
 
     def stop(self) -> None:
-        """Let every rank end after its step.
+        """Let every rank end after its step, and every host after its checks.
 
         Raises:
             Stuck: If one does not.
         """
         (self.folder / "stop").touch()
-        for process in self.ranks.values():
+        for process in self.hosts:
+            process.terminate()
+        for process in self._processes:
             try:
                 process.wait(_PATIENCE)
             except psutil.TimeoutExpired as error:
@@ -104,13 +122,17 @@ class Crew:
 
     def close(self) -> None:
         """Kill what is left."""
-        for process in self.ranks.values():
+        for process in self._processes:
             for one in (*children(process), process):
                 with suppress(psutil.Error):
                     one.kill()
             with suppress(psutil.Error):
                 process.wait(10)
         self._errors.close()
+
+
+def _path() -> str:
+    return os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(_HERE)]))
 
 
 def children(process: psutil.Process) -> list[psutil.Process]:

@@ -10,6 +10,8 @@ from time import sleep
 import psutil
 from chaos.crew import Crew, children
 
+from verifier_ladder.testing.servers import Server
+
 Fault = Callable[[Crew, Random], None]
 
 
@@ -63,7 +65,47 @@ def freeze_home(crew: Crew, rng: Random) -> None:
         home.resume()
 
 
+def kill_host(crew: Crew, rng: Random) -> None:
+    """Kill a worker host, with its workers or without them."""
+    if crew.hosts:
+        host = rng.choice(crew.hosts)
+        _kill([host, *(children(host) if rng.random() < 0.5 else [])])  # noqa: PLR2004 - a coin
+
+
+def kill_worker_of_host(crew: Crew, rng: Random) -> None:
+    """Kill one worker process of a host."""
+    workers = [worker for host in crew.hosts for worker in children(host)]
+    _kill([rng.choice(workers)] if workers else [])
+
+
+def kill_database(crew: Crew, rng: Random) -> None:
+    """Kill PostgreSQL, and start it again after a while."""
+    _restart(crew.place.database, rng)
+
+
+def kill_broker(crew: Crew, rng: Random) -> None:
+    """Kill Redis with all that it holds, and start it again after a while."""
+    _restart(crew.place.broker, rng)
+
+
+def _restart(server: Server | None, rng: Random) -> None:
+    if server is not None:
+        server.kill()
+        sleep(rng.uniform(0.1, 2.0))
+        server.start()
+
+
 FAULTS: dict[str, Fault] = {
     "worker": kill_worker, "home": kill_home, "home and workers": kill_tree,
     "attached rank": kill_attached, "every rank": kill_all, "frozen home": freeze_home,
 }  # fmt: skip
+HOST_FAULTS: dict[str, Fault] = {"host": kill_host, "host's worker": kill_worker_of_host}
+"""Faults of a crew that has worker hosts."""
+SERVER_FAULTS: dict[str, Fault] = {"database": kill_database, "broker": kill_broker}
+"""Faults of a crew on servers."""
+
+
+def faults_of(crew: Crew) -> dict[str, Fault]:
+    """What can strike a crew."""
+    beside = HOST_FAULTS if crew.hosts else {}
+    return FAULTS | beside | (SERVER_FAULTS if crew.place.database else {})

@@ -9,6 +9,7 @@ that were under way are made again, and what had been verified is answered from 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import socket
 import tempfile
@@ -17,16 +18,22 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import RLock, Thread
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import cloudpickle
 
 from verifier_ladder.errors import ConfigError, LadderError
 from verifier_ladder.ladder import Ladder
-from verifier_ladder.ledger import Ledger, open_ledger
+from verifier_ladder.ledger import Ledger
+from verifier_ladder.ledger.sequencer import Sequencer
 from verifier_ladder.scheduler.conductor import Conductor
 from verifier_ladder.scheduler.engines.lane import PoolClosed
-from verifier_ladder.scheduler.engines.local import LocalEngine
+from verifier_ladder.scheduler.engines.local import OURS, LocalEngine
+from verifier_ladder.settings import load_settings
+from verifier_ladder.tier import Tier
+
+if TYPE_CHECKING:
+    from verifier_ladder.scheduler.engines.relay import Relay
 
 CALLS = frozenset({
     "score", "submit", "drain", "answer", "wake", "next_step", "expect", "import_rows",
@@ -35,8 +42,16 @@ CALLS = frozenset({
 
 
 def lock_of(url: str) -> Path:
-    """The lock file of a ledger; it lies beside it, and its text is the home's address."""
-    return Path(f"{url.removeprefix('sqlite:///')}.lock")
+    """The lock file of a ledger on this machine; its text is the home's address.
+
+    It lies beside a ledger file. For a ledger on a server it lies in a folder of the user's.
+    """
+    path = url.removeprefix("sqlite:///")
+    if path != url:
+        return Path(f"{path}.lock")
+    folder = Path(tempfile.gettempdir(), f"verifier-ladder-homes-{os.getuid()}")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder / f"{hashlib.sha256(url.encode()).hexdigest()[:32]}.lock"
 
 
 def address_of(url: str) -> str:
@@ -61,6 +76,7 @@ class Home:
         *,
         workers: int | None = None,
         memory: int | None = None,
+        engine: str = "local",
     ) -> None:
         """Run the checks of a ledger in this process.
 
@@ -69,9 +85,15 @@ class Home:
             lock: The held lock file; None for a ledger that no other process can open.
             workers: Worker processes; one per core by default.
             memory: Bytes that one worker may use.
+            engine: `local`; `workers` if other processes run the dearer tiers; `celery` if they
+                are also told so.
         """
         self.ledger = ledger
-        self.engine = LocalEngine(ledger, workers=workers, memory=memory)
+        self.engine = LocalEngine(
+            ledger, workers=workers, memory=memory,
+            tiers=tuple(Tier) if engine == "local" else OURS,
+            relay=_relay(ledger) if engine == "celery" else None,
+        )  # fmt: skip
         self._lock_file = lock
         self._lock = RLock()
         self._conductors: dict[str, Conductor] = {}
@@ -80,9 +102,11 @@ class Home:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self.is_over = False
         """Whether the last user has left, so that nobody can join any more."""
+        self._sequencer: Sequencer | None = None
         if lock is not None:
             self.engine.take_over()
             self._listen(lock)
+            self._sequencer = Sequencer(ledger)
 
     # -- conductors ----------------------------------------------------------------------------
 
@@ -126,6 +150,8 @@ class Home:
                 self._listener.shutdown(socket.SHUT_RDWR)  # Wakes the thread that accepts.
             self._listener.close()
         self.engine.close()
+        if self._sequencer is not None:
+            self._sequencer.close()
         if self._lock_file is not None:
             self.ledger.close()
             self._lock_file.truncate(0)
@@ -181,6 +207,23 @@ class Home:
                         self.close()
 
 
+def _relay(ledger: Ledger) -> Relay:
+    """What rings for worker hosts over the broker of the settings."""
+    broker = load_settings().broker
+    if not broker:
+        raise ConfigError(
+            'engine="celery" needs a broker; set VLADDER_BROKER, such as redis://host/0'
+        )
+    try:
+        from verifier_ladder.scheduler.engines.bell import Bell
+        from verifier_ladder.scheduler.engines.relay import Relay
+    except ImportError as error:
+        raise ConfigError(
+            f"the engine celery needs {error.name}: pip install 'verifier-ladder[distributed]'"
+        ) from error
+    return Relay(ledger, Bell(broker))
+
+
 def _reply(connection: Connection[Any, Any], call: Callable[[], Any], *, say: bool = True) -> Any:
     """Make a call and send what came of it; an error is sent as itself."""
     try:
@@ -223,12 +266,18 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def become_home(url: str, **options: Any) -> Home | None:
+def become_home(ledger: Ledger, **options: Any) -> Home | None:
     """Take a ledger's lock and run its checks here; None if another process does so."""
-    file = lock_of(url).open("a+")
+    file = lock_of(ledger.url).open("a+")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         file.close()
         return None
-    return Home(open_ledger(url), file, **options)
+    store = ledger.reopened()
+    try:
+        return Home(store, file, **options)
+    except BaseException:
+        store.close()
+        file.close()  # Others may try.
+        raise

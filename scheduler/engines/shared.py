@@ -18,7 +18,7 @@ from verifier_ladder.scheduler.engines.remote import HomeLostError, RemoteConduc
 
 _LOCK = RLock()
 _HOMES: dict[tuple[int, str], Home] = {}
-_PATIENCE = 10.0
+_PATIENCE = 60.0
 """Seconds to wait for a process that holds the lock and does not listen yet, or any more."""
 _PAUSE = 0.02
 
@@ -30,7 +30,7 @@ def join(name: str, ladder: Ladder, ledger: Ledger, **options: Any) -> Conductor
         name: The campaign.
         ladder: Its ladder.
         ledger: Its ledger.
-        options: `workers` and `memory`, for a home that starts here.
+        options: `workers`, `memory` and `engine`, for a home that starts here.
 
     Raises:
         ConfigError: If the campaign exists with another ladder.
@@ -62,7 +62,7 @@ def _home(ledger: Ledger, options: dict[str, Any]) -> Home | None:
         if isinstance(ledger, MemoryLedger):
             home = Home(ledger, **options)
         else:
-            home = become_home(ledger.url, **options)
+            home = become_home(ledger, **options)
         if home is not None:
             _HOMES[key] = home
         else:

@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from verifier_ladder import __version__
-from verifier_ladder.cli import campaign, demo, doctor, ledger, review, score, verifier
+from verifier_ladder.cli import campaign, demo, doctor, ledger, review, score, verifier, worker
 from verifier_ladder.cli.output import report, stop_output
 from verifier_ladder.errors import LadderError
 
@@ -71,3 +71,4 @@ app.add_typer(campaign.app, name="campaign")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(verifier.app, name="verifier")
 app.add_typer(review.app, name="review")
+app.add_typer(worker.app, name="worker")

@@ -6,11 +6,14 @@ import importlib
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from verifier_ladder.errors import ConfigError
+
+if TYPE_CHECKING:
+    from verifier_ladder.verifiers import Verifier
 
 Imported = Annotated[
     list[str] | None,
@@ -38,3 +41,17 @@ def import_code(where: str) -> ModuleType:
         return importlib.import_module(name)
     except Exception as error:
         raise ConfigError(f"{where} can't be imported: {type(error).__name__}: {error}") from error
+
+
+def verifiers_of(module: ModuleType) -> list[Verifier]:
+    """The verifiers that a module holds by name, alone or in a ladder."""
+    from verifier_ladder.ladder import Ladder
+    from verifier_ladder.verifiers import Verifier
+
+    found: list[Verifier] = []
+    for value in vars(module).values():
+        if isinstance(value, Ladder):
+            found += value.verifiers
+        elif isinstance(value, Verifier):
+            found.append(value)
+    return found

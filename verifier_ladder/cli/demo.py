@@ -21,14 +21,24 @@ def demo(
     quick: Annotated[
         bool, typer.Option("--quick", help="Fewer candidates and a smaller budget.")
     ] = False,
+    distributed: Annotated[
+        bool,
+        typer.Option(
+            "--distributed", help="On PostgreSQL and Redis, started for it, with two worker hosts."
+        ),
+    ] = False,
 ) -> None:
     """Run the solvation campaign: 60 molecules climb four tiers in under three minutes."""
-    from verifier_ladder.demo import run_demo
+    from contextlib import nullcontext
 
-    places: dict[str, Any] = {"ledger": ledger, "report": report}
-    given = {name: place for name, place in places.items() if place is not None}
+    from verifier_ladder.demo import fleet, run_demo
+
+    out = console()
     try:
-        code = run_demo(quick=quick, console=console(), **given)
+        with fleet(out) if distributed else nullcontext(ledger) as place:
+            places: dict[str, Any] = {"ledger": place, "report": report}
+            given = {name: place for name, place in places.items() if place is not None}
+            code = run_demo(quick=quick, console=out, **given)
     except KeyboardInterrupt:
         interrupted("Run the same command again: it goes on where it stopped.")
     raise typer.Exit(code or Exit.OK)

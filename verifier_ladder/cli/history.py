@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from hashlib import sha256
 from math import isnan
 from string import hexdigits
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -183,8 +182,3 @@ def sentence(template: str, numbers: Mapping[str, Any]) -> str:
     except (KeyError, ValueError, TypeError, IndexError, AttributeError):
         # A policy of somebody else may name numbers that this decision does not have.
         return template
-
-
-def fingerprint(body: bytes) -> str:
-    """The hash of an entry as stored, to be compared with its leaf."""
-    return sha256(b"\0" + body).hexdigest()

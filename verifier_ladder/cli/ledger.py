@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from verifier_ladder.cli import keeping, proving
+from verifier_ladder.cli.diff import diff
 from verifier_ladder.cli.output import (
     AsJson,
     Exit,
@@ -30,9 +32,18 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="List entries, show a candidate's history, replay, export.",
+    help="List entries, show a candidate's history, replay, verify, prove, export.",
 )
 app.command("replay")(replay)
+app.command("verify")(proving.verify)
+app.command("prove")(proving.prove)
+app.command("checkpoint")(proving.checkpoint)
+app.command("verifier")(proving.verifier)
+app.command("upgrade")(keeping.upgrade)
+app.command("backup")(keeping.backup)
+app.command("restore")(keeping.restore)
+app.command("merge")(keeping.merge)
+app.command("diff")(diff)
 
 
 _LONGEST_ID = 16
@@ -46,6 +57,8 @@ class Format(StrEnum):
     JSONL = "jsonl"
     PARQUET = "parquet"
     CSV = "csv"
+    TILES = "tiles"
+    IN_TOTO = "in-toto"
 
 
 @app.command("ls")
@@ -144,12 +157,12 @@ def _not_one(found: list[Known], what: str) -> None:
 def _show_entry(store: Ledger, entry: Entry, *, as_json: bool) -> None:
     import orjson
 
-    from verifier_ladder.cli.history import fingerprint
+    from verifier_ladder.ledger.encoding import leaf
 
     row = _row(entry, store.read(entry))
-    row["intact"] = fingerprint(entry.body) == row["leaf"]
+    row["intact"] = leaf(entry.body) == entry.leaf
     if as_json:
-        print_json({**row, "body": orjson.loads(entry.body)})
+        print_json({**row, "body": [orjson.loads(line) for line in entry.body.split(b"\n")]})
         return
     screen = console()
     for key, value in {**row, "recorded_at": moment(entry.recorded_at)}.items():
@@ -241,10 +254,17 @@ def export(
     ] = None,
     campaign: Annotated[str | None, typer.Option("--campaign", help="Only this campaign.")] = None,
 ) -> None:
-    """Write verdicts and rewards as flat rows, for other programs to read."""
+    """Write verdicts and rewards as flat rows, for other programs to read.
+
+    Format tiles writes the whole signed log into a new folder, with a program that checks it;
+    in-toto writes each accept and reject as a statement, one a line.
+    """
     from verifier_ladder.cli.opening import existing_ledger, only_campaign
 
     form = form or _form(out)
+    if form is Format.TILES:
+        _export_tiles(ledger, out, campaign)
+        return
     with existing_ledger(ledger) as store:
         name = only_campaign(store, campaign).name if campaign else None
         if out is None:
@@ -252,6 +272,17 @@ def export(
         else:
             count = _exports()[form](store, out, name)
             say(f"{count:,} rows written to {out}")
+
+
+def _export_tiles(ledger: str | None, out: Path | None, campaign: str | None) -> None:
+    from verifier_ladder.errors import ConfigError
+    from verifier_ladder.ledger.bundles import export_tiles
+
+    if out is None or campaign is not None:
+        raise ConfigError("format tiles is the whole log: name a new folder with --out alone")
+    with proving.signed_log(ledger) as log:
+        count = export_tiles(log, out)
+    say(f"{count:,} entries written to {out}; check them with: python {out}/verify.py {out}")
 
 
 def _form(out: Path | None) -> Format:
@@ -265,7 +296,7 @@ def _exports() -> dict[Format, Callable[..., int]]:
 
     return {
         Format.JSONL: exports.export_jsonl, Format.CSV: exports.export_csv,
-        Format.PARQUET: exports.export_parquet,
+        Format.PARQUET: exports.export_parquet, Format.IN_TOTO: exports.export_statements,
     }  # fmt: skip
 
 

@@ -40,7 +40,7 @@ def existing_ledger(given: str | None) -> Iterator[Ledger]:
             f"there is no ledger at {path}; give its place with --ledger or VLADDER_LEDGER, or "
             "make one with `vladder demo` or `vladder score`"
         )
-    with open_ledger(place) as ledger:
+    with open_ledger(place, make=False) as ledger:
         yield ledger
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from verifier_ladder.demo.outputs import LADDER, read_outputs, run_name
 from verifier_ladder.errors import ConfigError, LedgerError
 from verifier_ladder.summary.amounts import duration, plural
+from verifier_ladder.text import hide_password
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -71,13 +72,12 @@ def run_demo(
 
     _check_packages()
     out = console or Console()
-    place = Path(ledger)
-    page = Path(report) if report is not None else place.with_name("report.html")
+    page = Path(report) if report is not None else _beside(ledger)
     steps = read_outputs()[: QUICK_STEPS if quick else None]
-    _introduce(out, steps, place)
-    _make_folder(place.parent)
+    _introduce(out, steps, ledger)
+    _make_folder(page.parent)
     try:
-        _run(place, page, steps, out, quick=quick)
+        _run(ledger, page, steps, out, quick=quick)
     except KeyboardInterrupt:
         out.print(
             "\nStopped. Nothing is lost: run the same command again and it goes on from here.",
@@ -95,6 +95,12 @@ def _check_packages() -> None:
         )
 
 
+def _beside(ledger: str | Path) -> Path:
+    """The report's place: next to a ledger file, or where that would be."""
+    is_server = "://" in str(ledger)
+    return (LEDGER if is_server else Path(ledger)).with_name("report.html")
+
+
 def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -104,16 +110,18 @@ def _make_folder(folder: Path) -> None:
         ) from error
 
 
-def _introduce(out: Console, steps: list[list[Sample]], place: Path) -> None:
+def _introduce(out: Console, steps: list[list[Sample]], place: str | Path) -> None:
     count = sum(map(len, steps))
     out.print(
         f"{count} answers of a language model climb four tiers: rules, xTB, DFT, measurement.\n"
-        f"Every verdict is kept in {place}, so nothing is paid for twice.\n",
+        f"Every verdict is kept in {hide_password(str(place))}, so nothing is paid for twice.\n",
         highlight=False, markup=False, soft_wrap=True,
     )  # fmt: skip
 
 
-def _run(place: Path, page: Path, steps: list[list[Sample]], out: Console, *, quick: bool) -> None:
+def _run(
+    place: str | Path, page: Path, steps: list[list[Sample]], out: Console, *, quick: bool
+) -> None:
     from verifier_ladder.campaign import Campaign
     from verifier_ladder.cli.live import LiveView
     from verifier_ladder.report import write_report

@@ -5,12 +5,17 @@ from pathlib import Path
 import pytest
 from chaos.__main__ import strike, table
 from chaos.faults import FAULTS
+from chaos.place import Place
 
 
 @pytest.mark.timeout(400)
 def test_nothing_is_lost_or_paid_twice_whoever_dies(tmp_path: Path) -> None:
     recovered, found = strike(
-        str(tmp_path / "ledger.db"), tmp_path, seconds=200, blows=len(FAULTS), seed=7, ranks=3
+        Place(str(tmp_path / "ledger.db"), tmp_path),
+        seconds=200,
+        blows=len(FAULTS),
+        seed=7,
+        ranks=3,
     )
 
     assert found.is_clean, table(recovered, found)

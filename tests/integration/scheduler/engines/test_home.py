@@ -19,7 +19,7 @@ LADDER = vl.Ladder("lengths", [length])
 
 def test_a_home_that_everybody_has_left_takes_nobody(tmp_path: Path) -> None:
     with open_ledger(tmp_path / "ledger.db") as ledger:
-        home = become_home(ledger.url)
+        home = become_home(ledger)
         assert home is not None
         home.conductor("one", LADDER)
         home.conductor("one", LADDER)

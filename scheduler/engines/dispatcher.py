@@ -1,0 +1,438 @@
+"""The dispatcher: leases checks of the work queue and has them verified on this machine.
+
+The work queue in the ledger is the truth. The dispatcher leases checks, hands them to killable
+workers, and writes what they said under the lease's fencing number; nothing it holds in memory
+is needed after a crash.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from threading import Condition, Event, RLock, Thread
+from time import monotonic
+from uuid import uuid4
+
+import psutil
+
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.errors import LedgerAwayError, LedgerError
+from verifier_ladder.ledger import Ledger
+from verifier_ladder.ledger.records import CheckState, Claim, Completion
+from verifier_ladder.scheduler.candidates import candidate_of
+from verifier_ladder.scheduler.engines.inline import answered_inline
+from verifier_ladder.scheduler.engines.job import BatchAnswer, BatchFuture
+from verifier_ladder.scheduler.engines.pool import WorkerPool
+from verifier_ladder.scheduler.engines.reservation import Reservation
+from verifier_ladder.scheduler.engines.retry import retry_at
+from verifier_ladder.tier import Tier
+from verifier_ladder.verdict import Verdict
+from verifier_ladder.verifiers import Verifier
+
+_LOG = logging.getLogger("verifier_ladder")
+_LEASE = 60.0
+_HEARTBEAT = 15.0
+_REAP = 5.0
+_ABSENCE = 1.0
+"""Seconds to leave a ledger alone that went away."""
+_BATCH_SECONDS = 0.5
+"""How long a batch of cheap checks may take, so that a dear one is not kept waiting."""
+_ORDER = (Tier.FAST, Tier.WORLD, Tier.SIMULATION, Tier.HIGH_FIDELITY)
+"""Cheapest first, so that a dear check never blocks a cheap one."""
+
+
+@dataclass(slots=True)
+class Duties:
+    """When what is done now and then is due next, by the monotonic clock."""
+
+    heartbeat: float = field(default_factory=lambda: monotonic() + _HEARTBEAT)
+    reap: float = 0.0
+
+    @property
+    def next(self) -> float:
+        """When the first of them is."""
+        return min(self.heartbeat, self.reap)
+
+
+@dataclass(slots=True)
+class Work:
+    """One batch that a worker is at."""
+
+    verifier: Verifier
+    claims: list[Claim]
+    future: BatchFuture[BatchAnswer]
+
+
+class Dispatcher(ABC):
+    """**Abstract:** runs the checks of some tiers in killable processes of this machine.
+
+    **Threads.** One thread claims, heartbeats and completes; it starts with the first `wake`.
+
+    **Crashes.** A killed dispatcher loses nothing: its leases run out and others take them.
+    """
+
+    look: float | None = None
+    """Seconds after which to look for work that nobody has told of; None to wait for `wake`."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        *,
+        workers: int | None = None,
+        memory: int | None = None,
+        tiers: Collection[Tier] = _ORDER,
+    ) -> None:
+        """Start nothing yet: workers start with the first work for them.
+
+        Args:
+            ledger: Where checks are queued.
+            workers: How many batches may be at work at once; one per core by default.
+            memory: Bytes that one worker may use.
+            tiers: What is run here.
+        """
+        self.ledger = ledger
+        self.workers = workers or len(os.sched_getaffinity(0))
+        self.tiers = tuple(tier for tier in _ORDER if tier in tiers)
+        self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
+        self._memory = memory
+        self._lock = RLock()
+        self._wake = Event()
+        self._quiet = Condition()
+        self._is_quiet = False
+        self._has_looked = False
+        self._closing = False
+        self._draining = False
+        self._was_away = False
+        self._duties = Duties()
+        self._thread: Thread | None = None
+        self._working: list[Work] = []
+        self._retries: list[float] = []
+        self._failure: Exception | None = None
+
+    @cached_property
+    def slow(self) -> WorkerPool:
+        """Workers for leased checks; they give way to those a learner waits for."""
+        return WorkerPool(self.workers, memory=self._memory, nice=10, name="slow")
+
+    def take_over(self) -> None:
+        """Take up what dead processes of this machine were at.
+
+        Their attempts count, so that a check which kills engines ends in dead.
+        """
+        now = self.ledger.clock()
+        for check in self.ledger.checks(states=[CheckState.LEASED]):
+            if _has_died(check.owner):
+                lost = Verdict.abstain("the engine died while it was at work", failed_at="engine")
+                end = Completion(Claim(check, check.fence), lost, check.content_key)
+                again = retry_at(lost, check.attempt, now)
+                self.ledger.fail([end], retry_at=again and now, now=now)
+
+    # -- for whom it works ---------------------------------------------------------------------
+
+    @abstractmethod
+    def _verifiers(self, tier: Tier) -> Iterable[Verifier]:
+        """The verifiers of a tier that can be run here."""
+
+    @abstractmethod
+    def announce(self, ended: Mapping[bytes, Verdict]) -> None:
+        """Tell whoever is here which checks have ended."""
+
+    def _ranks(self) -> list[Sequence[str] | None]:
+        """Whose checks are claimed first. None is everybody."""
+        return [None]
+
+    def _look_round(self) -> None:  # noqa: B027 - most have nobody to look for
+        """Notice what other processes have done."""
+
+    def _look_again(self) -> None:  # noqa: B027 - most have nobody who might have missed it
+        """Notice what has ended while the ledger was away."""
+
+    def _when_quiet(self) -> None:  # noqa: B027 - and nobody to tell
+        """Hear that nothing more will happen by itself."""
+
+    # -- life ----------------------------------------------------------------------------------
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing more will happen by itself: no work that can be paid for is left."""
+        return self._is_quiet
+
+    def wake(self) -> None:
+        """Say that there may be work; the thread starts with the first call."""
+        with self._lock:
+            if self._closing:
+                return
+            if self._thread is None:
+                self._thread = Thread(target=self._run, name="vl-dispatcher", daemon=True)
+                self._thread.start()
+        with self._quiet:
+            self._is_quiet = self._failure is not None
+            self._wake.set()
+
+    def wait_idle(self, timeout: float | None) -> bool:
+        """Wait until nothing more will happen by itself.
+
+        Raises:
+            LedgerError: If the dispatcher had to stop.
+        """
+        with self._quiet:
+            done = self._quiet.wait_for(lambda: self._is_quiet or self._closing, timeout)
+        if self._failure is not None:
+            raise LedgerError(
+                f"the engine stopped: {self._failure}; open the campaign again to go on"
+            ) from self._failure
+        return done
+
+    def wait_room(self) -> None:
+        """Wait until the queue has been looked at and another batch could be taken."""
+        with self._quiet:
+            self._has_looked = False
+            self._wake.set()
+            self._quiet.wait_for(
+                lambda: self._closing or self._draining
+                or (self._has_looked and len(self._working) < self.workers)
+            )  # fmt: skip
+
+    def drain(self) -> None:
+        """Claim nothing more; what is at work goes on."""
+        self._draining = True
+        self._tell_room()
+        self.wake()
+
+    def close(self) -> None:
+        """Give running work back and stop the workers; a second call does nothing."""
+        with self._lock:
+            if self._closing:
+                return
+            self._closing = True
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join()
+        self._close_pools()
+        with self._quiet:
+            self._quiet.notify_all()
+
+    def _close_pools(self) -> None:
+        if "slow" in self.__dict__:
+            self.slow.close(kill=True)
+
+    # -- the thread ----------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        self._duties = Duties()
+        try:
+            while not self._closing:
+                try:
+                    self._round()
+                except LedgerAwayError as error:
+                    _LOG.warning("%s; the engine goes on when it is back", error)
+                    self._was_away = True
+                    self._wake.wait(_ABSENCE)
+                else:
+                    self._wake.wait(timeout=self._pause(self._duties.next))
+                self._wake.clear()
+        except Exception as error:  # noqa: BLE001 - told to whoever waits, in `wait_idle`
+            _LOG.exception("the dispatcher stopped; open the campaign again to go on")
+            self._failure = error
+            self._be_quiet()
+        finally:
+            self._give_back()
+
+    def _round(self) -> None:
+        """Do once all that is due."""
+        now = monotonic()
+        if now >= self._duties.reap:
+            self.ledger.reap(now=self.ledger.clock())
+            self._duties.reap = now + _REAP
+        if now >= self._duties.heartbeat:
+            self._heartbeat()
+            self._duties.heartbeat = now + _HEARTBEAT
+        if self._was_away:
+            self._release_unknown()
+            self._look_again()
+            self._was_away = False
+        self._collect()
+        self._look_round()
+        self._claim()
+        self._tell_room()
+        if not self._working and (self._draining or not self._will_continue()):
+            self._be_quiet()
+
+    def _release_unknown(self) -> None:
+        """Give back leases that were written just as the ledger went away."""
+        at_work = {claim.check.check_key for work in self._working for claim in work.claims}
+        unknown = [
+            Claim(check, check.fence)
+            for check in self.ledger.checks(states=[CheckState.LEASED])
+            if check.owner == self.owner and check.check_key not in at_work
+        ]
+        if unknown:
+            self.ledger.release(unknown, now=self.ledger.clock())
+
+    def _tell_room(self) -> None:
+        with self._quiet:
+            self._has_looked = True
+            self._quiet.notify_all()
+
+    def _pause(self, until: float) -> float:
+        """Seconds to sleep: until the next duty, the next look, or the next retry is due."""
+        pauses = [until - monotonic()]
+        if self.look is not None:
+            pauses.append(self.look)
+        if self._retries:
+            now = self.ledger.clock()
+            pauses += [at - now for at in self._retries if at > now]
+        return max(0.0, min(pauses))
+
+    def _heartbeat(self) -> None:
+        claims = [claim for work in self._working for claim in work.claims]
+        if not claims:
+            return
+        held = self.ledger.heartbeat(claims, lease=_LEASE, now=self.ledger.clock())
+        ours = {claim.check.check_key for claim in held}
+        for work in self._working:
+            if not any(claim.check.check_key in ours for claim in work.claims):
+                work.future.abandon()
+
+    def _claim(self) -> None:
+        """Fill the workers."""
+        if self._draining:
+            return
+        for campaigns in self._ranks():
+            for tier in self.tiers:
+                for verifier in self._verifiers(tier):
+                    while len(self._working) < self.workers and self._claim_batch(
+                        verifier, campaigns
+                    ):
+                        pass
+
+    def _claim_batch(self, verifier: Verifier, campaigns: Sequence[str] | None) -> bool:
+        claims = self.ledger.claim(
+            verifier=(verifier.name, verifier.version), campaigns=campaigns, owner=self.owner,
+            lease=_LEASE, limit=_batch_limit(verifier), now=self.ledger.clock(),
+        )  # fmt: skip
+        fit = [c for c in claims if c.check.payload.get("digest") == verifier.digest.hex()]
+        if len(fit) < len(claims):
+            other = [claim for claim in claims if claim not in fit]
+            self.ledger.release(other, now=self.ledger.clock())
+        if fit:
+            self._start(verifier, fit)
+        return bool(fit)
+
+    def _start(self, verifier: Verifier, claims: list[Claim]) -> None:
+        candidates = [candidate_of(claim.check.payload) for claim in claims]
+        future = without_sandbox(verifier, candidates) or self._answer(
+            verifier, candidates, claims
+        )
+        self._working.append(Work(verifier, claims, future))
+        future.add_done_callback(lambda _: self._wake.set())
+
+    def _answer(
+        self, verifier: Verifier, candidates: list[Candidate], claims: list[Claim]
+    ) -> BatchFuture[BatchAnswer]:
+        if verifier.isolation == "inline" and not verifier.waits:
+            each = [Reservation(self.ledger, [claim]) for claim in claims]
+            return answered_inline(verifier, candidates, each)
+        limit = None if verifier.waits else Reservation(self.ledger, claims)
+        return self.slow.verify(verifier, candidates, limit=limit)
+
+    def _collect(self) -> None:
+        """Write what has been said; what could not be written is written the next time."""
+        ended: dict[bytes, Verdict] = {}
+        for work in [work for work in self._working if work.future.done()]:
+            if work.future.cancelled():
+                self.ledger.release(work.claims, now=self.ledger.clock())
+            else:
+                ended |= self._finish(work.claims, work.future.result().verdicts, work.verifier)
+            self._working.remove(work)
+        if ended:
+            self.announce(ended)
+
+    def _finish(
+        self, claims: Sequence[Claim], verdicts: Sequence[Verdict], verifier: Verifier
+    ) -> dict[bytes, Verdict]:
+        """Write what a batch said; gives the checks that have ended for good."""
+        now = self.ledger.clock()
+        answers: list[Completion] = []
+        ended: dict[bytes, Verdict] = {}
+        for claim, verdict in zip(claims, verdicts, strict=True):
+            end = Completion(claim, verdict, claim.check.content_key)
+            if verifier.waits and verdict.evidence.get("waiting"):
+                patience = getattr(verifier, "patience", None)
+                self.ledger.wait([claim], deadline=patience and now + patience, now=now)
+            elif verdict.is_answer:
+                answers.append(end)
+            else:
+                again = retry_at(verdict, claim.check.attempt, now)
+                if again is not None:
+                    self._retries.append(again)
+                finished = self.ledger.fail([end], retry_at=again, now=now)
+                if again is None and finished:
+                    ended[claim.check.check_key] = verdict
+        for end in self.ledger.complete(answers, now=now) if answers else ():
+            ended[end.claim.check.check_key] = end.verdict
+        return ended
+
+    def _be_quiet(self) -> None:
+        """Say that nothing more will happen, unless there was a call for work meanwhile."""
+        with self._quiet:
+            if self._wake.is_set() and self._failure is None:
+                return
+            self._is_quiet = True
+            self._quiet.notify_all()
+        self._when_quiet()
+
+    def _will_continue(self) -> bool:
+        """Whether a check of ours waits for a retry.
+
+        Whatever else is queued for us could not be claimed just now: it is parked on its budget.
+        """
+        if self._retries and max(self._retries) > self.ledger.clock():
+            return True
+        self._retries.clear()
+        return False
+
+    def _give_back(self) -> None:
+        claims = [claim for work in self._working for claim in work.claims]
+        for work in self._working:
+            work.future.cancel()
+        self._working = []
+        if claims:
+            try:
+                self.ledger.release(claims, now=self.ledger.clock())
+            except LedgerError:
+                _LOG.warning("%d leases were not given back; they run out", len(claims))
+
+
+def without_sandbox(
+    verifier: Verifier, candidates: Sequence[Candidate]
+) -> BatchFuture[BatchAnswer] | None:
+    """The abstention of a verifier that wants a sandbox where there is none; else None."""
+    if verifier.isolation != "sandbox":
+        return None
+    refusal = Verdict.abstain(
+        f"{verifier.name} runs untrusted code and this engine has no sandbox", failed_at="sandbox"
+    )
+    future: BatchFuture[BatchAnswer] = BatchFuture(dict.fromkeys(range(len(candidates)), refusal))
+    future.set_result(BatchAnswer([refusal] * len(candidates), 0, 0.0))
+    return future
+
+
+def _batch_limit(verifier: Verifier) -> int:
+    """How many checks to take at once: about half a second's worth."""
+    expected = verifier.cost.seconds
+    if expected <= 0:
+        return min(verifier.batch_size, 64)
+    return max(1, min(verifier.batch_size, int(_BATCH_SECONDS / expected)))
+
+
+def _has_died(owner: str) -> bool:
+    """Whether the process of this machine that leased a check is no more."""
+    host, _, rest = owner.partition(":")
+    pid = rest.partition(":")[0]
+    return host == socket.gethostname() and pid.isdigit() and not psutil.pid_exists(int(pid))

@@ -1,0 +1,290 @@
+"""Worker hosts: other processes' checks are run, and nothing is lost when a host leaves."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from time import time
+from typing import Any
+
+import pytest
+
+import verifier_ladder as vl
+from verifier_ladder.ledger import Ledger, open_ledger
+from verifier_ladder.ledger.records import CheckState
+from verifier_ladder.registry import REGISTRY
+from verifier_ladder.scheduler.engines.catalog import Catalog
+from verifier_ladder.scheduler.engines.host import WorkerHost
+from verifier_ladder.scheduler.engines.local import LocalEngine
+
+Until = Callable[[Callable[[], object]], None]
+Open = Callable[..., vl.Campaign]
+
+
+@vl.verifier(tier="fast", kind="text", version="1", isolation="inline")
+def host_cheap(_: vl.Candidate) -> float:
+    return 1.0
+
+
+@vl.verifier(tier="simulation", kind="text", version="1")
+def host_costly(candidate: vl.Candidate) -> float:
+    return float(len(candidate.content))
+
+
+class Gated(vl.Verifier):
+    """Waits until a file is there."""
+
+    name, version, tier, kind = "host_gated", "1", vl.Tier.SIMULATION, "text"
+
+    def verify(self, candidates: Sequence[vl.Candidate]) -> list[float]:
+        Path(self.settings["begun"]).touch()
+        while not Path(self.settings["gate"]).exists():
+            os.sched_yield()
+        return [2.0] * len(candidates)
+
+
+REGISTRY.add(Gated())
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    return tmp_path / "ledger.db"
+
+
+@pytest.fixture
+def open_(place: Path) -> Open:
+    """Open a campaign whose simulations others run."""
+    ladder = vl.Ladder("l", [host_cheap, host_costly], policy="all_tiers")
+    return partial(
+        vl.Campaign.open, "c", ladder=ladder, ledger=place, run="r", workers=1, engine="workers"
+    )
+
+
+@pytest.fixture
+def ledger(place: Path) -> Iterator[Ledger]:
+    with open_ledger(place) as store:
+        yield store
+
+
+@pytest.fixture
+def host(ledger: Ledger) -> Iterator[WorkerHost]:
+    made = WorkerHost(ledger, workers=1)
+    yield made
+    made.close()
+
+
+def test_a_host_runs_what_a_campaign_asks_for(open_: Open, host: WorkerHost) -> None:
+    with open_() as campaign:
+        host.wake()
+        first = campaign.score(["a", "bcd", "a"])
+        assert campaign.drain("60 s")
+        last = sorted(revision.reward.value or 0.0 for revision in campaign.revisions())
+
+    assert [1.0, 1.0, 1.0] == [reward.value for reward in first]
+    assert [1.0, 1.0, 3.0] == last
+    assert 2 == host.done
+
+
+def test_a_deadline_waits_for_the_host(open_: Open, host: WorkerHost) -> None:
+    with open_() as campaign:
+        host.wake()
+        rewards = campaign.score(["abcd"], deadline="60 s")
+
+    assert [4.0] == [reward.value for reward in rewards]
+
+
+def test_without_a_host_checks_stay_queued_and_the_campaign_says_so(
+    open_: Open, ledger: Ledger
+) -> None:
+    with open_() as campaign:
+        (reward,) = campaign.score(["a"])
+        assert not campaign.drain(0.3)
+
+    assert (1.0, True) == (reward.value, reward.pending)
+    assert [CheckState.QUEUED] == [check.state for check in ledger.checks()]
+
+
+def test_a_paused_tier_is_not_waited_for(open_: Open) -> None:
+    with open_() as campaign:
+        campaign.pause("simulation")
+        campaign.score(["a"])
+        assert campaign.drain("60 s")
+
+
+def test_checks_that_no_budget_pays_for_are_not_waited_for(open_: Open, host: WorkerHost) -> None:
+    with open_(budget={"simulation": 0}) as campaign:
+        host.wake()
+        campaign.score(["a"])
+        assert campaign.drain("60 s")
+
+    assert 0 == host.done
+
+
+def test_a_campaign_that_was_closed_hears_of_what_was_done(open_: Open, host: WorkerHost) -> None:
+    with open_() as campaign:
+        campaign.score(["ab"])
+    host.wake()
+    host.wait_idle(60)
+    with open_() as campaign:
+        assert campaign.drain("60 s")
+        values = [revision.reward.value for revision in campaign.revisions()]
+
+    assert [2.0] == values
+
+
+def test_a_verifier_that_is_not_here_is_left_to_others(place: Path, ledger: Ledger) -> None:
+    class Elsewhere(Gated):
+        name = "host_elsewhere"
+
+    ladder = vl.Ladder("l", [host_cheap, Elsewhere(begun="", gate="")])
+    with vl.Campaign.open("c", ladder=ladder, ledger=place, engine="workers"):
+        catalog = Catalog(ledger)
+        catalog.refresh()
+
+    assert ["host_cheap"] == [verifier.name for verifier in catalog.verifiers]
+    assert ["no verifier is called 'host_elsewhere'; "] == [
+        why.partition("did")[0].partition("`")[0] for why in catalog.missing.values()
+    ]
+
+
+def test_a_verifier_made_differently_is_left_to_others(place: Path, ledger: Ledger) -> None:
+    class Newer(Gated):
+        tools: Any = {"solver": "2"}  # noqa: RUF012 - a declaration
+
+    ladder = vl.Ladder("l", [host_cheap, Newer(begun="", gate="")])
+    with vl.Campaign.open("c", ladder=ladder, ledger=place, engine="workers"):
+        catalog = Catalog(ledger)
+        catalog.refresh()
+
+    assert ["host_cheap"] == [verifier.name for verifier in catalog.verifiers]
+    assert "its settings, tools or what it reads differ" in next(iter(catalog.missing.values()))
+
+
+def test_only_the_verifiers_that_were_asked_for_are_run(open_: Open, ledger: Ledger) -> None:
+    with open_():
+        catalog = Catalog(ledger, names=["host_costly"])
+        catalog.refresh()
+
+    assert ["host_costly"] == [verifier.name for verifier in catalog.verifiers]
+
+
+def test_a_host_that_leaves_gives_back_what_takes_too_long(
+    place: Path, ledger: Ledger, host: WorkerHost, tmp_path: Path, until: Until
+) -> None:
+    begun = tmp_path / "begun"
+    gated = Gated(begun=str(begun), gate=str(tmp_path / "gate"))
+    ladder = vl.Ladder("l", [host_cheap, gated], policy="all_tiers")
+    with vl.Campaign.open("c", ladder=ladder, ledger=place, engine="workers") as campaign:
+        campaign.score(["a"])
+        host.wake()
+        until(begun.exists)
+        host.leave(0.1)
+
+    (check,) = ledger.checks()
+    assert (CheckState.QUEUED, 0, "") == (check.state, check.attempt, check.owner)
+    assert 0 == host.done
+
+
+def test_a_host_that_leaves_ends_what_it_began(
+    place: Path, ledger: Ledger, host: WorkerHost, tmp_path: Path, until: Until
+) -> None:
+    begun, gate = tmp_path / "begun", tmp_path / "gate"
+    ladder = vl.Ladder(
+        "l", [host_cheap, Gated(begun=str(begun), gate=str(gate))], policy="all_tiers"
+    )
+    with vl.Campaign.open("c", ladder=ladder, ledger=place, engine="workers") as campaign:
+        campaign.score(["a"])
+        host.wake()
+        until(begun.exists)
+        host.drain()
+        gate.touch()
+        host.leave(60)
+
+    assert [CheckState.DONE] == [check.state for check in ledger.checks()]
+    assert 1 == host.done
+
+
+@pytest.mark.parametrize(
+    ("pid", "state"), [(os.getpid(), CheckState.LEASED), (0, CheckState.QUEUED)]
+)
+def test_only_leases_of_dead_processes_are_taken_over(
+    open_: Open, ledger: Ledger, pid: int, state: CheckState
+) -> None:
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    with open_() as campaign:
+        campaign.score(["a"])
+    owner = f"{socket.gethostname()}:{pid or dead.pid}:x"
+    ledger.claim(owner=owner, lease=60.0, limit=1, now=time())
+
+    LocalEngine(ledger, workers=1).take_over()
+
+    assert [state] == [check.state for check in ledger.checks()]
+
+
+SCRIPT = """
+import verifier_ladder as vl
+
+@vl.verifier(tier="fast", kind="text", version="1", isolation="inline")
+def cheap(candidate):
+    return 1.0
+
+@vl.verifier(tier="simulation", kind="text", version="1")
+def costly(candidate):
+    return float(len(candidate.content))
+
+ladder = vl.Ladder("l", [cheap, costly], policy="all_tiers")
+if __name__ == "__main__":
+    with vl.Campaign.open("c", ladder=ladder, ledger="ledger.db", engine="workers") as campaign:
+        campaign.score(["a", "bc"])
+"""
+
+
+def command(folder: Path, *options: str) -> subprocess.Popen[str]:
+    """Start a worker of the command line."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "verifier_ladder.cli", "worker", "start", "--import", "mine.py",
+         *options],
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def test_the_command_runs_what_is_queued_and_ends_when_idle(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(SCRIPT)
+    subprocess.run([sys.executable, "mine.py"], cwd=tmp_path, check=True)
+
+    _, said = command(tmp_path, "--until-idle", "--tier", "simulation").communicate(timeout=60)
+
+    with open_ledger(tmp_path / "ledger.db") as store:
+        assert [CheckState.DONE] * 2 == [check.state for check in store.checks()]
+    assert "runs cheap 1, costly 1" in said
+    assert said.endswith("2 checks done\n")
+
+
+def test_sigterm_ends_the_command_in_order(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(SCRIPT)
+    subprocess.run([sys.executable, "mine.py"], cwd=tmp_path, check=True)
+    worker = command(tmp_path, "--grace", "5 s")
+    assert worker.stderr is not None
+    assert worker.stderr.readline().startswith("worker ")
+
+    worker.send_signal(signal.SIGTERM)
+    _, said = worker.communicate(timeout=60)
+
+    assert (0, True) == (worker.returncode, said.endswith("checks done\n"))
+
+
+def test_the_end_of_a_slurm_job_must_be_known(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(SCRIPT)
+    subprocess.run([sys.executable, "mine.py"], cwd=tmp_path, check=True)
+
+    worker = command(tmp_path, "--until-walltime")
+    _, said = worker.communicate(timeout=60)
+
+    assert (2, True) == (worker.returncode, "give --walltime" in said)

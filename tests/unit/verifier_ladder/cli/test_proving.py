@@ -1,0 +1,170 @@
+"""`vladder ledger verify`, `prove`, `checkpoint` and the exports of a signed log."""
+
+import json
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from verifier_ladder.ledger.offline import main
+
+VERDICT = {"accept": "PASSED", "reject": "FAILED"}
+
+
+def tamper(ledger: Path, statement: str) -> None:
+    with closing(sqlite3.connect(ledger)) as connection:
+        for table in ("entry", "verdict"):
+            connection.execute(f"DROP TRIGGER {table}_update_refused")
+        connection.execute(statement)
+        connection.commit()
+
+
+def first_entry(run: Any, ledger: Path, kind: str) -> int:
+    rows = json.loads(run("ledger", "ls", "--kind", kind, "--json", "--ledger", ledger).stdout)
+    return int(rows[-1]["id"])
+
+
+def test_an_honest_ledger_is_intact(run: Any, ledger: Path) -> None:
+    done = run("ledger", "verify", "--ledger", ledger)
+
+    assert 0 == done.exit_code, done.stderr
+    assert "\nintact\n" in done.stdout
+    assert "signed by verifier-ladder/ledger.db/" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE entry SET body = CAST(replace(CAST(body AS TEXT), 'CCO', 'CCN') AS BLOB)",
+        "UPDATE verdict SET score = score + 1",
+    ],
+)
+def test_a_changed_ledger_is_not(run: Any, ledger: Path, statement: str) -> None:
+    tamper(ledger, statement)
+
+    done = run("ledger", "verify", "--ledger", ledger)
+    assert 1 == done.exit_code
+    assert "NOT INTACT" in done.stdout
+    told = json.loads(run("ledger", "verify", "--json", "--ledger", ledger).stdout)
+    assert not told["is_intact"]
+    assert told["problems"]
+
+
+def test_a_saved_checkpoint_is_compared(run: Any, ledger: Path, tmp_path: Path) -> None:
+    saved = tmp_path / "saved.txt"
+    assert 0 == run("ledger", "checkpoint", "--out", saved, "--ledger", ledger).exit_code
+
+    done = run("ledger", "verify", "--checkpoint", saved, "--ledger", ledger)
+    assert 0 == done.exit_code, done.stderr
+    saved.write_text(saved.read_text().replace("\n", "\nx", 1))
+    assert 1 == run("ledger", "verify", "--checkpoint", saved, "--ledger", ledger).exit_code
+
+
+def test_one_entry_is_verified(run: Any, ledger: Path, tmp_path: Path) -> None:
+    entry = first_entry(run, ledger, "score")
+    saved = tmp_path / "saved.txt"
+    run("ledger", "checkpoint", "--out", saved, "--ledger", ledger)
+
+    done = run("ledger", "verify", "--entry", entry, "--checkpoint", saved, "--ledger", ledger)
+    assert (0, f"entry {entry} (score) stands in the signed log\n") == (
+        done.exit_code, done.stdout
+    )  # fmt: skip
+    tamper(ledger, f"UPDATE entry SET body = body || x'0a' WHERE id = {entry}")  # noqa: S608
+    assert 1 == run("ledger", "verify", "--entry", entry, "--ledger", ledger).exit_code
+
+
+@pytest.mark.parametrize("options", [["--entry", 999], ["--key", "x"], ["--checkpoint", "none"]])
+def test_what_cannot_be_asked_says_so(run: Any, ledger: Path, options: list[Any]) -> None:
+    done = run("ledger", "verify", *options, "--ledger", ledger)
+
+    assert 2 == done.exit_code
+    assert "vladder:" in done.stderr
+
+
+def test_a_checkpoint_is_printed_with_its_key(run: Any, ledger: Path) -> None:
+    told = json.loads(run("ledger", "checkpoint", "--json", "--ledger", ledger).stdout)
+    done = run("ledger", "checkpoint", "--ledger", ledger)
+
+    assert told["note"] == done.stdout
+    assert told["note"].startswith(f"{told['origin']}\n{told['size']}\n")
+    assert f"signed by {told['keys'][0]}" in done.stderr
+
+
+def test_a_proof_is_checked_by_the_verifier_alone(run: Any, ledger: Path, tmp_path: Path) -> None:
+    entry = first_entry(run, ledger, "check")
+    options = ["--record", "verdicts:0", "--out", tmp_path / "proof.json", "--ledger", ledger]
+    assert 0 == run("ledger", "prove", entry, *options).exit_code
+    assert 0 == run("ledger", "verifier", "--out", tmp_path / "verify.py").exit_code
+
+    done = subprocess.run(
+        [sys.executable, "-I", tmp_path / "verify.py", tmp_path / "proof.json"],
+        check=False, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+
+    assert (0, "") == (done.returncode, done.stderr)
+    record = json.loads(done.stdout.splitlines()[1])
+    assert ("verdicts", "xtb", "abstain") == (
+        record["section"], record["verifier"], record["outcome"]
+    )  # fmt: skip
+
+
+def test_a_sample_is_proven_by_its_position(run: Any, ledger: Path) -> None:
+    entry = first_entry(run, ledger, "score")
+    done = run("ledger", "prove", entry, "--position", 0, "--ledger", ledger)
+
+    records = json.loads(done.stdout)["records"]
+    assert {"samples", "rewards", "decisions.0"} == {section for section, _ in records}
+
+
+@pytest.mark.parametrize("record", ["verdicts", "verdicts:x", "verdicts:99"])
+def test_a_record_that_is_not_there_says_so(run: Any, ledger: Path, record: str) -> None:
+    done = run("ledger", "prove", 2, "--record", record, "--ledger", ledger)
+
+    assert 2 == done.exit_code
+
+
+def test_growth_is_proven(run: Any, ledger: Path, tmp_path: Path) -> None:
+    saved, proof = tmp_path / "saved.txt", tmp_path / "growth.json"
+    run("ledger", "checkpoint", "--out", saved, "--ledger", ledger)
+    done = run("ledger", "prove", 1, "--since", saved, "--out", proof, "--ledger", ledger)
+
+    assert 0 == done.exit_code, done.stderr
+    assert 0 == main([str(proof)])
+
+
+def test_a_log_is_exported_with_its_verifier(run: Any, ledger: Path, tmp_path: Path) -> None:
+    out = tmp_path / "log"
+    done = run("ledger", "export", "--format", "tiles", "--out", out, "--ledger", ledger)
+
+    assert 0 == done.exit_code, done.stderr
+    assert 0 == main([str(out)])
+
+
+@pytest.mark.parametrize("options", [[], ["--out", "log", "--campaign", "solvation"]])
+def test_a_log_is_exported_whole(run: Any, ledger: Path, options: list[str]) -> None:
+    done = run("ledger", "export", "--format", "tiles", *options, "--ledger", ledger)
+
+    assert 2 == done.exit_code
+
+
+def test_verdicts_are_exported_as_statements(run: Any, ledger: Path) -> None:
+    rows = run("ledger", "export", "--format", "in-toto", "--ledger", ledger).stdout
+    statements = [json.loads(line) for line in rows.splitlines()]
+    lines = run("ledger", "export", "--ledger", ledger).stdout.splitlines()
+    flat = [json.loads(line) for line in lines]
+
+    verdicts = [row for row in flat if row["record"] == "verdict" and row["outcome"] in VERDICT]
+    assert [row["candidate"] for row in verdicts] == [
+        statement["subject"][0]["digest"]["sha256"] for statement in statements
+    ]
+    assert [VERDICT[row["outcome"]] for row in verdicts] == [
+        statement["predicate"]["verificationResult"] for statement in statements
+    ]
+    last = statements[-1]["predicate"]
+    assert "urn:verifier-ladder:verifier:xtb" == last["verifier"]["id"]
+    assert 1 == len(last["inputAttestations"])  # The fast tier's entry.
+    assert {"uri", "digest"} == set(last["policy"])

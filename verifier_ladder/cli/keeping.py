@@ -1,0 +1,103 @@
+"""`vladder ledger upgrade`, `backup`, `restore` and `merge`: looking after ledger files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from verifier_ladder.cli.output import AsJson, LedgerAt, print_json, say
+
+
+def upgrade(ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
+    """Bring a ledger to this program's schema; an older file is copied first.
+
+    Opening a ledger does the same; this does nothing else.
+    """
+    from verifier_ladder.cli.opening import existing_ledger
+    from verifier_ladder.ledger.creation import schema_of
+    from verifier_ladder.ledger.schema import REVISION
+
+    path = _file(ledger)
+    found = schema_of(path)
+    with existing_ledger(ledger):
+        pass
+    copy = None if found in {None, REVISION} else path.with_name(f"{path.name}.backup-{found}")
+    if as_json:
+        print_json({"path": path, "from": found, "to": REVISION, "backup": copy})
+    elif copy is None:
+        say(f"{path} has schema {REVISION} already")
+    else:
+        say(f"{path} went from schema {found} to {REVISION}; as it was before: {copy}")
+
+
+def backup(
+    out: Annotated[Path, typer.Argument(help="The new file.")], ledger: LedgerAt = None
+) -> None:
+    """Copy a ledger into a new file, whole, while others use it; its key is not copied."""
+    from verifier_ladder.ledger.backup import backup as copy
+
+    copy(_file(ledger), out)
+    say(f"copied to {out}")
+
+
+def restore(
+    copy: Annotated[Path, typer.Argument(help="A backup.")], ledger: LedgerAt = None
+) -> None:
+    """Put a backup in the place of a ledger that nobody uses; what stood there is kept."""
+    from verifier_ladder.ledger.backup import restore as put_back
+
+    target = _file(ledger)
+    aside = put_back(copy, target)
+    say(f"{target} is what {copy} was")
+    if aside is not None:
+        say(
+            f"what stood there is {aside}; checkpoints that were saved since the backup do not "
+            "fit any more"
+        )
+
+
+def merge(
+    others: Annotated[list[str], typer.Argument(help="Ledgers to read.")],
+    ledger: LedgerAt = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Take over what other ledgers know: their verdicts answer here from now on.
+
+    The other ledgers are only read. Samples and rewards stay with them.
+    """
+    from verifier_ladder.cli.proving import signed_log
+    from verifier_ladder.ledger.merging import merge as take_over
+
+    rows = []
+    with signed_log(ledger) as mine:
+        for place in others:
+            with signed_log(place) as other:
+                rows.append({"ledger": other.url, **take_over(mine, other)._asdict()})
+    if as_json:
+        print_json(rows)
+        return
+    for row in rows:
+        known = f", {row['known']:,} were here before" if row["known"] else ""
+        say(f"{row['ledger']}: {row['entries']:,} entries, {row['verdicts']:,} verdicts{known}")
+
+
+def _file(given: str | None) -> Path:
+    """The file of a ledger.
+
+    Raises:
+        ConfigError: If it lies in a database, which has tools of its own.
+    """
+    from verifier_ladder.cli.opening import ledger_place
+    from verifier_ladder.errors import ConfigError
+
+    place = ledger_place(given)
+    path = place.removeprefix("sqlite:///")
+    if "://" in path or path == ":memory:":
+        raise ConfigError(
+            "this works on ledger files; for PostgreSQL use pg_dump and pg_restore, and upgrade "
+            "by opening the ledger"
+        )
+    return Path(path)

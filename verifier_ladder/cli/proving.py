@@ -1,0 +1,237 @@
+"""`vladder ledger verify`, `prove`, `checkpoint`: the history against what was signed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from verifier_ladder.cli.output import AsJson, Exit, LedgerAt, console, print_json, say
+
+if TYPE_CHECKING:
+    from verifier_ladder.ledger.audit import SqlAudit
+    from verifier_ladder.ledger.offline import Key
+    from verifier_ladder.ledger.verification import Verification
+
+KeyGiven = Annotated[
+    str | None,
+    typer.Option("--key", metavar="KEY", help="Who must have signed: NAME+HASH+KEY."),
+]
+Saved = Annotated[
+    Path | None,
+    typer.Option("--checkpoint", help="A checkpoint that was saved; this must be its sequel."),
+]
+_OUT = "File to write. [default: stdout]"
+
+
+def verify(
+    ledger: LedgerAt = None,
+    entry: Annotated[
+        int | None, typer.Option("--entry", min=1, help="Only this entry, by its proof.")
+    ] = None,
+    checkpoint: Saved = None,
+    key: KeyGiven = None,
+    *,
+    index: Annotated[
+        bool, typer.Option("--index/--no-index", help="Compare the index tables too.")
+    ] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Compare a ledger's history with what was signed; exit with 1 if anything differs."""
+    saved = _text(checkpoint)
+    with signed_log(ledger) as log:
+        signer = _key(key)
+        if entry is not None:
+            _verify_entry(log, entry, saved, signer, as_json=as_json)
+            return
+        with _progress() as tell:
+            found = log.verify(key=signer, saved=saved, index=index, progress=tell)
+    if as_json:
+        print_json(found.as_json())
+    else:
+        _tell(found)
+    if not found.is_intact:
+        raise typer.Exit(Exit.FAILED)
+
+
+def _verify_entry(
+    log: SqlAudit, entry: int, saved: str | None, key: Key | None, *, as_json: bool
+) -> None:
+    from verifier_ladder.ledger.offline import RejectedError, check_proof
+    from verifier_ladder.ledger.proof import prove, prove_growth
+
+    problem = ""
+    head: dict[str, Any] = {}
+    try:
+        head = dict(check_proof(prove(log, entry), key).head)
+        if saved is not None:
+            check_proof(prove_growth(log, saved), key)
+    except RejectedError as error:
+        problem = str(error)
+    if as_json:
+        print_json({"is_intact": not problem, "entry": entry, "problem": problem})
+    elif not problem:
+        console().print(f"entry {entry} ({head['kind']}) stands in the signed log", soft_wrap=True)
+    if problem:
+        say(f"entry {entry}: {problem}")
+        raise typer.Exit(Exit.FAILED)
+
+
+def _tell(found: Verification) -> None:
+    screen = console()
+    records = f", {found.records:,} rows of the indexes" if found.records else ""
+    screen.print(
+        f"{found.entries:,} entries and {found.checkpoints:,} checkpoints compared{records}",
+        soft_wrap=True,
+    )
+    if found.pending:
+        screen.print(f"{found.pending:,} newer entries are not signed for yet")
+    for key in found.keys:
+        screen.print(f"signed by {key}", soft_wrap=True)
+    for problem in found.problems:
+        say(problem)
+    if found.more:
+        say(f"and {found.more:,} more problems")
+    screen.print("intact" if found.is_intact else "NOT INTACT")
+
+
+def prove(
+    entry: Annotated[int, typer.Argument(help="An entry's id, from `vladder ledger ls`.")],
+    ledger: LedgerAt = None,
+    *,
+    record: Annotated[
+        list[str] | None,
+        typer.Option("--record", help="Show only SECTION:ROW, as verdicts:17; may be repeated."),
+    ] = None,
+    check: Annotated[
+        str | None, typer.Option("--check", help="Show only the verdicts of this check key.")
+    ] = None,
+    position: Annotated[
+        int | None, typer.Option("--position", help="Show only the sample at this position.")
+    ] = None,
+    since: Annotated[
+        Path | None,
+        typer.Option("--since", help="Prove growth since a saved checkpoint instead."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help=_OUT)] = None,
+) -> None:
+    """Write a proof that an entry, or single records of it, stand in the signed log."""
+    import orjson
+
+    from verifier_ladder.ledger.offline import RejectedError
+    from verifier_ladder.ledger.proof import find_records, prove, prove_growth
+
+    older = _text(since)
+    with signed_log(ledger) as log:
+        try:
+            if older is not None:
+                made = prove_growth(log, older)
+            else:
+                chosen = [_record(text) for text in record or []]
+                chosen += find_records(log, entry, check=check, position=position)
+                made = prove(log, entry, chosen)
+        except RejectedError as error:
+            say(str(error))
+            raise typer.Exit(Exit.FAILED) from None
+    _write(orjson.dumps(made, option=orjson.OPT_INDENT_2).decode() + "\n", out)
+    if out is not None:
+        say(
+            "check it with: vladder ledger verifier --out verify.py && python verify.py "
+            + str(out)
+        )
+
+
+def _record(text: str) -> tuple[str, int]:
+    from verifier_ladder.errors import ConfigError
+
+    section, _, row = text.partition(":")
+    if not row.isdecimal():
+        raise ConfigError(f"--record {text!r}: write SECTION:ROW, such as verdicts:17")
+    return section, int(row)
+
+
+def checkpoint(
+    ledger: LedgerAt = None,
+    out: Annotated[Path | None, typer.Option("--out", help=_OUT)] = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Print the newest signed checkpoint: keep copies where the ledger's owner can't write."""
+    with signed_log(ledger) as log:
+        signed, found = log.signed()
+        keys = [str(key) for key in log.signers()]
+    if as_json:
+        print_json({
+            "origin": found.origin, "size": found.size, "root": found.root, "note": signed,
+            "keys": keys,
+        })  # fmt: skip
+        return
+    _write(signed, out)
+    for key in keys:
+        say(f"signed by {key}")
+
+
+def verifier(
+    out: Annotated[Path | None, typer.Option("--out", help=_OUT)] = None,
+) -> None:
+    """Write the stand-alone verifier: one Python file that needs `cryptography` only."""
+    from verifier_ladder.ledger import offline
+
+    _write(Path(offline.__file__).read_text("utf-8"), out)
+
+
+@contextmanager
+def signed_log(given: str | None) -> Iterator[SqlAudit]:
+    """Open a ledger whose history is signed."""
+    from verifier_ladder.cli.opening import existing_ledger
+    from verifier_ladder.errors import ConfigError
+    from verifier_ladder.ledger.audit import SqlAudit
+
+    with existing_ledger(given) as store:
+        if not isinstance(store, SqlAudit):
+            raise ConfigError("a ledger in memory is not signed; name one on disk with --ledger")
+        yield store
+
+
+def _key(text: str | None) -> Key | None:
+    from verifier_ladder.errors import ConfigError
+    from verifier_ladder.ledger.offline import Key, RejectedError
+
+    try:
+        return None if text is None else Key.read(text)
+    except RejectedError as error:
+        raise ConfigError(f"--key: {error}") from None
+
+
+def _text(path: Path | None) -> str | None:
+    from verifier_ladder.errors import ConfigError
+
+    try:
+        return None if path is None else path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} can't be read: {error}") from None
+
+
+def _write(text: str, out: Path | None) -> None:
+    from verifier_ladder.errors import ConfigError
+
+    if out is None:
+        typer.echo(text, nl=False)
+        return
+    try:
+        out.write_text(text, "utf-8")
+    except OSError as error:
+        raise ConfigError(f"{out} can't be written: {error.strerror}") from None
+
+
+@contextmanager
+def _progress() -> Iterator[Any]:
+    """A bar on stderr, for whoever waits at a terminal."""
+    from rich.progress import Progress
+
+    with Progress(console=console(to_stderr=True), transient=True) as bar:
+        task = bar.add_task("comparing entries", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
