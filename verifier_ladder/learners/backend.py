@@ -44,7 +44,7 @@ class Options(TypedDict, total=False):
     name: str | None
     """What the learner's logs call it; the verifier's name by default."""
     budget: Budget | None
-    """Caps, as in `Campaign.open`, such as `{"simulation": "2 h"}`."""
+    """Caps per tier, as in `Campaign.open`."""
     run: Run | str | None
     """Name of the training run, or a `Run` with its report card; by default each start of the
     script is another run."""
