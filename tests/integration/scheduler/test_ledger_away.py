@@ -54,7 +54,10 @@ class Flaky:
 @pytest.mark.parametrize("is_written", [False, True], ids=["undone", "written"])
 @pytest.mark.parametrize("number", range(1, 7))
 def test_the_call_is_made_again_and_everything_is_there_once(
-    number: int, is_written: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch  # noqa: FBT001
+    number: int,
+    is_written: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,  # noqa: FBT001
 ) -> None:
     monkeypatch.setattr(campaigns, "_PAUSE", 0.0)
     monkeypatch.setattr(dispatcher, "_ABSENCE", 0.0)
