@@ -51,19 +51,16 @@ class Flaky:
             raise LedgerAwayError("cut after the commit")
 
 
-@pytest.mark.parametrize("is_written", [False, True], ids=["undone", "written"])
+@pytest.mark.parametrize("fate", ["undone", "written"])
 @pytest.mark.parametrize("number", range(1, 7))
 def test_the_call_is_made_again_and_everything_is_there_once(
-    number: int,
-    is_written: bool,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,  # noqa: FBT001
+    number: int, fate: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(campaigns, "_PAUSE", 0.0)
     monkeypatch.setattr(dispatcher, "_ABSENCE", 0.0)
     place = tmp_path / "ledger.db"
     ladder = vl.Ladder("l", [away_cheap, away_costly], policy="all_tiers")
-    flaky = Flaky(number, is_written=is_written)
+    flaky = Flaky(number, is_written=fate == "written")
     with vl.Campaign.open("c", ladder=ladder, ledger=place, run="r", workers=1) as campaign:
         real = SqliteDatabase.writing
         monkeypatch.setattr(SqliteDatabase, "writing", lambda self: flaky.writing(real, self))
