@@ -20,7 +20,7 @@ from routing.runner import carry_out, manifests, tables
 from verifier_ladder.errors import ConfigError
 
 _DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
-_QUICK = Plan(seeds=2, updates=20, shares=(0.1,), costs=(0.085,), passes=2)
+_QUICK = Plan(seeds=1, updates=20, shares=(0.1,), costs=(0.085,), passes=2)
 
 
 def options() -> argparse.Namespace:
