@@ -12,6 +12,7 @@ import fcntl
 import hashlib
 import os
 import socket
+import stat
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -45,13 +46,29 @@ def lock_of(url: str) -> Path:
     """The lock file of a ledger on this machine; its text is the home's address.
 
     It lies beside a ledger file. For a ledger on a server it lies in a folder of the user's.
+
+    Raises:
+        ConfigError: If somebody else could write to that folder.
     """
     path = url.removeprefix("sqlite:///")
     if path != url:
         return Path(f"{path}.lock")
+    return _private_folder() / f"{hashlib.sha256(url.encode()).hexdigest()[:32]}.lock"
+
+
+def _private_folder() -> Path:
+    """A folder that nobody else can write to, though everybody can write beside it."""
     folder = Path(tempfile.gettempdir(), f"verifier-ladder-homes-{os.getuid()}")
-    folder.mkdir(mode=0o700, exist_ok=True)
-    return folder / f"{hashlib.sha256(url.encode()).hexdigest()[:32]}.lock"
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    found = folder.lstat()  # Whoever made it first could have put a link in a lock's place.
+    is_private = stat.S_ISDIR(found.st_mode) and not found.st_mode & 0o077
+    if not is_private or found.st_uid != os.getuid():
+        raise ConfigError(
+            f"{folder} is not a folder that only this user can use; remove it, or set TMPDIR to "
+            "a folder of your own"
+        )
+    return folder
 
 
 def address_of(url: str) -> str:

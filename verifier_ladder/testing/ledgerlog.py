@@ -15,7 +15,7 @@ class LogTests:
     @pytest.fixture
     def ledger(self) -> Ledger:
         """Give an empty ledger: override this."""
-        raise NotImplementedError
+        raise NotImplementedError("override the fixture `ledger`")
 
     def test_sequencing_comes_to_an_end(self, ledger: Ledger) -> None:
         assert ledger.sequence() == 0

@@ -6,11 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 import verifier_ladder as vl
 from verifier_ladder import doctor
 from verifier_ladder.cli.app import app
+from verifier_ladder.errors import ConfigError
 from verifier_ladder.scheduler.engines.home import lock_of
 from verifier_ladder.testing.servers import PostgresqlServer
 
@@ -76,3 +78,22 @@ def test_the_home_of_a_server_is_found_in_a_private_folder() -> None:
     assert lock_of(url) == lock_of(url) != lock_of("postgresql://user@host/other")
     assert lock_of(url).parent.stat().st_mode & 0o777 == 0o700
     assert lock_of("sqlite:////tmp/ledger.db") == Path("/tmp/ledger.db.lock")  # noqa: S108
+
+
+@pytest.mark.parametrize("made", ["open to all", "a link", "a file"])
+def test_a_folder_that_others_could_have_made_is_refused(
+    made: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
+    folder = tmp_path / f"verifier-ladder-homes-{os.getuid()}"
+    if made == "a link":
+        (tmp_path / "elsewhere").mkdir(mode=0o700)
+        folder.symlink_to(tmp_path / "elsewhere")
+    elif made == "a file":
+        folder.touch(mode=0o600)
+    else:
+        folder.mkdir()
+        folder.chmod(0o777)
+
+    with pytest.raises(ConfigError, match="set TMPDIR"):
+        lock_of("postgresql://user@host/db")
