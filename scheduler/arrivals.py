@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from verifier_ladder.cost import Cost
-from verifier_ladder.ledger.records import CandidateRow, VerdictRow
+from verifier_ladder.ledger.records import CandidateRow, Charged, VerdictRow
 from verifier_ladder.ledger.table import Table
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
@@ -18,13 +18,13 @@ class Arrivals:
 
     candidates: Table[CandidateRow] = field(default_factory=lambda: Table(CandidateRow))
     verdicts: Table[VerdictRow] = field(default_factory=lambda: Table(VerdictRow))
-    charges: dict[int, tuple[Cost, int]] = field(default_factory=dict)
-    """Cost and number of checks per tier."""
+    charges: dict[Charged, tuple[Cost, int]] = field(default_factory=dict)
+    """Cost and number of checks, by whom they were paid to."""
 
-    def spend(self, tier: int, cost: Cost, checks: int) -> None:
+    def spend(self, charged: Charged, cost: Cost, checks: int) -> None:
         """Add what some checks took."""
-        had = self.charges.get(tier, (Cost(), 0))
-        self.charges[tier] = (had[0] + cost, had[1] + checks)
+        had = self.charges.get(charged, (Cost(), 0))
+        self.charges[charged] = (had[0] + cost, had[1] + checks)
 
 
 def cost_of(verifier: Verifier, verdicts: Sequence[Verdict], seconds: float = 0.0) -> Cost:

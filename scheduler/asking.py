@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import Future
 from threading import RLock
 from typing import Any
 
 from verifier_ladder.ladder import Ladder
+from verifier_ladder.ledger.records import Charged
 from verifier_ladder.scheduler.arrivals import Arrivals, cost_of
 from verifier_ladder.scheduler.engines.inline import judge_inline
 from verifier_ladder.scheduler.engines.local import LocalEngine
 from verifier_ladder.scheduler.standing import Standing
+from verifier_ladder.scheduler.uncollected import uncollected
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Outcome, Verdict
 from verifier_ladder.verifiers import Verifier
@@ -42,14 +44,13 @@ class Asking:
     def _ask(
         self, verifier: Verifier, standings: list[Standing], lane: int | None, arrivals: Arrivals
     ) -> Job:
-        position = self._ladder.verifiers.index(verifier)
-        asked = Asked(verifier)
-        for standing in standings:
-            said = standing.verdicts
-            if verifier.name in said or standing.problem is not None:
-                continue
-            if not said or not self._is_stopped(standing):
-                asked.add(standing.keys[position], standing)
+        name, place = verifier.name, self._ladder.askings.index((verifier, 0))
+        asked = (Asked if verifier.replicates == 1 else AskedOften)(verifier, place)
+        asked.add([
+            standing for standing in standings
+            if name not in standing.verdicts and standing.problem is None
+            and not (standing.verdicts and self._is_stopped(standing))
+        ])  # fmt: skip
         if not asked.first:
             return
         flight, theirs = self._engine.flights.board(list(asked.first))
@@ -63,8 +64,8 @@ class Asking:
         for other in theirs:
             yield other.future
             with self._lock:
-                for key in asked.first.keys() & other.verdicts.keys():
-                    asked.learn(key, other.verdicts[key])
+                told = other.verdicts
+                asked.learn({key: told[key] for key in asked.first.keys() & told.keys()})
 
     def _is_stopped(self, standing: Standing) -> bool:
         """Whether a gate of the tier has not let it pass, or its primary has rejected it."""
@@ -80,11 +81,11 @@ class Asking:
     def _judge(
         self, asked: Asked, keys: list[bytes], lane: int | None, arrivals: Arrivals
     ) -> Generator[Future[Any], Any, list[Verdict]]:
-        candidates = [asked.first[key].seen_by(asked.verifier) for key in keys]
+        candidates = Standing.all_seen_by([asked.first[key] for key in keys], asked.verifier)
         if asked.verifier.isolation == "inline":
             verdicts, seconds = judge_inline(asked.verifier, candidates)
         else:
-            future = self._engine.ask_now(asked.verifier, candidates, lane)
+            future = self._engine.ask_now(asked.verifier, candidates, lane, keys)
             try:
                 answer = yield future
             except GeneratorExit:
@@ -103,10 +104,10 @@ class Asking:
         """Take what a verifier has said; `seconds` are for verdicts that name no cost."""
         verifier, count = asked.verifier, len(keys)
         tier = int(verifier.tier)
-        arrivals.spend(tier, cost_of(verifier, verdicts, seconds), count)
-        with self._lock:
-            for key, verdict in zip(keys, verdicts, strict=True):
-                asked.learn(key, verdict)
+        charged = Charged(tier, verifier.name, verifier.version)
+        arrivals.spend(charged, cost_of(verifier, verdicts, seconds), count)
+        with uncollected, self._lock:
+            asked.learn(dict(zip(keys, verdicts, strict=True)))
         arrivals.verdicts.extend(
             keys, [asked.first[key].content_key for key in keys], [verifier.name] * count,
             [verifier.version] * count, [tier] * count, verdicts, [1] * count,
@@ -116,22 +117,52 @@ class Asking:
 class Asked:
     """The standings that one verifier is asked about, by check key."""
 
-    def __init__(self, verifier: Verifier) -> None:
-        """Start without standings."""
+    def __init__(self, verifier: Verifier, position: int) -> None:
+        """Start without standings; `position` is the place of its keys among a standing's."""
         self.verifier = verifier
         self.first: dict[bytes, Standing] = {}
         """One standing of each check."""
+        self._position = position
         self._others: dict[bytes, list[Standing]] = {}
         """The few that differ from the first only in what the verifier doesn't read."""
 
-    def add(self, key: bytes, standing: Standing) -> None:
-        """Add a standing."""
-        if self.first.setdefault(key, standing) is not standing:
-            self._others.setdefault(key, []).append(standing)
+    def add(self, standings: Sequence[Standing]) -> None:
+        """Add standings."""
+        position, first = self._position, self.first
+        for standing in standings:
+            key = standing.keys[position]
+            if first.setdefault(key, standing) is not standing:
+                self._others.setdefault(key, []).append(standing)
 
-    def learn(self, key: bytes, verdict: Verdict) -> None:
-        """Tell all standings of one check what was said."""
-        name = self.verifier.name
-        self.first[key].learn(name, verdict)
-        for standing in self._others.get(key, ()):
-            standing.learn(name, verdict)
+    def learn(self, verdicts: Mapping[bytes, Verdict]) -> None:
+        """Tell all standings of each check what was said."""
+        name, first = self.verifier.name, self.first
+        for key, verdict in verdicts.items():
+            first[key].learn(name, verdict)
+        for key in self._others.keys() & verdicts.keys():
+            for standing in self._others[key]:
+                standing.learn(name, verdicts[key])
+
+
+class AskedOften(Asked):
+    """The same for a verifier with replicates: one check for each that has not ended."""
+
+    def __init__(self, verifier: Verifier, position: int) -> None:
+        """Start without standings."""
+        super().__init__(verifier, position)
+        self._numbers: dict[bytes, int] = {}
+
+    def add(self, standings: Sequence[Standing]) -> None:
+        """Add standings."""
+        for standing in standings:
+            for number in standing.missing(self.verifier):
+                key = standing.keys[self._position + number]
+                self._numbers[key] = number
+                if self.first.setdefault(key, standing) is not standing:
+                    self._others.setdefault(key, []).append(standing)
+
+    def learn(self, verdicts: Mapping[bytes, Verdict]) -> None:
+        """Tell all standings of each check what was said."""
+        for key, verdict in verdicts.items():
+            for standing in (self.first[key], *self._others.get(key, ())):
+                standing.hear(self.verifier, self._numbers[key], verdict)

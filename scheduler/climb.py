@@ -6,8 +6,8 @@ recorded by its caller, and can be computed again from what was recorded.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import isnan, nan
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 _UNKNOWN = Belief(nan, nan)
 _AUDITED = len(ENDS)
+_BEGUN = "its other replicates are missing"
+_FIRST = 1e9
+"""Benefit that puts what has begun before all that has not."""
 _DRAWN = "drawn for the {tier} tier with probability {propensity:.3g}"
 
 
@@ -87,6 +90,8 @@ class Scene:
     """The draw that has sent each sample to the top tier before, if one did."""
     peers: Sequence[Peer] = ()
     """Samples whose climb was over before, with which these are compared."""
+    begun: Sequence[int] | None = None
+    """Column of the tier that has told each sample some of its replicates; -1 for none."""
 
     def group(self, place: int) -> Hashable:
         """The group of a sample; groups of different steps are different."""
@@ -151,35 +156,57 @@ class Climb:
         chosen = [index for twins in over for index in twins]
         standings = [scene.standings[index] for index in chosen]
         beliefs = [standing.belief or _UNKNOWN for standing in standings]
-        hits = [index in audited and audited[index].is_hit for index in chosen]
-        draws = [audited.get(index) or _earlier(scene, index) for index in chosen]
         reasons = [standing.end for standing in standings]
-        top = int(self.ladder.tiers[-1])
-        result.decisions.append(
-            DecisionColumns(
-                policy=self._policy,
-                sample=chosen,
-                action=[int(Action.ESCALATE if hit else Action.STOP) for hit in hits],
-                tier=[top if hit else -1 for hit in hits],
-                reason=[_AUDITED if h else end for h, end in zip(hits, reasons, strict=True)],
-                reasons=(*ENDS, _DRAWN),
-                mean=[belief.mean for belief in beliefs],
-                deviation=[belief.deviation for belief in beliefs],
-                propensity=[
-                    draw.propensity if draw else float(end == ANSWERED)
-                    for draw, end in zip(draws, reasons, strict=True)
-                ],
-                benefit=[0.0] * len(chosen),
-                draw=_numbers(draws),
-                factor=_factors(draws),
-            )
+        propensity = [float(end == ANSWERED) for end in reasons]
+        columns = DecisionColumns(
+            policy=self._policy,
+            sample=chosen,
+            action=[int(Action.STOP)] * len(chosen),
+            tier=[-1] * len(chosen),
+            reason=reasons,
+            reasons=(*ENDS, _DRAWN),
+            mean=[belief.mean for belief in beliefs],
+            deviation=[belief.deviation for belief in beliefs],
+            propensity=propensity,
+            benefit=[0.0] * len(chosen),
+            draw=None,
+        )
+        if audited or scene.draws:
+            draws = [audited.get(index) or _earlier(scene, index) for index in chosen]
+            columns = self._drawn(columns, draws, audited.keys())
+        result.decisions.append(columns)
+
+    def _drawn(
+        self, columns: DecisionColumns, draws: Sequence[Draw | None], audited: Collection[int]
+    ) -> DecisionColumns:
+        """The decisions with the draws that were made, now or before."""
+        hits = [
+            index in audited and draw is not None and draw.is_hit
+            for index, draw in zip(columns.sample, draws, strict=True)
+        ]
+        escalate, top = int(Action.ESCALATE), int(self.ladder.tiers[-1])
+        return replace(
+            columns,
+            action=[escalate if h else a for h, a in zip(hits, columns.action, strict=True)],
+            tier=[top if h else t for h, t in zip(hits, columns.tier, strict=True)],
+            reason=[_AUDITED if h else end for h, end in zip(hits, columns.reason, strict=True)],
+            propensity=[
+                draw.propensity if draw else certain
+                for draw, certain in zip(draws, columns.propensity, strict=True)
+            ],
+            draw=_numbers(draws),
+            factor=_factors(draws),
         )
 
     def _audit(self, over: Sequence[list[int]], scene: Scene, result: Step) -> dict[int, Draw]:
         """Draw rejected candidates for the top tier, which may know better."""
-        if not self.knowledge.affordable(scene.accounts)[-1]:
+        standings = scene.standings
+        chosen = [
+            twins for twins in over
+            if standings[twins[0]].end == REJECTED and _may_know_better(standings[twins[0]])
+        ]  # fmt: skip
+        if not chosen or not self.knowledge.affordable(scene.accounts)[-1]:
             return {}
-        chosen = [twins for twins in over if _may_know_better(scene.standings[twins[0]])]
         chance = self._floors(chosen, scene)
         if not chance.any():
             return {}
@@ -192,6 +219,8 @@ class Climb:
         """Ask the policy; what it stops may be drawn for the top tier."""
         situation = self._situations.of(scene, open_)
         decisions = self._asked(situation, scene, open_)
+        if scene.begun is not None:
+            _complete(decisions, scene.begun, open_)
         action, to = decisions.action.tolist(), decisions.to.tolist()
         benefit = decisions.benefit.tolist()
         draws = self._verify(decisions, situation, open_, scene, result)
@@ -297,6 +326,16 @@ class Climb:
         return 1.0 if column == self._top else nan
 
 
+def _complete(decisions: Decisions, begun: Sequence[int], open_: Sequence[list[int]]) -> None:
+    """Go on with replicates that have begun: one that is left out is one that is chosen."""
+    for row, twins in enumerate(open_):
+        column = max(begun[place] for place in twins)
+        if column >= 0:
+            decisions.action[row], decisions.to[row] = Action.ESCALATE, column
+            decisions.reason[row], decisions.benefit[row] = len(decisions.reasons), _FIRST
+    decisions.reasons = (*decisions.reasons, _BEGUN)
+
+
 def _numbers(draws: Sequence[Draw | None]) -> list[float] | None:
     """The column of random numbers; None where nothing was drawn."""
     return [draw.number if draw else nan for draw in draws] if any(draws) else None
@@ -308,12 +347,9 @@ def _factors(draws: Sequence[Draw | None]) -> list[float] | None:
 
 
 def _may_know_better(standing: Standing) -> bool:
-    """Whether the top tier could overrule a reject."""
+    """Whether the top tier could overrule a reject and was not asked."""
     survey = standing.survey
-    return (
-        standing.end == REJECTED and survey is not None
-        and not survey.asked[-1] and not survey.is_final
-    )  # fmt: skip
+    return survey is not None and not survey.asked[-1] and not survey.is_final
 
 
 def _has_answered(standing: Standing) -> bool:

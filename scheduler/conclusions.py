@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _KEPT = 4096
+Conclusion = tuple[Belief | None, Reward | None]
 
 
 class Conclusions:
@@ -38,13 +39,13 @@ class Conclusions:
         self._ladder, self._model = ladder, model
         only = ladder.verifiers[0] if len(ladder.verifiers) == 1 else None
         self._only = None if only is None else only.name
-        self._known: dict[Hashable, tuple[Belief | None, Reward]] = {}
+        self._known: dict[Hashable, Conclusion] = {}
         self.features = tuple(f"{v.name}.{name}" for v in ladder.verifiers for name in v.features)
 
     def all(self, standings: Sequence[Standing]) -> list[Reward]:
         """The reward of each standing, in order."""
         if self._only is not None:
-            return [standing.reward or self._plain(self._only, standing) for standing in standings]
+            return self._all_plain(self._only, standings)
         version = self._model.version
         stale = {
             id(standing): standing for standing in standings
@@ -55,25 +56,34 @@ class Conclusions:
             self._conclude(list(stale.values()))
         return [standing.reward for standing in standings]  # type: ignore[misc]
 
-    def _plain(self, only: str, standing: Standing) -> Reward:
-        verdict = standing.verdicts.get(only)
-        if verdict is None or verdict.outcome is not Outcome.ACCEPT:
-            return self._conclude([standing])
-        # Zero and minus zero are equal, and yet not the same number.
-        key = (verdict.score or str(verdict.score), verdict.uncertainty, verdict.reason)
-        known = self._known.get(key)
-        if known is not None:
-            standing.belief, reward = known
-            standing.reward, standing.used = reward, standing.keys
+    def _all_plain(self, only: str, standings: Sequence[Standing]) -> list[Reward]:
+        """Conclude where one verifier decides: what is equal shares a belief and a reward."""
+        alike: list[tuple[Standing, Hashable]] = []
+        first: dict[Hashable, Standing] = {}
+        others: list[Standing] = []
+        for standing in standings:
+            if standing.reward is not None:
+                continue
+            verdict = standing.verdicts.get(only)
+            if verdict is None or verdict.outcome is not Outcome.ACCEPT:
+                others.append(standing)
+                continue
+            # Zero and minus zero are equal, and yet not the same number.
+            key = (verdict.score or str(verdict.score), verdict.uncertainty, verdict.reason)
+            alike.append((standing, key))
+            if key not in self._known:
+                first.setdefault(key, standing)
+        if first or others:
+            self._conclude([*first.values(), *others])
+            made = {said: (one.belief, one.reward) for said, one in first.items()}
+            self._known = {**(self._known if len(self._known) < _KEPT else {}), **made}
+        for standing, said in alike:
+            standing.belief, standing.reward = self._known[said]
+            standing.used = standing.keys
             standing.end, standing.is_judged = ANSWERED, True
-            return reward
-        reward = self._conclude([standing])
-        if len(self._known) < _KEPT:
-            self._known[key] = (standing.belief, reward)
-        return reward
+        return [standing.reward for standing in standings]  # type: ignore[misc]
 
-    def _conclude(self, standings: Sequence[Standing]) -> Reward:
-        """Conclude each; gives the last one's reward."""
+    def _conclude(self, standings: Sequence[Standing]) -> None:
         surveys = [Survey(self._ladder, standing) for standing in standings]
         beliefs = self._model.predict(self.seen(surveys))
         rows = zip(
@@ -90,7 +100,6 @@ class Conclusions:
             is_over = survey.is_final and survey.failed is None
             standing.survey = None if is_over else survey
             standing.explained = None if is_over else explained
-        return standings[-1].reward  # type: ignore[return-value]
 
     def seen(self, surveys: Sequence[Survey]) -> Seen:
         """The columns that beliefs are predicted from; NaN where nothing is known."""
@@ -121,7 +130,7 @@ def _used(ladder: Ladder, standing: Standing) -> tuple[bytes, ...]:
     if len(standing.verdicts) == len(standing.keys):
         return standing.keys
     return tuple([
-        key for verifier, key in zip(ladder.verifiers, standing.keys, strict=False)
+        key for (verifier, _), key in zip(ladder.askings, standing.keys, strict=False)
         if verifier.name in standing.verdicts
     ])  # fmt: skip
 

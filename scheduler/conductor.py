@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from threading import RLock
 from time import monotonic
 
+from verifier_ladder import telemetry
 from verifier_ladder.errors import ConfigError, LedgerError
 from verifier_ladder.horizon import horizon_of, plan
 from verifier_ladder.imports import ImportReport, ImportRow
@@ -24,9 +25,11 @@ from verifier_ladder.scheduler.importing import Importer
 from verifier_ladder.scheduler.intake import Intake
 from verifier_ladder.scheduler.knowledge import Knowledge
 from verifier_ladder.scheduler.learning import Learning
+from verifier_ladder.scheduler.onethread import one_thread
 from verifier_ladder.scheduler.reviser import Reviser
 from verifier_ladder.scheduler.scorer import Batch, Scorer
 from verifier_ladder.scheduler.watch import SampleKey, Watches
+from verifier_ladder.scheduler.withdrawal import Wanted, Withdrawn
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
 
@@ -44,6 +47,7 @@ class Conductor:
         self.name, self.ladder = name, ladder
         self._ledger, self._engine, self._seed = ledger, engine, seed
         self._watches = Watches()
+        self._believes = len(ladder.rungs) > 1
         self._turn = RLock()
         self._is_stale = False
         self._build()
@@ -85,7 +89,8 @@ class Conductor:
                 self._restore()
                 self._is_stale = False
         try:
-            yield
+            with one_thread if self._believes else nullcontext():
+                yield
         except LedgerError:
             self._is_stale = True
             raise
@@ -104,6 +109,12 @@ class Conductor:
             deadline: Seconds until the rewards are needed. With None, higher tiers are waited
                 for only by samples that no tier has answered yet.
         """
+        if telemetry.active is None:
+            return self._score(batch, deadline)
+        with telemetry.active.scoring(self.name, batch.run, batch.step, len(batch.positions)):
+            return self._score(batch, deadline)
+
+    def _score(self, batch: Batch, deadline: float | None) -> list[Reward]:
         until = None if deadline is None else monotonic() + deadline
         if len(self.ladder.rungs) == 1 and self.ladder.tiers[0] == Tier.FAST:
             with self._working():
@@ -149,6 +160,13 @@ class Conductor:
         if count:
             self._engine.wake()
         return count
+
+    def withdraw(self, wanted: Wanted, at_work: bool) -> Withdrawn:  # noqa: FBT001 - it travels so
+        """End the climbs of samples that nobody wants any more."""
+        with self._working():
+            done = self._reviser.withdraw(wanted, at_work=at_work)
+        self._engine.wake()
+        return done
 
     def nudge(self) -> None:
         """Wake callers that wait, because nothing more will happen by itself."""

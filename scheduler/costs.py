@@ -88,9 +88,11 @@ class CostModel:
         made = np.zeros((len(standings), self._tiers, len(Resource)))
         facts = self._facts(standings)
         for verifier in self._verifiers:
-            open_ = [said is None for said in facts.said[verifier.name]]
+            costs = self._known[verifier.name]
+            open_ = [float(said is None) for said in facts.said[verifier.name]]
+            if costs.checks > 1:  # the share of its replicates that is left
+                open_ = [len(s.missing(verifier)) / costs.checks for s in standings]
             if any(open_):
-                costs = self._known[verifier.name]
                 found = costs.predict(costs.declared(standings), facts.features(*costs.below))
                 made[:, self._column[verifier.name]] += found * np.array(open_)[:, None]
         return made
@@ -112,8 +114,9 @@ class CostModel:
             costs = self._known[verifier.name]
             features = self._facts(chosen).features(*costs.below)
             amounts = costs.predict(costs.declared(chosen), features).tolist()
+            share = 1.0 / costs.checks
             for row, amount in zip(rows, amounts, strict=True):
-                made[row] = Cost(*amount)
+                made[row] = Cost(*amount) if costs.checks == 1 else Cost(*amount).times(share)
         return made
 
     def lessons(self, verifier: str, standings: Sequence[Standing]) -> CostLessons:

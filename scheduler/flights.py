@@ -40,9 +40,10 @@ class Flights:
     def board(self, keys: Sequence[bytes]) -> tuple[Flight, list[Flight]]:
         """Take on what nobody is at work on; also give the flights that hold the rest."""
         with self._lock:
-            free = [key for key in dict.fromkeys(keys) if key not in self._by_key]
+            taken = set() if not self._by_key else self._by_key.keys() & keys
+            free = [key for key in dict.fromkeys(keys) if key not in taken]
             flight = Flight(self, free)
-            others = {id(f): f for key in keys if (f := self._by_key.get(key)) is not None}
+            others = {id(f): f for f in map(self._by_key.__getitem__, taken)}
             self._by_key.update(dict.fromkeys(free, flight))
             return flight, list(others.values())
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from verifier_ladder.badrow import BadRow
 from verifier_ladder.imports import ImportReport, ImportRow
+from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger.records import Block, CheckState, VerdictRow
 from verifier_ladder.scheduler.arrivals import Arrivals
 from verifier_ladder.scheduler.desk import Desk
@@ -59,7 +60,7 @@ class Importer:
             awaited = self._awaited(fresh)
             written = [row for key, row in fresh.items() if key not in awaited]
             self._write(source, arrivals, written)
-            _learn([standing for _, standing in good], fresh)
+            _learn(self._desk.ladder, [standing for _, standing in good], fresh)
         report.verdicts, report.answered = len(fresh), len(awaited)
         self._answer({key: fresh[key].verdict for key in awaited}, source)
         with self._desk.lock:
@@ -83,7 +84,7 @@ class Importer:
                 report.bad_rows.append(BadRow(row.line, f"{problem.reason}{_advice(problem)}"))
                 continue
             given = self._rows(row, standing, source)
-            if wrong := _contradiction(given, known, fresh):
+            if wrong := self._too_often(row) or _contradiction(given, known, fresh):
                 report.bad_rows.append(BadRow(row.line, wrong))
                 continue
             good.append((row, standing))
@@ -94,12 +95,22 @@ class Importer:
     def _rows(self, row: ImportRow, standing: Standing, source: str) -> dict[bytes, VerdictRow]:
         """A row's verdicts as the ledger keeps them, by check key."""
         found = {}
-        for verifier, key in zip(self._desk.ladder.verifiers, standing.keys, strict=True):
+        for (verifier, number), key in zip(self._desk.ladder.askings, standing.keys, strict=True):
             verdict = row.verdicts.get(verifier.name)
-            if verdict is not None:
+            if verdict is not None and number == (row.repeat if verifier.replicates > 1 else 0):
                 marked = replace(verdict, evidence={**verdict.evidence, "source": source})
                 found[key] = _verdict_row(verifier, key, standing, marked)
         return found
+
+    def _too_often(self, row: ImportRow) -> str:
+        """What is wrong with a row that is one more than a verifier has replicates."""
+        for verifier in self._desk.ladder.verifiers:
+            if verifier.name in row.verdicts and row.repeat >= verifier.replicates > 1:
+                return (
+                    f"{verifier.name} has {verifier.replicates} replicates, and {row.repeat} rows "
+                    "about this candidate came before"
+                )
+        return ""
 
     # -- what becomes of it --------------------------------------------------------------------
 
@@ -132,20 +143,25 @@ class Importer:
         top = self._desk.ladder.rungs[-1].primary
         if top is None:
             return 0
-        place = self._desk.ladder.verifiers.index(top)
-        said = {s.keys[place]: s for row, s in good if top.name in row.verdicts}
+        place = self._desk.ladder.askings.index((top, 0))
+        said = {
+            s.keys[place]: s for row, s in good
+            if top.name in row.verdicts and top.name in s.verdicts
+        }  # fmt: skip
         lessons = self._desk.climb.knowledge.lessons(
             list(said.values()), list(said), [None] * len(said)
         )
         return self._learning.take(lessons)
 
 
-def _learn(standings: Sequence[Standing], fresh: Mapping[bytes, VerdictRow]) -> None:
+def _learn(
+    ladder: Ladder, standings: Sequence[Standing], fresh: Mapping[bytes, VerdictRow]
+) -> None:
     """Tell the standings that this process holds."""
     for standing in standings:
-        for key in standing.keys:
+        for (verifier, number), key in zip(ladder.askings, standing.keys, strict=True):
             if key in fresh:
-                standing.learn(fresh[key].verifier, fresh[key].verdict)
+                standing.hear(verifier, number, fresh[key].verdict)
 
 
 def _verdict_row(

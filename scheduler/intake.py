@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Generator, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from itertools import repeat
 from threading import RLock
 from typing import Any
 
-from verifier_ladder.candidate import Candidate, checked_candidate
+from verifier_ladder.candidate import Candidate, checked_candidate, checked_candidates
 from verifier_ladder.keys import check_keys, content_key, digest
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
@@ -23,6 +24,7 @@ from verifier_ladder.scheduler.canonical import Canonicals, Content, Forms
 from verifier_ladder.scheduler.engines.local import LocalEngine
 from verifier_ladder.scheduler.pipeline import drive
 from verifier_ladder.scheduler.standing import Standing
+from verifier_ladder.scheduler.uncollected import uncollected
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
 
@@ -64,6 +66,9 @@ class Intake:
         keys = [memo_key(c) if isinstance(c, Candidate) else c for c in candidates]
         held = list(map(self._memo.get, keys))
         arrivals = Arrivals()
+        if held.count(None) == len(held):
+            found = self._bring(dict(zip(keys, candidates, strict=True)), until, arrivals)
+            return list(map(found.__getitem__, keys)), arrivals
         new = {
             key: given for key, given, known in zip(keys, candidates, held, strict=True)
             if known is None or known.lapsed
@@ -125,6 +130,13 @@ class Intake:
                 if standing.survey is not None and standing.survey.failed is not None:
                     standing.forget_failures()
 
+    def forget(self, standings: Iterable[Standing]) -> None:
+        """Read candidates anew from the ledger when they come again."""
+        with self._lock:
+            for standing in standings:
+                self._subjects.pop(standing.subject, None)
+                standing.lapsed = True
+
     def _trim(self, coming: int) -> None:
         """Forget everything once too much is kept: the ledger still knows it."""
         with self._lock:
@@ -162,7 +174,8 @@ class Intake:
         """Take one part from raw text to standings with what the ledger knows."""
         contents = [g.content if isinstance(g, Candidate) else g for g in givens]
         forms = yield from self._canonicals.forms(contents, arrivals)
-        standings = self._publish(self._begun(givens, contents, forms))
+        with uncollected:
+            standings = self._publish(self._begun(givens, contents, forms))
         if self._canonicals.is_identity:
             # A candidate with a verdict is known; only now it shows which ones are not.
             new = [place for place, standing in enumerate(standings) if not standing.verdicts]
@@ -171,14 +184,16 @@ class Intake:
 
     def _begun(self, givens: list[Given], contents: list[Content], forms: Forms) -> list[Standing]:
         """Standings without verdicts."""
-        kind = self._ladder.kind
-        problems = map(forms.problems.get, range(len(givens)))
-        return [
-            Standing(kind if form is given else self._whole(given, form), key, content, problem)
-            for given, content, form, key, problem in zip(
-                givens, contents, forms.contents, forms.keys, problems, strict=True
-            )
-        ]
+        kind, problems = self._ladder.kind, forms.problems
+        changed = [
+            place for place, (given, form) in enumerate(zip(givens, forms.contents, strict=True))
+            if form is not given
+        ]  # fmt: skip
+        candidates: list[Candidate | str] = [kind] * len(givens)
+        for place, candidate in zip(changed, self._whole(givens, forms, changed), strict=True):
+            candidates[place] = candidate
+        why = map(problems.get, range(len(givens))) if problems else repeat(None, len(givens))
+        return list(map(Standing, candidates, forms.keys, contents, why))
 
     def _publish(self, made: list[Standing]) -> list[Standing]:
         """Share standings with other callers, once they hold all that the ledger knows."""
@@ -190,47 +205,64 @@ class Intake:
             if known is None
         }  # fmt: skip
         self._look_up(list(fresh.values()))
+        kept = {
+            name: standing for name, standing in fresh.items()
+            if standing.problem is None or not _is_unusable(standing)
+        }  # fmt: skip
         with self._lock:
-            for name, standing in fresh.items():
-                if standing.problem is None or not _is_unusable(standing):
-                    fresh[name] = self._subjects.setdefault(name, standing)
+            subjects = self._subjects
+            if subjects.keys().isdisjoint(kept):
+                subjects.update(kept)
+            else:  # Another caller was quicker; its standings are everybody's.
+                fresh |= {name: subjects.setdefault(name, one) for name, one in kept.items()}
+        if held.count(None) == len(held):
+            return list(map(fresh.__getitem__, names))
         return [known or fresh[name] for name, known in zip(names, held, strict=True)]
 
     def _look_up(self, standings: Sequence[Standing]) -> None:
         """Take over every verdict that the ledger already holds; one query."""
-        verifiers = self._ladder.verifiers
+        askings = self._ladder.askings
         clean = [standing for standing in standings if standing.problem is None]
         if not clean:
             return
-        columns = [self._check_keys(clean, verifier) for verifier in verifiers]
+        columns = [self._check_keys(clean, *asking) for asking in askings]
         for standing, keys in zip(clean, zip(*columns, strict=True), strict=True):
             standing.keys = keys
         known = self._ledger.verdicts([key for column in columns for key in column])
         if not known:
             return
-        for verifier, column in zip(verifiers, columns, strict=True):
+        for (verifier, number), column in zip(askings, columns, strict=True):
+            name, is_plain = verifier.name, verifier.replicates == 1
             for standing, verdict in zip(clean, map(known.get, column), strict=True):
-                if verdict is not None:
-                    standing.verdicts[verifier.name] = verdict
+                if verdict is not None and is_plain:
+                    standing.verdicts[name] = verdict
+                elif verdict is not None:
+                    standing.hear(verifier, number, verdict)
 
     @staticmethod
-    def _check_keys(standings: list[Standing], verifier: Verifier) -> list[bytes]:
+    def _check_keys(standings: list[Standing], verifier: Verifier, number: int) -> list[bytes]:
         reads_more = verifier.reads_turns or verifier.task_fields != ()
         if verifier.reads == "raw" or reads_more:
-            return [standing.key_of(verifier) for standing in standings]
-        return check_keys(verifier.digest, [standing.content_key for standing in standings])
+            return [standing.key_of(verifier, number) for standing in standings]
+        contents = [standing.content_key for standing in standings]
+        return check_keys(verifier.key_digest, contents, number)
 
     def _late(self, given: Given) -> Standing:
         content = given.content if isinstance(given, Candidate) else given
         problem = Verdict.abstain("not reached within the deadline", failed_at="engine")
-        key = content_key(self._ladder.kind, content)
-        return Standing(self._whole(given, content), key, content, problem)
+        kind = self._ladder.kind
+        whole = given if isinstance(given, Candidate) else checked_candidate(kind, content)
+        return Standing(whole, content_key(kind, content), content, problem)
 
-    def _whole(self, given: Given, form: str | bytes) -> Candidate:
+    def _whole(self, givens: list[Given], forms: Forms, places: Sequence[int]) -> list[Candidate]:
         """What was given in canonical form, with its task and turns."""
-        if isinstance(given, Candidate):
-            return Candidate(self._ladder.kind, form, given.task, given.turns)
-        return checked_candidate(self._ladder.kind, form)
+        kind = self._ladder.kind
+        made = checked_candidates(kind, [forms.contents[place] for place in places])
+        for at, place in enumerate(places):
+            given = givens[place]
+            if isinstance(given, Candidate) and (given.task is not None or given.turns):
+                made[at] = Candidate(kind, forms.contents[place], given.task, given.turns)
+        return made
 
 
 def _is_unusable(standing: Standing) -> bool:

@@ -67,7 +67,10 @@ class Learning:
         """Learn from checks that have ended what they said and what they took."""
         for key in ended:
             self._knowledge.prices.settle(key)
-        fresh = {key: one for key, one in ended.items() if key not in self._learnt}
+        fresh = {
+            key: one for key, one in ended.items()
+            if key not in self._learnt and one.verifier.name in one.standing.verdicts
+        }  # fmt: skip
         told = {key: one for key, one in fresh.items() if self._knowledge.is_lesson(*one[:2])}
         lessons = self._knowledge.lessons(
             [one.standing for one in told.values()], list(told),

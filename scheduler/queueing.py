@@ -33,9 +33,34 @@ def join(
     if had is None:
         asked[check.check_key] = (check, [request])
         return
-    had[1].append(request)
-    if check.priority > had[0].priority:
-        asked[check.check_key] = (check, had[1])
+    first, waiting = had
+    waiting.append(request)
+    best = check if check.priority > first.priority else first
+    until = max(check.wanted_until, first.wanted_until)
+    asked[check.check_key] = (best._replace(wanted_until=until), waiting)
+
+
+def hurried(enqueue: Enqueue, until: float) -> Enqueue:
+    """The same checks, for which a learner waits until then, in seconds since 1970.
+
+    What its samples ask for next is hurried too.
+    """
+    return [
+        (
+            check._replace(wanted_until=until),
+            [r._replace(state={**r.state, "until": until}) for r in waiting],
+        )
+        for check, waiting in enqueue
+    ]
+
+
+def carried_on(check: CheckRow, request: Request) -> CheckRow:
+    """The check that a sample asks for next, as urgent and in the trace of its first call."""
+    state = request.state
+    check = check._replace(wanted_until=float(state.get("until", 0.0)))
+    if "trace" in state:
+        return check._replace(payload={**check.payload, "trace": state["trace"]})
+    return check
 
 
 def next_verifier(ladder: Ladder, standing: Standing, column: int) -> Verifier:
@@ -71,17 +96,18 @@ def checks_of(
         next_verifier(knowledge.ladder, standing, escalation.column)
         for standing, escalation in zip(going, escalations, strict=True)
     ]
+    numbers = [_next_number(v, standing) for v, standing in zip(verifiers, going, strict=True)]
     expected = knowledge.costs.expected(verifiers, going)
     checks = [
         CheckRow(
-            check_key=standing.keys[knowledge.ladder.verifiers.index(verifier)],
+            check_key=standing.keys[knowledge.ladder.askings.index((verifier, number))],
             content_key=standing.content_key, campaign=campaign, verifier=verifier.name,
             version=verifier.version, tier=int(verifier.tier), state=CheckState.QUEUED,
             priority=escalation.benefit, reserve=to_reserve(verifier, cost),
-            payload=_payload(verifier, standing), not_before=HELD if is_held else 0.0,
+            payload=_payload(verifier, number, standing), not_before=HELD if is_held else 0.0,
         )
-        for standing, escalation, verifier, cost in zip(
-            going, escalations, verifiers, expected, strict=True
+        for standing, escalation, verifier, number, cost in zip(
+            going, escalations, verifiers, numbers, expected, strict=True
         )
     ]  # fmt: skip
     if not is_held:
@@ -89,6 +115,12 @@ def checks_of(
     return checks
 
 
-def _payload(verifier: Verifier, standing: Standing) -> dict[str, Any]:
-    """The candidate as the verifier reads it, and which verifier that is."""
-    return {**candidate_json(standing.seen_by(verifier)), "digest": verifier.digest.hex()}
+def _next_number(verifier: Verifier, standing: Standing) -> int:
+    """Number of the first of a verifier's replicates that has not ended."""
+    return next(iter(standing.missing(verifier)), 0) if verifier.replicates > 1 else 0
+
+
+def _payload(verifier: Verifier, number: int, standing: Standing) -> dict[str, Any]:
+    """The candidate as the verifier reads it, and which check of which verifier that is."""
+    payload = {**candidate_json(standing.seen_by(verifier)), "digest": verifier.digest.hex()}
+    return {**payload, "replicate": number} if verifier.replicates > 1 else payload

@@ -24,6 +24,7 @@ class RecordedVerifier(Verifier):
         self.definitive = bool(spec.get("definitive", False))
         self.same_quantity = bool(spec.get("same_quantity", False))
         self.features = tuple(spec.get("features", ()))
+        self.replicates = int(spec.get("replicates", 1))
         super().__init__(**spec["settings"])
 
 

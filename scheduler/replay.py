@@ -87,6 +87,7 @@ class _Replay:
     def __init__(self, campaign: CampaignRow) -> None:
         self._name = campaign.name
         self._ladder: Ladder = recorded_ladder(campaign.ladder)
+        self._verifiers = {v.name: v for v in self._ladder.verifiers}
         self._seed = bytes.fromhex(str(campaign.ladder["seed"]))
         self._model: BeliefModel = create_model(self._ladder)
         self._verdicts: dict[bytes, tuple[str, Verdict]] = {}
@@ -146,8 +147,9 @@ class _Replay:
         problem = self._problems.get(content)
         standing = Standing(Candidate(self._ladder.kind, ""), content, "", problem)
         for key in samples.checks[place] if samples else ():
-            verifier, verdict = self._verdicts[key]
-            standing.learn(verifier, verdict)
+            name, verdict = self._verdicts[key]
+            verifier = self._verifiers[name]
+            standing.hear(verifier, len(standing.parts.get(name, ())), verdict)
         return standing
 
     def _draw(

@@ -14,6 +14,7 @@ from verifier_ladder.scheduler.holding import Holding
 from verifier_ladder.scheduler.learning import Ended, Learning
 from verifier_ladder.scheduler.revisions import Revisions, draw_of
 from verifier_ladder.scheduler.standing import Standing
+from verifier_ladder.scheduler.withdrawal import Wanted, Withdrawn, withdraw
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
 
@@ -45,6 +46,45 @@ class Reviser:
                 self._revise(requests, dict(ended or {}) or self._ended(requests))
         return len(requests)
 
+    def withdraw(self, wanted: Wanted, *, at_work: bool = False) -> Withdrawn:
+        """End the climbs of samples that wait, and cancel what nobody else wants.
+
+        Args:
+            wanted: Which samples.
+            at_work: Whether checks at work are taken from their workers; else they finish, are
+                paid, and their verdicts kept.
+        """
+        ledger, campaign = self._desk.ledger, self._desk.campaign
+        with self._desk.lock:
+            waiting = ledger.requests(campaign=campaign, final=False)
+            requests = [request for request in waiting if wanted.takes(request)]
+            if not requests:
+                return Withdrawn(0, 0)
+            keys = list(dict.fromkeys(request.check_key for request in requests))
+            standings = [self._standing(request, {}) for request in requests]
+            count = withdraw(self._desk, requests, standings)
+            gone = {
+                request.check_key for request, standing in zip(requests, standings, strict=True)
+                # Whoever asks the world has begun nothing that could finish.
+                if at_work or self._asking(request, standing)[0].waits
+            }  # fmt: skip
+            if gone:
+                ledger.cancel(list(gone), now=ledger.clock(), at_work=True)
+            self._forget(requests, standings)
+        ended = ledger.checks(states=[CheckState.CANCELLED], keys=keys)
+        return Withdrawn(count, len(ended))
+
+    def _forget(self, requests: Sequence[Request], standings: Sequence[Standing]) -> None:
+        """Nothing is kept for them any more: neither money nor a place among those compared.
+
+        What checks at work will say is in the ledger alone, for nobody waits to be told.
+        """
+        self._holding.ended(requests)
+        for request in requests:
+            self._desk.climb.knowledge.prices.settle(request.check_key)
+        self._desk.intake.forget(standings)
+        self._holding.reconsider()
+
     def _ended(self, requests: Sequence[Request]) -> dict[bytes, Verdict]:
         keys = list({request.check_key for request in requests})
         known = self._desk.ledger.verdicts(keys)
@@ -71,11 +111,14 @@ class Reviser:
         )
         verdict = verdicts.get(request.check_key)
         if verdict is not None:
-            standing.learn(self._verifier(request, standing).name, verdict)
+            standing.hear(*self._asking(request, standing), verdict)
         return standing
 
     def _verifier(self, request: Request, standing: Standing) -> Verifier:
-        return self._desk.ladder.verifiers[standing.keys.index(request.check_key)]
+        return self._asking(request, standing)[0]
+
+    def _asking(self, request: Request, standing: Standing) -> tuple[Verifier, int]:
+        return self._desk.ladder.askings[standing.keys.index(request.check_key)]
 
     def _learn(self, requests: Sequence[Request], standings: Sequence[Standing]) -> None:
         """Teach what the checks have said and taken, each of them once."""

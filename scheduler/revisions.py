@@ -6,14 +6,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from verifier_ladder import telemetry
 from verifier_ladder.candidate import SampleId
+from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger.records import Block, CheckRow, DecisionColumns, Request, SampleColumns
 from verifier_ladder.scheduler.candidates import candidate_json
 from verifier_ladder.scheduler.climb import Escalation, Peer, Scene, Step
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.draws import Draw
-from verifier_ladder.scheduler.queueing import Enqueue, awaited, checks_of, join
+from verifier_ladder.scheduler.queueing import Enqueue, awaited, carried_on, checks_of, join
 from verifier_ladder.scheduler.standing import Standing, task_keys
+from verifier_ladder.scheduler.unanswered import unanswered
+from verifier_ladder.tier import Tier
 
 
 class Revisions:
@@ -44,15 +48,32 @@ class Revisions:
             max(int(r.state.get("size", 1)) for r in requests),
             [float(r.state["weight"]) for r in requests],
             [str(r.state["group"]) for r in requests], [draw_of(r) for r in requests],
-            peers,
+            peers, _begun(desk.ladder, requests, standings),
         )  # fmt: skip
-        self.step: Step = desk.climb.step(scene)
+        self.step = self._decided(scene)
         self.rewards = [
             reward._replace(revision=int(request.state["revision"]) + 1)
             for reward, request in zip(self.step.rewards, requests, strict=True)
         ]
         for escalation in self.step.escalate:
             self.rewards[escalation.place] = awaited(self.rewards[escalation.place])
+
+    def _decided(self, scene: Scene) -> Step:
+        """What becomes of the samples."""
+        return self._desk.climb.step(scene)
+
+    def _answered(self, places: Sequence[int]) -> list[Request]:
+        """The requests that these revisions answer."""
+        return [self.requests[place] for place in places]
+
+    def _unwanted(self, places: Sequence[int]) -> list[bytes]:  # noqa: ARG002 - others need them
+        """Checks that nobody may want any more once these samples have heard of their revision."""
+        return []
+
+    def _unanswered(self, places: Sequence[int]) -> dict[str, Any]:
+        """What is kept of samples that would hear of their check if it were tried again."""
+        requests = [self.requests[place] for place in places]
+        return unanswered(self._desk.ladder, requests, [self.standings[i] for i in places])
 
     def write(self, places: Sequence[int]) -> list[Request]:
         """Record those at some places, one entry per run and step; gives their new requests."""
@@ -72,15 +93,19 @@ class Revisions:
         asked: dict[bytes, tuple[CheckRow, list[Request]]] = {}
         made = [self._next(*each) for each in zip(going, checks, strict=True)]
         for check, request in zip(checks, made, strict=True):
-            join(asked, check, request)
+            join(asked, carried_on(check, request), request)
         enqueue: Enqueue = list(asked.values())
         self._desk.ledger.append(
-            self._block(places), enqueue=enqueue, answered=[self.requests[i] for i in places]
-        )
+            self._block(places), enqueue=enqueue, answered=self._answered(places),
+            unwanted=self._unwanted(places),
+        )  # fmt: skip
         for place in places:
             request = self.requests[place]
             key = (request.run, request.step, request.position)
             self._desk.watches.revise(key, self.rewards[place])
+        if telemetry.active is not None:
+            requests = [self.requests[place] for place in places]
+            telemetry.active.revised(requests, [self.rewards[place] for place in places])
         return made
 
     def _next(self, escalation: Escalation, check: CheckRow) -> Request:
@@ -110,8 +135,28 @@ class Revisions:
                 part for columns in self.step.decisions if (part := _part(columns, places)).sample
             ],
             rewards=[self.rewards[place] for place in places],
-            facts={"previous": [request.state["value"] for request in requests]},
+            facts={
+                "previous": [request.state["value"] for request in requests],
+                **self._unanswered(places),
+            },
         )  # fmt: skip
+
+
+def _begun(
+    ladder: Ladder, requests: Sequence[Request], standings: Sequence[Standing]
+) -> list[int] | None:
+    """Column of the tier whose replicates each sample is in the midst of; -1 for none."""
+    if len(ladder.askings) == len(ladder.verifiers):
+        return None
+    asked = [
+        ladder.askings[standing.keys.index(request.check_key)][0]
+        for request, standing in zip(requests, standings, strict=True)
+    ]
+    return [
+        ladder.tiers.index(Tier.parse(verifier.tier))
+        if len(standing.missing(verifier)) not in {0, verifier.replicates} else -1
+        for verifier, standing in zip(asked, standings, strict=True)
+    ]  # fmt: skip
 
 
 def draw_of(request: Request) -> Draw | None:

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from time import monotonic
+from typing import Any
 
+from verifier_ladder import telemetry
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.records import (
@@ -21,12 +23,10 @@ from verifier_ladder.scheduler.candidates import candidate_json
 from verifier_ladder.scheduler.climb import Scene, Step
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.holding import Holding
-from verifier_ladder.scheduler.queueing import Enqueue, awaited, checks_of, join
+from verifier_ladder.scheduler.queueing import Enqueue, awaited, checks_of, hurried, join
 from verifier_ladder.scheduler.samples import StepSamples
 from verifier_ladder.scheduler.standing import Standing, task_keys
-
-if TYPE_CHECKING:
-    pass
+from verifier_ladder.scheduler.uncollected import uncollected
 
 _PART = 8192
 
@@ -80,13 +80,18 @@ class Scorer:
         before = self._recorded(batch, standings)
         if before is not None:
             return before
-        with self._desk.lock:
+        with self._desk.lock, uncollected:
             scene = Scene(
                 StepSamples(batch.run, batch.step, batch.positions), standings,
                 self._desk.accounts(), len(standings), len(standings), batch.weights, batch.groups,
             )  # fmt: skip
             step = self._desk.climb.step(scene)
         rewards, enqueue = self._ask_on(batch, standings, step)
+        if until is not None and enqueue:
+            enqueue = hurried(enqueue, self._desk.ledger.clock() + until - monotonic())
+        if telemetry.active is not None:
+            enqueue = telemetry.active.asked(enqueue)
+            telemetry.active.looked_up(self._desk.campaign, len(standings), arrivals.verdicts)
         self._desk.watches.open(batch.run, batch.step, batch.positions, rewards)
         block = Block(
             "score", self._desk.campaign, arrivals.candidates, arrivals.verdicts,

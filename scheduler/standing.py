@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from verifier_ladder.candidate import Candidate, checked_candidate
+from verifier_ladder.candidate import Candidate, checked_candidate, checked_candidates
 from verifier_ladder.decision import Belief
 from verifier_ladder.keys import NO_TASK, check_key, digest, raw_key
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.candidates import task_fields, turns_json
+from verifier_ladder.scheduler.replicates import combined
 from verifier_ladder.verdict import Outcome, Verdict
 from verifier_ladder.verifiers import Verifier
 
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from verifier_ladder.scheduler.survey import Survey
 
 
+_NO_PARTS: Mapping[str, dict[int, Verdict]] = MappingProxyType({})
+
+
 class Standing:
     """One candidate, with the verdicts it has so far; every sample of it shares the standing.
 
@@ -28,8 +33,8 @@ class Standing:
 
     __slots__ = (
         "_candidate", "belief", "concluded", "content_key", "end", "explained", "given",
-        "is_judged", "keys", "lapsed", "problem", "reward", "subject", "survey", "task_key",
-        "used", "verdicts",
+        "is_judged", "keys", "lapsed", "parts", "problem", "reward", "subject", "survey",
+        "task_key", "used", "verdicts",
     )  # fmt: skip
 
     def __init__(
@@ -68,7 +73,9 @@ class Standing:
         self.lapsed = False
         """Whether a failure was dropped, so that its verifier must be asked again."""
         self.keys: tuple[bytes, ...] = ()
-        """Its check keys, in the order of the ladder's verifiers."""
+        """Its check keys, in the order of the ladder's askings."""
+        self.parts: Mapping[str, dict[int, Verdict]] = _NO_PARTS
+        """What replicates have said, by verifier and number."""
         self.used: tuple[bytes, ...] = ()
         """Check keys that its reward rests on, once concluded."""
         self.task_key = NO_TASK
@@ -85,12 +92,33 @@ class Standing:
         self.subject = (self.content_key, self.task_key, digest(turns_json(candidate.turns)))
 
     @property
+    def kind(self) -> str:
+        """What kind of candidate it is."""
+        return self._candidate if isinstance(self._candidate, str) else self._candidate.kind
+
+    @property
     def candidate(self) -> Candidate:
         """The candidate in canonical form, with its task and turns."""
         candidate = self._candidate
         if isinstance(candidate, str):
             candidate = self._candidate = checked_candidate(candidate, self.given)
         return candidate
+
+    @staticmethod
+    def all_seen_by(standings: Sequence[Standing], verifier: Verifier) -> list[Candidate]:
+        """`seen_by` of many; candidates that nobody has asked for yet are made together."""
+        waiting = [one for one in standings if isinstance(one._candidate, str)]  # noqa: SLF001
+        if waiting:
+            made = checked_candidates(waiting[0].kind, [one.given for one in waiting])
+            for one, candidate in zip(waiting, made, strict=True):
+                one._candidate = candidate  # noqa: SLF001 - its own class
+        if verifier.reads == "raw":
+            return [standing.seen_by(verifier) for standing in standings]
+        candidates = [one.candidate for one in standings]
+        return [
+            one.seen_by(verifier) if candidate.task or candidate.turns else candidate
+            for one, candidate in zip(standings, candidates, strict=True)
+        ]
 
     def learn(self, verifier: str, verdict: Verdict) -> None:
         """Take a verdict; what was concluded before no longer holds."""
@@ -99,6 +127,22 @@ class Standing:
             self.reward = None
         if self.lapsed:
             self.lapsed = False
+
+    def hear(self, verifier: Verifier, number: int, verdict: Verdict) -> None:
+        """Take what one check says; replicates make a verdict once all of them have ended."""
+        name = verifier.name
+        if verifier.replicates == 1:
+            self.learn(name, verdict)
+            return
+        self.parts = {**self.parts, name: {**self.parts.get(name, {}), number: verdict}}
+        said = self.parts[name]
+        if len(said) == verifier.replicates:
+            self.learn(name, combined([said[place] for place in sorted(said)]))
+
+    def missing(self, verifier: Verifier) -> list[int]:
+        """Numbers of the replicates that have not ended."""
+        said = self.parts.get(verifier.name, ())
+        return [number for number in range(verifier.replicates) if number not in said]
 
     @property
     def is_rejected(self) -> bool:
@@ -111,19 +155,22 @@ class Standing:
             del self.verdicts[name]
             self.reward = None
             self.lapsed = True
+            if name in self.parts:
+                answers = {n: said for n, said in self.parts[name].items() if said.is_answer}
+                self.parts = {**self.parts, name: answers}
 
-    def key_of(self, verifier: Verifier) -> bytes:
-        """Key of a verifier's check of this candidate."""
+    def key_of(self, verifier: Verifier, number: int = 0) -> bytes:
+        """Key of a verifier's check of this candidate; `number` is that of the replicate."""
         candidate, content = self.candidate, self.content_key
         if verifier.reads == "raw":
             content = raw_key(candidate.kind, self.given)
         if not candidate.task and not candidate.turns:
-            return check_key(verifier.digest, content)
+            return check_key(verifier.key_digest, content, replicate=number)
         fields = task_fields(candidate.task or {}, verifier)
         reads_turns = verifier.reads_turns and candidate.turns
         return check_key(
-            verifier.digest, content, digest(fields) if fields else NO_TASK,
-            digest(turns_json(candidate.turns)) if reads_turns else NO_TASK,
+            verifier.key_digest, content, digest(fields) if fields else NO_TASK,
+            digest(turns_json(candidate.turns)) if reads_turns else NO_TASK, number,
         )  # fmt: skip
 
     def seen_by(self, verifier: Verifier) -> Candidate:

@@ -55,6 +55,8 @@ class VerifierCosts:
             offered: How many numbers their verifiers offer.
         """
         self._verifier, self.below = verifier, (tiers, offered)
+        self.checks = verifier.replicates
+        """How many checks it takes to ask it; all numbers here are about all of them."""
         self._guess = LEAST[Tier.parse(verifier.tier)] or 1.0
         self._is_constant = type(verifier).expected_cost is Verifier.expected_cost
         self._width = _width(tiers, offered)
@@ -70,8 +72,8 @@ class VerifierCosts:
     @property
     def usual(self) -> float:
         """The cpu time that it declares, or a guess."""
-        declared = self._verifier.cost.seconds
-        return max(declared, FLOOR) if declared > 0 else self._guess
+        declared = self._verifier.cost.seconds * self.checks
+        return max(declared, FLOOR) if declared > 0 else self._guess * self.checks
 
     @property
     def foretells(self) -> bool:
@@ -82,7 +84,7 @@ class VerifierCosts:
     @property
     def expected(self) -> Floats:
         """What it is expected to take before anything is known. Shape (resources,)."""
-        made = np.array(self._verifier.cost.amounts)
+        made = np.array(self._verifier.cost.amounts) * self.checks
         if _CPU in self._times:
             made[_CPU] = self.usual
         return made
@@ -96,9 +98,9 @@ class VerifierCosts:
     def declared(self, standings: Sequence[Standing]) -> Floats:
         """What is declared for each candidate. Shape (n, resources)."""
         if self._is_constant:
-            return np.tile(self._verifier.cost.amounts, (len(standings), 1))
+            return np.tile(self._verifier.cost.amounts, (len(standings), 1)) * self.checks
         expected = [self._verifier.expected_cost(s.candidate).amounts for s in standings]
-        return np.array(expected).reshape(len(standings), len(Resource))
+        return np.array(expected).reshape(len(standings), len(Resource)) * self.checks
 
     def usual_for(self, declared: Floats) -> Floats:
         """The cpu time that is declared for candidates, or a guess. Shape (n,)."""

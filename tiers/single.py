@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.verdict import Verdict
@@ -33,9 +33,9 @@ class SingleVerifier(Verifier):
         """
         raise TypeError(f"{type(self).__name__} has no examine method for {candidate.kind}")
 
-    def verify(self, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
+    def verify(self, candidates: Sequence[Candidate]) -> Iterator[Verdict]:
         """Examine one after the other."""
-        return [self._guarded(candidate) for candidate in candidates]
+        return map(self._guarded, candidates)
 
     def _guarded(self, candidate: Candidate) -> Verdict:
         try:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from verifier_ladder.campaign import Campaign
     from verifier_ladder.candidate import Candidate, Sample, SampleId, Turn
     from verifier_ladder.canonicaliser import Canonicaliser
+    from verifier_ladder.client import AsyncClient, Client
     from verifier_ladder.command import CommandVerifier
     from verifier_ladder.cost import Cost
     from verifier_ladder.decision import Action, Belief, Decision, Decisions, Situation
@@ -37,14 +38,16 @@ if TYPE_CHECKING:
     from verifier_ladder.run import Run
     from verifier_ladder.target import Target
     from verifier_ladder.tier import Tier
+    from verifier_ladder.transcript import Transcript
     from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict
     from verifier_ladder.verifiers import Verifier
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Action": "decision", "Belief": "decision", "BudgetError": "errors", "Campaign": "campaign",
-    "Candidate": "candidate", "CandidateError": "errors", "Canonicaliser": "canonicaliser",
+    "Action": "decision", "AsyncClient": "client", "Belief": "decision", "BudgetError": "errors",
+    "Campaign": "campaign", "Candidate": "candidate", "CandidateError": "errors",
+    "Canonicaliser": "canonicaliser", "Client": "client",
     "CommandVerifier": "command", "ConfigError": "errors", "Cost": "cost",
     "Decision": "decision", "Decisions": "decision", "EndpointVerifier": "endpoint",
     "EngineError": "errors", "Ladder": "ladder", "LadderError": "errors",
@@ -52,17 +55,18 @@ _HOMES = {
     "PluginError": "errors", "Revision": "reward", "Reward": "reward", "RewardRule": "reward",
     "Run": "run", "Sample": "candidate", "SampleId": "candidate", "SandboxError": "errors",
     "Situation": "decision", "Target": "target", "Tier": "tier", "ToolError": "errors",
+    "Transcript": "transcript",
     "Turn": "candidate", "TurnVerdict": "verdict", "Verdict": "verdict",
     "Verifier": "verifiers", "VerifierError": "errors", "open_ledger": "ledger",
     "score_file": "rollouts", "verifier": "function", "wrap": "function",
 }  # fmt: skip
 
 __all__ = [
-    "Action", "Belief", "BudgetError", "Campaign", "Candidate", "CandidateError",
-    "Canonicaliser", "CommandVerifier", "ConfigError", "Cost", "Decision", "Decisions",
+    "Action", "AsyncClient", "Belief", "BudgetError", "Campaign", "Candidate", "CandidateError",
+    "Canonicaliser", "Client", "CommandVerifier", "ConfigError", "Cost", "Decision", "Decisions",
     "EndpointVerifier", "EngineError", "Ladder", "LadderError", "LeaseError", "Ledger",
     "LedgerError", "Outcome", "PluginError", "Revision", "Reward", "RewardRule", "Run", "Sample",
-    "SampleId", "SandboxError", "Situation", "Target", "Tier", "ToolError", "Turn",
+    "SampleId", "SandboxError", "Situation", "Target", "Tier", "ToolError", "Transcript", "Turn",
     "TurnVerdict", "Verdict", "Verifier", "VerifierError", "open_ledger", "score_file",
     "verifier", "wrap",
 ]  # fmt: skip

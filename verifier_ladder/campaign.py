@@ -14,11 +14,12 @@ from pathlib import Path
 from threading import Lock
 from time import monotonic, sleep
 from types import TracebackType
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, Literal, NamedTuple, Self, TypeVar
 from uuid import uuid4
 
+from verifier_ladder import telemetry
 from verifier_ladder.budget import Budget, Caps, parse_budget
-from verifier_ladder.campaignrecord import CampaignRecord
+from verifier_ladder.campaigncontrol import CampaignControl
 from verifier_ladder.candidate import Candidate, Sample
 from verifier_ladder.cost import seconds
 from verifier_ladder.errors import ConfigError, LedgerAwayError
@@ -31,11 +32,12 @@ from verifier_ladder.run import Run
 from verifier_ladder.scheduler.batches import batches_of
 from verifier_ladder.scheduler.candidates import candidate_of
 from verifier_ladder.scheduler.conductor import Conductor
+from verifier_ladder.scheduler.engines.home import namespace_of
 from verifier_ladder.scheduler.engines.remote import HomeLostError, RemoteConductor
 from verifier_ladder.scheduler.engines.shared import join, leave
 from verifier_ladder.scheduler.shadow import Shadow, shadow_name
-from verifier_ladder.settings import engine_of
-from verifier_ladder.tier import Tier, tier_of
+from verifier_ladder.settings import engine_of, load_settings
+from verifier_ladder.transcript import Transcript, transcript_block
 from verifier_ladder.verdict import Verdict
 
 T = TypeVar("T")
@@ -57,7 +59,7 @@ class Case(NamedTuple):
     """Seconds since 1970; None if it may stay open for ever."""
 
 
-class Campaign(CampaignRecord):
+class Campaign(CampaignControl):
     """A named durable unit of work: ladder, budget and ledger.
 
     **Durability.** Whatever `score` returned is in the ledger. A campaign that was killed is
@@ -109,6 +111,8 @@ class Campaign(CampaignRecord):
         workers: int | None = None,
         memory: int | None = None,
         engine: str | None = None,
+        namespace: str | None = None,
+        on_leave: Literal["keep", "cancel"] = "keep",
         shadow: Ladder | str | Path | None = None,
         shadow_budget: Budget | None = None,
     ) -> Campaign:
@@ -131,6 +135,12 @@ class Campaign(CampaignRecord):
             engine: Who runs simulations and dearer checks: `"local"`, this process, or
                 `"workers"`, processes started with `vladder worker start`, or `"celery"`, the
                 same with a broker that rings for them; by default as `VLADDER_ENGINE` says.
+            namespace: The cache namespace: campaigns in different ones never answer for each
+                other's checks. By default the one it was opened in before, or else as
+                `VLADDER_NAMESPACE` says.
+            on_leave: Whether samples that still wait when the campaign is closed go on climbing,
+                or are cancelled, as `cancel` does; also when this process dies while it is
+                attached to another one ({doc}`/howto/several-processes`).
             shadow: Another ladder that scores every batch too, in the background and without
                 touching a reward; `shadow_report` compares the two.
             shadow_budget: Caps of the shadow, as in `budget`.
@@ -147,11 +157,16 @@ class Campaign(CampaignRecord):
             ladder = Ladder.from_toml(ladder)
         caps = parse_budget(budget, ladder.tiers)
         beside = _beside(shadow, ladder, shadow_budget)
+        telemetry.begin_as_set()
         store = open_ledger(ledger)
         run = run if isinstance(run, Run) else Run(run or _run_name())
         campaign = cls(
-            name, ladder, store, run, owns_ledger=store is not ledger,
-            options={"workers": workers, "memory": memory, "engine": engine_of(engine)},
+            name, _placed(ladder, store, name, namespace), store, run,
+            owns_ledger=store is not ledger,
+            options={
+                "workers": workers, "memory": memory, "engine": engine_of(engine),
+                "cancelled": run.name if _is_cancelled(on_leave) else None,
+            },
         )  # fmt: skip
         campaign._begin(caps, horizon, beside)
         return campaign
@@ -183,8 +198,8 @@ class Campaign(CampaignRecord):
     def _cast(self, ladder: Ladder, caps: Caps) -> Shadow:
         """Open the campaign that follows this one."""
         beside = Campaign(
-            shadow_name(self.name), ladder, self.ledger, self.run, owns_ledger=False,
-            options=self._options,
+            shadow_name(self.name), ladder.in_namespace(self.ladder.namespace), self.ledger,
+            self.run, owns_ledger=False, options=self._options,
         )  # fmt: skip
         beside._begin(caps, None)
         return Shadow(
@@ -241,6 +256,12 @@ class Campaign(CampaignRecord):
                 self._shadow.follow(batch)
         return rewards  # type: ignore[return-value]
 
+    def take_step(self) -> int:
+        """Take the next free step of the run, to know it before its samples are scored."""
+        with self._lock:
+            self._step += 1
+            return self._step - 1
+
     async def ascore(
         self,
         samples: Sequence[Sample | Candidate | str | bytes],
@@ -266,24 +287,18 @@ class Campaign(CampaignRecord):
             return False
         return self._call(lambda conductor: conductor.drain(_left(until)))
 
-    def pause(self, tier: Tier | str) -> None:
-        """Start no more checks of a tier, in whatever process, until `resume`.
+    def keep(self, transcripts: Sequence[Transcript], *, run: str | None = None) -> None:
+        """Keep what a learner saw and wrote, so that its samples can be trained on later.
 
-        Checks at work finish, open cases stay open, and what is asked for stays queued.
+        Learners' adapters do this by themselves. It changes no reward and no key.
 
-        Raises:
-            ConfigError: If the ladder does not have the tier.
+        Args:
+            transcripts: Prompts and tags of groups; completions, turns and tokens of samples.
+            run: The run they belong to; the campaign's own by default.
         """
-        self.ledger.pause(self.name, int(tier_of(self.ladder.tiers, tier)))
-
-    def resume(self, tier: Tier | str) -> None:
-        """Let a paused tier go on.
-
-        Raises:
-            ConfigError: If the ladder does not have the tier.
-        """
-        self.ledger.resume(self.name, int(tier_of(self.ladder.tiers, tier)))
-        self._call(methodcaller("wake"))
+        if transcripts:
+            block = transcript_block(self.name, run or self.run.name, transcripts)
+            self._call(lambda _: self.ledger.append(block))
 
     # -- world cases ---------------------------------------------------------------------------
 
@@ -411,6 +426,13 @@ class Campaign(CampaignRecord):
         """Leave; running checks are given back, and go on when the campaign is opened again."""
         if self._is_closed or os.getpid() != self._pid:
             return
+        try:
+            if self._options["cancelled"] is not None:
+                self.cancel()
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
         self._is_closed = True
         if self._shadow is not None:
             self._shadow.close()
@@ -434,6 +456,20 @@ class Campaign(CampaignRecord):
     def __repr__(self) -> str:
         """Show the name, the ladder and the ledger."""
         return f"<campaign {self.name}: {self.ladder!r} in {self.ledger.url}>"
+
+
+def _is_cancelled(on_leave: str) -> bool:
+    if on_leave not in {"keep", "cancel"}:
+        raise ConfigError(f"on_leave={on_leave!r}: write keep or cancel")
+    return on_leave == "cancel"
+
+
+def _placed(ladder: Ladder, ledger: Ledger, name: str, namespace: str | None) -> Ladder:
+    """The ladder in the campaign's cache namespace."""
+    if namespace is None:
+        known = next((row for row in ledger.campaigns() if row.name == name), None)
+        namespace = load_settings().namespace if known is None else namespace_of(known)
+    return ladder.in_namespace(namespace)
 
 
 def _beside(

@@ -14,6 +14,7 @@ from verifier_ladder.status import CampaignStatus, campaign_status
 if TYPE_CHECKING:
     from verifier_ladder.forecast import Forecast
     from verifier_ladder.scheduler.drift import Alarm
+    from verifier_ladder.spending import Spending
     from verifier_ladder.summary.shadow import ShadowReport
 
 _POLL = 0.05
@@ -77,6 +78,18 @@ class CampaignRecord:
     def status(self) -> CampaignStatus:
         """Where every check stands right now, tier by tier."""
         return campaign_status(self.ledger, self.name)
+
+    def spending(self, by: str = "run") -> list[Spending]:
+        """Tell apart who has spent what: by `run`, `project`, `user`, `label`, `verifier`, `tier`.
+
+        Of several that want the same check, the run that asked first pays.
+
+        Raises:
+            ConfigError: If spend can't be told apart by that.
+        """
+        from verifier_ladder.spending import spending
+
+        return spending(self.ledger, by, campaign=self.name)
 
     def forecast(self) -> Forecast:
         """Estimate what will be spent until the horizon, and what twice the budget would buy."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any, NamedTuple
 
 from verifier_ladder.errors import ConfigError
@@ -59,17 +61,23 @@ _set_kind, _set_content, _set_task, _set_turns = (
 
 
 def checked_candidate(kind: str, content: str | bytes) -> Candidate:
-    """A candidate without task or turns, of a kind and content that were checked before.
+    """A candidate without task or turns, of a kind and content that were checked before."""
+    return checked_candidates(kind, [content])[0]
 
-    Filling the slots directly takes a quarter of the constructor's time, and a batch makes
-    thousands.
+
+def checked_candidates(kind: str, contents: Sequence[str | bytes]) -> list[Candidate]:
+    """Candidates without task or turns, of a kind and contents that were checked before.
+
+    Filling one slot after the other, each for all candidates, takes a tenth of the constructor's
+    time, and a batch makes thousands.
     """
-    candidate = _new(Candidate)
-    _set_kind(candidate, kind)
-    _set_content(candidate, content)
-    _set_task(candidate, None)
-    _set_turns(candidate, ())
-    return candidate
+    candidates = [_new(Candidate) for _ in contents]
+    for fill, values in (
+        (_set_kind, repeat(kind)), (_set_content, contents), (_set_task, repeat(None)),
+        (_set_turns, repeat(())),
+    ):  # fmt: skip
+        deque(map(fill, candidates, values), maxlen=0)
+    return candidates
 
 
 class SampleId(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -101,14 +101,17 @@ class CommandVerifier(Verifier):
         """Seconds the engine waits without progress: more than it waits itself."""
         return self.timeout * (count if self.per_batch else 1) + _MARGIN
 
-    def verify(self, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
+    def verify(self, candidates: Sequence[Candidate]) -> Iterable[Verdict]:
         """Ask the program about every candidate."""
-        if self.per_batch:
-            return self._ask_together(candidates)
+        return self._ask_together(candidates) if self.per_batch else self._ask_each(candidates)
+
+    def _ask_each(self, candidates: Sequence[Candidate]) -> Iterator[Verdict]:
         before = self._cpu_seconds()
-        verdicts = [self._ask(number, each) for number, each in enumerate(candidates)]
-        share = max(0.0, self._cpu_seconds() - before) / max(1, len(verdicts))
-        return [v if v.cost else replace(v, cost=Cost(share)) for v in verdicts]
+        for number, candidate in enumerate(candidates):
+            verdict = self._ask(number, candidate)
+            now = self._cpu_seconds()
+            yield verdict if verdict.cost else replace(verdict, cost=Cost(max(0.0, now - before)))
+            before = now
 
     def _ask(self, number: int, candidate: Candidate) -> Verdict:
         if self._program is not None and self._program.stale:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, overload
 
@@ -19,7 +19,7 @@ Answer = Verdict | float | bool | None
 _OPTIONS = {
     "role", "isolation", "timeout", "memory", "batch_size", "reads", "task_fields",
     "reads_turns", "replicates", "unit", "deviation", "same_quantity", "control", "tools",
-    "definitive", "features",
+    "definitive", "features", "capabilities", "domain",
 }  # fmt: skip
 
 
@@ -58,13 +58,13 @@ class FunctionVerifier(Verifier):
         """Call the function itself, as if it had not been decorated."""
         return self.function(*args, **kwargs)
 
-    def verify(self, candidates: Sequence[Candidate]) -> Sequence[Answer]:
-        """Call the function for each candidate, or once for all of them."""
+    def verify(self, candidates: Sequence[Candidate]) -> Iterable[Answer]:
+        """Call the function for one candidate after the other, or once for all of them."""
         if self.is_async:
             return _run(self._gather(candidates))
         if self.batch:
             return self._ask_all(candidates)  # type: ignore[no-any-return]
-        return [self._one(candidate) for candidate in candidates]
+        return map(self._one, candidates)
 
     def _ask(self, candidate: Candidate) -> Any:
         """The function's answer about one candidate, or a coroutine of it."""

@@ -23,6 +23,8 @@ class ImportRow(NamedTuple):
     candidate: Candidate
     verdicts: Mapping[str, Verdict]
     """By the verifier's name; those that were not asked are left out."""
+    repeat: int = 0
+    """How many earlier rows are about the same candidate: its place among replicates."""
 
 
 @dataclass(slots=True)

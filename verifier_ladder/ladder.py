@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import fields
 from functools import cached_property
 from math import inf, isfinite, nan
@@ -23,6 +25,7 @@ from verifier_ladder.tier import Tier
 from verifier_ladder.verifiers import Verifier
 
 _SECTIONS = {"name", "kind", "audit", "target", "reward", "policy", "verifiers", "budget", "prior"}
+_NAMESPACE = re.compile(r"[\w.\-:/]{0,100}")
 
 
 class Rung:
@@ -98,6 +101,8 @@ class Ladder:
             ConfigError: If the verifiers don't fit together.
         """
         self.name = name
+        self.namespace = ""
+        """The cache namespace of the campaign that climbs it."""
         if isinstance(verifiers, (str, Verifier)) or not isinstance(verifiers, Iterable):
             raise ConfigError(f"ladder {name} takes a list of verifiers, not {verifiers!r}")
         found = [REGISTRY.get(v) if isinstance(v, str) else v for v in verifiers]
@@ -135,10 +140,11 @@ class Ladder:
             )
         names = [v.name for v in verifiers]
         for verifier in verifiers:
-            if verifier.replicates > 1:
+            if verifier.replicates > 1 and verifier.isolation == "inline":
                 raise ConfigError(
-                    f"verifier {verifier.name} wants {verifier.replicates} replicates, which this "
-                    "version does not run yet; repeat inside the verifier and give the mean"
+                    f"verifier {verifier.name} wants {verifier.replicates} replicates, each with "
+                    "random numbers of its own, and runs inside your program, whose random "
+                    'numbers it would disturb; give it isolation="process"'
                 )
         for name in names:
             if names.count(name) > 1:
@@ -177,10 +183,40 @@ class Ladder:
         return tuple(v for rung in self.rungs for v in rung.verifiers)
 
     @cached_property
+    def askings(self) -> tuple[tuple[Verifier, int], ...]:
+        """The checks that it takes to ask all verifiers, each with the number of its replicate."""
+        return tuple((v, number) for v in self.verifiers for number in range(v.replicates))
+
+    def in_namespace(self, namespace: str) -> Ladder:
+        """The same ladder, whose verdicts are cached apart from those of other namespaces.
+
+        Raises:
+            ConfigError: If that can't be a namespace's name.
+        """
+        if namespace == self.namespace:
+            return self
+        if not _NAMESPACE.fullmatch(namespace):
+            raise ConfigError(
+                f"a namespace can't be called {namespace!r}; use up to 100 letters, digits and "
+                "._-:/"
+            )
+        made = copy(self)
+        made.namespace = namespace
+        made.rungs = tuple(
+            Rung(rung.tier, [_placed(v, namespace) for v in rung.verifiers]) for rung in self.rungs
+        )
+        for name in ("tiers", "verifiers", "askings", "digest"):
+            made.__dict__.pop(name, None)
+        return made
+
+    @cached_property
     def digest(self) -> bytes:
-        """Digest of all that affects rewards."""
+        """Digest of all that affects rewards; what verifiers are tagged with does not."""
         spec = self.as_json()
         spec.pop("budget")
+        for verifier in spec["verifiers"]:
+            verifier.pop("capabilities", None)
+            verifier.pop("domain", None)
         return digest(spec)
 
     def as_json(self) -> dict[str, Any]:
@@ -248,6 +284,14 @@ class Ladder:
     def __repr__(self) -> str:
         """Show the name and the tiers."""
         return f"<ladder {self.name}: {' → '.join(tier.label for tier in self.tiers)}>"
+
+
+def _placed(verifier: Verifier, namespace: str) -> Verifier:
+    """A copy of a verifier whose check keys are those of a namespace."""
+    made = copy(verifier)
+    made.namespace = namespace
+    made.__dict__.pop("key_digest", None)
+    return made
 
 
 def _share(name: str, value: Any) -> float:

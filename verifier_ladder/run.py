@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from verifier_ladder.errors import ConfigError
+from verifier_ladder.settings import load_settings
 
 _NAME = re.compile(r"[\w.\-:/+@ ]{1,200}")
 
@@ -20,6 +21,10 @@ def _user() -> str:
         return ""
 
 
+def _project() -> str:
+    return load_settings().project
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """One training or evaluation run, with what its report card tells.
@@ -29,9 +34,11 @@ class Run:
 
     name: str
     """Unique inside its campaign; samples carry it."""
-    project: str = ""
+    project: str = field(default_factory=_project)
+    """By default as `VLADDER_PROJECT` says."""
     user: str = field(default_factory=_user)
     labels: Mapping[str, str] = field(default_factory=dict)
+    """What else spend is told apart by, such as `{"team": "solvents"}`."""
     environment: str = ""
     tool_budget: str = ""
     scaffold: str = ""
@@ -44,6 +51,14 @@ class Run:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise ConfigError(
                 f"a run can't be called {self.name!r}; use up to 200 letters, digits and ._-:/+@"
+            )
+        labels: object = self.labels
+        if not isinstance(labels, Mapping) or not all(
+            isinstance(part, str) for pair in labels.items() for part in pair
+        ):
+            raise ConfigError(
+                f"labels={labels!r} of run {name}: give text for text, such as "
+                '{"team": "solvents"}'
             )
 
     def as_json(self) -> dict[str, Any]:

@@ -35,6 +35,10 @@ class Settings(BaseSettings):
         default=None,
         description="File of the key that signs checkpoints; beside the ledger if unset.",
     )
+    tokens: Path | None = Field(
+        default=None,
+        description="File of the tokens that a server asks for; beside the ledger if unset.",
+    )
     workers: int | None = Field(
         default=None, ge=1, le=1024, description="Worker processes; one per core if unset."
     )
@@ -49,6 +53,29 @@ class Settings(BaseSettings):
     worker_memory: Annotated[ByteSize, Field(ge=_SMALLEST_WORKER)] | None = Field(
         default=None,
         description="Memory that one worker may use, such as 2GiB; the engine's if unset.",
+    )
+    namespace: str = Field(
+        default="",
+        description="Cache namespace of new campaigns: those in different ones, such as tenants, "
+        "or training and evaluation, never answer for each other's checks.",
+    )
+    project: str = Field(default="", description="Project of runs that name none.")
+    alerts: Path | None = Field(
+        default=None,
+        description="TOML file whose section [alerts] says about what to alert whom.",
+    )
+    telemetry: str = Field(
+        default="",
+        description="What to tell of this process's work: traces, metrics, or both with a comma.",
+    )
+    metrics_port: int | None = Field(
+        default=None,
+        ge=0,
+        le=65535,
+        description="Port of this machine at which a worker host answers /metrics.",
+    )
+    log_format: Literal["text", "json"] = Field(
+        default="text", description="How commands write messages: for people, or JSON lines."
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="warning", description="The least important message that commands write to stderr."

@@ -6,7 +6,7 @@ import hashlib
 import inspect
 import numbers
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import isfinite
 from typing import Any, ClassVar, Literal, get_args
@@ -14,9 +14,10 @@ from typing import Any, ClassVar, Literal, get_args
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import CandidateError, ConfigError, LadderError, VerifierError
-from verifier_ladder.keys import canonical_json, digest
+from verifier_ladder.keys import canonical_json, digest, in_namespace
+from verifier_ladder.tags import checked_capabilities
 from verifier_ladder.tier import Tier
-from verifier_ladder.verdict import Outcome, Verdict, plain_verdict
+from verifier_ladder.verdict import NO_EVIDENCE, Outcome, Verdict, plain_verdict
 
 Isolation = Literal["process", "inline", "sandbox"]
 Role = Literal["gate", "primary"]
@@ -24,6 +25,10 @@ _WORDS = {
     "role": get_args(Role), "isolation": get_args(Isolation), "reads": ("canonical", "raw"),
 }  # fmt: skip
 _POSITIVE = ("timeout", "batch_size", "replicates", "memory")
+
+
+class MiscountError(VerifierError):
+    """A verifier gave more or fewer answers than there were candidates."""
 
 
 class Verifier:
@@ -72,7 +77,8 @@ class Verifier:
     """Names of the task fields it reads; None for all of them. They are part of the check key."""
     reads_turns: bool = False
     replicates: int = 1
-    """How many distinct checks a stochastic verifier wants per candidate."""
+    """How many checks a stochastic verifier wants per candidate. Each is kept, paid for and
+    recorded by itself, and has a random seed of its own; the tier says what they say together."""
     unit: str = ""
     deviation: float | None = None
     """Declared standard deviation of its score around the target, in target units."""
@@ -83,6 +89,13 @@ class Verifier:
     fresh workers down, the fault is that candidate's, and it is rejected."""
     tools: Mapping[str, str] = {}
     """Versions of the tools that affect results."""
+    capabilities: Sequence[str] | str = ()
+    """What it looks at, for report cards: planning, memory, tool use, reasoning,
+    self-improvement, perception."""
+    domain: str = ""
+    """Field of application, for report cards, such as chemistry."""
+    namespace: str = ""
+    """The cache namespace of the campaign that uses it; campaigns set it on copies."""
     waits: ClassVar[bool] = False
     """Whether it opens a case and answers later (world tier) instead of computing."""
 
@@ -105,6 +118,7 @@ class Verifier:
         self.tier = Tier.parse(self.tier)
         if isinstance(self.task_fields, str):
             self.task_fields = (self.task_fields,)
+        self.capabilities = checked_capabilities(self.capabilities, f"verifier {self.name}")
         _check_words(self)
         _check_numbers(self)
         self.settings: dict[str, Any] = settings
@@ -120,6 +134,11 @@ class Verifier:
             }
         )  # fmt: skip
 
+    @cached_property
+    def key_digest(self) -> bytes:
+        """What stands for it in check keys: its digest, apart in every cache namespace."""
+        return in_namespace(self.digest, self.namespace)
+
     @property
     def source_digest(self) -> str:
         """Digest of its source code, to notice a change without a new version; "" if unknown."""
@@ -128,8 +147,12 @@ class Verifier:
     def setup(self) -> None:
         """Load models and tools; runs once in each worker, before the first `verify`."""
 
-    def verify(self, candidates: Sequence[Candidate]) -> Sequence[Verdict | float | bool | None]:
-        """Judge a batch; one answer per candidate, in the same order."""
+    def verify(self, candidates: Sequence[Candidate]) -> Iterable[Verdict | float | bool | None]:
+        """Judge a batch; return one answer per candidate, in the same order, or yield them.
+
+        What is yielded is delivered within a tenth of a second, so that a candidate that takes
+        long, hangs or crashes does not hold back those before it.
+        """
         del candidates
         raise TypeError(f"{type(self).__name__} has no verify method")
 
@@ -151,24 +174,41 @@ class Verifier:
         del candidate
         return as_verdict(value, unit=self.unit)
 
-    def answers(self, candidates: Sequence[Candidate]) -> Sequence[object]:
-        """Run `verify` and see that it answered every candidate.
+    def stream(self, candidates: Sequence[Candidate]) -> Iterator[object]:
+        """Run `verify` and give its answers, each as it comes where `verify` yields them.
 
         Raises:
-            VerifierError: If the number of answers is wrong.
+            VerifierError: If the number of answers is wrong. What was given before means nothing.
         """
         answers = self.verify(candidates)
+        if not isinstance(answers, Iterator):
+            return iter(self._counted(answers, len(candidates)))
+        return self._counting(answers, len(candidates))
+
+    def _counted(self, answers: Any, wanted: int) -> Sequence[object]:
         count = _count(answers)
         if count is None:
             raise VerifierError(
-                f"verifier {self.name} returned a {type(answers).__name__}; "
-                "return a list with one verdict per candidate"
+                f"verifier {self.name} returned a {type(answers).__name__}; return a list with "
+                "one verdict per candidate, or yield them one by one"
             )
-        if count != len(candidates):
-            raise VerifierError(
-                f"verifier {self.name} returned {count} verdicts for {len(candidates)} candidates"
-            )
-        return answers
+        if count != wanted:
+            raise self._miscount(count, wanted)
+        return answers.tolist() if hasattr(answers, "tolist") else answers  # type: ignore[no-any-return]
+
+    def _counting(self, answers: Iterator[object], wanted: int) -> Iterator[object]:
+        count = 0
+        for count, answer in enumerate(answers, 1):
+            if count > wanted:
+                raise self._miscount(f"more than {wanted}", wanted)
+            yield answer
+        if count < wanted:
+            raise self._miscount(count, wanted)
+
+    def _miscount(self, count: int | str, wanted: int) -> MiscountError:
+        return MiscountError(
+            f"verifier {self.name} returned {count} verdicts for {wanted} candidates"
+        )
 
     def judge(self, candidates: Sequence[Candidate]) -> list[Verdict]:
         """Run `verify` and make every answer a proper verdict.
@@ -176,7 +216,20 @@ class Verifier:
         Raises:
             VerifierError: If the number of answers is wrong.
         """
-        return [self.verdict_of(answer) for answer in self.answers(candidates)]
+        # Rewards are often 0 and 1: equal numbers share a verdict. Zero and minus zero don't.
+        shared: dict[tuple[type, object], Verdict] = {}
+        verdicts = []
+        for answer in self.stream(candidates):
+            kind = type(answer)
+            if kind is not float and kind is not bool:
+                verdicts.append(self.verdict_of(answer))
+                continue
+            key = (kind, answer or str(answer))
+            verdict = shared.get(key)
+            if verdict is None:
+                verdict = shared[key] = self.verdict_of(answer)
+            verdicts.append(verdict)
+        return verdicts
 
     def verdict_of(self, answer: object) -> Verdict:
         """Make one answer a verdict; one that can't be is an abstention, not an error."""
@@ -187,12 +240,16 @@ class Verifier:
 
     def as_json(self) -> dict[str, Any]:
         """What the ledger records of it."""
+        tags: dict[str, Any] = {"capabilities": list(self.capabilities), "domain": self.domain}
+        if self.replicates > 1:
+            tags["replicates"] = self.replicates
         return {
             "name": self.name, "version": self.version, "tier": Tier.parse(self.tier).label,
             "kind": self.kind, "role": self.role, "settings": self.settings,
             "tools": dict(self.tools), "unit": self.unit, "deviation": self.deviation,
             "same_quantity": self.same_quantity, "definitive": self.definitive,
             "features": list(self.features), "digest": self.digest.hex(),
+            **{name: value for name, value in tags.items() if value},
         }  # fmt: skip
 
     def __repr__(self) -> str:
@@ -217,8 +274,9 @@ def as_verdict(answer: object, *, unit: str = "") -> Verdict:
         answer = _scalar(answer)
     if isinstance(answer, bool):
         if answer:
-            return Verdict(Outcome.ACCEPT, 1.0, unit=unit)
-        return Verdict(Outcome.REJECT, 0.0, unit=unit, reason="the verifier said no")
+            return plain_verdict(Outcome.ACCEPT, 1.0, None, unit, None)
+        why = "the verifier said no"
+        return Verdict(Outcome.REJECT, 0.0, unit=unit, reason=why, evidence=NO_EVIDENCE)
     if isinstance(answer, numbers.Real):
         return Verdict(Outcome.ACCEPT, answer, unit=unit)  # type: ignore[arg-type]
     if answer is None:

@@ -25,7 +25,7 @@ class Plan(NamedTuple):
     """How much is run."""
 
     seeds: int = 10
-    updates: int = 400
+    updates: int = 200
     shares: tuple[float, ...] = (0.1, 0.03)
     """Budgets of training."""
     costs: tuple[float, ...] = (0.04, 0.085, 0.12)
@@ -41,19 +41,19 @@ class Plan(NamedTuple):
         return Course(updates=self.updates)
 
     def runs(self, tables: Sequence[Table]) -> Iterator[Run]:
-        """Every run, the cheap ones of a kind first."""
-        for table in tables:
-            for experiment in table.manifest.experiments:
-                if not self.only or experiment in self.only:
-                    yield from self._of(experiment, table)
+        """Every run; one order of everything before the next, so that a part tells of all."""
+        for seed in range(self.seeds):
+            for table in tables:
+                for experiment in table.manifest.experiments:
+                    if not self.only or experiment in self.only:
+                        yield from self._of(experiment, table, seed)
 
-    def _of(self, experiment: str, table: Table) -> Iterator[Run]:
+    def _of(self, experiment: str, table: Table, seed: int) -> Iterator[Run]:
         methods, shares = self._grid(experiment)
         for method in methods:
             free = method in FREE
             for share in shares[:1] if free else shares:
-                for seed in range(self.seeds):
-                    yield Run(experiment, table.name, method, 1.0 if free else share, seed)
+                yield Run(experiment, table.name, method, 1.0 if free else share, seed)
 
     def _grid(self, experiment: str) -> tuple[Sequence[str], tuple[float, ...]]:
         match experiment:

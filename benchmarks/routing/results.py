@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -61,10 +62,22 @@ class Results:
         ]  # fmt: skip
         return interval([above / below for above, below in pairs if below])
 
-    def save(self, path: Path) -> None:
-        """Write every run as a line of JSON."""
-        lines = [json.dumps({**run._asdict(), **told}) for run, told in self.numbers.items()]
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    @classmethod
+    def load(cls, path: Path) -> Results:
+        """Read what `note` has written; a line that a kill has cut short is left out."""
+        found = cls()
+        for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+            with suppress(json.JSONDecodeError):
+                told = json.loads(line)
+                run = Run(**{name: told.pop(name) for name in Run._fields})
+                found.add(run, told)
+        return found
+
+
+def note(path: Path, run: Run, numbers: Numbers) -> None:
+    """Append a run as a line of JSON."""
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps({**run._asdict(), **numbers}) + "\n")
 
 
 def geometric(values: Iterable[float]) -> float:

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
+from time import strftime
 from typing import Any
 
 os.environ |= {
@@ -106,9 +107,15 @@ def train(
 ) -> None:
     """Train a policy for some steps, with or without draws."""
     name = training.name if audit is None else f"{training.name}-watched"
+    run = vl.Run(
+        f"{name}-{strftime('%Y%m%d-%H%M%S')}", project="train_molecules",
+        environment="one prompt, one molecule of up to six fragments", tool_budget="no tools",
+        scaffold="none", evaluator="xTB with a water model",
+        failure_recovery="a failed check is tried again; what stays unknown is masked",
+    )  # fmt: skip
     function = reward_function(
         ladder(name, cheap, audit=audit), ledger=folder / "ledger.db", deadline=None,
-        clip=(-3.0, 3.0),
+        clip=(-3.0, 3.0), run=run,
     )  # fmt: skip
     trainer = GRPOTrainer(
         model=training.policy, processing_class=tokenizer(),

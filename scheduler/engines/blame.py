@@ -13,19 +13,29 @@ _FINAL = {"start", "load", "stuck", "budget", "refused", "abandoned"}
 
 
 class Answers(NamedTuple, Generic[T]):
-    """What a worker answered for a group, in the group's order."""
+    """What a worker answered for a group, in the group's order, until it was done or failed."""
 
     items: list[T]
+    """Of the whole group; of the first of it if the worker failed."""
     seconds: float
+    """What these took."""
     suspects: dict[int, str] = {}  # noqa: RUF012 - never changed
     """Places in the group whose answer says that it ran out of memory, and how that reads."""
+    failure: Failure | None = None
+    """What brought the worker down before it came to the rest."""
+
+    @property
+    def sound(self) -> dict[int, T]:
+        """The answers that stand, by place."""
+        return {n: item for n, item in enumerate(self.items) if n not in self.suspects}
 
 
 class Case(Generic[T]):
     """Gets an answer for every candidate of a batch, with as few workers lost as possible.
 
-    A failure with a suspect (the position the worker had noted) tries the suspect alone and the
-    others together. Without one, or when a suspect has proved innocent and the marks are not
+    What a worker had answered before it failed stands; the case is about the rest. A failure with
+    a suspect (the position the worker had noted) tries the suspect alone and the others together.
+    Without one, or when a suspect has proved innocent and the marks are not
     exact, the group is halved. A candidate that fails alone in a fresh worker is the culprit;
     when a control is there, it must fail in two, while the control passes.
     """
@@ -33,7 +43,7 @@ class Case(Generic[T]):
     def __init__(
         self,
         count: int,
-        attempt: Callable[[Sequence[int], bool], Answers[T] | Failure],
+        attempt: Callable[[Sequence[int], bool], Answers[T]],
         convict: Callable[[int, Failure, bool], T],
         *,
         give_up: Callable[[int, Failure], T],
@@ -46,7 +56,8 @@ class Case(Generic[T]):
         Args:
             count: Candidates in the batch.
             attempt: Tries these positions; in a fresh worker if the flag is set.
-            convict: Makes the answer of a culprit; the flag says that a control has passed.
+            convict: Makes the answer of a culprit, whose failure tells what all its attempts
+                took; the flag says that a control has passed.
             give_up: Makes the answer of a candidate whose worker failed through no fault of its.
             control: Tells whether a harmless candidate passes in a fresh worker.
             exact: Whether the marked position is surely the one that was being judged.
@@ -60,54 +71,65 @@ class Case(Generic[T]):
         self._fresh: dict[int, int] = {}
         self._sane: bool | None = None
         self._culprits: list[int] = []
+        self._abandoned: list[int] = []
         self._unclear = 0.0
         self.seconds = 0.0
         """What all attempts took."""
         self.wasted: dict[int, float] = {}
-        """What failed attempts took, by the position that is charged with it."""
+        """What failed attempts took and no culprit's answer has in it, by the position that is
+        charged with it."""
 
     def settle(self) -> list[T]:
         """Answer for every position."""
         groups: list[list[int]] = [list(range(self._count))] if self._count else []
         while groups:
             group = groups.pop()
-            alone = group[0] if len(group) == 1 else None
-            fresh = alone is not None and self._failures.get(alone, 0) > 0
-            outcome = self._attempt(group, fresh)
-            self.seconds += outcome.seconds
-            if isinstance(outcome, Answers):
-                groups += self._record(group, outcome, fresh=fresh)
-            elif outcome.cause in _FINAL:
-                self._unclear += outcome.seconds
-                self._abandon(outcome)
+            fresh = len(group) == 1 and self._failures.get(group[0], 0) > 0
+            said = self._attempt(group, fresh)
+            self.seconds += said.seconds
+            groups += self._record(group, said, fresh=fresh)
+            if said.failure is None:
+                continue
+            self.seconds += said.failure.seconds
+            if said.failure.cause in _FINAL:
+                self._unclear += said.failure.seconds
+                self._abandon(said.failure)
                 break
-            elif alone is None:
-                groups += self._narrow(group, outcome)
-            else:
-                groups += self._alone(alone, outcome, fresh=fresh)
+            groups += self._blame(group, len(said.items), said.failure, fresh=fresh)
         self._share_out()
         return [self._answers[position] for position in range(self._count)]
 
     def _record(self, group: list[int], said: Answers[T], *, fresh: bool) -> list[list[int]]:
         again: list[list[int]] = []
-        for place, (position, item) in enumerate(zip(group, said.items, strict=True)):
-            if place in said.suspects:
-                failure = Failure("memory", said.suspects[place], position)
-                again += self._alone(position, failure, fresh=fresh)
-            else:
-                self._answers[position] = item
-        if len(group) == 1 and fresh and not said.suspects and not self._exact:
+        for place, item in said.sound.items():
+            self._answers[group[place]] = item
+        for place, reason in said.suspects.items():
+            failure = Failure("memory", reason, group[place])
+            again += self._alone(group[place], failure, fresh=fresh)
+        if len(group) == 1 and fresh and said.sound and not self._exact:
             self._trusted = False  # the mark was wrong: the verifier does not work one by one
         return again
 
-    def _narrow(self, group: list[int], failure: Failure) -> list[list[int]]:
+    def _blame(
+        self, group: list[int], answered: int, failure: Failure, *, fresh: bool
+    ) -> list[list[int]]:
+        """Say what to try after a failure at what was not answered."""
+        rest = group[answered:]
+        if not rest:
+            self._unclear += failure.seconds
+            return []
+        if len(rest) == 1:
+            return self._alone(rest[0], failure, fresh=fresh)
+        return self._narrow(rest, failure, is_sure=self._exact or answered > 0)
+
+    def _narrow(self, group: list[int], failure: Failure, *, is_sure: bool) -> list[list[int]]:
         suspect = failure.position if self._trusted else None
         if suspect in group:
             self._charge(suspect, failure)
             self._failures[suspect] = self._failures.get(suspect, 0) + 1
             others = [p for p in group if p != suspect]
             # Where the mark is sure, the others go first, for somebody may be waiting for them.
-            return [[suspect], others] if self._exact else [others, [suspect]]
+            return [[suspect], others] if is_sure else [others, [suspect]]
         self._unclear += failure.seconds
         middle = len(group) // 2
         halves = [group[middle:], group[:middle]]
@@ -125,7 +147,8 @@ class Case(Generic[T]):
             return [[position]]
         if self._sane is None:
             self._sane = self._control is not None and self._control()
-        self._answers[position] = self._convict(position, failure, self._sane)
+        whole = failure._replace(seconds=self.wasted.pop(position))
+        self._answers[position] = self._convict(position, whole, self._sane)
         self._culprits.append(position)
         return []
 
@@ -133,13 +156,16 @@ class Case(Generic[T]):
         self.wasted[position] = self.wasted.get(position, 0.0) + failure.seconds
 
     def _share_out(self) -> None:
-        """Charge what groups wasted before the culprits were known; all pay if there is none."""
-        payers = self._culprits or range(self._count)
+        """Charge what groups wasted before the culprits were known.
+
+        If there are none, those without an answer pay; if all have one, all do.
+        """
+        payers = self._culprits or self._abandoned or range(self._count)
         for position in payers if self._unclear else ():
             share = self._unclear / len(payers)
             self.wasted[position] = self.wasted.get(position, 0.0) + share
 
     def _abandon(self, failure: Failure) -> None:
-        for position in range(self._count):
-            if position not in self._answers:
-                self._answers[position] = self._give_up(position, failure)
+        self._abandoned = [p for p in range(self._count) if p not in self._answers]
+        for position in self._abandoned:
+            self._answers[position] = self._give_up(position, failure)

@@ -20,8 +20,10 @@ from uuid import uuid4
 
 import psutil
 
+from verifier_ladder import telemetry
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import LedgerAwayError, LedgerError
+from verifier_ladder.keys import seed
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import CheckState, Claim, Completion
 from verifier_ladder.scheduler.candidates import candidate_of
@@ -30,6 +32,7 @@ from verifier_ladder.scheduler.engines.job import BatchAnswer, BatchFuture
 from verifier_ladder.scheduler.engines.pool import WorkerPool
 from verifier_ladder.scheduler.engines.reservation import Reservation
 from verifier_ladder.scheduler.engines.retry import retry_at
+from verifier_ladder.scheduler.engines.work import Work
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
@@ -57,15 +60,6 @@ class Duties:
     def next(self) -> float:
         """When the first of them is."""
         return min(self.heartbeat, self.reap)
-
-
-@dataclass(slots=True)
-class Work:
-    """One batch that a worker is at."""
-
-    verifier: Verifier
-    claims: list[Claim]
-    future: BatchFuture[BatchAnswer]
 
 
 class Dispatcher(ABC):
@@ -282,11 +276,12 @@ class Dispatcher(ABC):
     def _pause(self, until: float) -> float:
         """Seconds to sleep: until the next duty, the next look, or the next retry is due."""
         pauses = [until - monotonic()]
+        pauses += [pause for work in self._working if (pause := work.pause) is not None]
         if self.look is not None:
             pauses.append(self.look)
         if self._retries:
-            now = self.ledger.clock()
-            pauses += [at - now for at in self._retries if at > now]
+            today = self.ledger.clock()
+            pauses += [at - today for at in self._retries if at > today]
         return max(0.0, min(pauses))
 
     def _heartbeat(self) -> None:
@@ -326,32 +321,51 @@ class Dispatcher(ABC):
 
     def _start(self, verifier: Verifier, claims: list[Claim]) -> None:
         candidates = [candidate_of(claim.check.payload) for claim in claims]
+        limit = None if verifier.waits else Reservation(self.ledger, claims)
         future = without_sandbox(verifier, candidates) or self._answer(
-            verifier, candidates, claims
+            verifier, candidates, claims, limit
         )
-        self._working.append(Work(verifier, claims, future))
+        self._working.append(Work(verifier, claims, future, limit))
+        future.on_news = self._wake.set
         future.add_done_callback(lambda _: self._wake.set())
 
     def _answer(
-        self, verifier: Verifier, candidates: list[Candidate], claims: list[Claim]
-    ) -> BatchFuture[BatchAnswer]:
+        self, verifier: Verifier, candidates: list[Candidate], claims: list[Claim],
+        limit: Reservation | None,
+    ) -> BatchFuture[BatchAnswer]:  # fmt: skip
         if verifier.isolation == "inline" and not verifier.waits:
             each = [Reservation(self.ledger, [claim]) for claim in claims]
             return answered_inline(verifier, candidates, each)
-        limit = None if verifier.waits else Reservation(self.ledger, claims)
-        return self.slow.verify(verifier, candidates, limit=limit)
+        seeds = None
+        if any("replicate" in claim.check.payload for claim in claims):
+            seeds = [seed(claim.check.check_key) for claim in claims]
+        return self.slow.verify(verifier, candidates, limit=limit, seeds=seeds)
 
     def _collect(self) -> None:
         """Write what has been said; what could not be written is written the next time."""
         ended: dict[bytes, Verdict] = {}
-        for work in [work for work in self._working if work.future.done()]:
-            if work.future.cancelled():
+        for work in list(self._working):
+            is_over = work.future.done()
+            if is_over and work.future.cancelled():
                 self.ledger.release(work.claims, now=self.ledger.clock())
             else:
-                ended |= self._finish(work.claims, work.future.result().verdicts, work.verifier)
-            self._working.remove(work)
+                ended |= self._settle(work)
+            if is_over:
+                self._working.remove(work)
         if ended:
             self.announce(ended)
+
+    def _settle(self, work: Work) -> dict[bytes, Verdict]:
+        """Write what was said of a batch so far; the rest of it goes on."""
+        claims, verdicts = work.settled()
+        if not claims:
+            return {}
+        ended = self._finish(claims, verdicts, work.verifier)
+        if telemetry.active is not None and claims:
+            begun = claims[0].check.lease_until - _LEASE
+            telemetry.active.checked(work.verifier, claims, verdicts, begun, self.ledger.clock())
+        work.written(claims)
+        return ended
 
     def _finish(
         self, claims: Sequence[Claim], verdicts: Sequence[Verdict], verifier: Verifier

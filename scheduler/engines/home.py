@@ -23,13 +23,16 @@ from typing import IO, TYPE_CHECKING, Any
 
 import cloudpickle
 
+from verifier_ladder.alerts.alerter import Alerter, alerter_as_set
 from verifier_ladder.errors import ConfigError, LadderError
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
+from verifier_ladder.ledger.records import CampaignRow
 from verifier_ladder.ledger.sequencer import Sequencer
 from verifier_ladder.scheduler.conductor import Conductor
 from verifier_ladder.scheduler.engines.lane import PoolClosed
 from verifier_ladder.scheduler.engines.local import OURS, LocalEngine
+from verifier_ladder.scheduler.withdrawal import Wanted
 from verifier_ladder.settings import load_settings
 from verifier_ladder.tier import Tier
 
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
 
 CALLS = frozenset({
     "score", "submit", "drain", "answer", "wake", "next_step", "expect", "import_rows",
+    "withdraw",
 })  # fmt: skip
 """What an attached process may ask of a conductor."""
 
@@ -115,15 +119,18 @@ class Home:
         self._lock = RLock()
         self._conductors: dict[str, Conductor] = {}
         self._users: dict[str, int] = {}
+        self._runs: dict[tuple[str, str], int] = {}
         self._listener: socket.socket | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self.is_over = False
         """Whether the last user has left, so that nobody can join any more."""
         self._sequencer: Sequencer | None = None
+        self._alerter: Alerter | None = None
         if lock is not None:
             self.engine.take_over()
             self._listen(lock)
             self._sequencer = Sequencer(ledger)
+            self._alerter = alerter_as_set(ledger)
 
     # -- conductors ----------------------------------------------------------------------------
 
@@ -143,9 +150,10 @@ class Home:
                 made = Conductor(name, ladder, self.ledger, self.engine, seed)
                 made.start()
                 self._conductors[name] = made
-            elif made.ladder.digest != ladder.digest:
+            elif (made.ladder.digest, made.ladder.namespace) != (ladder.digest, ladder.namespace):
                 raise ConfigError(
-                    f"campaign {name!r} is open with another ladder; choose another name"
+                    f"campaign {name!r} is open with another ladder or in another namespace; "
+                    "choose another name"
                 )
             self._users[name] = self._users.get(name, 0) + 1
             return made
@@ -167,6 +175,8 @@ class Home:
                 self._listener.shutdown(socket.SHUT_RDWR)  # Wakes the thread that accepts.
             self._listener.close()
         self.engine.close()
+        if self._alerter is not None:
+            self._alerter.close()
         if self._sequencer is not None:
             self._sequencer.close()
         if self._lock_file is not None:
@@ -201,16 +211,17 @@ class Home:
 
     def _serve(self, connection: Connection[Any, Any]) -> None:
         """Answer one attached process until it goes away."""
-        name = ""
+        name, run = "", None
         try:
             with connection:
-                name, ladder = connection.recv()
+                name, ladder, run = connection.recv()
                 conductor = _reply(
                     connection, lambda: self.conductor(name, cloudpickle.loads(ladder)), say=False
                 )
                 if conductor is None:
                     name = ""
                     return
+                self._count(name, run, 1)
                 while True:
                     method, arguments = connection.recv()
                     if method in CALLS:
@@ -220,8 +231,20 @@ class Home:
         finally:
             if name:
                 with suppress(LadderError):
+                    self._count(name, run, -1)
                     if self.leave(name):
                         self.close()
+
+    def _count(self, name: str, run: str | None, change: int) -> None:
+        """Count the connections of a run that is cancelled when its last one breaks."""
+        if run is None:
+            return
+        with self._lock:
+            self._runs[name, run] = self._runs.get((name, run), 0) + change
+            is_gone = not self._runs[name, run]
+            conductor = self._conductors[name]
+        if is_gone:
+            conductor.withdraw(Wanted(run), at_work=False)
 
 
 def _relay(ledger: Ledger) -> Relay:
@@ -259,16 +282,28 @@ def agreed_seed(ledger: Ledger, name: str, ladder: Ladder) -> bytes:
     """Record a campaign, or check that it is the same as recorded; gives its secret seed.
 
     Raises:
-        ConfigError: If it was recorded with another ladder.
+        ConfigError: If it was recorded with another ladder, or in another namespace.
     """
     spec = {**ladder.as_json(), "seed": os.urandom(16).hex()}
+    if ladder.namespace:
+        spec["namespace"] = ladder.namespace
     row = ledger.open_campaign(name, spec, ladder.digest)
+    if namespace_of(row) != ladder.namespace:
+        raise ConfigError(
+            f"campaign {name!r} is in the cache namespace {namespace_of(row)!r} and can't be "
+            f"opened in {ladder.namespace!r}; leave the namespace out, or choose another name"
+        )
     if row.ladder_digest != ladder.digest:
         raise ConfigError(
             f"campaign {name!r} was opened with another ladder ({_difference(row.ladder, spec)}); "
             "choose another name, so that its rewards stay comparable"
         )
     return bytes.fromhex(str(row.ladder["seed"]))
+
+
+def namespace_of(row: CampaignRow) -> str:
+    """The cache namespace of a recorded campaign; "" is the default one."""
+    return str(row.ladder.get("namespace", ""))
 
 
 def _difference(old: Any, new: Any) -> str:

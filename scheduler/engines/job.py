@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -15,6 +15,7 @@ from verifier_ladder.cost import Cost
 from verifier_ladder.function import FunctionVerifier
 from verifier_ladder.scheduler.engines import wire
 from verifier_ladder.scheduler.engines.blame import Answers, Case
+from verifier_ladder.scheduler.engines.journal import Journal
 from verifier_ladder.scheduler.engines.watch import Failure, Limit
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
@@ -32,8 +33,15 @@ class BatchFuture(Future[T]):
         super().__init__()
         self.answered: dict[int, Any] = answered or {}
         """What is settled so far, by position in the batch; filled by the lane."""
+        self.on_news: Callable[[], None] = _nothing
+        """Called when more may be settled, in a lane's thread."""
         self.is_abandoned = False
         """Whether nobody waits any more: the lane then kills the work and takes the next job."""
+
+    def tell(self, answers: Mapping[int, Any]) -> None:
+        """Hear what a worker has said, before the batch is done; for lanes."""
+        self.answered.update(answers)
+        self.on_news()
 
     def abandon(self) -> dict[int, Any]:
         """Stop waiting; gives what was settled until now."""
@@ -91,6 +99,11 @@ class Job(ABC, Generic[T]):
     def read(self, items: list[Any], spent: list[float] | None, seconds: float) -> Answers[T]:
         """Read what the worker answered."""
 
+    def costs(self, journal: Journal, start: int, end: int) -> list[float] | None:
+        """What these places took, where it is measured one by one."""
+        del journal, start, end
+        return None
+
     @abstractmethod
     def failed(self, verdict: Verdict) -> T:
         """The answer that a failure amounts to."""
@@ -132,7 +145,7 @@ class Job(ABC, Generic[T]):
         else:
             evidence["cause"] = failure.cause
             said = Verdict.abstain(message, failed_at="engine", evidence=evidence)
-        return self.failed(replace(said, cost=Cost()))
+        return self.failed(replace(said, cost=Cost(failure.seconds)))
 
     def _out_of_memory(self) -> str:
         if self.memory is None:
@@ -186,6 +199,10 @@ class VerifyJob(Job[Verdict]):
             if verdict.failed_at == "engine"
         }
         return Answers(verdicts, seconds, suspects)
+
+    def costs(self, journal: Journal, start: int, end: int) -> list[float] | None:
+        """Cpu-seconds of each candidate of a verifier that is dear enough."""
+        return list(map(float, journal.costs[start:end])) if self._each else None
 
     def failed(self, verdict: Verdict) -> Verdict:
         """A failure is a verdict like any other."""
@@ -243,8 +260,8 @@ class CanonicalJob(Job[Form]):
         return Answers(forms, seconds, suspects)
 
     def failed(self, verdict: Verdict) -> Form:
-        """A failure takes the place of the form."""
-        return verdict
+        """A failure takes the place of the form; a form has no cost."""
+        return replace(verdict, cost=Cost())
 
     def answer(self, case: Case[Form], items: list[Form], lane: int) -> CanonicalAnswer:
         """The forms, in order."""
@@ -255,6 +272,10 @@ class CanonicalJob(Job[Form]):
         if self.thing.control is None:
             return None
         return CanonicalJob(self.thing, [self.thing.control], 0.0)
+
+
+def _nothing() -> None:
+    """Nobody wants to hear."""
 
 
 def _one_by_one(verifier: Verifier) -> bool:

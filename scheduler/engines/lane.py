@@ -13,6 +13,7 @@ import cloudpickle
 from verifier_ladder.errors import ConfigError, EngineError, LadderError
 from verifier_ladder.scheduler.engines import wire
 from verifier_ladder.scheduler.engines.blame import Answers, Case
+from verifier_ladder.scheduler.engines.hearing import Hearing
 from verifier_ladder.scheduler.engines.job import Job
 from verifier_ladder.scheduler.engines.process import WorkerProcess
 from verifier_ladder.scheduler.engines.watch import Failure, Watch
@@ -87,7 +88,7 @@ class Lane:
 
         def passes() -> bool:
             said = self._attempt(control, [0], 0.0, fresh=True)
-            if isinstance(said, Failure) or said.suspects:
+            if said.failure is not None or said.suspects:
                 return False
             item = said.items[0]
             return not (isinstance(item, Verdict) and item.failed_at)
@@ -96,8 +97,9 @@ class Lane:
 
     def _attempt(
         self, job: Job[Any], group: Sequence[int], spent: float, *, fresh: bool
-    ) -> Answers[Any] | Failure:
+    ) -> Answers[Any]:
         """Try some of a job's candidates in this lane's process, or in a new one."""
+        job.future.on_news()  # of what earlier attempts have settled
         crashes = 0
         watch = Watch(
             job.patience, self._pool.loading, job.limit, lambda: job.future.is_abandoned, spent
@@ -105,21 +107,22 @@ class Lane:
         while True:
             process = self._ready(fresh=fresh)
             said = self._converse(process, job, group, watch)
+            if process.dead:
+                process.kill()
+                self._process = None
             if self.closing.is_set():
                 raise PoolClosed
-            if not isinstance(said, Failure):
+            if said.failure is None:
                 self._failed_starts = 0
                 return said
-            if process.dead:
-                self._process = None
-            if said.cause == "start":
+            if said.failure.cause == "start":
                 self._failed_starts += 1
                 if self._failed_starts % _STARTS == 0:
                     return said
-            elif said.cause == "load" and crashes + 1 < _LOADS:
+            elif said.failure.cause == "load" and crashes + 1 < _LOADS:
                 crashes += 1
             else:
-                return self._placed(said, group)
+                return said._replace(failure=self._placed(said.failure, group))
 
     @staticmethod
     def _placed(failure: Failure, group: Sequence[int]) -> Failure:
@@ -145,7 +148,7 @@ class Lane:
 
     def _converse(
         self, process: WorkerProcess, job: Job[Any], group: Sequence[int], watch: Watch
-    ) -> Answers[Any] | Failure:
+    ) -> Answers[Any]:
         """Ask; answer the worker's questions about code; read its reply."""
         shipments = self._pool.shipments
         try:
@@ -153,22 +156,26 @@ class Lane:
             arguments = job.arguments(group)
             for _ in range(_ROUNDS):
                 code = None if token in process.known else shipments.code(job.thing)
-                reply = process.call(_request(token, code, job.work, arguments), watch)
+                hearing = Hearing(job, group, process.journal)
+                request = _request(token, code, job.work, arguments)
+                reply = process.call(request, watch, hearing.look)
                 if isinstance(reply, Failure):
-                    return reply
+                    return hearing.failed(reply, process.took)
                 kind, *rest, seconds = wire.unpack(reply)
                 if kind == "ok":
                     process.known.add(token)
-                    items, spent = rest
-                    return job.read(items, spent, seconds)
+                    items, costs = rest
+                    return hearing.ended(items, costs, seconds)
                 process.known.discard(token)
                 if kind == "refuse":
-                    return _refusal(wire.rebuild(rest[0], seconds), seconds)
+                    refusal = _refusal(wire.rebuild(rest[0], seconds), seconds)
+                    return Answers([], 0.0, failure=refusal)
                 if kind == "import" and not shipments.send_by_value(job.thing, rest[0]):
                     break
             raise ConfigError(f"a worker process can't load {job.name}: {rest[-1]}")
         except LadderError as error:
-            return Failure("refused", f"{error}", boundary=error.boundary)
+            failure = Failure("refused", f"{error}", boundary=error.boundary)
+            return Answers([], 0.0, failure=failure)
 
     @property
     def pid(self) -> int | None:

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from verifier_ladder.candidate import Candidate
+from verifier_ladder.keys import seed
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.protocol import PARKED
@@ -90,11 +91,23 @@ class LocalEngine(Dispatcher):
         return WorkerPool(self.workers, memory=self._memory, name="fast")
 
     def ask_now(
-        self, verifier: Verifier, candidates: Sequence[Candidate], lane: int | None
+        self,
+        verifier: Verifier,
+        candidates: Sequence[Candidate],
+        lane: int | None,
+        keys: Sequence[bytes],
     ) -> BatchFuture[BatchAnswer]:
-        """Ask a verifier while a learner waits, if possible on the worker `lane`."""
+        """Ask a verifier while a learner waits, if possible on the worker `lane`.
+
+        Args:
+            verifier: The verifier.
+            candidates: What it is asked about.
+            lane: The worker that knows them, if one does.
+            keys: The check keys, from which random seeds follow.
+        """
         refused = without_sandbox(verifier, candidates)
-        return refused or self.fast.verify(verifier, candidates, lane=lane)
+        seeds = None if verifier.replicates == 1 else [seed(key) for key in keys]
+        return refused or self.fast.verify(verifier, candidates, lane=lane, seeds=seeds)
 
     # -- campaigns -----------------------------------------------------------------------------
 

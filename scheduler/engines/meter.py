@@ -19,12 +19,11 @@ def cpu_seconds() -> float:
 class Meter:
     """Notes the position in the shared cell and, if asked, what each candidate costs."""
 
-    def __init__(self, cell: Any, count: int, seeds: Sequence[int] | None, *, each: bool) -> None:
-        """Measure `count` candidates."""
-        self.cell, self.seeds = cell, seeds
-        self.spent = [0.0] * count if each else None
-        self._at, self._since = 0, cpu_seconds() if each else 0.0
-        slow = each or seeds is not None
+    def __init__(self, cell: Any, spent: Any, seeds: Sequence[int] | None) -> None:
+        """Add what each candidate costs to its place in `spent`; None if that is not asked."""
+        self.cell, self.seeds, self.spent = cell, seeds, spent
+        self._at, self._since = 0, 0.0 if spent is None else cpu_seconds()
+        slow = spent is not None or seeds is not None
         self.visit: Callable[[int], None] = self._visit if slow else self._mark
 
     def _mark(self, position: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+from collections.abc import Callable
 from concurrent.futures import Future
 from time import monotonic
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from loky.process_executor import ProcessPoolExecutor
 
 from verifier_ladder.scheduler.engines import guard, worker
+from verifier_ladder.scheduler.engines.journal import Journal
 from verifier_ladder.scheduler.engines.log import Log
 from verifier_ladder.scheduler.engines.progress import LOADING, NOT_STARTED, Progress
 from verifier_ladder.scheduler.engines.watch import Failure, Spending, Watch
@@ -25,6 +27,8 @@ _MORE_BLOCKS = "glibc.malloc.tcache_count=127"
 """Small blocks of each size that the allocator keeps at hand, 5 MB at most. Libraries such as
 RDKit free hundreds at once; with glibc's seven they spend a sixth of their time on it."""
 _LAST_WORDS = 0.2
+_LOOK = 0.05
+"""Seconds after which to look at what a worker has answered so far."""
 
 
 class WorkerProcess:
@@ -45,20 +49,35 @@ class WorkerProcess:
         self.dead = False
         """Whether it has been killed; a dead one can't be called again."""
         self._process: Any = None
+        self._at = NOT_STARTED
         self._log = Log(name)
         self._progress = Progress()
+        self.journal = Journal()
+        """What it has answered to the present request; there until it is killed."""
+        self.took = 0.0
+        """Seconds until it came to the last candidate of the present request."""
         self._executor = ProcessPoolExecutor(
             max_workers=1, timeout=None, env=_environment(), initializer=worker.start,
-            initargs=(self._progress, self._log.writer, memory, nice, os.getpid()),
+            initargs=(
+                (self._progress, self.journal), self._log.writer, memory, nice, os.getpid()
+            ),
         )  # fmt: skip
 
-    def call(self, request: bytes, watch: Watch) -> bytes | Failure:
-        """Run one request to its end, or to the worker's. After a failure the process is gone."""
-        self._progress.cell[0] = NOT_STARTED
+    def call(self, request: bytes, watch: Watch, look: Callable[[float], None]) -> bytes | Failure:
+        """Run one request to its end, or to the worker's; after a failure, `kill` cleans up.
+
+        Args:
+            request: What it is asked.
+            watch: How long it may take.
+            look: Called now and then while it is at work, with the seconds that it took to come
+                to its last candidate.
+        """
+        self.took, self._progress.cell[0] = 0.0, NOT_STARTED
+        self.journal.begin()
         try:
             future = self._executor.submit(worker.run, request)
             self._note_start()
-            failure = self._wait(future, watch)
+            failure = self._wait(future, watch, look)
             if failure is None:
                 self.used = True
                 return bytes(future.result())
@@ -66,7 +85,7 @@ class WorkerProcess:
             failure = self._death(error)
             # The future keeps the error, whose frames keep the future: a cycle full of pipes.
             error.__traceback__ = None
-        self.kill()
+        self._end()
         return failure._replace(log=self._log.tail())
 
     def _note_start(self) -> None:
@@ -81,13 +100,18 @@ class WorkerProcess:
         executor._result_queue._writer.close()  # noqa: SLF001
         executor._call_queue._reader.close()  # noqa: SLF001
 
-    def _wait(self, future: Future[bytes], watch: Watch) -> Failure | None:
+    def _wait(
+        self, future: Future[bytes], watch: Watch, look: Callable[[float], None]
+    ) -> Failure | None:
         """Wait for the answer. None when it is there; the worker's death raises."""
-        cell, at, since = self._progress.cell, NOT_STARTED, monotonic()
+        cell, since = self._progress.cell, monotonic()
+        self._at = at = NOT_STARTED
         spending = Spending(self._process.pid, watch)
         while True:
             if cell[0] != at:
-                at, since = cell[0], monotonic()
+                self._at = at = cell[0]
+                since = monotonic()
+                self.took = since - self._progress.clock[0]
             allowed = watch.loading if at in (NOT_STARTED, LOADING) else watch.patience
             left = since + allowed - monotonic()
             if left <= 0 and cell[0] == at:
@@ -97,8 +121,9 @@ class WorkerProcess:
                 return self._failure("budget", message)._replace(boundary="budget")
             if watch.is_abandoned():
                 return self._failure("abandoned", "was given up, for nobody waits for it")
+            look(self.took)
             # A hang is noticed within a tenth of its time limit.
-            pause = min(left, max(watch.patience / 10, 0.02), 1.0, spending.pause)
+            pause = min(left, max(watch.patience / 10, 0.02), _LOOK, spending.pause)
             with contextlib.suppress(TimeoutError):
                 future.result(timeout=max(pause, 0.005))
                 return None
@@ -124,6 +149,8 @@ class WorkerProcess:
     def _failure(self, cause: str, message: str) -> Failure:
         at: int = self._progress.cell[0]
         ran = 0.0 if at == NOT_STARTED else monotonic() - self._progress.clock[0]
+        if at != self._at:
+            self.took = ran
         return Failure(cause, message, at if at >= 0 else None, ran)
 
     def signal_death(self) -> None:
@@ -137,6 +164,10 @@ class WorkerProcess:
 
     def kill(self) -> None:
         """Kill it with all its children, and give its resources back; twice is allowed."""
+        self._end()
+        self.journal.close()
+
+    def _end(self) -> None:
         if self.dead:
             return
         self.dead = True  # its id may be another process's from here on

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import tempfile
@@ -19,6 +20,19 @@ DONE = -3
 _SIZE = 16
 
 
+def unnamed_file(size: int) -> int:
+    """Descriptor of a file of zeros, in memory where that can be; nothing stays behind of it.
+
+    Raises:
+        OSError: If there is no room for it. A mapping without room would kill who touches it.
+    """
+    folder = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - it has no name
+    with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+        if file.write(bytes(size)) < size:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), folder)
+        return os.dup(file.fileno())
+
+
 class Progress:
     """The position of the candidate a worker is at, written by it and read by its lane.
 
@@ -28,13 +42,8 @@ class Progress:
 
     def __init__(self, descriptor: int | None = None) -> None:
         """Make one, or map the one behind a descriptor."""
-        if descriptor is None:
-            folder = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - unnamed
-            with tempfile.TemporaryFile(dir=folder) as file:
-                file.truncate(_SIZE)
-                descriptor = os.dup(file.fileno())
-        self._descriptor = descriptor
-        self._memory = mmap.mmap(descriptor, _SIZE)
+        self._descriptor = unnamed_file(_SIZE) if descriptor is None else descriptor
+        self._memory = mmap.mmap(self._descriptor, _SIZE)
         self.cell = memoryview(self._memory)[:8].cast("q")
         """The position it is at, or what else it does."""
         self.clock = memoryview(self._memory)[8:].cast("d")
@@ -70,6 +79,10 @@ class Marked(list[Any]):
         """Wrap the candidates at positions `offset`, `offset + 1`, … of the job."""
         super().__init__(items)
         self._offset, self._visit = offset, visit
+
+    def begin(self) -> None:
+        """Note that its first candidate is next, whoever reads them and how."""
+        self._visit(self._offset)
 
     def __iter__(self) -> Iterator[Any]:
         """Walk, telling `visit` each position."""

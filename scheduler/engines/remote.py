@@ -15,6 +15,7 @@ from verifier_ladder.ladder import Ladder
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.engines.home import address_of
 from verifier_ladder.scheduler.scorer import Batch
+from verifier_ladder.scheduler.withdrawal import Wanted, Withdrawn
 
 
 class HomeLostError(ConnectionError):
@@ -27,8 +28,16 @@ class RemoteConductor:
     Raises `HomeLostError` from any call when the home has gone; the campaign then finds a new one.
     """
 
-    def __init__(self, url: str, name: str, ladder: Ladder) -> None:
+    def __init__(
+        self, url: str, name: str, ladder: Ladder, *, cancelled: str | None = None
+    ) -> None:
         """Attach to the home of a ledger.
+
+        Args:
+            url: The ledger.
+            name: The campaign.
+            ladder: Its ladder.
+            cancelled: The run whose waiting samples the home withdraws when this process dies.
 
         Raises:
             HomeLostError: If nobody listens.
@@ -36,13 +45,14 @@ class RemoteConductor:
         """
         self._url, self._name = url, name
         self._ladder = cloudpickle.dumps(ladder)
+        self._cancelled = cancelled
         self._lock = Lock()
         self._spare: list[Connection[Any, Any]] = [self._connect()]
 
     def _connect(self) -> Connection[Any, Any]:
         try:
             connection = Client(address_of(self._url), family="AF_UNIX")
-            connection.send((self._name, self._ladder))
+            connection.send((self._name, self._ladder, self._cancelled))
             _result(connection)
         except (OSError, EOFError) as error:
             raise HomeLostError(str(error)) from error
@@ -96,6 +106,10 @@ class RemoteConductor:
     def wake(self) -> None:
         """Say that budgets or the queue have changed."""
         self._call("wake")
+
+    def withdraw(self, wanted: Wanted, at_work: bool) -> Withdrawn:  # noqa: FBT001 - it travels so
+        """End the climbs of samples at the home."""
+        return self._call("withdraw", wanted, at_work)  # type: ignore[no-any-return]
 
     def close(self) -> None:
         """Detach."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from threading import Lock
 
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger import Ledger
@@ -34,9 +35,12 @@ class Reservation:
 
     def __init__(self, ledger: Ledger, claims: Sequence[Claim]) -> None:
         """Start at what the claims reserved."""
-        self._ledger, self._claims = ledger, claims
-        self.seconds = sum(claim.check.reserve.seconds for claim in claims)
-        """Cpu-seconds reserved for the whole batch."""
+        self._ledger = ledger
+        self._open = {claim.check.check_key: claim for claim in claims}
+        self._held = {key: claim.check.reserve.seconds for key, claim in self._open.items()}
+        self._lock = Lock()
+        self.seconds = sum(self._held.values())
+        """Cpu-seconds that the whole batch may take, those that are settled included."""
 
     def extend(self) -> bool:
         """Reserve as much again for every check; False if a budget does not allow it."""
@@ -44,9 +48,18 @@ class Reservation:
 
     def extend_by(self, seconds: float) -> bool:
         """Reserve so much more for all checks together; False if a budget does not allow it."""
-        share = seconds / len(self._claims)
-        for claim in self._claims:
-            if not self._ledger.extend(claim, share):
-                return False
-            self.seconds += share
-        return True
+        with self._lock:
+            share = seconds / max(1, len(self._open))
+            for key, claim in self._open.items():
+                if not self._ledger.extend(claim, share):
+                    return False
+                self._held[key] += share
+                self.seconds += share
+            return True
+
+    def settle(self, claim: Claim, took: float) -> None:
+        """Reserve nothing more for a check that is done; before that is written."""
+        with self._lock:
+            key = claim.check.check_key
+            if self._open.pop(key, None) is not None:
+                self.seconds += took - self._held.pop(key)

@@ -23,13 +23,16 @@ _PATIENCE = 60.0
 _PAUSE = 0.02
 
 
-def join(name: str, ladder: Ladder, ledger: Ledger, **options: Any) -> Conductor | RemoteConductor:
+def join(
+    name: str, ladder: Ladder, ledger: Ledger, *, cancelled: str | None = None, **options: Any
+) -> Conductor | RemoteConductor:
     """Open a campaign wherever its ledger is at home, here if nowhere yet.
 
     Args:
         name: The campaign.
         ladder: Its ladder.
         ledger: Its ledger.
+        cancelled: The run that is cancelled when this process dies, if another one is the home.
         options: `workers`, `memory` and `engine`, for a home that starts here.
 
     Raises:
@@ -45,7 +48,7 @@ def join(name: str, ladder: Ladder, ledger: Ledger, **options: Any) -> Conductor
                     return home.conductor(name, ladder)
         agreed_seed(ledger, name, ladder)
         try:
-            return RemoteConductor(ledger.url, name, ladder)
+            return RemoteConductor(ledger.url, name, ladder, cancelled=cancelled)
         except HomeLostError as error:
             if monotonic() > until:
                 raise LedgerError(

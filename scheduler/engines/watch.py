@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 import psutil
 
 _LEAST_PAUSE = 0.1
+_LONGEST_PAUSE = 1.0
 
 
 class Limit(Protocol):
@@ -33,7 +34,7 @@ class Failure(NamedTuple):
     position: int | None = None
     """Index in the batch of the candidate it was at, if known."""
     seconds: float = 0.0
-    """How long it ran."""
+    """How long it ran; without what it took for answers that stand."""
     log: str = ""
     """The last lines it printed."""
     boundary: str = "engine"
@@ -82,7 +83,9 @@ class Spending:
                 extended = False
             if not extended or limit.seconds <= reserved:
                 return reserved
-        self._next = monotonic() + max(_LEAST_PAUSE, limit.seconds - spent)
+        pause = max(_LEAST_PAUSE, limit.seconds - spent)
+        # What is reserved shrinks when checks of the batch are settled meanwhile.
+        self._next = monotonic() + min(pause, _LONGEST_PAUSE)
         return None
 
 

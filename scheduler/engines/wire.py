@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
 from typing import Any
@@ -28,6 +28,8 @@ _JSON = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
 
 Fields = tuple[Any, ...]
 """A verdict as plain data."""
+Item = float | bool | Fields
+"""An answer on its way: a number, a truth value, or a verdict's fields."""
 
 
 def pack(message: object) -> bytes:
@@ -35,11 +37,25 @@ def pack(message: object) -> bytes:
     return pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
 
 
-class _PlainUnpickler(pickle.Unpickler):
+class PlainUnpickler(pickle.Unpickler):
     """Reads plain data and refuses everything that would run code."""
 
     def find_class(self, module: str, name: str) -> Any:
+        """Refuse every class and function."""
         raise EngineError(f"a worker answered with an object of {module}.{name}")
+
+    def next(self) -> Any:
+        """Read the next message.
+
+        Raises:
+            EngineError: If it is anything but plain data.
+        """
+        try:
+            return self.load()
+        except EngineError:
+            raise
+        except Exception as error:
+            raise EngineError(f"a worker's answer can't be read: {error}") from error
 
 
 def unpack(message: bytes) -> Any:
@@ -48,12 +64,7 @@ def unpack(message: bytes) -> Any:
     Raises:
         EngineError: If it is anything else.
     """
-    try:
-        return _PlainUnpickler(io.BytesIO(message)).load()
-    except EngineError:
-        raise
-    except Exception as error:
-        raise EngineError(f"a worker's answer can't be read: {error}") from error
+    return PlainUnpickler(io.BytesIO(message)).next()
 
 
 def flatten(verdict: Verdict) -> Fields:
@@ -144,37 +155,41 @@ def rebuild(fields: Fields, seconds: float, declared: Cost = _NOTHING) -> Verdic
         return replace(said, cost=replace(declared, seconds=seconds))
 
 
-def encode(verifier: Verifier, answers: Sequence[Any]) -> list[Any]:
-    """Write what a verifier answered: plain numbers stay, all else becomes fields.
+class Encoder:
+    """Writes what a verifier answered: plain numbers stay, all else becomes fields.
 
-    An answer that is no verdict becomes an abstention of its own candidate.
+    An answer that is no verdict becomes an abstention of its own candidate. An object that
+    answers many candidates becomes one object.
     """
-    known: dict[int, Fields] = {}
-    if type(verifier).verdict_of is not Verifier.verdict_of:
-        return [_fields(verifier, answer, known) for answer in answers]
-    return [
-        answer
-        if (type(answer) is float and answer - answer == 0.0) or type(answer) is bool
-        else float(answer)
-        if type(answer) is int and -_EXACT < answer < _EXACT
-        else _fields(verifier, answer, known)
-        for answer in answers
-    ]
 
+    def __init__(self, verifier: Verifier) -> None:
+        """Write for one verifier."""
+        self._verifier = verifier
+        is_plain = type(verifier).verdict_of is Verifier.verdict_of
+        self.item: Callable[[Any], Item] = self._item if is_plain else self._verdict
+        """Writes one answer."""
+        self._known: dict[int, tuple[Any, Fields]] = {}
+        """Fields by the id of their answer, which is kept, so that no other gets its id."""
 
-def _fields(verifier: Verifier, answer: Any, known: dict[int, Fields]) -> Fields:
-    """Fields of one answer; an object that answers many candidates is sent and rebuilt once.
+    def _item(self, answer: Any) -> Item:
+        kind = type(answer)
+        if (kind is float and answer - answer == 0.0) or kind is bool:
+            return answer  # type: ignore[no-any-return]
+        if kind is int and -_EXACT < answer < _EXACT:
+            return float(answer)
+        return self._verdict(answer)
 
-    `known` holds fields by the id of the answer, which is safe while the answers are alive.
-    """
-    fields = known.get(id(answer))
-    if fields is None:
+    def _verdict(self, answer: Any) -> Fields:
+        known = self._known.get(id(answer))
+        if known is None:
+            known = self._known[id(answer)] = (answer, self._fields(answer))
+        return known[1]
+
+    def _fields(self, answer: Any) -> Fields:
         try:
-            fields = flatten(verifier.verdict_of(answer))
+            return flatten(self._verifier.verdict_of(answer))
         except Exception as error:  # noqa: BLE001 - a hostile answer may raise anything
-            fields = flatten(failure(error))
-        known[id(answer)] = fields
-    return fields
+            return flatten(failure(error))
 
 
 def decode(
@@ -183,7 +198,7 @@ def decode(
     seconds: Sequence[float] | float,
     declared: Cost = _NOTHING,
 ) -> list[Verdict]:
-    """Read what `encode` wrote.
+    """Read what an `Encoder` wrote.
 
     Args:
         answers: Numbers, truth values and fields.

@@ -20,25 +20,27 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import Any, TextIO
 
-from verifier_ladder.candidate import Candidate, Turn, checked_candidate
+from verifier_ladder.candidate import Candidate, Turn, checked_candidate, checked_candidates
 from verifier_ladder.canonicaliser import Canonicaliser
 from verifier_ladder.errors import ConfigError, LadderError, VerifierError
 from verifier_ladder.scheduler.engines import wire
+from verifier_ladder.scheduler.engines.journal import Journal
 from verifier_ladder.scheduler.engines.log import LogWriter
 from verifier_ladder.scheduler.engines.meter import Meter, cpu_seconds
 from verifier_ladder.scheduler.engines.progress import DONE, LOADING, Marked, Progress
-from verifier_ladder.verifiers import Verifier, failure
+from verifier_ladder.scheduler.engines.sheet import Sheet
+from verifier_ladder.verifiers import MiscountError, Verifier, failure
 
 _PR_SET_PDEATHSIG = 1
 _MOST_LOADED = 32
 
 
 class Worker:
-    """The state of this process: loaded verifiers, and the cell it reports its progress in."""
+    """The state of this process: loaded verifiers, and where it tells how far it has come."""
 
-    def __init__(self, progress: Progress, memory: int | None) -> None:
-        """Take the progress cell and the pool's memory limit."""
-        self.cell, self.clock = progress.cell, progress.clock
+    def __init__(self, progress: Progress, journal: Journal, memory: int | None) -> None:
+        """Take what it shares with its lane, and the pool's memory limit."""
+        self.cell, self.clock, self.journal = progress.cell, progress.clock, journal
         self.memory = memory
         self.loaded: OrderedDict[int, Any] = OrderedDict()
         self.sizes: dict[int, int] = {}
@@ -86,7 +88,9 @@ class Worker:
 _WORKER: list[Worker] = []
 
 
-def start(progress: Progress, log: LogWriter, memory: int | None, nice: int, parent: int) -> None:
+def start(
+    shared: tuple[Progress, Journal], log: LogWriter, memory: int | None, nice: int, parent: int
+) -> None:
     """Make this fresh process a worker: tied to its parent's life, quiet, without core dumps."""
     log.take_over()
     os.setsid()  # its children share its group, so that one signal ends them all
@@ -100,7 +104,7 @@ def start(progress: Progress, log: LogWriter, memory: int | None, nice: int, par
     # loky would replace a worker that loads a large model, taking it for a leak.
     pool = importlib.import_module("loky.process_executor")
     vars(pool)["_MEMORY_LEAK_CHECK_DELAY"] = float("inf")
-    _WORKER.append(Worker(progress, memory))
+    _WORKER.append(Worker(*shared, memory))
 
 
 def _printer(descriptor: int) -> TextIO:
@@ -173,18 +177,23 @@ def _verify(
     seeds: Sequence[int] | None, each: bool,  # noqa: FBT001 - a message's field
 ) -> tuple[Any, ...]:  # fmt: skip
     candidates = _candidates(*columns)
-    meter = Meter(worker.cell, len(candidates), seeds, each=each)
-    answers = _judged(verifier, candidates, 0, meter.visit)
+    sheet = Sheet(verifier, worker.journal)
+    costs = sheet.costs(len(candidates)) if each else None
+    meter = Meter(worker.cell, costs, seeds)
+    _judge(verifier, candidates, meter.visit, sheet)
     meter.settle()
-    return wire.encode(verifier, answers), meter.spent
+    return sheet.rest, costs and list(costs[: len(candidates)])
 
 
 def _candidates(
     kinds: str | list[str], contents: list[Any], tasks: list[Any] | None, turns: list[Any] | None
 ) -> list[Candidate]:
+    is_bare = tasks is None and turns is None
     if isinstance(kinds, str):
+        if is_bare:
+            return checked_candidates(kinds, contents)
         kinds = [kinds] * len(contents)
-    if tasks is None and turns is None:
+    if is_bare:
         return list(map(checked_candidate, kinds, contents))
     tasks = tasks or [None] * len(contents)
     turns = turns or [()] * len(contents)
@@ -192,20 +201,41 @@ def _candidates(
     return list(map(Candidate, kinds, contents, tasks, rebuilt))
 
 
-def _judged(
-    verifier: Verifier, candidates: list[Candidate], offset: int, visit: Callable[[int], None]
-) -> list[Any]:
-    """Judge; when the whole batch fails, halve it until the failure stands alone."""
-    visit(offset)
+def _judge(
+    verifier: Verifier, candidates: list[Candidate], visit: Callable[[int], None], sheet: Sheet
+) -> None:
+    """Judge; what fails is narrowed down until the failure stands alone.
+
+    Answers that were given before a failure stand. The candidate it came at is then tried alone;
+    without any answer the group is halved.
+    """
+    groups = [(0, len(candidates))]
+    while groups:
+        start, end = groups.pop()
+        error = _tried(verifier, Marked(candidates[start:end], start, visit), sheet)
+        at = sheet.count
+        if error is None or at == end:
+            continue
+        if end - start == 1:
+            sheet.add(failure(error))
+            continue
+        middle = at + 1 if at > start else (start + end) // 2
+        groups += [(middle, end), (at, middle)]
+
+
+def _tried(verifier: Verifier, batch: Marked, sheet: Sheet) -> BaseException | None:
+    """Note what a verifier says; gives what it raised, if it did."""
+    before = sheet.count
+    batch.begin()
     try:
-        answers = verifier.answers(Marked(candidates, offset, visit))
-        return list(answers.tolist() if hasattr(answers, "tolist") else answers)
+        for answer in verifier.stream(batch):
+            sheet.add(answer)
+    except MiscountError as error:
+        sheet.void(before)  # who knows which answer belongs to whom
+        return error
     except BaseException as error:  # noqa: BLE001 - sys.exit in a verifier is its own failure
-        if len(candidates) == 1:
-            return [failure(error)]
-    middle = len(candidates) // 2
-    first = _judged(verifier, candidates[:middle], offset, visit)
-    return first + _judged(verifier, candidates[middle:], offset + middle, visit)
+        return error
+    return None
 
 
 def _canonicalise(

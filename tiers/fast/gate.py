@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from verifier_ladder.candidate import Candidate
@@ -31,6 +31,7 @@ class MoleculeGate(SingleVerifier):
     version = "1"
     tier = Tier.FAST
     kind = "molecule"
+    domain = "chemistry"
     role = "gate"
     definitive = True
     cost = Cost(seconds=5e-6)
@@ -82,10 +83,9 @@ class MoleculeGate(SingleVerifier):
         self._least, self._most = min_heavy_atoms, max_heavy_atoms
         self._special = _special(elements, max_atom_charge)
 
-    def verify(self, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
+    def verify(self, candidates: Sequence[Candidate]) -> Iterator[Verdict]:
         """Pass what is known to be ordinary and of a fitting size; look closely at the rest."""
         least, most, special = self._least, self._most, self._special
-        verdicts = []
         for candidate in candidates:
             content = candidate.content
             if (
@@ -94,10 +94,9 @@ class MoleculeGate(SingleVerifier):
                 and least <= size <= most
                 and (special is None or special.search(content) is None)
             ):
-                verdicts.append(_PASS)
+                yield _PASS
             else:
-                verdicts.append(self._guarded(candidate))
-        return verdicts
+                yield self._guarded(candidate)
 
     def examine(self, candidate: Candidate) -> Verdict:
         """Check every bound."""

@@ -87,6 +87,7 @@ class HydrationEstimate(SingleVerifier):
     version = "1"
     tier = Tier.FAST
     kind = "molecule"
+    domain = "chemistry"
     cost = Cost(seconds=1.5e-4)
     timeout = 10.0
     unit = "kcal/mol"

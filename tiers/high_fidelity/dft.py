@@ -49,6 +49,7 @@ class DftHydration(SingleVerifier):
     version = "1"
     tier = Tier.HIGH_FIDELITY
     kind = "molecule"
+    domain = "chemistry"
     cost = Cost(seconds=20.0)
     timeout = 600.0
     memory = 2 * 2**30

@@ -44,6 +44,7 @@ class XtbHydration(SingleVerifier):
     version = "1"
     tier = Tier.SIMULATION
     kind = "molecule"
+    domain = "chemistry"
     cost = Cost(seconds=0.2)
     timeout = 60.0
     batch_size = 8

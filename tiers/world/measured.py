@@ -43,6 +43,7 @@ class MeasuredValues(WorldVerifier):
     """
 
     kind = "molecule"
+    domain = "chemistry"
     cost = Cost(seconds=1e-4)
 
     def __init__(

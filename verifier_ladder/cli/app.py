@@ -9,7 +9,21 @@ import typer
 from typer.core import TyperGroup
 
 from verifier_ladder import __version__
-from verifier_ladder.cli import campaign, demo, doctor, ledger, review, score, verifier, worker
+from verifier_ladder.cli import (
+    alert,
+    campaign,
+    check,
+    demo,
+    doctor,
+    ledger,
+    review,
+    run,
+    score,
+    serve,
+    token,
+    verifier,
+    worker,
+)
 from verifier_ladder.cli.output import report, stop_output
 from verifier_ladder.errors import LadderError
 
@@ -67,8 +81,13 @@ def root(
 app.command("demo")(demo.demo)
 app.command("doctor")(doctor.doctor)
 app.command("score")(score.score)
+app.command("serve")(serve.serve)
 app.add_typer(campaign.app, name="campaign")
+app.add_typer(run.app, name="run")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(verifier.app, name="verifier")
 app.add_typer(review.app, name="review")
+app.add_typer(check.app, name="check")
+app.add_typer(alert.app, name="alert")
+app.add_typer(token.app, name="token")
 app.add_typer(worker.app, name="worker")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from verifier_ladder.cli.cancel import cancel
 from verifier_ladder.cli.forecast import forecast
 from verifier_ladder.cli.imports import import_
 from verifier_ladder.cli.output import (
@@ -19,6 +20,7 @@ from verifier_ladder.cli.output import (
 )
 from verifier_ladder.cli.pausing import pause, resume
 from verifier_ladder.cli.shadow import shadow
+from verifier_ladder.cli.spend import spend
 
 if TYPE_CHECKING:
     from verifier_ladder.ledger import Ledger
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="List campaigns, show one, watch one at work, look ahead, hold a tier back.",
+    help="List campaigns, show one, watch one at work, look ahead, tell who spent, hold back.",
 )
 Name = Annotated[str | None, typer.Argument(help="The campaign. [default: the newest]")]
 
@@ -134,8 +136,10 @@ def _lines(store: Ledger, name: str, every: float, *, once: bool) -> None:
         sleep(every)
 
 
+app.command("cancel")(cancel)
 app.command("forecast")(forecast)
 app.command("import")(import_)
 app.command("pause")(pause)
 app.command("resume")(resume)
 app.command("shadow")(shadow)
+app.command("spend")(spend)

@@ -68,12 +68,6 @@ def _keys_of(ledger: Ledger, text: str) -> Iterator[bytes]:
         yield content_key(kind, text)
 
 
-def entry_of(ledger: Ledger, number: int) -> Entry | None:
-    """The entry with this id."""
-    entry = next(iter(ledger.entries(after=number - 1, limit=1)), None)
-    return entry if entry is not None and entry.id == number else None
-
-
 def newest_entries(
     ledger: Ledger, limit: int, *, before: int | None = None, kind: str | None = None,
     campaign: str | None = None,
@@ -93,7 +87,7 @@ def newest_entries(
 def events(ledger: Ledger, key: bytes) -> Iterator[Event]:
     """Everything about a candidate: verdicts, decisions, rewards, oldest first."""
     for number in ledger.mentions(key):
-        entry = entry_of(ledger, number)
+        entry = ledger.entry(number)
         if entry is None:
             raise LedgerError(f"entry {number} is missing from the ledger; restore a copy of it")
         block = ledger.read(entry)

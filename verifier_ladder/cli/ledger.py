@@ -123,13 +123,13 @@ def show(
 
     A candidate's text comes first, then an entry's id, then the start of a key.
     """
-    from verifier_ladder.cli.history import entry_of, events, with_prefix, with_text
+    from verifier_ladder.cli.history import events, with_prefix, with_text
     from verifier_ladder.cli.opening import existing_ledger
 
     with existing_ledger(ledger) as store:
         found = [] if is_entry else with_text(store, what)
         is_id = what.isascii() and what.isdigit() and len(what) < _LONGEST_ID
-        if is_id and not found and (entry := entry_of(store, int(what))) is not None:
+        if is_id and not found and (entry := store.entry(int(what))) is not None:
             _show_entry(store, entry, as_json=as_json)
             return
         found = found or ([] if is_entry else with_prefix(store, what))

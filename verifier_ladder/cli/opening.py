@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,9 +17,10 @@ if TYPE_CHECKING:
 def ledger_place(given: str | None) -> str:
     """Where the ledger lies: as given, or else as the settings say."""
     from verifier_ladder.settings import load_settings
+    from verifier_ladder.telemetry.logs import write_logs
 
     settings = load_settings()
-    logging.basicConfig(level=settings.log_level.upper(), format="%(levelname)s: %(message)s")
+    write_logs(settings.log_level, settings.log_format)
     return given or settings.ledger
 
 

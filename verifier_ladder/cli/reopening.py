@@ -21,7 +21,9 @@ REVIEWS = "reviews"
 
 
 @contextmanager
-def reopened(row: CampaignRow, ledger: Ledger, path: Path | None = None) -> Iterator[Campaign]:
+def reopened(
+    row: CampaignRow, ledger: Ledger, path: Path | None = None, *, engine: str | None = None
+) -> Iterator[Campaign]:
     """Open a recorded campaign.
 
     Args:
@@ -29,6 +31,7 @@ def reopened(row: CampaignRow, ledger: Ledger, path: Path | None = None) -> Iter
         ledger: Its ledger.
         path: Its ladder in TOML; without one the ladder is rebuilt from the ledger, which works
             if its verifiers are installed.
+        engine: Who runs its dearer checks meanwhile; by default as `VLADDER_ENGINE` says.
 
     Raises:
         ConfigError: If the ladder can't be rebuilt, or is not the campaign's.
@@ -36,7 +39,9 @@ def reopened(row: CampaignRow, ledger: Ledger, path: Path | None = None) -> Iter
     from verifier_ladder.campaign import Campaign
 
     ladder = Ladder.from_toml(path) if path is not None else ladder_of(row.ladder)
-    with Campaign.open(row.name, ladder=ladder, ledger=ledger, run=Run(REVIEWS)) as campaign:
+    with Campaign.open(
+        row.name, ladder=ladder, ledger=ledger, run=Run(REVIEWS), engine=engine
+    ) as campaign:
         yield campaign
 
 

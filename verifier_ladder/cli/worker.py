@@ -12,6 +12,7 @@ from verifier_ladder.cli.code import Imported, import_code, verifiers_of
 from verifier_ladder.cli.output import AsJson, LedgerAt, print_json, say
 
 if TYPE_CHECKING:
+    from verifier_ladder.ledger import Ledger
     from verifier_ladder.scheduler.engines.host import WorkerHost
 
 app = typer.Typer(
@@ -58,6 +59,15 @@ def start(
     until_idle: Annotated[
         bool, typer.Option("--until-idle", help="End when there is nothing left to do.")
     ] = False,
+    metrics_port: Annotated[
+        int | None,
+        typer.Option(
+            "--metrics-port",
+            min=0,
+            max=65535,
+            help="Answer /metrics at this port of this machine. [default: VLADDER_METRICS_PORT]",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Run queued checks until SIGTERM, Ctrl-C or the end of the wall time.
@@ -85,6 +95,7 @@ def start(
             catalog=Catalog(store, names=verifiers, resources=wanted, offered=offered),
             longest_look=30.0 if bell else 2.0,
         )  # fmt: skip
+        _tell(store, settings.metrics_port if metrics_port is None else metrics_port)
         over = _until_signal()
         _begin(host)
         if bell:
@@ -107,6 +118,20 @@ def _resources(given: list[str] | None) -> list[str] | None:
         if name not in RESOURCES:
             raise ConfigError(f"no resource is called {name!r}; there is {', '.join(RESOURCES)}")
     return given
+
+
+def _tell(ledger: Ledger, port: int | None) -> None:
+    """Begin telemetry as it was asked for."""
+    from verifier_ladder import telemetry
+
+    telemetry.begin_as_set()
+    if port is not None:
+        if telemetry.active is None:
+            telemetry.begin(["metrics"])
+        from verifier_ladder.telemetry.collector import serve_metrics
+
+        host, port = serve_metrics(ledger, port)
+        say(f"metrics: http://{host}:{port}/metrics")
 
 
 def _begin(host: WorkerHost) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from verifier_ladder.candidate import Candidate, Sample
+from verifier_ladder.transcript import Transcript
 
 FOLDER = Path(__file__).parent
 LADDER = FOLDER / "solvation.toml"
@@ -37,6 +38,27 @@ def read_outputs(path: Path = OUTPUTS) -> list[list[Sample]]:
             )
         )  # fmt: skip
     return [steps[step] for step in sorted(steps)]
+
+
+def read_transcripts(path: Path = OUTPUTS) -> list[list[Transcript]]:
+    """What the model was asked and wrote, one list per training step.
+
+    Example:
+        >>> read_transcripts()[0][0].prompt[:29]
+        'Propose one small molecule th'
+    """
+    rows = _rows(path)
+    prompts = {str(row.get("prompt_id", "")): row.get("prompt") for row in rows}
+    return [
+        [
+            Transcript(
+                sample.step, sample.position, sample.group, prompts.get(sample.group),
+                completion=sample.candidate.content,
+            )
+            for sample in step
+        ]
+        for step in read_outputs(path)
+    ]  # fmt: skip
 
 
 def run_name(path: Path = OUTPUTS) -> str:

@@ -8,8 +8,9 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from verifier_ladder.demo.outputs import LADDER, read_outputs, run_name
+from verifier_ladder.demo.outputs import LADDER, read_outputs, read_transcripts, run_name
 from verifier_ladder.errors import ConfigError, LedgerError
+from verifier_ladder.run import Run
 from verifier_ladder.summary.amounts import duration, plural
 from verifier_ladder.text import hide_password
 
@@ -130,9 +131,10 @@ def _run(
     name, budget = (QUICK_CAMPAIGN, QUICK_BUDGET) if quick else (CAMPAIGN, None)
     started = monotonic()
     with Campaign.open(
-        name, ladder=LADDER, ledger=place, budget=budget, run=run_name()
+        name, ladder=LADDER, ledger=place, budget=budget, run=_run_card()
     ) as campaign:
         before = campaign.cursor
+        _keep(campaign, len(steps))
         with LiveView(out, name) as view:
             _climb(campaign, steps, view)
         work = _work(campaign, before, sum(map(len, steps)))
@@ -141,6 +143,21 @@ def _run(
         write_report(campaign.ledger, name, page)
         print_summary(summary, out, report=page)
     out.print(_closing(work, taken, summary.spent), highlight=False, markup=False)
+
+
+def _run_card() -> Run:
+    """The run, with what its report card tells."""
+    return Run(
+        run_name(), project="demo", environment="six prompts, one answer each",
+        tool_budget="no tools", scaffold="none", evaluator="the solvation ladder",
+        failure_recovery="a failed check is tried again; its reward stays what was believed",
+    )  # fmt: skip
+
+
+def _keep(campaign: Campaign, steps: int) -> None:
+    """Keep prompts and answers, so that the outputs can be trained on; once is enough."""
+    if campaign.ledger.next_step(campaign.name, campaign.run.name) == 0:
+        campaign.keep([told for step in read_transcripts()[:steps] for told in step])
 
 
 def _climb(campaign: Campaign, steps: list[list[Sample]], view: LiveView) -> None:

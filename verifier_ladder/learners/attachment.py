@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import copy
 import logging
@@ -26,6 +27,7 @@ from verifier_ladder.ladder import Ladder
 from verifier_ladder.registry import REGISTRY
 from verifier_ladder.reward import Reward
 from verifier_ladder.run import Run
+from verifier_ladder.transcript import Transcript
 from verifier_ladder.verifiers import Verifier
 
 if TYPE_CHECKING:
@@ -92,6 +94,7 @@ class Attachment:
         self._next: dict[int, int] = {}
         self._token = uuid4().hex
         self._pickled: bytes | None = None
+        self._untold: list[Transcript] = []
         self._loose = count(secrets.randbits(_ORIGIN_BITS) * _RANK_STRIDE)
         self._adopt(campaign, ledger, budget, run)
 
@@ -179,6 +182,7 @@ class Attachment:
         campaign = self.campaign
         left = None if self.deadline is None else max(0.0, self.deadline - waited)
         try:
+            self._keep(campaign)
             rewards = campaign.score(samples, deadline=left)
         except ConfigError:
             raise
@@ -191,6 +195,8 @@ class Attachment:
         """Score samples without holding up the event loop; see `score`."""
         campaign = self.campaign
         try:
+            if self._untold:
+                await asyncio.to_thread(self._keep, campaign)
             rewards = await campaign.ascore(samples, deadline=self.deadline)
         except ConfigError:
             raise
@@ -198,6 +204,26 @@ class Attachment:
             return self._unknown(error, len(samples))
         self._failures = 0
         return rewards
+
+    def tell(self, transcripts: Sequence[Transcript]) -> None:
+        """Keep transcripts with the next samples that are scored, in one entry."""
+        with self._lock:
+            self._untold += transcripts
+
+    def keep(self) -> None:
+        """Keep now what was told, for those who score elsewhere."""
+        if self._untold:
+            self._keep(self.campaign)
+
+    def _keep(self, campaign: Campaign) -> None:
+        with self._lock:
+            told, self._untold = self._untold, []
+        try:
+            campaign.keep(told)
+        except LadderError:
+            with self._lock:
+                self._untold = told + self._untold
+            raise
 
     def _unknown(self, error: LadderError, number: int) -> list[Reward]:
         self._failures += 1

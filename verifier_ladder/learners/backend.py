@@ -18,6 +18,7 @@ from verifier_ladder.candidate import Candidate, Sample
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.attachment import Attachment
 from verifier_ladder.learners.reader import Reader
+from verifier_ladder.learners.scribe import Scribe
 from verifier_ladder.reward import Reward
 from verifier_ladder.run import Run
 from verifier_ladder.verifiers import Verifier
@@ -65,6 +66,7 @@ class Backend:
         self.attachment = attachment
         self.name = attachment.name
         self.reader = Reader(attachment.ladder, attachment.name)
+        self._scribe = Scribe(attachment.ladder)
         self._waiting: WeakKeyDictionary[asyncio.AbstractEventLoop, list[_Waiting]]
         self._waiting = WeakKeyDictionary()
         self._calls: set[asyncio.Task[None]] = set()
@@ -97,14 +99,16 @@ class Backend:
         *,
         groups: Sequence[str] | None = None,
         step: int | None = None,
+        prompts: Sequence[Any] | None = None,
     ) -> list[Sample]:
-        """One sample for each completion, in order.
+        """One sample for each completion, in order; prompts are kept when they are scored.
 
         Args:
             completions: Text, or lists of chat messages.
             columns: Lists with one value for each completion.
             groups: The group of each; without them the completions of a call are compared.
             step: The training step, if the learner tells it.
+            prompts: What each answers; the column `prompt` by default.
 
         Raises:
             ConfigError: As for `Reader.candidates`.
@@ -118,7 +122,11 @@ class Backend:
         else:
             places = self.attachment.places(step, len(candidates))
         rows = zip(candidates, of_group, places, strict=True)
-        return [_sample(candidate, group, step, place) for candidate, group, place in rows]
+        made = [_sample(candidate, group, step, place) for candidate, group, place in rows]
+        known = {**columns, "prompt": columns.get("prompt") if prompts is None else prompts}
+        if transcripts := self._scribe.transcripts(made, completions, known):
+            self.attachment.tell(transcripts)
+        return made
 
     def sample(
         self,
@@ -127,10 +135,12 @@ class Backend:
         *,
         group: str = "",
         step: int | None = None,
+        prompt: Any = None,
     ) -> Sample:
         """One sample, from a completion and the fields that its learner gives with it."""
         columns = {name: [value] for name, value in fields.items() if value is not None}
-        return self.samples([completion], columns, groups=[group], step=step)[0]
+        prompts = None if prompt is None else [prompt]
+        return self.samples([completion], columns, groups=[group], step=step, prompts=prompts)[0]
 
     def rewards(self, samples: Sequence[Sample]) -> list[Reward]:
         """Score samples; see `Attachment.score`."""

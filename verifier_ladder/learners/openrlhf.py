@@ -62,7 +62,7 @@ def reward_func(
     ) -> dict[str, Any]:
         same_length("prompts", prompts, len(queries))
         same_length("labels", labels, len(queries))
-        answers = [_answer(q, p, ends) for q, p in zip(queries, prompts, strict=True)]
+        answers = [answer_of(q, p, ends) for q, p in zip(queries, prompts, strict=True)]
         rewards = _scored(backend, answers, prompts, labels)
         return _told(rewards, readout, names if len(names) > 1 else [])
 
@@ -106,7 +106,7 @@ def _told(rewards: Sequence[Reward], readout: Readout, names: Sequence[str]) -> 
     return {"rewards": scores, "scores": scores, "extra_logs": logs}
 
 
-def _answer(query: str, prompt: str, ends: Sequence[str]) -> str | None:
+def answer_of(query: str, prompt: str, ends: Sequence[str]) -> str | None:
     """What follows the prompt; None if the prompt is not there, for then nobody knows."""
     place = query.find(prompt)
     if place < 0:

@@ -67,13 +67,13 @@ def environment(
                 "env_config": env_config, "extras": extras or {}, **rest
             }))  # fmt: skip
             self._fields = _fields(extras or {})
-            self._group = ""
+            self._group, self._prompt = "", None
             self._messages: list[dict[str, Any]] = []
             self._rewards: list[Reward] = []
 
         def init(self, prompt: Any) -> Any:
             """Begin an episode; completions of one prompt form a group."""
-            self._group = group_of(prompt)
+            self._group, self._prompt = group_of(prompt), prompt
             self._messages, self._rewards = [], []
             return super().init(prompt)
 
@@ -95,7 +95,7 @@ def environment(
             said: Any = [*self._messages, *observations]
             if len(said) == 1:
                 said = said[0]["content"]
-            sample = backend.sample(said, self._fields, group=self._group)
+            sample = backend.sample(said, self._fields, group=self._group, prompt=self._prompt)
             self._rewards.append(backend.reward(sample))
             return self._rewards[-1]
 

@@ -84,7 +84,10 @@ class TaskReward:
         """
         said = _said(messages_of(trace.messages))
         group = trace.task.key or trace.task.hash or group_of(messages_of(task.prompt))
-        sample = self._backend.sample(said, task.model_dump(mode="json"), group=group)
+        prompt = messages_of(task.prompt)
+        sample = self._backend.sample(
+            said, task.model_dump(mode="json"), group=group, prompt=prompt
+        )
         told = await self._backend.areward(sample)
         name = self.__name__
         trace.record_metric(f"{name}/unknown", float(told.value is None))
@@ -129,8 +132,8 @@ def rubric_function(
         sample = backend.sample(
             _said(messages_of(completion)),
             {name: value for name, value in fields.items() if name not in _NOT_FIELDS},
-            group=group_of(messages_of(prompt)),
-        )
+            group=group_of(messages_of(prompt)), prompt=messages_of(prompt),
+        )  # fmt: skip
         value = readout.value(await backend.areward(sample))
         return on_abstain if value is None else value
 

@@ -205,7 +205,8 @@ class _Scorer:
         source, extra = item.get("data_source"), item.get("extra_info")
         truth = (item.get("reward_model") or {}).get("ground_truth")
         group = str(item["uid"]) if "uid" in item else _group(source, extra)
-        sample = self._backend.sample(solution, _fields(source, truth, extra), group=group)
+        fields, prompt = _fields(source, truth, extra), item.get("raw_prompt")
+        sample = self._backend.sample(solution, fields, group=group, prompt=prompt)
         return self._told(await self._backend.areward(sample))
 
     def _told(self, reward: Reward) -> dict[str, Any]:

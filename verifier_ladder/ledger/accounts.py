@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from verifier_ladder.budget import TOTAL
 from verifier_ladder.ledger.dialect import dialect_of
 from verifier_ladder.ledger.protocol import MICRO, Amounts, micro
-from verifier_ladder.ledger.records import Account
+from verifier_ladder.ledger.records import Account, Charged, Spend
 from verifier_ladder.ledger.store import Store
 from verifier_ladder.resource import Resource
 
@@ -23,6 +23,13 @@ if TYPE_CHECKING:
 
 # The account of all tiers together exists once it was given a cap, and follows its tiers.
 _OF_TIER = f"WHERE campaign = ? AND resource = ? AND tier IN (?, {TOTAL})"
+_SPEND = (
+    "INSERT INTO spend (campaign, run, tier, verifier, version, resource, settled, failed, "
+    "checks) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
+    "ON CONFLICT (campaign, run, tier, verifier, version, resource) DO UPDATE SET "
+    "settled = spend.settled + excluded.settled, failed = spend.failed + excluded.failed, "
+    "checks = spend.checks + excluded.checks"
+)
 _CAP = "coalesce(cap, 0)"
 _CPU = Resource.CPU_SECONDS
 
@@ -111,16 +118,20 @@ class Bill:
             self.checks[resource] += amount > 0 or resource == _CPU
 
 
-def settle(connection: Connection, campaign: str, tier: int, bill: Bill, *, failed: bool) -> None:
+def settle(
+    connection: Connection, campaign: str, run: str, charged: Charged, bill: Bill, *, failed: bool
+) -> None:
     """Free reservations and record what was spent of them, never more than was reserved.
 
     Args:
         connection: The one that writes; it holds the campaign's accounts.
         campaign: Who pays.
-        tier: The tier.
+        run: Which of its runs asked first.
+        charged: Whom.
         bill: What the checks took.
         failed: Whether there was no answer.
     """
+    tier = charged.tier
     _ensure(connection, campaign, tier, _CPU)
     for resource, count in enumerate(bill.checks):
         if count:
@@ -131,6 +142,7 @@ def settle(connection: Connection, campaign: str, tier: int, bill: Bill, *, fail
                 f"failed = failed + ?, checks = checks + ? {_OF_TIER}",
                 (bill.reserved[resource], settled, lost, checks, campaign, resource, tier),
             )
+            _tell_apart(connection, (campaign, run, *charged, resource), settled, lost, checks)
 
 
 def free(connection: Connection, campaign: str, tier: int, amounts: Amounts) -> None:
@@ -144,9 +156,10 @@ def free(connection: Connection, campaign: str, tier: int, amounts: Amounts) -> 
 
 
 def charge(
-    connection: Connection, campaign: str, tier: int, amounts: Amounts, checks: int
+    connection: Connection, who: tuple[str, str], charged: Charged, amounts: Amounts, checks: int
 ) -> None:
     """Record spend that needed no reservation; it may pass the cap, for it is spent already."""
+    (campaign, run), tier = who, int(charged.tier)
     left = f"settled + CAST(?1 AS BIGINT) + failed + reserved - {_CAP}"
     for resource, amount in enumerate(amounts):
         if amount or resource == _CPU:
@@ -157,6 +170,16 @@ def charge(
                 f"WHERE campaign = ?3 AND resource = ?4 AND tier IN (?5, {TOTAL})",
                 (amount, checks, campaign, resource, tier),
             )
+            place = (campaign, run, tier, charged.verifier, charged.version, resource)
+            _tell_apart(connection, place, amount, 0, checks)
+
+
+def _tell_apart(
+    connection: Connection, place: tuple[Any, ...], settled: int, failed: int, checks: int
+) -> None:
+    """Add to what a run has spent on a verifier in one resource."""
+    if settled or failed or checks:
+        connection.exec_driver_sql(_SPEND, (*place, settled, failed, checks))
 
 
 def _ensure(connection: Connection, campaign: str, tier: int, resource: int) -> None:
@@ -211,6 +234,23 @@ class SqlAccounts(Store):
                 (campaign,),
             ).all()
         return [_account(row) for row in rows]
+
+    def spend(self, campaign: str | None = None) -> list[Spend]:
+        """See `Ledger.spend`."""
+        with self._reading() as connection:
+            rows = connection.exec_driver_sql(
+                "SELECT campaign, run, tier, verifier, version, resource, settled, failed, checks "
+                "FROM spend WHERE CAST(?1 AS TEXT) IS NULL OR campaign = ?1 "
+                "ORDER BY campaign, run, tier, verifier, version, resource",
+                (campaign,),
+            ).all()
+        return [
+            Spend(
+                name, run, Charged(*charged), Resource(resource), settled / MICRO, failed / MICRO,
+                checks,
+            )
+            for name, run, *charged, resource, settled, failed, checks in rows
+        ]  # fmt: skip
 
     def pause(self, campaign: str, tier: int) -> None:
         """See `Ledger.pause`."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from time import time
 from typing import TYPE_CHECKING, Any
 
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.dialect import Columns, dialect_of
+from verifier_ladder.ledger.protocol import asked_by
 from verifier_ladder.ledger.records import CheckRow, CheckState, Request
 from verifier_ladder.ledger.schema import RESERVE
 from verifier_ladder.ledger.store import marks
@@ -15,11 +17,17 @@ from verifier_ladder.ledger.values import dumps, loads
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+_OF_WHO_ASKS = (
+    "campaign", "run", "asked_at", *RESERVE, "payload", "deadline", "attempt", "note", "state",
+)  # fmt: skip
 _JOIN = (
     "ON CONFLICT (check_key) DO UPDATE SET "
     "priority = CASE WHEN check_queue.state >= 4 OR "
     "check_queue.state < 3 AND excluded.priority > check_queue.priority "
     "THEN excluded.priority ELSE check_queue.priority END, "
+    "wanted_until = CASE WHEN check_queue.state >= 4 OR "
+    "excluded.wanted_until > check_queue.wanted_until "
+    "THEN excluded.wanted_until ELSE check_queue.wanted_until END, "
     # Beyond 1e300 is infinity: a held check goes to work once it is asked for and not held.
     "not_before = CASE WHEN check_queue.state >= 4 OR check_queue.not_before > 1e300 "
     "THEN excluded.not_before ELSE check_queue.not_before END, "
@@ -27,13 +35,14 @@ _JOIN = (
     + ", ".join(
         f"{name} = CASE WHEN check_queue.state >= 4 THEN excluded.{name} "
         f"ELSE check_queue.{name} END"
-        for name in ("campaign", *RESERVE, "payload", "deadline", "attempt", "note", "state")
+        for name in _OF_WHO_ASKS
     )
 )
 _CHECK = (
     "SELECT c.check_key, c.content_key, c.campaign, c.verifier, c.version, c.tier, c.state, "
     f"c.priority, {', '.join(f'c.{name}' for name in RESERVE)}, c.payload, c.not_before, "
-    "c.deadline, c.owner, c.lease_until, c.fence, c.attempt, c.note FROM check_queue c "
+    "c.deadline, c.owner, c.lease_until, c.fence, c.attempt, c.note, c.run, c.wanted_until "
+    "FROM check_queue c "
 )
 _REQUEST = (
     "SELECT r.check_key, r.campaign, r.run, r.step, r.position, r.content_key, r.state "
@@ -46,7 +55,7 @@ def add_requests(
 ) -> None:
     """Ask for checks, each with the samples that wait for it."""
     dialect = dialect_of(connection)
-    for checks in _apart([check for check, _ in enqueue]):
+    for checks in _apart([asked_by(*each) for each in enqueue]):
         dialect.insert(connection, "check_queue", _check_columns(connection, checks), _JOIN)
     requests = {request[:5]: request for _, waiting in enqueue for request in waiting}
     asked = {(check.check_key, check.campaign) for check, _ in enqueue}
@@ -93,7 +102,8 @@ def _check_columns(connection: Connection, checks: Sequence[CheckRow]) -> Column
         "deadline": [check.deadline for check in checks],
         **dict(zip(RESERVE, map(list, reserves), strict=True)),
         "owner": [""] * count, "lease_until": [0.0] * count, "fence": [0] * count,
-        "attempt": [0] * count, "note": [""] * count,
+        "attempt": [0] * count, "note": [""] * count, "run": [check.run for check in checks],
+        "wanted_until": [check.wanted_until for check in checks], "asked_at": [time()] * count,
     }  # fmt: skip
 
 

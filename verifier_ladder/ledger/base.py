@@ -19,6 +19,7 @@ from verifier_ladder.ledger.records import (
     Alias,
     Block,
     CampaignRow,
+    Charged,
     CheckRow,
     CheckState,
     Claim,
@@ -26,6 +27,8 @@ from verifier_ladder.ledger.records import (
     Entry,
     Request,
     SampleReward,
+    Spend,
+    Vitals,
 )
 from verifier_ladder.resource import Resource
 from verifier_ladder.verdict import Verdict
@@ -80,7 +83,8 @@ class Ledger(ABC):
         *,
         enqueue: Sequence[tuple[CheckRow, Sequence[Request]]] = (),
         answered: Sequence[Request] = (),
-        charges: Mapping[int, tuple[Cost, int]] | None = None,
+        charges: Mapping[Charged, tuple[Cost, int]] | None = None,
+        unwanted: Sequence[bytes] = (),
     ) -> int:
         """Write one block with its index rows; in the same transaction change the queue.
 
@@ -93,8 +97,10 @@ class Ledger(ABC):
                 dead or expired check is queued again, paid by who asks now. For a check that is
                 done, or that has a current verdict, only the requests are added: it is done.
             answered: Requests that this block answers; they are removed.
-            charges: Spend that needed no reservation (the fast tier's), per tier: the cost
-                and the number of checks; added to the accounts of the block's campaign.
+            charges: Spend that needed no reservation (the fast tier's), by whom it was paid to:
+                the cost and the number of checks; added to the accounts of the block's campaign
+                and to the spend of the run of its samples.
+            unwanted: Checks to cancel, as `cancel` does, once `answered` is removed.
 
         Returns:
             The entry's id; ids grow.
@@ -110,6 +116,11 @@ class Ledger(ABC):
         limit: int | None = None,
     ) -> Iterator[Entry]:
         """Entries with an id above `after`, in order."""
+
+    def entry(self, number: int) -> Entry | None:
+        """The entry with this id; None if there is none."""
+        found = next(iter(self.entries(after=number - 1, limit=1)), None)
+        return found if found is not None and found.id == number else None
 
     def read(self, entry: Entry) -> Block:
         """The records of an entry."""
@@ -199,12 +210,12 @@ class Ledger(ABC):
     ) -> list[Claim]:
         """Lease up to `limit` queued checks of ONE verifier for `lease` seconds.
 
-        Takes those with the highest priority first, and of them only what the accounts of the
-        paying campaign can reserve, in every resource and in its total, all or nothing. If they
-        can't, or the campaign has paused the tier, the first other campaign whose samples wait
-        for the check and whose accounts can takes over as payer. What nobody can pay stays
-        queued with the note "budget" and does not block cheaper checks behind it. Each claim
-        counts an attempt and raises the fence.
+        Takes what a learner waits for first, then those with the highest priority, and of them
+        only what the accounts of the paying campaign can reserve, in every resource and in its
+        total, all or nothing. If they can't, or the campaign has paused the tier, the first other
+        campaign whose samples wait for the check and whose accounts can takes over as payer. What
+        nobody can pay stays queued with the note "budget" and does not block cheaper checks
+        behind it. Each claim counts an attempt and raises the fence.
         """
 
     @abstractmethod
@@ -266,8 +277,18 @@ class Ledger(ABC):
         """
 
     @abstractmethod
-    def cancel(self, check_keys: Sequence[bytes], *, now: float) -> int:
-        """Cancel queued or waiting checks that nobody requests; count them."""
+    def cancel(self, check_keys: Sequence[bytes], *, now: float, at_work: bool = False) -> int:
+        """Cancel queued or waiting checks that nobody requests; count them.
+
+        A queued check that only others than its payer request is handed over to the first of
+        these, who pays from now on.
+
+        Args:
+            check_keys: Which checks.
+            now: Seconds since 1970.
+            at_work: Whether checks at work are cancelled too: they lose their lease, and what
+                was begun is charged as failed for its time so far.
+        """
 
     @abstractmethod
     def revive(self, check_keys: Sequence[bytes], *, now: float) -> int:
@@ -279,10 +300,28 @@ class Ledger(ABC):
         *,
         states: Sequence[CheckState] | None = None,
         campaign: str | None = None,
+        verifier: str | None = None,
+        tiers: Sequence[int] | None = None,
         keys: Sequence[bytes] | None = None,
         limit: int | None = None,
     ) -> list[CheckRow]:
-        """Checks of the work queue, highest priority first."""
+        """Checks of the work queue, highest priority first; those that fit all that is given.
+
+        Args:
+            states: Where they stand.
+            campaign: A campaign that asked for them, whoever pays.
+            verifier: Their verifier's name, in any version.
+            tiers: Their tiers.
+            keys: Their check keys.
+            limit: The most to give.
+
+        Example:
+            >>> from verifier_ladder.ledger import open_ledger
+            >>> from verifier_ladder.ledger.records import CheckState
+            >>> with open_ledger(None) as ledger:
+            ...     ledger.checks(states=[CheckState.DEAD], verifier="xtb-hydration")
+            []
+        """
 
     @abstractmethod
     def requests(
@@ -310,6 +349,13 @@ class Ledger(ABC):
         Those that are held, due later or parked on a budget don't; those of a paused tier do.
         """
 
+    @abstractmethod
+    def vitals(self, *, now: float) -> Vitals:
+        """What waits for a worker and for how long, what is dead, what is not signed for.
+
+        Those that are held, due later or parked on a budget don't wait for a worker.
+        """
+
     # -- accounts --------------------------------------------------------------------------------
 
     @abstractmethod
@@ -327,6 +373,17 @@ class Ledger(ABC):
 
         settled + failed + reserved ≤ cap. What all tiers spent together is an account only if
         that has a cap.
+        """
+
+    @abstractmethod
+    def spend(self, campaign: str | None = None) -> list[Spend]:
+        """What was spent, by the run that asked first, by verifier and by resource.
+
+        For every campaign, tier and resource the sums are those of its account. What was spent
+        before a ledger knew who asked stands under an empty run and verifier.
+
+        Args:
+            campaign: Who pays; None for all campaigns.
         """
 
     @abstractmethod

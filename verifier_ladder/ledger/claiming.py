@@ -36,6 +36,14 @@ class Wish(NamedTuple):
         return self.verifier in {None, (row.verifier, row.version)}
 
 
+class Payer(NamedTuple):
+    """Who pays for a check."""
+
+    campaign: str
+    run: str
+    """The run of the campaign that asked first."""
+
+
 class SqlClaiming(Store):
     """**Abstract:** the part of the SQL ledger that leases checks."""
 
@@ -66,11 +74,11 @@ class SqlClaiming(Store):
 
 def _choose(
     connection: Connection, wish: Wish, now: float, limit: int
-) -> list[tuple[CheckRow, str, Amounts]]:
+) -> list[tuple[CheckRow, Payer, Amounts]]:
     """The checks to lease, who pays, and what is reserved; what can't be paid is parked."""
     balances = Balances(connection)
     paused = {(name, tier) for name, tier in connection.exec_driver_sql(_PAUSED).all()}
-    chosen: list[tuple[CheckRow, str, Amounts]] = []
+    chosen: list[tuple[CheckRow, Payer, Amounts]] = []
     seen: set[bytes] = set()
     size = limit + _SPARE
     while len(chosen) < limit:
@@ -79,14 +87,16 @@ def _choose(
             break
         seen.update(row.check_key for row in rows)
         payers = _payers(connection, rows, paused)
-        balances.hold({name for names in payers.values() for name in names})
+        balances.hold({payer.campaign for each in payers.values() for payer in each})
         parked = []
         for row in rows:
             if not wish.takes(row) or len(chosen) >= limit:
                 continue
             amounts = micros(row.reserve)
             willing = (
-                name for name in payers[row.check_key] if balances.take(name, row.tier, amounts)
+                payer
+                for payer in payers[row.check_key]
+                if balances.take(payer.campaign, row.tier, amounts)
             )
             payer = next(willing, None)
             if payer is not None:
@@ -103,21 +113,24 @@ def _choose(
 
 def _payers(
     connection: Connection, rows: Sequence[CheckRow], paused: Collection[tuple[str, int]]
-) -> dict[bytes, list[str]]:
+) -> dict[bytes, list[Payer]]:
     """Who may pay for each check, unless it has paused the tier: who does so far, or who waits."""
-    wanted = {row.check_key: {row.campaign: None} for row in rows}
+    wanted = {row.check_key: {row.campaign: row.run} for row in rows}
     for part in chunks(list(wanted)):
         waiting = connection.exec_driver_sql(
-            f"SELECT check_key, campaign FROM request WHERE check_key IN ({marks(len(part))}) "
-            "GROUP BY check_key, campaign ORDER BY min(id)",
+            "SELECT check_key, campaign, run FROM request "
+            f"WHERE check_key IN ({marks(len(part))}) ORDER BY id",
             tuple(part),
         )
-        for key, name in waiting:
-            wanted[key][name] = None
+        for key, name, run in waiting:
+            wanted[key].setdefault(name, run)
     return {
-        row.check_key: [name for name in wanted[row.check_key] if (name, row.tier) not in paused]
+        row.check_key: [
+            Payer(*each) for each in wanted[row.check_key].items()
+            if (each[0], row.tier) not in paused
+        ]
         for row in rows
-    }
+    }  # fmt: skip
 
 
 _NEED = " ".join(f"WHEN {code} THEN c.{name}" for code, name in enumerate(RESERVE))
@@ -140,6 +153,10 @@ _WANTED = (
 )
 
 
+_URGENT = "AND c.wanted_until > 0 AND c.wanted_until > ? "
+"""SQL: a learner waits for it. The first half is that of the index."""
+
+
 def _ready(connection: Connection, wish: Wish, now: float, limit: int) -> list[CheckRow]:
     """Queued checks in the order of their priority; those parked only if they are affordable."""
     clause, values = where(
@@ -148,17 +165,19 @@ def _ready(connection: Connection, wish: Wish, now: float, limit: int) -> list[C
         ("c.version", None if wish.verifier is None else [wish.verifier[1]]),
         asked=wish.campaigns,
     )  # fmt: skip
-    return check_rows(
-        connection,
-        f"{clause or 'WHERE true'} AND c.state = 0 AND c.not_before <= ? AND {_WANTED} "
-        "ORDER BY c.priority DESC, c.not_before, c.id LIMIT ?" + dialect_of(connection).skipped,
-        (*values, now, limit),
-    )
+    ready = f"{clause or 'WHERE true'} AND c.state = 0 AND c.not_before <= ? AND {_WANTED} "
+    order = "ORDER BY c.priority DESC, c.not_before, c.id LIMIT ?" + dialect_of(connection).skipped
+    urgent = check_rows(connection, f"{ready}{_URGENT}{order}", (*values, now, now, limit))
+    if len(urgent) == limit:
+        return urgent
+    rest = check_rows(connection, ready + order, (*values, now, limit))
+    known = {row.check_key for row in urgent}
+    return [*urgent, *(row for row in rest if row.check_key not in known)]
 
 
 def _lease(
     connection: Connection,
-    chosen: Sequence[tuple[CheckRow, str, Amounts]],
+    chosen: Sequence[tuple[CheckRow, Payer, Amounts]],
     owner: str,
     now: float,
     until: float,
@@ -169,13 +188,14 @@ def _lease(
         connection, [row.check_key for row, _, _ in chosen],
         "state = 1, fence = fence + 1, attempt = attempt + 1, note = ''",
         owner=[owner] * count, lease_until=[until] * count, claimed_at=[now] * count,
-        campaign=[payer for _, payer, _ in chosen],
+        campaign=[payer.campaign for _, payer, _ in chosen],
+        run=[payer.run for _, payer, _ in chosen],
         **dict(zip(RESERVED, reserved, strict=False)),
     )  # fmt: skip
     leased = [
         row._replace(
             state=CheckState.LEASED, owner=owner, lease_until=until, fence=row.fence + 1,
-            attempt=row.attempt + 1, note="", campaign=payer,
+            attempt=row.attempt + 1, note="", campaign=payer.campaign, run=payer.run,
         )
         for row, payer, _ in chosen
     ]  # fmt: skip

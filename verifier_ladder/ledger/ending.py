@@ -18,7 +18,7 @@ from verifier_ladder.ledger.protocol import (
     note_of,
     spent,
 )
-from verifier_ladder.ledger.records import CheckRow, CheckState, Completion
+from verifier_ladder.ledger.records import Charged, CheckRow, CheckState, Completion
 from verifier_ladder.ledger.rows import draft, write
 from verifier_ladder.verdict import Verdict
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 _GONE = f"{NOTHING_RESERVED}, owner = '', lease_until = 0"
-Bills = dict[tuple[str, int], Bill]
-"""What is to be settled, by who pays and tier."""
+Bills = dict[tuple[str, str, Charged], Bill]
+"""What is to be settled, by who pays, whose run asked, and whom."""
 
 
 def end(
@@ -49,7 +49,7 @@ def end(
         if row is None:  # Lost, or told twice.
             continue
         cost = spent(completion.verdict, reserved(row), now - row.claimed_at)
-        bills.setdefault((row.campaign, row.tier), Bill()).add(reserved(row), cost)
+        bills.setdefault(_to(row), Bill()).add(reserved(row), cost)
         ours.append(completion)
     change(
         connection, [claim.check.check_key for claim, _, _ in ours],
@@ -81,7 +81,7 @@ def end_from_outside(
     if check.state in {CheckState.LEASED, CheckState.WAITING}:
         bill = Bill()
         bill.add(amounts, spent(verdict, amounts, 0.0))
-        _settle(connection, {(check.campaign, check.tier): bill}, failed=False)
+        _settle(connection, {_to(check): bill}, failed=False)
 
 
 def take_back(connection: Connection, rows: Sequence[Any], now: float) -> None:
@@ -89,7 +89,7 @@ def take_back(connection: Connection, rows: Sequence[Any], now: float) -> None:
     bills: Bills = {}
     lost = [_lost(row, now) for row in rows]
     for row, (cost, *_) in zip(rows, lost, strict=True):
-        bills.setdefault((row.campaign, row.tier), Bill()).add(reserved(row), cost)
+        bills.setdefault(_to(row), Bill()).add(reserved(row), cost)
     change(
         connection, [row.check_key for row in rows], _GONE,
         state=[int(state) for _, state, _, _ in lost], not_before=[at for _, _, at, _ in lost],
@@ -109,6 +109,15 @@ def _lost(row: Any, now: float) -> tuple[Amounts, CheckState, float, str]:
     return cost, state, now + backoff(row.attempt), note
 
 
+def lose(connection: Connection, rows: Sequence[Any], now: float) -> None:
+    """Charge leased checks that are cancelled for their time so far; the rows are held."""
+    bills: Bills = {}
+    for row in rows:
+        cost = spent(None, reserved(row), now - row.claimed_at)
+        bills.setdefault(_to(row), Bill()).add(reserved(row), cost)
+    _settle(connection, bills, failed=True)
+
+
 def give_back(connection: Connection, rows: Sequence[Any]) -> None:
     """Free what held checks have reserved."""
     dialect_of(connection).hold_accounts(connection, {row.campaign for row in rows})
@@ -117,6 +126,11 @@ def give_back(connection: Connection, rows: Sequence[Any]) -> None:
 
 
 def _settle(connection: Connection, bills: Bills, *, failed: bool) -> None:
-    dialect_of(connection).hold_accounts(connection, {campaign for campaign, _ in bills})
-    for (campaign, tier), bill in sorted(bills.items(), key=itemgetter(0)):
-        settle(connection, campaign, tier, bill, failed=failed)
+    dialect_of(connection).hold_accounts(connection, {campaign for campaign, _, _ in bills})
+    for (campaign, run, charged), bill in sorted(bills.items(), key=itemgetter(0)):
+        settle(connection, campaign, run, charged, bill, failed=failed)
+
+
+def _to(row: Any) -> tuple[str, str, Charged]:
+    """Whose bill a check goes on."""
+    return row.campaign, row.run, Charged(row.tier, row.verifier, row.version)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from verifier_ladder.ledger.dialect import dialect_of
@@ -24,6 +24,11 @@ from verifier_ladder.verdict import Verdict
 
 _PAGE = 32
 """Entries read at once; a body may hold megabytes."""
+_CURRENT = (
+    # In most ledgers no verdict stands in another's place: that is looked at once, not per row.
+    "WHERE NOT EXISTS (SELECT 1 FROM verdict WHERE supersedes IS NOT NULL) "
+    "OR NOT EXISTS (SELECT 1 FROM verdict n WHERE n.supersedes = v.id)"
+)
 
 
 class SqlHistory(Store):
@@ -54,19 +59,20 @@ class SqlHistory(Store):
 
     def verdicts(self, check_keys: Sequence[bytes]) -> dict[bytes, Verdict]:
         """See `Ledger.verdicts`."""
-        wanted = set(check_keys)
         with self._reading() as connection:
             dialect = dialect_of(connection)
             named = connection.exec_driver_sql("SELECT id, unit FROM verifier").all()
             units = {number: unit for number, unit in named}  # noqa: C416 - dict(rows) has no type
-            # The driver's own rows, one at a time: SQLAlchemy's take a tenth longer.
+            # The driver's own rows: SQLAlchemy's take a tenth longer.
             rows: Any = connection.exec_driver_sql(
                 "SELECT v.check_key, v.detail, v.verifier, v.outcome, v.score, v.uncertainty, "
-                f"v.seconds {dialect.matching('verdict', 'v')} "
-                "WHERE (SELECT 1 FROM verdict n WHERE n.supersedes = v.id LIMIT 1) IS NULL",
-                (dialect.keys(wanted),),
+                f"v.seconds {dialect.matching('verdict', 'v')} {_CURRENT}",
+                (dialect.keys(check_keys),),
             ).cursor
-            return _verdicts(rows, wanted, units)
+            found = _verdicts(rows.fetchall(), units)
+        # The index holds only the start of a key, which another may share.
+        others = found.keys() - set(check_keys)
+        return {key: v for key, v in found.items() if key not in others} if others else found
 
     # -- entries ---------------------------------------------------------------------------------
 
@@ -236,29 +242,25 @@ def _alias(content: bytes, canonical: str | bytes | None, detail: bytes | None) 
     return Alias(content, parts["canonical"], verdict)
 
 
-def _verdicts(
-    rows: Iterable[Sequence[Any]], wanted: Container[bytes], units: Mapping[int, str]
-) -> dict[bytes, Verdict]:
+def _verdicts(rows: Sequence[Sequence[Any]], units: Mapping[int, str]) -> dict[bytes, Verdict]:
     """The verdict of each check; plain ones that say the same are one object.
 
     Scores are often 0 and 1, and thousands of objects are what a look-up would spend its time
     on, here and in the garbage collector. A verdict with detail is never shared: its evidence
     can be changed.
     """
-    found: dict[bytes, Verdict] = {}
-    plain: dict[Hashable, Verdict] = {}
-    for key, detail, verifier, outcome, score, uncertainty, seconds in rows:
-        if key not in wanted:
-            continue
-        if detail is not None:
-            found[key] = unpack_verdict(loads(detail))
-            continue
-        said = (verifier, outcome, score, uncertainty, seconds)
-        verdict = plain.get(said)
-        if verdict is None:
+    found = {row[0]: unpack_verdict(loads(row[1])) for row in rows if row[1] is not None}
+    if found:
+        rows = [row for row in rows if row[1] is None]
+    if rows:
+        keys, _, *columns = zip(*rows, strict=True)
+        said = list(zip(*columns, strict=True))
+        plain = {}
+        for what in dict.fromkeys(said):
+            verifier, outcome, score, uncertainty, seconds = what
             unit = units[verifier]
-            verdict = plain[said] = indexed_verdict(outcome, score, uncertainty, unit, seconds)
-        found[key] = verdict
+            plain[what] = indexed_verdict(outcome, score, uncertainty, unit, seconds)
+        found.update(zip(keys, map(plain.__getitem__, said), strict=True))
     return found
 
 

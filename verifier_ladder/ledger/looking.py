@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from verifier_ladder.ledger.asking import check_rows, request_rows, where
-from verifier_ladder.ledger.records import CheckRow, CheckState, Request
+from verifier_ladder.ledger.records import CheckRow, CheckState, Request, Vitals, Waiting
 from verifier_ladder.ledger.store import Store, chunks
 
 ALL = 2**62
@@ -20,6 +20,8 @@ class SqlLooking(Store):
         *,
         states: Sequence[CheckState] | None = None,
         campaign: str | None = None,
+        verifier: str | None = None,
+        tiers: Sequence[int] | None = None,
         keys: Sequence[bytes] | None = None,
         limit: int | None = None,
     ) -> list[CheckRow]:
@@ -28,7 +30,8 @@ class SqlLooking(Store):
         with self._reading() as connection:
             for part in [None] if keys is None else chunks(list(dict.fromkeys(keys))):
                 clause, values = where(
-                    ("c.state", states), ("c.check_key", part),
+                    ("c.state", states), ("c.check_key", part), ("c.tier", tiers),
+                    ("c.verifier", None if verifier is None else [verifier]),
                     asked=None if campaign is None else [campaign],
                 )  # fmt: skip
                 order = " ORDER BY c.priority DESC, c.not_before, c.id LIMIT ?"
@@ -86,6 +89,29 @@ class SqlLooking(Store):
                 (campaign, int(CheckState.QUEUED)),
             ).all()
         return {int(tier): int(count) for tier, count in rows}
+
+    def vitals(self, *, now: float) -> Vitals:
+        """See `Ledger.vitals`."""
+        with self._reading() as connection:
+            waiting = connection.exec_driver_sql(
+                "SELECT verifier, version, count(*), min(asked_at) FROM check_queue "
+                "WHERE state = 0 AND not_before <= ? AND note <> 'budget' "
+                "GROUP BY verifier, version",
+                (now,),
+            ).all()
+            dead = connection.exec_driver_sql(
+                "SELECT verifier, version, count(*) FROM check_queue WHERE state = 4 "
+                "GROUP BY verifier, version"
+            ).all()
+            ((unsigned, first),) = connection.exec_driver_sql(
+                "SELECT count(*), min(e.recorded_at) FROM pending p "
+                "JOIN entry e ON e.id = p.entry_id"
+            ).all()
+        return Vitals(
+            {(v, n): Waiting(int(count), max(0.0, now - at)) for v, n, count, at in waiting},
+            {(verifier, version): int(count) for verifier, version, count in dead},
+            int(unsigned), 0.0 if first is None else max(0.0, now - first),
+        )  # fmt: skip
 
     def queued(self, *, now: float) -> dict[tuple[str, str], int]:
         """See `Ledger.queued`."""

@@ -17,6 +17,7 @@ from verifier_ladder.ledger.records import (
     Alias,
     Block,
     CampaignRow,
+    Charged,
     CheckRow,
     Entry,
     Request,
@@ -98,7 +99,8 @@ class MemoryLedger(MemoryQueue, Ledger):
         *,
         enqueue: Sequence[tuple[CheckRow, Sequence[Request]]] = (),
         answered: Sequence[Request] = (),
-        charges: Mapping[int, tuple[Cost, int]] | None = None,
+        charges: Mapping[Charged, tuple[Cost, int]] | None = None,
+        unwanted: Sequence[bytes] = (),
     ) -> int:
         """See `Ledger.append`."""
         now = time.time()
@@ -108,7 +110,9 @@ class MemoryLedger(MemoryQueue, Ledger):
             entry = self._record(block, now, body)
             self._remove_requests(answered)
             self._add_requests(enqueue)
-            self._charge(block.campaign, amounts)
+            self._cancel(unwanted, now)
+            run = "" if block.samples is None else block.samples.run
+            self._charge(block.campaign, run, amounts)
         return entry
 
     def _record(self, block: Block, now: float, body: bytes | None = None) -> int:

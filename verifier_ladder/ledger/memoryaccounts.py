@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from verifier_ladder.budget import TOTAL
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.protocol import MICRO, Amounts, micro, micros
-from verifier_ladder.ledger.records import Account
+from verifier_ladder.ledger.records import Account, Charged, CheckRow, Spend
 from verifier_ladder.resource import Resource
 
 
@@ -45,6 +45,7 @@ class MemoryAccounts:
         """Start empty."""
         self._purses: dict[tuple[str, int, int], Purse] = {}
         self._paused: set[tuple[str, int]] = set()
+        self._spent: dict[tuple[str, str, Charged, int], list[int]] = {}
 
     def set_caps(self, campaign: str, caps: Mapping[tuple[int, Resource], float | None]) -> None:
         """See `Ledger.set_caps`."""
@@ -84,6 +85,15 @@ class MemoryAccounts:
                 for (tier, resource), purse in purses
                 if purse.cap is not None or (tier != TOTAL and purse != Purse())
             ]  # fmt: skip
+
+    def spend(self, campaign: str | None = None) -> list[Spend]:
+        """See `Ledger.spend`."""
+        with self._held():
+            rows = sorted(item for item in self._spent.items() if campaign in {None, item[0][0]})
+        return [
+            Spend(name, run, charged, Resource(resource), settled / MICRO, failed / MICRO, checks)
+            for (name, run, charged, resource), (settled, failed, checks) in rows
+        ]
 
     def pause(self, campaign: str, tier: int) -> None:
         """See `Ledger.pause`."""
@@ -131,13 +141,15 @@ class MemoryAccounts:
                 for purse in self._touched(campaign, tier, resource):
                     purse.reserved -= amount
 
-    def _spend(
-        self, campaign: str, tier: int, reserved: Amounts, cost: Amounts, *, failed: bool
-    ) -> None:
+    def _spend(self, row: CheckRow, reserved: Amounts, cost: Amounts, *, failed: bool) -> None:
         """Free a check's reservation and record what it took."""
+        campaign, tier = row.campaign, row.tier
+        charged = Charged(tier, row.verifier, row.version)
         self._put_back(campaign, tier, reserved)
         for resource, amount in enumerate(cost):
             if reserved[resource] or resource == Resource.CPU_SECONDS:
+                told = (0, amount, 0) if failed else (amount, 0, 1)
+                self._tell_apart(campaign, row.run, charged, resource, told)
                 for purse in self._touched(campaign, tier, resource):
                     if failed:
                         purse.failed += amount
@@ -145,13 +157,27 @@ class MemoryAccounts:
                         purse.settled += amount
                         purse.checks += 1
 
-    def _amounts(self, charges: Mapping[int, tuple[Cost, int]]) -> dict[int, tuple[Amounts, int]]:
-        return {tier: (micros(cost), checks) for tier, (cost, checks) in charges.items()}
+    def _tell_apart(
+        self, campaign: str, run: str, charged: Charged, resource: int, told: tuple[int, int, int]
+    ) -> None:
+        """Add to what a run has spent on a verifier: settled, failed, checks."""
+        if not any(told):
+            return
+        sums = self._spent.setdefault((campaign, run, charged, resource), [0, 0, 0])
+        sums[:] = [had + more for had, more in zip(sums, told, strict=True)]
 
-    def _charge(self, campaign: str, charges: Mapping[int, tuple[Amounts, int]]) -> None:
-        for tier, (amounts, checks) in charges.items():
+    def _amounts(
+        self, charges: Mapping[Charged, tuple[Cost, int]]
+    ) -> dict[Charged, tuple[Amounts, int]]:
+        return {charged: (micros(cost), checks) for charged, (cost, checks) in charges.items()}
+
+    def _charge(
+        self, campaign: str, run: str, charges: Mapping[Charged, tuple[Amounts, int]]
+    ) -> None:
+        for charged, (amounts, checks) in charges.items():
             for resource, amount in enumerate(amounts):
                 if amount or resource == Resource.CPU_SECONDS:
-                    for purse in self._touched(campaign, tier, resource):
+                    self._tell_apart(campaign, run, charged, resource, (amount, 0, checks))
+                    for purse in self._touched(campaign, charged.tier, resource):
                         purse.settled += amount
                         purse.checks += checks

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
+from time import time
 from typing import TYPE_CHECKING
 
 from verifier_ladder.errors import LedgerError
@@ -15,6 +16,7 @@ from verifier_ladder.ledger.protocol import (
     NOTHING,
     PARKED,
     Amounts,
+    asked_by,
     backoff,
     blocks_of,
     micro,
@@ -35,6 +37,8 @@ from verifier_ladder.ledger.records import (
     Completion,
     Request,
     VerdictRow,
+    Vitals,
+    Waiting,
 )
 from verifier_ladder.ledger.values import dumps, loads
 from verifier_ladder.verdict import Verdict
@@ -47,6 +51,7 @@ class _Work:
     row: CheckRow
     order: int
     claimed_at: float = 0.0
+    asked_at: float = 0.0
     reserved: Amounts = NOTHING
 
 
@@ -62,6 +67,8 @@ class MemoryQueue(MemoryAccounts):
         """Start empty."""
         super().__init__()
         self._work: dict[bytes, _Work] = {}
+        self._open: dict[bytes, _Work] = {}
+        """Those that have not ended, and some that have just ended."""
         self._asked: dict[str, dict[bytes, None]] = {}
         self._requests: dict[tuple[bytes, str, str, int, int], Request] = {}
         self._inbox: set[tuple[str, str]] = set()
@@ -69,7 +76,7 @@ class MemoryQueue(MemoryAccounts):
     # -- asking ----------------------------------------------------------------------------------
 
     def _add_requests(self, enqueue: Sequence[tuple[CheckRow, Sequence[Request]]]) -> None:
-        for check in sorted((check for check, _ in enqueue), key=attrgetter("check_key")):
+        for check in sorted((asked_by(*each) for each in enqueue), key=attrgetter("check_key")):
             self._enter(check)
         for check, waiting in enqueue:
             self._asked.setdefault(check.campaign, {})[check.check_key] = None
@@ -87,12 +94,17 @@ class MemoryQueue(MemoryAccounts):
             row = work.row
             work.row = row._replace(
                 priority=max(row.priority, check.priority),
+                wanted_until=max(row.wanted_until, check.wanted_until),
                 not_before=check.not_before if row.not_before == HELD else row.not_before,
             )
             return
         elif work.row.state is CheckState.DONE:
+            until = max(work.row.wanted_until, check.wanted_until)
+            work.row = work.row._replace(wanted_until=until)
             return
         known = check.check_key in self._verdicts
+        self._open[check.check_key] = work
+        work.asked_at = time()
         work.row = check._replace(
             state=CheckState.DONE if known else CheckState.QUEUED,
             payload=loads(dumps(dict(check.payload))),
@@ -120,12 +132,10 @@ class MemoryQueue(MemoryAccounts):
         """See `Ledger.claim`."""
         claims: list[Claim] = []
         with self._held(tell=True):
-            for work in self._ordered():
+            for work in self._ready(now):
                 row = work.row
                 if len(claims) >= limit:
                     break
-                if row.state is not CheckState.QUEUED or row.not_before > now:
-                    continue
                 if verifier not in {None, (row.verifier, row.version)} or not (
                     (tiers is None or row.tier in tiers)
                     and (campaigns is None or self._is_asked(row.check_key, campaigns))
@@ -144,20 +154,34 @@ class MemoryQueue(MemoryAccounts):
                 work.row = row._replace(
                     state=CheckState.LEASED, owner=owner, lease_until=now + lease,
                     fence=row.fence + 1, attempt=row.attempt + 1, note="", campaign=payer,
+                    run=payers[payer],
                 )  # fmt: skip
                 claims.append(Claim(work.row, work.row.fence))
         return claims
 
-    def _payers(self, row: CheckRow) -> list[str]:
-        """The campaigns that want a check, unless they have paused its tier; the payer first."""
-        waiting = [r.campaign for r in self._requests.values() if r.check_key == row.check_key]
-        names = dict.fromkeys([row.campaign, *waiting])
-        return [name for name in names if (name, row.tier) not in self._paused]
+    def _payers(self, row: CheckRow) -> dict[str, str]:
+        """The campaigns that want a check, unless they have paused its tier; the payer first.
 
-    def _ordered(self) -> list[_Work]:
+        With the run of each that asked first.
+        """
+        names = {row.campaign: row.run}
+        for request in self._requests.values():
+            if request.check_key == row.check_key:
+                names.setdefault(request.campaign, request.run)
+        return {name: run for name, run in names.items() if (name, row.tier) not in self._paused}
+
+    def _ready(self, now: float) -> list[_Work]:
+        """Checks that may go to work, the most urgent first."""
+        # Many thousands have ended where a few are open: what has ended is not looked at again.
+        for key in [key for key, work in self._open.items() if work.row.state.is_final]:
+            del self._open[key]
         return sorted(
-            self._work.values(), key=lambda w: (-w.row.priority, w.row.not_before, w.order)
-        )
+            _ordered(
+                work for work in self._open.values()
+                if work.row.state is CheckState.QUEUED and work.row.not_before <= now
+            ),
+            key=lambda w: w.row.wanted_until <= now,
+        )  # fmt: skip
 
     def _is_asked(self, check_key: bytes, campaigns: Sequence[str]) -> bool:
         return any(check_key in self._asked.get(campaign, {}) for campaign in campaigns)
@@ -300,18 +324,29 @@ class MemoryQueue(MemoryAccounts):
             return True
         return False
 
-    def cancel(self, check_keys: Sequence[bytes], *, now: float) -> int:
+    def cancel(self, check_keys: Sequence[bytes], *, now: float, at_work: bool = False) -> int:
         """See `Ledger.cancel`."""
-        del now
-        count = 0
         with self._held(tell=True):
-            wanted = {key[0] for key in self._requests}
-            for key in dict.fromkeys(check_keys):
-                work = self._work.get(key)
-                if work is not None and key not in wanted and work.row.state in _CANCELLABLE:
-                    self._free(work)
-                    _close(work, CheckState.CANCELLED, not_before=work.row.not_before)
-                    count += 1
+            return self._cancel(check_keys, now, at_work=at_work)
+
+    def _cancel(self, check_keys: Sequence[bytes], now: float, *, at_work: bool = False) -> int:
+        count = 0
+        states = (*_AT_REST, CheckState.LEASED) if at_work else _AT_REST
+        for key in dict.fromkeys(check_keys):
+            work = self._work.get(key)
+            if work is None or work.row.state not in states:
+                continue
+            waiting = [r[1:3] for r in self._requests.values() if r.check_key == key]
+            if waiting:
+                _hand_over(work, waiting)
+                continue
+            if work.row.state is CheckState.LEASED:
+                cost = spent(None, work.reserved, now - work.claimed_at)
+                self._settle(work, cost, failed=True)
+            else:
+                self._free(work)
+            _close(work, CheckState.CANCELLED, not_before=work.row.not_before)
+            count += 1
         return count
 
     def revive(self, check_keys: Sequence[bytes], *, now: float) -> int:
@@ -326,11 +361,12 @@ class MemoryQueue(MemoryAccounts):
                         state=CheckState.QUEUED, attempt=0, not_before=0.0, note="",
                         deadline=None,
                     )  # fmt: skip
+                    self._open[key] = work
                     count += 1
         return count
 
     def _settle(self, work: _Work, cost: Amounts, *, failed: bool) -> None:
-        self._spend(work.row.campaign, work.row.tier, work.reserved, cost, failed=failed)
+        self._spend(work.row, work.reserved, cost, failed=failed)
         work.reserved = NOTHING
 
     def _free(self, work: _Work) -> None:
@@ -344,6 +380,8 @@ class MemoryQueue(MemoryAccounts):
         *,
         states: Sequence[CheckState] | None = None,
         campaign: str | None = None,
+        verifier: str | None = None,
+        tiers: Sequence[int] | None = None,
         keys: Sequence[bytes] | None = None,
         limit: int | None = None,
     ) -> list[CheckRow]:
@@ -352,9 +390,11 @@ class MemoryQueue(MemoryAccounts):
         with self._held():
             rows = [
                 work.row
-                for work in self._ordered()
+                for work in _ordered(self._work.values())
                 if (states is None or work.row.state in states)
                 and (wanted is None or work.row.check_key in wanted)
+                and verifier in {None, work.row.verifier}
+                and (tiers is None or work.row.tier in tiers)
                 and (campaign is None or self._is_asked(work.row.check_key, [campaign]))
             ]
         return rows[:limit]
@@ -399,6 +439,19 @@ class MemoryQueue(MemoryAccounts):
                     found[row.tier] = found.get(row.tier, 0) + 1
         return found
 
+    def vitals(self, *, now: float) -> Vitals:
+        """See `Ledger.vitals`."""
+        with self._held():
+            ready = [w for w in self._ready(now) if w.row.note != PARKED]
+            dead = [w.row for w in self._work.values() if w.row.state is CheckState.DEAD]
+        asked: dict[tuple[str, str], list[float]] = {}
+        for work in ready:
+            asked.setdefault((work.row.verifier, work.row.version), []).append(work.asked_at)
+        return Vitals(
+            {name: Waiting(len(at), max(0.0, now - min(at))) for name, at in asked.items()},
+            dict(Counter((row.verifier, row.version) for row in dead)), 0, 0.0,
+        )  # fmt: skip
+
     def queued(self, *, now: float) -> dict[tuple[str, str], int]:
         """See `Ledger.queued`."""
         with self._held():
@@ -409,7 +462,22 @@ class MemoryQueue(MemoryAccounts):
         ))  # fmt: skip
 
 
-_CANCELLABLE = (CheckState.QUEUED, CheckState.WAITING)
+def _ordered(work: Iterable[_Work]) -> list[_Work]:
+    """The most urgent first."""
+    return sorted(work, key=lambda w: (-w.row.priority, w.row.not_before, w.order))
+
+
+_AT_REST = (CheckState.QUEUED, CheckState.WAITING)
+
+
+def _hand_over(work: _Work, waiting: Sequence[tuple[str, str]]) -> None:
+    """Have a queued check paid by somebody who still waits; the payer and its run come first."""
+    row = work.row
+    payer = (row.campaign, row.run)
+    ours = [who for who in waiting if who[0] == payer[0]]
+    heir = payer if payer in ours else (ours or waiting)[0]
+    if row.state is CheckState.QUEUED:
+        work.row = row._replace(campaign=heir[0], run=heir[1])
 
 
 def _close(work: _Work, state: CheckState, *, note: str = "", not_before: float = 0.0) -> None:

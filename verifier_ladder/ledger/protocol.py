@@ -7,7 +7,7 @@ from math import isfinite
 
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import LedgerError
-from verifier_ladder.ledger.records import Block, CheckRow, Completion, VerdictRow
+from verifier_ladder.ledger.records import Block, CheckRow, Completion, Request, VerdictRow
 from verifier_ladder.resource import Resource
 from verifier_ladder.verdict import Verdict
 
@@ -97,6 +97,14 @@ def verdict_row(check: CheckRow, verdict: Verdict, content_key: bytes | None = N
         check.check_key, content_key or check.content_key, check.verifier, check.version,
         check.tier, verdict, max(1, check.attempt),
     )  # fmt: skip
+
+
+def asked_by(check: CheckRow, waiting: Sequence[Request]) -> CheckRow:
+    """A check with the run that asks for it: the first sample's of the campaign that pays."""
+    if check.run:
+        return check
+    runs = (request.run for request in waiting if request.campaign == check.campaign)
+    return check._replace(run=next(runs, ""))
 
 
 def blocks_of(completions: Sequence[Completion]) -> list[Block]:

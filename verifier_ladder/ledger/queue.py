@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger.accounts import Balances
 from verifier_ladder.ledger.asking import check_rows
+from verifier_ladder.ledger.cancelling import cancel_unwanted
 from verifier_ladder.ledger.claiming import SqlClaiming
 from verifier_ladder.ledger.ending import end, end_from_outside, give_back, take_back
 from verifier_ladder.ledger.holding import (
@@ -32,7 +33,6 @@ from verifier_ladder.ledger.protocol import (
 from verifier_ladder.ledger.records import Block, CheckState, Claim, Completion
 from verifier_ladder.ledger.rows import draft, write
 from verifier_ladder.ledger.schema import RESERVED
-from verifier_ladder.ledger.store import chunks, marks
 from verifier_ladder.verdict import Verdict
 
 
@@ -141,27 +141,10 @@ class SqlQueue(SqlClaiming, SqlLooking):
             take_back(connection, rows, now)
         return len(rows)
 
-    def cancel(self, check_keys: Sequence[bytes], *, now: float) -> int:
+    def cancel(self, check_keys: Sequence[bytes], *, now: float, at_work: bool = False) -> int:
         """See `Ledger.cancel`."""
-        del now
         with self._writing() as connection:
-            # Held first, and looked at after: somebody may just be asking for one of them.
-            held = hold_keys(connection, check_keys, "c.state IN (0, 2)")
-            wanted = {
-                key
-                for part in chunks(list(held))
-                for (key,) in connection.exec_driver_sql(
-                    f"SELECT check_key FROM request WHERE check_key IN ({marks(len(part))})",
-                    tuple(part),
-                )
-            }
-            unwanted = [row for key, row in held.items() if key not in wanted]
-            change(
-                connection, [row.check_key for row in unwanted],
-                f"state = 5, {NOTHING_RESERVED}, owner = '', note = ''",
-            )  # fmt: skip
-            give_back(connection, unwanted)
-        return len(unwanted)
+            return cancel_unwanted(connection, check_keys, now, at_work=at_work)
 
     def revive(self, check_keys: Sequence[bytes], *, now: float) -> int:
         """See `Ledger.revive`."""

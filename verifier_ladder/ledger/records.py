@@ -104,7 +104,7 @@ class Block:
     """All records of one call or one completion: one entry, written in one transaction."""
 
     kind: str
-    """score, check, revision, campaign, run, review, import."""
+    """score, check, revision, campaign, run, review, import, retry, …"""
     campaign: str
     candidates: Sequence[CandidateRow] = ()
     verdicts: Sequence[VerdictRow] = ()
@@ -205,6 +205,10 @@ class CheckRow(NamedTuple):
     attempt: int = 0
     note: str = ""
     """What went wrong last, or why it is parked."""
+    run: str = ""
+    """The run of the campaign that pays which asked first; "" if that is not known."""
+    wanted_until: float = 0.0
+    """Seconds since 1970 until which a learner waits for it: so long it goes before all others."""
 
 
 class Claim(NamedTuple):
@@ -249,6 +253,54 @@ class Account(NamedTuple):
         """The account as JSON; tier and resource by label."""
         place = {"tier": place_label(self.tier), "resource": self.resource.label}
         return {**self._asdict(), **place}
+
+
+class Charged(NamedTuple):
+    """Whom checks were paid to: what spend is told apart by, beside who asked."""
+
+    tier: int
+    verifier: str = ""
+    """"" if that is not known."""
+    version: str = ""
+
+
+class Spend(NamedTuple):
+    """What a run has spent on a verifier's checks, in one resource."""
+
+    campaign: str
+    run: str
+    """The first that asked; "" if that is not known, as for what was spent by an old version."""
+    charged: Charged
+    resource: Resource
+    """What the amounts below are amounts of."""
+    settled: float
+    """Spent on checks that answered."""
+    failed: float
+    """Spent on attempts that gave no answer."""
+    checks: int
+    """How many checks were settled; of other resources than cpu time, those that used some."""
+
+
+class Waiting(NamedTuple):
+    """Checks of one verifier that wait for a worker."""
+
+    checks: int
+    longest: float
+    """Seconds since the first of them was asked for."""
+
+
+@dataclass(slots=True)
+class Vitals:
+    """What tells whether a ledger is being served."""
+
+    waiting: dict[tuple[str, str], Waiting]
+    """By the verifier's name and version: checks that could go to work at this moment."""
+    dead: dict[tuple[str, str], int]
+    """By the verifier's name and version: checks that have failed too often."""
+    unsigned: int
+    """Entries that have no place in the signed log yet."""
+    unsigned_for: float
+    """Seconds since the first of them was written."""
 
 
 class SampleReward(NamedTuple):

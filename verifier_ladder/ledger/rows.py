@@ -68,7 +68,7 @@ def _write_aliases(connection: Connection, rows: Sequence[CandidateRow]) -> None
     ids = {key: canonicaliser_id(connection, key) for key in set(makers) - {IDENTITY}}
     if not ids:
         return
-    details = list(map(_alias_detail, forms, verdicts))
+    details = _alias_details(forms, verdicts)
     columns = {
         "key": prefixes(raws), "raw_key": raws, "canonicaliser": list(map(ids.get, makers)),
         "content_key": contents, "detail": details,
@@ -81,6 +81,16 @@ def _write_aliases(connection: Connection, rows: Sequence[CandidateRow]) -> None
         if by in ids and (verdict is None or verdict.is_answer)
     ]  # fmt: skip
     dialect_of(connection).insert(connection, "alias", _chosen(columns, kept))
+
+
+def _alias_details(
+    forms: Sequence[str | bytes | None], verdicts: Sequence[Verdict | None]
+) -> list[bytes | None]:
+    """What the other columns of each row can't hold; nearly always nothing."""
+    is_plain = not any(verdicts) and set(map(type, forms)) <= {str, type(None)}
+    if is_plain and _is_text("".join([form for form in forms if form])):  # type: ignore[misc]
+        return [None] * len(forms)
+    return list(map(_alias_detail, forms, verdicts))
 
 
 def _alias_detail(canonical: str | bytes | None, verdict: Verdict | None) -> bytes | None:

@@ -24,7 +24,7 @@ from sqlalchemy import (
 from verifier_ladder.ledger.columntypes import BYTES, FORM, NUMBER, WHOLE
 from verifier_ladder.resource import Resource
 
-REVISION: Final = "0004"
+REVISION: Final = "0005"
 """Schema of this version: the newest Alembic revision in `migrations/versions`."""
 VERSION_TABLE: Final = "verifier_ladder_version"
 APPLICATION_ID: Final = 0x564C4144  # "VLAD" in the file's header, so that `file` can tell.
@@ -228,10 +228,15 @@ check_queue = Table(
         )
         for name in RESERVED[1:]
     ),
+    Column("run", Text, nullable=False, server_default=text("''")),
+    Column("wanted_until", NUMBER, nullable=False, server_default=text("0")),
+    Column("asked_at", NUMBER, nullable=False, server_default=text("0")),
     CheckConstraint("state BETWEEN 0 AND 6", name="known_state"),
     CheckConstraint(f"{RESERVED[0]} >= 0", name="reserved_is_positive"),
     CheckConstraint(f"{RESERVED[0]} = 0 OR state IN (1, 2)", name="reserved_only_at_work"),
     Index("check_ready", desc("priority"), "not_before", "id", **_only("state = 0")),
+    Index("check_wanted", "wanted_until", **_only("state = 0 AND wanted_until > 0")),
+    Index("check_dead", "id", **_only("state = 4")),
     Index("check_leased", "lease_until", **_only("state = 1")),
     Index("check_waiting", "deadline", **_only("state = 2")),
 )  # fmt: skip
@@ -276,6 +281,22 @@ account = Table(
     CheckConstraint(
         "cap IS NULL OR settled + failed + reserved <= cap + excess", name="within_cap"
     ),
+    sqlite_with_rowid=False,
+)  # fmt: skip
+
+# What accounts have spent, told apart by run and verifier; each sum is that of the accounts.
+spend = Table(
+    "spend", metadata,
+    Column("campaign", Text, nullable=False),
+    Column("run", Text, nullable=False),
+    Column("tier", WHOLE, nullable=False),
+    Column("verifier", Text, nullable=False),
+    Column("version", Text, nullable=False),
+    Column("resource", WHOLE, nullable=False),
+    Column("settled", WHOLE, nullable=False),
+    Column("failed", WHOLE, nullable=False),
+    Column("checks", WHOLE, nullable=False),
+    PrimaryKeyConstraint("campaign", "run", "tier", "verifier", "version", "resource"),
     sqlite_with_rowid=False,
 )  # fmt: skip
 

@@ -99,7 +99,22 @@ def verdict_columns(rows: Sequence[VerdictRow]) -> Columns:
     """Turn rows into columns, the fields of their verdicts among them."""
     columns = dict(zip(_ROW_FIELDS, columns_of(rows), strict=True))
     verdicts = columns.pop("verdict")
-    return columns | {name: list(map(read, verdicts)) for name, read in _VERDICT_PARTS.items()}
+    ids = list(map(id, verdicts))
+    once = dict(zip(ids, verdicts, strict=True))
+    return columns | {
+        name: _spread(ids, dict(zip(once, map(read, once.values()), strict=True)))
+        for name, read in _VERDICT_PARTS.items()
+    }
+
+
+def _spread(places: Sequence[int], values: Mapping[int, Any]) -> Sequence[Any]:
+    """The value of each place; places that share one object have one value."""
+    if len(values) == len(places):
+        return list(values.values())
+    first = next(iter(values.values()))
+    if all(value is first for value in values.values()):
+        return [first] * len(places)
+    return list(map(values.__getitem__, places))
 
 
 def pack_verdicts(columns: Columns, keys: KeyColumns) -> dict[str, Any]:
@@ -281,7 +296,13 @@ def unpack_decisions(section: dict[str, Any]) -> DecisionColumns:
 def pack_rewards(rewards: Sequence[Reward]) -> dict[str, Any]:
     """Write rewards."""
     section: dict[str, Any] = {"count": len(rewards)}
-    for name, values in zip(Reward._fields, columns_of(rewards), strict=True):
+    # Candidates that earn the same share one reward: it is read once.
+    ids = list(map(id, rewards))
+    once = dict(zip(ids, rewards, strict=True))
+    for name, distinct in zip(Reward._fields, columns_of(list(once.values())), strict=True):
+        values = distinct
+        if not is_constant(distinct):
+            values = _spread(ids, dict(zip(once, distinct, strict=True)))
         if name == "components":
             section[name] = _pack_components(values)
         elif values.count(usual := Reward._field_defaults.get(name)) < len(values):

@@ -8,10 +8,11 @@ from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.accounts import SqlAccounts, charge
 from verifier_ladder.ledger.asking import add_requests, remove_requests
 from verifier_ladder.ledger.audit import SqlAudit
+from verifier_ladder.ledger.cancelling import cancel_unwanted
 from verifier_ladder.ledger.dialect import dialect_of
 from verifier_ladder.ledger.protocol import micros
 from verifier_ladder.ledger.queue import SqlQueue
-from verifier_ladder.ledger.records import Block, CheckRow, Request
+from verifier_ladder.ledger.records import Block, Charged, CheckRow, Request
 from verifier_ladder.ledger.rows import draft, write
 from verifier_ladder.ledger.totals import SqlTotals
 
@@ -33,7 +34,8 @@ class SqlLedger(SqlAudit, SqlTotals, SqlQueue, SqlAccounts):
         *,
         enqueue: Sequence[tuple[CheckRow, Sequence[Request]]] = (),
         answered: Sequence[Request] = (),
-        charges: Mapping[int, tuple[Cost, int]] | None = None,
+        charges: Mapping[Charged, tuple[Cost, int]] | None = None,
+        unwanted: Sequence[bytes] = (),
     ) -> int:
         """See `Ledger.append`."""
         ready = draft(block)  # Before the lock: other threads may write meanwhile.
@@ -43,8 +45,11 @@ class SqlLedger(SqlAudit, SqlTotals, SqlQueue, SqlAccounts):
                 remove_requests(connection, answered)
             if enqueue:
                 add_requests(connection, enqueue)
+            if unwanted:
+                cancel_unwanted(connection, unwanted, ready.recorded_at)
             if charges:
                 dialect_of(connection).hold_accounts(connection, [block.campaign])
-                for tier, (cost, checks) in charges.items():
-                    charge(connection, block.campaign, int(tier), micros(cost), checks)
+                who = (block.campaign, "" if block.samples is None else block.samples.run)
+                for charged, (cost, checks) in charges.items():
+                    charge(connection, who, charged, micros(cost), checks)
         return entry

@@ -24,7 +24,7 @@ CHUNK = 8192
 """How many keys one statement asks for; SQLite takes 32,766 parameters."""
 
 _WIDTH = 32
-_MANY = 1024
+_MANY = 64
 
 
 class Store(Ledger):

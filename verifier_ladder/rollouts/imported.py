@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
@@ -15,7 +16,7 @@ from verifier_ladder.badrow import BadRow
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import ConfigError, VerifierError
 from verifier_ladder.imports import ImportRow
-from verifier_ladder.keys import canonical_json
+from verifier_ladder.keys import canonical_json, digest
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.rollouts.records import Record, words
 from verifier_ladder.rollouts.rows import RowError
@@ -79,8 +80,14 @@ class ImportTable:
 
     def rows(self) -> Iterator[ImportRow | BadRow]:
         """Read every row; a bad one is told by its line and what is wrong with it."""
+        counts: Counter[tuple[Any, ...]] = Counter()
         for record in self._all():
-            yield record if isinstance(record, BadRow) else self._row(record)
+            row = record if isinstance(record, BadRow) else self._row(record)
+            if isinstance(row, ImportRow) and self._is_repeated:
+                key = (row.candidate.content, digest(dict(row.candidate.task or {})))
+                row = row._replace(repeat=counts[key])
+                counts[key] += 1
+            yield row
 
     def chunks(self) -> Iterator[tuple[list[ImportRow], list[BadRow]]]:
         """The rows in parts of a size that one entry of the ledger may have; good and bad."""
@@ -101,6 +108,11 @@ class ImportTable:
         except (RowError, ConfigError) as error:
             return BadRow(record.line, str(error))
         return ImportRow(record.line, candidate, verdicts)
+
+    @cached_property
+    def _is_repeated(self) -> bool:
+        """Whether several rows about one candidate are replicates."""
+        return any(verifier.replicates > 1 for verifier in self._ladder.verifiers)
 
     def _candidate(self, values: Mapping[str, Any]) -> Candidate:
         content = values.get(self.columns.content)

@@ -104,6 +104,18 @@ def mean_reward(groups: Mapping[str, Sequence[float]]) -> Estimate | None:
     return _estimate(sums, np.array([len(values) for values in known], dtype=float))
 
 
+def ratio(totals: Sequence[float], counts: Sequence[float]) -> Estimate:
+    """Ratio of two sums over groups, with its bootstrap interval.
+
+    Example:
+        >>> ratio([1.0, 3.0], [2.0, 2.0]).value
+        1.0
+    """
+    import numpy as np
+
+    return _estimate(np.array(totals, dtype=float), np.array(counts, dtype=float))
+
+
 def _estimate(totals: NDArray[np.float64], counts: NDArray[np.float64]) -> Estimate:
     """Ratio of two sums over groups, with its bootstrap interval."""
     import numpy as np

@@ -54,14 +54,15 @@ def write_table(path: Path, names: Sequence[str], records: Iterable[Record]) -> 
     """
     write = {".parquet": _write_parquet, ".jsonl": _write_jsonl, ".csv": _write_csv}[path.suffix]
     try:
-        with _replacing(path) as partial:
+        with replacing(path) as partial:
             write(partial, names, records)
     except OSError as error:
         raise ConfigError(f"can't write {path}: {error.strerror or error}") from error
 
 
 @contextmanager
-def _replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a file beside the one asked for; it takes the name only when it is complete."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         yield partial

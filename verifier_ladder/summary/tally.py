@@ -8,6 +8,7 @@ from typing import Any
 
 from verifier_ladder.ledger.records import Block, CandidateRow, Entry, SampleColumns, VerdictRow
 from verifier_ladder.scheduler.drift import Alarm
+from verifier_ladder.scheduler.replicates import combined
 from verifier_ladder.summary.curve import Curve
 from verifier_ladder.summary.reasons import Reasons
 from verifier_ladder.summary.records import RunSummary
@@ -32,6 +33,9 @@ class Tally:
         listed = ladder.get("verifiers", ())
         self.tiers = sorted({Tier.parse(v["tier"]) for v in listed})
         self._gates = {v["name"] for v in listed if v.get("role") == "gate"}
+        self._repeated = {v["name"] for v in listed if v.get("replicates", 1) > 1}
+        self._parts: dict[tuple[Subject, str], dict[bytes, Verdict]] = {}
+        """What replicates have said of a subject, by verifier and check key."""
         self.places: dict[str, int] = {_CANONICAL: 0}
         self.tier_of: dict[str, int] = {_CANONICAL: int(self.tiers[0]) if self.tiers else 0}
         for v in listed:
@@ -160,7 +164,12 @@ class Tally:
     def _hear(self, subject: Subject, row: VerdictRow, *, is_own: bool) -> None:
         place = self._place(row.verifier, row.tier)
         primary = row.verifier not in self._gates
-        subject.hear(place, row.tier, row.verdict, is_primary=primary)
+        verdict = row.verdict
+        if row.verifier in self._repeated:
+            said = self._parts.setdefault((subject, row.verifier), {})
+            said[row.check_key] = verdict
+            verdict = combined(list(said.values()))
+        subject.hear(place, row.tier, verdict, is_primary=primary)
         if is_own and row.verdict.is_answer:
             subject.own |= 1 << row.tier
         if primary and row.verdict.score is not None:

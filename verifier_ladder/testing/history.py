@@ -17,6 +17,7 @@ from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import (
     Block,
     CandidateRow,
+    Charged,
     CheckRow,
     CheckState,
     DecisionColumns,
@@ -125,17 +126,19 @@ class History:
                     self.seen.add(key)
                     rows.append(self._row(item, name, verdict))
         block.verdicts = rows
-        charges: dict[int, tuple[Cost, int]] = {}
+        charges: dict[Charged, tuple[Cost, int]] = {}
         for row in rows:
-            total, count = charges.get(row.tier, (Cost(), 0))
-            charges[row.tier] = (total + (row.verdict.cost or Cost()), count + 1)
+            charged = Charged(row.tier, row.verifier, row.version)
+            total, count = charges.get(charged, (Cost(), 0))
+            charges[charged] = (total + (row.verdict.cost or Cost()), count + 1)
         self.ledger.append(block, charges=charges)
         self.step += 1
 
     def check(self, item: Item, verifier: str, verdict: Verdict) -> None:
         """One completion of a higher tier."""
         row = self._row(item, verifier, verdict)
-        charges = {row.tier: (verdict.cost or Cost(), 1)} if verdict.is_answer else None
+        charged = Charged(row.tier, row.verifier, row.version)
+        charges = {charged: (verdict.cost or Cost(), 1)} if verdict.is_answer else None
         self.ledger.append(Block("check", self.name, verdicts=[row]), charges=charges)
 
     def revise(self, step: int, position: int, item: Item, run: str = "one") -> None:

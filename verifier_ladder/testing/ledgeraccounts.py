@@ -12,7 +12,7 @@ from verifier_ladder.budget import TOTAL
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger import Ledger
-from verifier_ladder.ledger.records import Account, Block
+from verifier_ladder.ledger.records import Account, Block, Charged, Spend
 from verifier_ladder.resource import Resource
 from verifier_ladder.testing.records import (
     CAMPAIGN,
@@ -24,6 +24,7 @@ from verifier_ladder.testing.records import (
     enqueue,
     key,
     request,
+    score_block,
 )
 from verifier_ladder.verdict import Verdict
 
@@ -213,12 +214,12 @@ class AccountTests:
 
     def test_charges_are_spent_without_a_reservation(self, ledger: Ledger) -> None:
         for _ in range(2):
-            ledger.append(Block("score", CAMPAIGN), charges={0: (Cost(0.5), 100)})
+            ledger.append(Block("score", CAMPAIGN), charges={Charged(0): (Cost(0.5), 100)})
         assert ledger.accounts(CAMPAIGN) == [Account(0, CPU, None, 1.0, 0.0, 0.0, 200)]
 
     def test_charges_may_pass_the_cap_for_they_are_spent(self, ledger: Ledger) -> None:
         ledger.set_caps(CAMPAIGN, {(1, CPU): 1.0})
-        ledger.append(Block("score", CAMPAIGN), charges={1: (Cost(1.5), 1)})
+        ledger.append(Block("score", CAMPAIGN), charges={Charged(1): (Cost(1.5), 1)})
         assert account(ledger).settled == 1.5
         enqueue(ledger, check_row("a", reserve=Cost(0.1)))
         assert claim(ledger) == []
@@ -233,7 +234,7 @@ class AccountTests:
 
     def test_amounts_beyond_counting_are_refused(self, ledger: Ledger) -> None:
         with pytest.raises(LedgerError, match="money"):
-            ledger.append(Block("score", CAMPAIGN), charges={1: (Cost(money=1e300), 1)})
+            ledger.append(Block("score", CAMPAIGN), charges={Charged(1): (Cost(money=1e300), 1)})
         assert ledger.newest() == 0
 
     # -- several resources -----------------------------------------------------------------------
@@ -257,7 +258,7 @@ class AccountTests:
 
     def test_what_a_check_does_not_use_does_not_hold_it_up(self, ledger: Ledger) -> None:
         ledger.set_caps(CAMPAIGN, {(1, MONEY): 1.0})
-        ledger.append(Block("score", CAMPAIGN), charges={1: (Cost(money=2.0), 1)})
+        ledger.append(Block("score", CAMPAIGN), charges={Charged(1): (Cost(money=2.0), 1)})
         enqueue(ledger, check_row("a", reserve=Cost(4.0)))
         assert len(claim(ledger)) == 1
 
@@ -298,6 +299,57 @@ class AccountTests:
         ledger.answer(key("check a"), Verdict.accept(1.0), source="lab", event="1", now=NOW)
         assert amounts(ledger)[1, MINUTES] == 5.0
 
+    # -- who asked, and whom it was paid to ------------------------------------------------------
+
+    def test_spend_is_told_apart_by_run_and_verifier(self, ledger: Ledger) -> None:
+        gate, size = Charged(0, "gate", "1"), Charged(0, "size", "2")
+        charges = {gate: (Cost(0.5), 3), size: (Cost(0.25), 2)}
+        for step in (0, 1):
+            ledger.append(score_block(["a"], step=step), charges=charges)
+        assert ledger.spend(CAMPAIGN) == [
+            Spend(CAMPAIGN, "run", gate, CPU, 1.0, 0.0, 6),
+            Spend(CAMPAIGN, "run", size, CPU, 0.5, 0.0, 4),
+        ]
+
+    def test_the_run_that_asked_first_has_spent_it(self, ledger: Ledger) -> None:
+        for run in ("early", "late"):
+            waiting = [request("a", run=run), request("a", 1, run="third")]
+            enqueue(ledger, check_row("a", reserve=Cost(4.0, money=2.0)), requests=waiting)
+        verdict = replace(Verdict.accept(1.0), cost=Cost(3.0, money=0.5))
+        ledger.complete([completion(claim(ledger)[0], verdict)], now=NOW)
+        charged = Charged(1, "xtb", "1")
+        assert ledger.spend() == [
+            Spend(CAMPAIGN, "early", charged, CPU, 3.0, 0.0, 1),
+            Spend(CAMPAIGN, "early", charged, MONEY, 0.5, 0.0, 1),
+        ]
+
+    def test_failed_attempts_are_spend_too(self, ledger: Ledger) -> None:
+        enqueue(ledger, check_row("a", reserve=Cost(4.0)), requests=[request("a")])
+        (first,) = claim(ledger)
+        ledger.fail([completion(first, costing(CRASH, 1.0))], retry_at=NOW, now=NOW)
+        claim(ledger)
+        ledger.reap(now=NOW + 61)
+        assert ledger.spend() == [Spend(CAMPAIGN, "run", Charged(1, "xtb", "1"), CPU, 0.0, 5.0, 0)]
+
+    def test_who_takes_over_as_payer_has_spent_it(self, ledger: Ledger) -> None:
+        ledger.set_caps(CAMPAIGN, {(1, CPU): 1.0})
+        waiting = [request("a"), request("a", campaign="two", run="other")]
+        enqueue(ledger, check_row("a", reserve=Cost(4.0)), requests=waiting)
+        (claimed,) = claim(ledger)
+        assert (claimed.check.campaign, claimed.check.run) == ("two", "other")
+        ledger.complete([completion(claimed, costing(Verdict.accept(1.0), 2.0))], now=NOW)
+        assert [(row.campaign, row.run, row.settled) for row in ledger.spend()] == [
+            ("two", "other", 2.0)
+        ]
+        assert ledger.spend(CAMPAIGN) == []
+
+    def test_a_check_that_is_asked_for_anew_is_paid_by_who_asks(self, ledger: Ledger) -> None:
+        enqueue(ledger, check_row("a"), requests=[request("a")])
+        ledger.fail([completion(claim(ledger)[0], CRASH)], retry_at=None, now=NOW)
+        enqueue(ledger, check_row("a"), requests=[request("a", run="second")])
+        (claimed,) = claim(ledger)
+        assert claimed.check.run == "second"
+
     # -- the total of all tiers ------------------------------------------------------------------
 
     def test_a_total_caps_all_tiers_together(self, ledger: Ledger) -> None:
@@ -310,9 +362,8 @@ class AccountTests:
         assert amounts(ledger) == {(TOTAL, CPU): 6.0, (1, CPU): 6.0}
 
     def test_a_total_holds_what_was_spent_before_it(self, ledger: Ledger) -> None:
-        ledger.append(
-            Block("score", CAMPAIGN), charges={0: (Cost(3.0), 7), 1: (Cost(1.0, money=9.0), 1)}
-        )
+        charges = {Charged(0): (Cost(3.0), 7), Charged(1): (Cost(1.0, money=9.0), 1)}
+        ledger.append(Block("score", CAMPAIGN), charges=charges)
         enqueue(ledger, check_row("a", reserve=Cost(4.0)))
         (claimed,) = claim(ledger)
         ledger.set_caps(CAMPAIGN, {(TOTAL, CPU): 8.0})
@@ -321,13 +372,13 @@ class AccountTests:
         assert ledger.accounts(CAMPAIGN)[0] == Account(TOTAL, CPU, 8.0, 6.0, 0.0, 0.0, 9)
 
     def test_a_total_that_is_passed_already_stops_further_work(self, ledger: Ledger) -> None:
-        ledger.append(Block("score", CAMPAIGN), charges={0: (Cost(3.0), 7)})
+        ledger.append(Block("score", CAMPAIGN), charges={Charged(0): (Cost(3.0), 7)})
         ledger.set_caps(CAMPAIGN, {(TOTAL, CPU): 2.0})
         enqueue(ledger, check_row("a", reserve=Cost(0.5)))
         assert claim(ledger) == []
 
     def test_a_total_without_a_cap_is_no_account(self, ledger: Ledger) -> None:
-        ledger.append(Block("score", CAMPAIGN), charges={0: (Cost(3.0), 7)})
+        ledger.append(Block("score", CAMPAIGN), charges={Charged(0): (Cost(3.0), 7)})
         ledger.set_caps(CAMPAIGN, {(TOTAL, CPU): 5.0})
         ledger.set_caps(CAMPAIGN, {(TOTAL, CPU): None})
         assert [row.tier for row in ledger.accounts(CAMPAIGN)] == [0]

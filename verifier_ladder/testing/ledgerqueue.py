@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from time import time
+
 import pytest
 
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.protocol import ATTEMPTS, backoff
-from verifier_ladder.ledger.records import HELD, Block, CheckRow, CheckState, Claim
+from verifier_ladder.ledger.records import HELD, Block, CheckRow, CheckState, Claim, Vitals
 from verifier_ladder.testing.records import (
     CAMPAIGN,
     NOW,
@@ -146,6 +148,21 @@ class QueueTests:
         claimed = claim(ledger, 2)
         assert [c.check.payload["content"] for c in claimed] == ["b", "c"]
 
+    def test_what_a_learner_waits_for_goes_before_all_others(self, ledger: Ledger) -> None:
+        for word, priority, until in (("a", 1.0, NOW + 9), ("b", 3.0, 0.0), ("c", 2.0, NOW + 9)):
+            enqueue(ledger, check_row(word, priority=priority, wanted_until=until))
+        claimed = claim(ledger, 1) + claim(ledger, 2)
+        assert [c.check.payload["content"] for c in claimed] == ["c", "a", "b"]
+
+    def test_when_the_learner_waits_no_more_the_priority_counts(self, ledger: Ledger) -> None:
+        enqueue(ledger, check_row("a", wanted_until=NOW + 9), check_row("b", priority=2.0))
+        assert [c.check.payload["content"] for c in claim(ledger, now=NOW + 9)] == ["b", "a"]
+
+    def test_a_learner_that_joins_hurries_the_check(self, ledger: Ledger) -> None:
+        for until in (0.0, NOW + 9, NOW + 5):
+            enqueue(ledger, check_row("a", wanted_until=until))
+        assert only(ledger, "a").wanted_until == NOW + 9
+
     def test_a_claim_takes_one_verifier(self, ledger: Ledger) -> None:
         enqueue(
             ledger, check_row("a", priority=3.0), check_row("b", verifier="dft", priority=2.0),
@@ -243,7 +260,7 @@ class QueueTests:
 
     def test_a_released_check_counts_no_attempt(self, ledger: Ledger) -> None:
         ledger.release([queue_one(ledger)], now=NOW)
-        assert only(ledger, "a") == check_row("a", fence=1)
+        assert only(ledger, "a") == check_row("a", fence=1, run="run")
         (again,) = claim(ledger)
         assert (again.check.attempt, again.fence) == (1, 2)
 
@@ -274,6 +291,34 @@ class QueueTests:
         enqueue(ledger, check_row("a"))
         claim(ledger)
         assert ledger.cancel([key("check a")], now=NOW) == 0
+
+    def test_a_check_at_work_loses_its_lease_if_that_is_asked_for(self, ledger: Ledger) -> None:
+        enqueue(ledger, check_row("a"), check_row("b"), requests=[request("b")])
+        first, second = claim(ledger)
+        keys = [key("check a"), key("check b")]
+        assert ledger.cancel(keys, now=NOW + 5, at_work=True) == 1
+        assert ledger.heartbeat([first, second], lease=60.0, now=NOW + 6) == [
+            Claim(second.check._replace(lease_until=NOW + 66), second.fence)
+        ]
+        assert ledger.complete([completion(first)], now=NOW + 7) == []
+        assert [row.failed for row in ledger.accounts(CAMPAIGN)] == [1.0]
+
+    def test_what_only_others_wait_for_is_handed_over(self, ledger: Ledger) -> None:
+        waiting = [request("a"), request("a", run="later", campaign="two"), request("b", 1)]
+        enqueue(ledger, check_row("a"), check_row("b"), requests=waiting)
+        gone, keys = [waiting[0], waiting[2]], [key("check a"), key("check b")]
+        ledger.append(Block("revision", CAMPAIGN), answered=gone, unwanted=keys)
+        taken = only(ledger, "a")
+        assert (taken.state, taken.campaign, taken.run) == (CheckState.QUEUED, "two", "later")
+        assert only(ledger, "b").state is CheckState.CANCELLED
+        assert ledger.requests() == [waiting[1]]
+
+    def test_who_pays_goes_on_paying_while_it_waits(self, ledger: Ledger) -> None:
+        waiting = [request("a", run="other", campaign="two"), request("a", 1, run="run")]
+        enqueue(ledger, check_row("a"), requests=waiting)
+        ledger.append(Block("revision", CAMPAIGN), unwanted=[key("check a")])
+        taken = only(ledger, "a")
+        assert (taken.campaign, taken.run) == (CAMPAIGN, "run")
 
     @pytest.mark.parametrize("state", [CheckState.DEAD, CheckState.CANCELLED, CheckState.EXPIRED])
     def test_a_revived_check_starts_afresh(self, ledger: Ledger, state: CheckState) -> None:
@@ -359,6 +404,30 @@ class QueueTests:
         assert [row.campaign for row in ledger.checks(campaign="two")] == ["two"]
         assert len(ledger.checks(keys=[key("check a"), key("nobody")])) == 1
         assert len(ledger.checks(limit=2)) == 2
+
+    def test_checks_are_chosen_by_verifier_and_tier(self, ledger: Ledger) -> None:
+        enqueue(
+            ledger, check_row("a"), check_row("b", verifier="dft", tier=2),
+            check_row("c", verifier="dft", version="2", tier=3),
+        )  # fmt: skip
+        words = {row.payload["content"] for row in ledger.checks(verifier="dft")}
+        assert words == {"b", "c"}
+        assert [row.tier for row in ledger.checks(verifier="dft", tiers=[1, 2])] == [2]
+        assert ledger.checks(verifier="nobody") == ledger.checks(tiers=[]) == []
+
+    def test_vitals_tell_what_waits_for_how_long_and_what_is_dead(self, ledger: Ledger) -> None:
+        assert ledger.vitals(now=NOW) == Vitals({}, {}, 0, 0.0)
+        enqueue(
+            ledger, check_row("a"), check_row("b"), check_row("c", verifier="dft"),
+            check_row("d", not_before=HELD),
+        )  # fmt: skip
+        (claimed,) = claim(ledger, verifier=("dft", "1"))
+        ledger.fail([completion(claimed, CRASH)], retry_at=None, now=NOW)
+        found = ledger.vitals(now=time() + 100)
+        assert found.dead == {("dft", "1"): 1}
+        ((name, waiting),) = found.waiting.items()
+        assert (name, waiting.checks) == (("xtb", "1"), 2)
+        assert 100 <= waiting.longest < 200
 
     def test_counts_tell_where_a_campaigns_checks_stand(self, ledger: Ledger) -> None:
         enqueue(

@@ -309,3 +309,22 @@ def test_the_correction_is_unbiased_over_the_draw(
     mean = propensity * hit + (1 - propensity) * estimate
 
     assert mean == pytest.approx(truth, abs=1e-6)
+
+
+def test_replicates_that_have_begun_are_completed_whatever_the_policy_says() -> None:
+    judge = made("judge", "simulation", replicates=3)
+    ladder = Ladder(
+        "l", [made("cheap"), judge, made("dear", "world")],
+        policy=Thresholds(thresholds={"simulation": 9.0, "world": 9.0}), audit=0.0,
+    )  # fmt: skip
+    some, other = standing(cheap=1.0), standing(cheap=1.0)
+    some.hear(judge, 0, Verdict.accept(1.0))
+    samples = StepSamples("run", 7, range(2))
+    scene = Scene(samples, [some, other], accounts(ladder, (True,) * 3), 0, 2, begun=[1, -1])
+
+    step = Climb(Knowledge(ladder, create_model(ladder)), b"secret").step(scene)
+
+    assert [Action.ESCALATE, Action.STOP] == [action for action, _ in actions(step).values()]
+    assert [(0, 1)] == [(asked.place, asked.column) for asked in step.escalate]
+    (columns,) = step.decisions
+    assert "its other replicates are missing" == columns.reasons[columns.reason[0]]

@@ -249,3 +249,17 @@ def test_verifiers_offer_features() -> None:
     assert ("cheap.size", "cheap.name") == conclusions.features
     assert 3.0 == seen.features[0, 0]
     assert np.isnan(seen.features[[0, 1, 1], [1, 0, 1]]).all()
+
+
+@given(
+    st.lists(
+        st.sampled_from([0.0, -0.0, 0.5, 1.0]).map(Verdict.accept)
+        | st.sampled_from([Verdict.reject("bad"), Verdict.reject("", score=0.0)])
+        | st.just(Verdict.abstain("?"))
+    )
+)
+def test_many_are_concluded_as_each_alone_would_be(said: list[Verdict]) -> None:
+    conclusions = Conclusions(ONE, create_model(ONE))
+    for _ in range(2):  # What was concluded before is shared with what comes.
+        together = conclusions.all([standing(cheap=verdict) for verdict in said])
+        assert list(map(repr, together)) == [repr(rewarded(ONE, cheap=v)) for v in said]

@@ -342,3 +342,25 @@ def test_a_tier_takes_what_is_declared_and_what_was_measured() -> None:
 
     assert costs.takes[1].tolist() == [True, False, True, True]
     assert model(Open()).takes.tolist() == [[False, False, False, True]]
+
+
+def test_replicates_cost_so_many_times_as_much_until_they_have_ended() -> None:
+    judge = verifier("judge", "simulation", Cost(2.0, money=0.5), replicates=4)
+    costs, some = model(verifier("cheap", "fast"), judge), standing()
+
+    assert [8.0, 2.0] == costs.predict([some])[0, 1, [CPU, MONEY]].tolist()
+    for number in range(3):
+        some.hear(judge, number, replace(Verdict.accept(1.0), cost=Cost(3.0)))
+    assert [2.0, 0.5] == costs.predict([some])[0, 1, [CPU, MONEY]].tolist()
+    assert [Cost(2.0, money=0.5)] == costs.expected([judge], [some])
+
+
+def test_what_replicates_took_together_is_learnt_once_all_have_ended() -> None:
+    judge = verifier("judge", "simulation", Cost(2.0), replicates=2)
+    costs, some = model(judge), standing()
+    some.hear(judge, 0, replace(Verdict.accept(1.0), cost=Cost(3.0)))
+    assert 0 == len(costs.lessons("judge", [some]).measured)
+
+    some.hear(judge, 1, replace(Verdict.accept(1.0), cost=Cost(5.0)))
+
+    assert [[8.0]] == costs.lessons("judge", [some]).measured[:, [CPU]].tolist()

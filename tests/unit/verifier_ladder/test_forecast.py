@@ -11,7 +11,7 @@ from verifier_ladder.errors import ConfigError
 from verifier_ladder.forecast import Chance, forecast, twice
 from verifier_ladder.horizon import plan
 from verifier_ladder.ledger import Ledger, open_ledger
-from verifier_ladder.ledger.records import Block, DecisionColumns
+from verifier_ladder.ledger.records import Block, Charged, DecisionColumns
 from verifier_ladder.resource import Resource
 from verifier_ladder.reward import Reward
 from verifier_ladder.testing.records import samples
@@ -44,7 +44,7 @@ def ledger() -> Ledger:
     made = open_ledger(None)
     made.open_campaign("try", LADDER, b"0" * 32)
     block = decided([0.1, 0.1, 0.6, nan], [1.0, 1.0, 2.0, 1.0])
-    made.append(block, charges={1: (Cost(8.0, money=4.0), 2)})
+    made.append(block, charges={Charged(1): (Cost(8.0, money=4.0), 2)})
     return made
 
 

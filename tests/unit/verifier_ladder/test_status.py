@@ -8,7 +8,14 @@ from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.keys import digest
 from verifier_ladder.ledger import Ledger, open_ledger
-from verifier_ladder.ledger.records import Block, CheckRow, CheckState, Completion, Request
+from verifier_ladder.ledger.records import (
+    Block,
+    Charged,
+    CheckRow,
+    CheckState,
+    Completion,
+    Request,
+)
 from verifier_ladder.resource import Resource
 from verifier_ladder.status import TierStatus, campaign_status
 from verifier_ladder.tier import Tier
@@ -31,8 +38,9 @@ def ledger() -> Ledger:
     made.open_campaign("other", SPEC, digest(SPEC))
     made.set_caps("try", {(int(Tier.SIMULATION), Resource.CPU_SECONDS): 6.0})
     made.append(
-        Block("score", "try"), enqueue=[asked(i) for i in range(5)], charges={0: (Cost(0.5), 9)}
-    )
+        Block("score", "try"), enqueue=[asked(i) for i in range(5)],
+        charges={Charged(0): (Cost(0.5), 9)},
+    )  # fmt: skip
     return made
 
 

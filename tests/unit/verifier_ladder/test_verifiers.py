@@ -1,6 +1,6 @@
 """Verifiers, and how their answers become verdicts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -146,7 +146,7 @@ def test_a_wrong_number_of_answers_is_refused(answers: Any) -> None:
 
 @pytest.mark.parametrize(
     "answers",
-    [None, 1.0, "ab", b"ab", {0.1, 0.2}, {"a": 0.1, "b": 0.2}, iter([1.0, 2.0]), np.array(1.0)],
+    [None, 1.0, "ab", b"ab", {0.1, 0.2}, {"a": 0.1, "b": 0.2}, np.array(1.0)],
     ids=repr,
 )
 def test_answers_without_an_order_are_refused(answers: Any) -> None:
@@ -159,6 +159,25 @@ def test_answers_without_an_order_are_refused(answers: Any) -> None:
 )
 def test_answers_come_in_order(answers: Any) -> None:
     assert [0.5, 1.0] == [verdict.score for verdict in Fake(answers).judge(TWO)]
+
+
+class Yielding(Fake):
+    """Yields what it is told to say."""
+
+    def verify(self, candidates: Sequence[Candidate]) -> Iterator[Any]:
+        yield from super().verify(candidates)
+
+
+def test_answers_may_be_yielded() -> None:
+    assert [0.5, 1.0] == [verdict.score for verdict in Yielding([0.5, True]).judge(TWO)]
+
+
+@pytest.mark.parametrize(
+    ("answers", "count"), [([], "0"), ([1.0], "1"), ([1.0] * 3, "more than 2")]
+)
+def test_a_wrong_number_of_yielded_answers_is_refused(answers: list[float], count: str) -> None:
+    with pytest.raises(VerifierError, match=f"returned {count} verdicts for 2 candidates"):
+        Yielding(answers).judge(TWO)
 
 
 def test_a_class_without_a_verify_method_says_so() -> None:
@@ -275,3 +294,11 @@ def test_the_digest_changes_with_no_order_of_settings() -> None:
 
 def test_the_source_is_known_of_a_class_in_a_file() -> None:
     assert Fake().source_digest
+
+
+@given(st.lists(st.sampled_from([0.0, -0.0, 1.0, 1, True, False, 0.5, None])))
+def test_a_batch_says_what_each_answer_alone_would(answers: list[Any]) -> None:
+    found = Fake(answers).judge([TWO[0]] * len(answers))
+    alone = [as_verdict(answer) for answer in answers]
+    assert found == alone
+    assert [str(verdict.score) for verdict in found] == [str(verdict.score) for verdict in alone]

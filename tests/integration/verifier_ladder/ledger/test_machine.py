@@ -26,7 +26,7 @@ from verifier_ladder.budget import TOTAL
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.ledger.memory import MemoryLedger
-from verifier_ladder.ledger.records import Block, CheckState, Claim
+from verifier_ladder.ledger.records import Block, Charged, CheckState, Claim
 from verifier_ladder.ledger.sql import SqlLedger
 from verifier_ladder.resource import Resource
 from verifier_ladder.testing.records import CPU, NOW, check_row, completion, key, request
@@ -133,7 +133,9 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(campaign=st.sampled_from(CAMPAIGNS), tier=st.sampled_from([0, 1]), cost=COSTS)
     def spend_at_once(self, campaign: str, tier: int, cost: Cost) -> None:
         self.both(
-            lambda ledger: write(ledger, Block("score", campaign), charges={tier: (cost, 2)})
+            lambda ledger: write(
+                ledger, Block("score", campaign), charges={Charged(tier): (cost, 2)}
+            )
         )
 
     @rule(seconds=st.sampled_from([1.0, 10.0, 45.0, 100.0, 1000.0]))
@@ -143,18 +145,20 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(
         words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=3, unique=True),
         campaign=st.sampled_from(CAMPAIGNS), position=st.none() | st.integers(0, 2),
-        priority=st.sampled_from([0.0, 1.0, 2.0]), reserve=COSTS, crash=CRASHES,
+        priority=st.sampled_from([0.0, 1.0, 2.0]), patience=st.sampled_from([None, 5.0, 200.0]),
+        reserve=COSTS, crash=CRASHES,
     )  # fmt: skip
     def ask(  # noqa: PLR0917 - Hypothesis gives them by name
         self, words: list[str], campaign: str, position: int | None, priority: float,
-        reserve: Cost, crash: int | None,
+        patience: float | None, reserve: Cost, crash: int | None,
     ) -> None:  # fmt: skip
         enqueue = []
+        until = 0.0 if patience is None else self.now + patience
         for word in words:
             tier = 1 + WORDS.index(word) % 2  # A check key stands for one verifier.
             row = check_row(
                 word, campaign=campaign, priority=priority, reserve=reserve, tier=tier,
-                verifier=f"v{tier}",
+                verifier=f"v{tier}", wanted_until=until,
             )  # fmt: skip
             waiting = [] if position is None else [request(word, position, campaign=campaign)]
             enqueue.append((row, waiting))
@@ -225,9 +229,23 @@ class LedgerMachine(RuleBasedStateMachine):
         self.now += later
         self.both(lambda ledger: ledger.reap(now=self.now), crash)
 
-    @rule(keys=st.lists(st.sampled_from(CHECK_KEYS), min_size=1), crash=CRASHES)
-    def cancel(self, keys: list[bytes], crash: int | None) -> None:
-        self.both(lambda ledger: ledger.cancel(keys, now=self.now), crash)
+    @rule(
+        keys=st.lists(st.sampled_from(CHECK_KEYS), min_size=1), at_work=st.booleans(),
+        crash=CRASHES,
+    )  # fmt: skip
+    def cancel(self, keys: list[bytes], at_work: bool, crash: int | None) -> None:  # noqa: FBT001
+        self.both(lambda ledger: ledger.cancel(keys, now=self.now, at_work=at_work), crash)
+
+    @rule(campaign=st.sampled_from(CAMPAIGNS), count=st.integers(1, 4), crash=CRASHES)
+    def withdraw(self, campaign: str, count: int, crash: int | None) -> None:
+        gone = self.oracle.requests(campaign=campaign, final=False)[:count]
+        keys = [request.check_key for request in gone]
+        self.both(
+            lambda ledger: write(
+                ledger, Block("revision", campaign), answered=gone, unwanted=keys
+            ),
+            crash,
+        )
 
     @rule(keys=st.lists(st.sampled_from(CHECK_KEYS), min_size=1), crash=CRASHES)
     def revive(self, keys: list[bytes], crash: int | None) -> None:
@@ -269,6 +287,19 @@ class LedgerMachine(RuleBasedStateMachine):
                     assert found == round(getattr(total, name) * 1e6)
 
     @invariant()
+    def spend_is_that_of_the_accounts(self) -> None:
+        for campaign in CAMPAIGNS:
+            spend = self.sql.spend(campaign)
+            for row in (row for row in self.sql.accounts(campaign) if row.tier != TOTAL):
+                parts = [
+                    s for s in spend if (s.charged.tier, s.resource) == (row.tier, row.resource)
+                ]
+                for name in ("settled", "failed"):
+                    found = sum(round(getattr(part, name) * 1e6) for part in parts)
+                    assert found == round(getattr(row, name) * 1e6)
+                assert sum(part.checks for part in parts) == row.checks
+
+    @invariant()
     def what_is_done_is_answered(self) -> None:
         done = [row.check_key for row in self.sql.checks(states=[CheckState.DONE])]
         assert set(self.sql.verdicts(done)) == set(done)
@@ -295,6 +326,7 @@ def seen(ledger: Ledger) -> dict[str, Any]:
         "checks": ledger.checks(),
         "requests": ledger.requests(),
         "accounts": [ledger.accounts(campaign) for campaign in CAMPAIGNS],
+        "spend": ledger.spend(),
         "paused": [ledger.paused(campaign) for campaign in CAMPAIGNS],
         "counts": [ledger.counts(campaign) for campaign in CAMPAIGNS],
         "verdicts": ledger.verdicts(CHECK_KEYS),

@@ -13,15 +13,17 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import create_engine, event, make_url
 
+from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError, LedgerError
 from verifier_ladder.ledger import open_ledger, postgresqldatabase
 from verifier_ladder.ledger.creation import MIGRATIONS
 from verifier_ladder.ledger.postgresqltables import prepare
-from verifier_ladder.ledger.records import Block
+from verifier_ladder.ledger.records import Block, Charged, Spend
 from verifier_ladder.ledger.schema import HISTORY, REVISION, VERSION_TABLE, metadata
 from verifier_ladder.ledger.sql import SqlLedger
 from verifier_ladder.testing.records import (
     CAMPAIGN,
+    CPU,
     NOW,
     candidate_row,
     check_row,
@@ -29,6 +31,7 @@ from verifier_ladder.testing.records import (
     completion,
     enqueue,
     key,
+    request,
     score_block,
     verdict_row,
 )
@@ -142,6 +145,41 @@ def test_an_older_schema_is_upgraded(
         f"SELECT version_num FROM {VERSION_TABLE}", named(new_database)
     )
     assert [(0,)] == postgresql_server.execute("SELECT count(*) FROM extra", named(new_database))
+
+
+# The way from schema 0005 back to 0004, as that one made its tables.
+BACK = (
+    "DROP TABLE spend", "DROP INDEX check_dead",
+    *(
+        f"ALTER TABLE check_queue DROP COLUMN {name}"
+        for name in ("run", "wanted_until", "asked_at")
+    ),
+    f"UPDATE {VERSION_TABLE} SET version_num = '0004'",
+)  # fmt: skip
+
+
+def test_a_ledger_of_the_schema_before_goes_on(
+    new_database: str, postgresql_server: PostgresqlServer
+) -> None:
+    made = (
+        "SELECT table_name, column_name, data_type, is_nullable FROM information_schema.columns "
+    )
+    made += "WHERE table_schema = 'public' ORDER BY table_name, column_name"
+    indexes = "SELECT indexname FROM pg_indexes WHERE schemaname = 'public' ORDER BY indexname"
+    with open_ledger(new_database) as ledger:
+        ledger.append(score_block(["a"]), charges={Charged(0): (Cost(0.5), 2)})
+        enqueue(ledger, check_row("q"), requests=[request("q")])
+    new = [postgresql_server.execute(asked, named(new_database)) for asked in (made, indexes)]
+    for statement in BACK:
+        postgresql_server.execute(statement, named(new_database))
+
+    with open_ledger(new_database) as ledger:
+        assert [Spend(CAMPAIGN, "", Charged(0), CPU, 0.5, 0.0, 2)] == ledger.spend()
+        ledger.complete([completion(claim(ledger)[0])], now=NOW + 1)
+        spend = sum(row.settled for row in ledger.spend())
+        assert spend == sum(row.spent for row in ledger.accounts(CAMPAIGN)) == 1.5
+    old = [postgresql_server.execute(asked, named(new_database)) for asked in (made, indexes)]
+    assert old == new
 
 
 def test_another_programs_database_is_left_alone(

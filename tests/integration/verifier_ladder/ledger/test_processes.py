@@ -20,14 +20,14 @@ WRITER = """
 import sys
 from time import time
 from verifier_ladder.ledger import open_ledger
-from verifier_ladder.ledger.records import Block
+from verifier_ladder.ledger.records import Block, Charged
 from verifier_ladder.testing.records import *
 ledger, start = open_ledger(sys.argv[1]), int(sys.argv[2])
 for n in range(start, start + 100000):
     words = [f"{n}.{i}" for i in range(300)]
     asked = check_row(f"q{n}", reserve=Cost(1.0))
     ledger.append(score_block(words, step=n), enqueue=[(asked, [request(f"q{n}")])],
-                  charges={0: (Cost(0.001), 300)})
+                  charges={Charged(0): (Cost(0.001), 300)})
     for claimed in ledger.claim(owner="w", lease=1e9, limit=10, now=time()):
         ledger.complete([completion(claimed)], now=time())
     print(n, flush=True)

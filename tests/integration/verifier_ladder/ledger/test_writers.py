@@ -13,7 +13,7 @@ import pytest
 
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger import Ledger, open_ledger
-from verifier_ladder.ledger.records import Block, CheckState
+from verifier_ladder.ledger.records import Block, Charged, CheckState
 from verifier_ladder.ledger.rows import draft, write
 from verifier_ladder.ledger.sql import SqlLedger
 from verifier_ladder.testing.records import (
@@ -195,7 +195,7 @@ def test_the_same_checks_may_be_asked_for_at_once_in_any_order(ledger: SqlLedger
         asked = [
             (check_row(word, campaign=name), [request(word, campaign=name)]) for word in order
         ]
-        ledger.append(Block("score", name), enqueue=asked, charges={0: (Cost(1.0), 1)})
+        ledger.append(Block("score", name), enqueue=asked, charges={Charged(0): (Cost(1.0), 1)})
 
     all_at_once(ask)
     assert (len(ledger.checks()), len(ledger.requests())) == (20, 20 * AT_ONCE)

@@ -14,7 +14,7 @@ def test_every_budget_has_every_seed(small: Table) -> None:
     runs = list(PLAN.runs([with_experiments(small, "grpo")]))
 
     ours = [run for run in runs if run.method == OURS]
-    assert [(0.1, 0), (0.1, 1), (0.01, 0), (0.01, 1)] == [(r.share, r.seed) for r in ours]
+    assert [(0.1, 0), (0.01, 0), (0.1, 1), (0.01, 1)] == [(r.share, r.seed) for r in ours]
     assert len(set(runs)) == len(runs)
 
 

@@ -4,7 +4,7 @@ import pytest
 from routing.methods import ALL, OURS
 from routing.plan import Run
 from routing.report import lines, table_lines
-from routing.results import Results, geometric
+from routing.results import Results, geometric, note
 
 
 def results() -> Results:
@@ -49,10 +49,14 @@ def test_columns_stand_under_each_other() -> None:
     assert 3 == len(made)
 
 
-def test_runs_are_written_line_by_line(tmp_path: Path) -> None:
-    results().save(tmp_path / "runs.jsonl")
+def test_runs_come_back_as_they_were_noted_but_for_a_line_that_was_cut(tmp_path: Path) -> None:
+    path, made = tmp_path / "runs.jsonl", results()
+    for run, numbers in made.numbers.items():
+        note(path, run, numbers)
+    path.write_text(path.read_text() + '{"experiment": "grpo", "ta')
 
-    assert 12 == len((tmp_path / "runs.jsonl").read_text().splitlines())
+    assert repr(Results.load(path)) == repr(made)
+    assert not Results.load(tmp_path / "none.jsonl").numbers
 
 
 def test_a_geometric_mean_of_nothing_is_unknown() -> None:

@@ -14,26 +14,39 @@ CULPRIT, ABANDONED = -1, -2
 class Batch:
     """A batch in which some candidates bring the worker down."""
 
-    def __init__(self, count: int, bad: set[int], marks: str = "exact") -> None:
-        self.count, self.bad, self.marks = count, bad, marks
+    def __init__(
+        self,
+        count: int,
+        bad: set[int],
+        marks: str = "exact",
+        streams: bool = False,  # noqa: FBT001, FBT002 - drawn by hypothesis
+    ) -> None:
+        self.count, self.bad, self.marks, self.streams = count, bad, marks, streams
+        self.charged: dict[int, float] = {}
         self.attempts: list[tuple[int, ...]] = []
         self.flaky: set[int] = set()
         self.forgetful: set[int] = set()
 
-    def attempt(self, group: Sequence[int], fresh: bool) -> Answers[int] | Failure:  # noqa: FBT001
+    def attempt(self, group: Sequence[int], fresh: bool) -> Answers[int]:  # noqa: FBT001
         self.attempts.append(tuple(group))
         down = [p for p in group if p in self.bad or (p in self.flaky and not fresh)]
         if down:
             mark = {"exact": down[0], "last": group[-1], "none": None}[self.marks]
-            return Failure("crash", "crashed", mark, seconds=1.0)
+            failure = Failure("crash", "crashed", mark, seconds=1.0)
+            before = list(group[: group.index(down[0])]) if self.streams else []
+            return Answers([10 * p for p in before], 0.0, failure=failure)
         suspects = {n: "out of memory" for n, p in enumerate(group) if p in self.forgetful}
         return Answers([10 * p for p in group], 0.5, suspects)
+
+    def convict(self, position: int, failure: Failure, passes: bool) -> int:  # noqa: FBT001
+        self.charged[position] = failure.seconds
+        return 7 if passes else CULPRIT
 
     def case(self, *, sane: bool | None = None) -> Case[int]:
         return Case(
             self.count,
             self.attempt,
-            lambda _, __, passes: 7 if passes else CULPRIT,
+            self.convict,
             give_up=lambda _, __: ABANDONED,
             control=None if sane is None else lambda: sane,
             exact=self.marks == "exact",
@@ -45,15 +58,40 @@ class Batch:
         lambda n: st.tuples(st.just(n), st.sets(st.integers(0, max(0, n - 1)), max_size=min(n, 6)))
     ),
     st.sampled_from(["exact", "last", "none"]),
+    st.booleans(),
 )
 def test_every_innocent_is_answered_and_every_culprit_is_found(
-    batch: tuple[int, set[int]], marks: str
+    batch: tuple[int, set[int]],
+    marks: str,
+    streams: bool,  # noqa: FBT001
 ) -> None:
     count, bad = batch
 
-    items = Batch(count, bad, marks).case().settle()
+    items = Batch(count, bad, marks, streams).case().settle()
 
     assert [CULPRIT if p in bad else 10 * p for p in range(count)] == items
+
+
+@given(st.sets(st.integers(0, 39), max_size=6), st.sampled_from(["exact", "none"]))
+def test_what_was_answered_before_a_failure_is_not_asked_again(bad: set[int], marks: str) -> None:
+    batch = Batch(40, bad, marks, streams=True)
+
+    batch.case().settle()
+
+    for number, group in enumerate(batch.attempts):
+        down = [p for p in group if p in bad]
+        answered = group[: group.index(down[0])] if down else group
+        later = {p for other in batch.attempts[number + 1 :] for p in other}
+        assert later.isdisjoint(answered)
+
+
+@given(st.integers(0, 255))
+def test_the_only_one_without_an_answer_is_the_culprit(count: int) -> None:
+    batch = Batch(count + 1, {count}, "none", streams=True)
+
+    batch.case().settle()
+
+    assert [tuple(range(count + 1)), (count,)] == batch.attempts
 
 
 @given(st.sets(st.integers(0, 255), max_size=5))
@@ -95,7 +133,7 @@ def test_answers_can_be_read_while_the_case_is_open() -> None:
     answers: dict[int, int] = {}
     batch, seen = Batch(4, {1}), []
 
-    def attempt(group: Sequence[int], fresh: bool) -> Answers[int] | Failure:  # noqa: FBT001
+    def attempt(group: Sequence[int], fresh: bool) -> Answers[int]:  # noqa: FBT001
         seen.append(dict(answers))
         return batch.attempt(group, fresh)
 
@@ -142,7 +180,7 @@ def test_running_out_of_memory_is_tried_again_alone() -> None:
 def test_a_worker_that_can_not_start_abandons_all() -> None:
     case: Case[int] = Case(
         3,
-        lambda _, __: Failure("start", "did not start", seconds=3.0),
+        lambda _, __: Answers([], 0.0, failure=Failure("start", "did not start", seconds=3.0)),
         lambda _, __, ___: CULPRIT,
         give_up=lambda _, __: ABANDONED,
     )
@@ -162,5 +200,6 @@ def test_what_is_charged_adds_up_to_what_was_wasted(bad: set[int], marks: str) -
     case.settle()
 
     failed = sum(1.0 for group in batch.attempts if bad.intersection(group))
-    assert abs(sum(case.wasted.values()) - failed) < 1e-9
+    assert abs(sum(case.wasted.values()) + sum(batch.charged.values()) - failed) < 1e-9
+    assert set(batch.charged) == bad
     assert set(case.wasted) <= (bad if marks != "last" else set(range(21)))

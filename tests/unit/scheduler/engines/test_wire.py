@@ -19,7 +19,7 @@ VERIFIER = FunctionVerifier(float, name="wired", version="1", unit="eV")
 
 
 def crossed(*answers: Any, verifier: Verifier = VERIFIER, seconds: Any = 0.25) -> list[Verdict]:
-    message = wire.pack(wire.encode(verifier, answers))
+    message = wire.pack(list(map(wire.Encoder(verifier).item, answers)))
     return wire.decode(wire.unpack(message), verifier.unit, seconds)
 
 

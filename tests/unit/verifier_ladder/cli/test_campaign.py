@@ -138,3 +138,25 @@ def test_forecast_looks_ahead_of_a_ladder_that_has_not_begun(run: Any, tmp_path:
 
     minutes = next(a for a in made["accounts"] if a["resource"] == "person_minutes")
     assert (100, 60.0) == (made["horizon"], minutes["cap"])
+
+
+def test_spend_is_told_apart(run: Any, ledger: Path) -> None:
+    text = run("campaign", "spend", "--by", "verifier", "--ledger", ledger).stdout
+
+    assert "xtb 1" in text
+    assert "2 s" in text
+
+
+def test_spend_as_json(run: Any, ledger: Path) -> None:
+    done = run("campaign", "spend", "--all", "--by", "tier", "--json", "--ledger", ledger)
+
+    lines = {line["name"]: line for line in json.loads(done.stdout)}
+    assert {"cpu_seconds": 2.0} == lines["simulation"]["settled"]
+    assert {} == lines["simulation"]["failed"]
+
+
+def test_spend_by_what_nobody_knows_says_by_what(run: Any, ledger: Path) -> None:
+    done = run("campaign", "spend", "--by", "colour", "--ledger", ledger)
+
+    assert 2 == done.exit_code
+    assert "label:KEY" in done.stderr

@@ -63,6 +63,20 @@ def test_a_failing_ledger_makes_rewards_unknown(full: FullLedger, attach: Attach
     assert "disk is full" in reward.reason
 
 
+def test_transcripts_are_kept_once_the_ledger_can_be_written(
+    full: FullLedger, attach: Attach
+) -> None:
+    attachment = attach(ledger=full)
+    attachment.tell([vl.Transcript(group="a", prompt="say two words")])
+    attachment.score([sample("a b")])
+    full.full = False
+    attachment.score([sample("c d")])
+    attachment.score([sample("e f")])
+
+    (entry,) = full.entries(kind="transcript")
+    assert {"a": {"prompt": "say two words"}} == full.read(entry).facts["groups"]
+
+
 def test_the_third_failure_in_a_row_is_raised(full: FullLedger, attach: Attach) -> None:
     """A training that can learn nothing any more should stop."""
     attachment = attach(ledger=full)

@@ -18,16 +18,19 @@ from verifier_ladder.cost import Cost
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.ledger.creation import MIGRATIONS, prepare
-from verifier_ladder.ledger.records import Account
+from verifier_ladder.ledger.records import Account, Charged, Spend
 from verifier_ladder.ledger.schema import REVISION, VERSION_TABLE, metadata
 from verifier_ladder.ledger.upgrade import upgrade
 from verifier_ladder.testing.records import (
     CAMPAIGN,
     CPU,
     NOW,
+    check_row,
     claim,
     completion,
+    enqueue,
     key,
+    request,
     score_block,
 )
 from verifier_ladder.verdict import Verdict
@@ -44,6 +47,8 @@ def upgrade():
 '''
 EARLIEST = Path(__file__).parent / "ledger-0001.sql"
 """A ledger as the first schema's program wrote it, with checks in every state."""
+BEFORE = Path(__file__).parent / "ledger-0004.sql"
+"""The same, of the schema before this one."""
 
 
 def tables(path: Path) -> dict[str, str]:
@@ -72,6 +77,13 @@ def earliest(path: Path) -> Path:
     """A file of the first schema."""
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(EARLIEST.read_text(encoding="utf-8"))
+    return path
+
+
+def before(path: Path) -> Path:
+    """A file of the schema before this one."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(BEFORE.read_text(encoding="utf-8"))
     return path
 
 
@@ -177,6 +189,32 @@ def test_a_ledger_of_the_first_schema_goes_on(tmp_path: Path) -> None:
         total, *_, tier = ledger.accounts(CAMPAIGN)
         assert (total.spent, total.reserved) == (tier.spent + 0.5, 0.0)
         assert (tier.failed, tier.checks) == (4.25, 3)
+
+
+def test_a_ledger_of_the_schema_before_opens_with_its_spend_and_checks(tmp_path: Path) -> None:
+    with open_ledger(before(tmp_path / "ledger.db")) as ledger:
+        assert ledger.accounts(CAMPAIGN) == [
+            Account(0, CPU, None, 0.5, 0.0, 0.0, 2), Account(1, CPU, 50.0, 0.25, 2.0, 0.5, 1)
+        ]  # fmt: skip
+        assert ledger.spend() == [
+            Spend(CAMPAIGN, "", Charged(0), CPU, 0.5, 0.0, 2),
+            Spend(CAMPAIGN, "", Charged(1), CPU, 0.25, 0.5, 1),
+        ]
+        states = {str(c.payload["content"]): c.state.label for c in ledger.checks()}
+        assert states == {n: n for n in ("done", "dead", "waiting", "leased", "queued")}
+        assert len(ledger.requests()) == 5
+        assert ledger.vitals(now=NOW).dead == {("xtb", "1"): 1}
+
+
+def test_a_ledger_of_the_schema_before_goes_on(tmp_path: Path) -> None:
+    with open_ledger(before(tmp_path / "ledger.db")) as ledger:
+        ledger.reap(now=NOW + 500)
+        for claimed in claim(ledger, now=NOW + 1000):
+            ledger.complete([completion(claimed)], now=NOW + 1001)
+        spend = sum(row.settled + row.failed for row in ledger.spend())
+        assert spend == sum(row.spent for row in ledger.accounts(CAMPAIGN))
+        enqueue(ledger, check_row("dead"), requests=[request("dead")])
+        assert [c.check.run for c in claim(ledger, now=NOW + 2000)] == ["run"]
 
 
 def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:

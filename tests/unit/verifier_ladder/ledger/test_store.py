@@ -14,7 +14,7 @@ import pytest
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger import open_ledger, sqlite
-from verifier_ladder.ledger.records import Block
+from verifier_ladder.ledger.records import Block, Charged
 from verifier_ladder.ledger.schema import HISTORY
 from verifier_ladder.ledger.sql import SqlLedger
 from verifier_ladder.ledger.store import keys_json, prefix, prefixes
@@ -102,7 +102,7 @@ def test_a_full_disk_leaves_nothing_half_written(ledger: SqlLedger) -> None:
         ledger.append(
             score_block(words),
             enqueue=[(check_row("q"), [request("q")])],
-            charges={0: (Cost(1.0), 1)},
+            charges={Charged(0): (Cost(1.0), 1)},
         )
     assert ledger.newest() == before
     assert ledger.verdicts([key(f"check {word}") for word in words]) == {}

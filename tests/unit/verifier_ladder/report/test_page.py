@@ -8,10 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from verifier_ladder.candidate import SampleId
 from verifier_ladder.errors import ConfigError, LedgerError
 from verifier_ladder.ledger import open_ledger
+from verifier_ladder.ledger.records import Block
 from verifier_ladder.report import render_report, write_report
 from verifier_ladder.reward import Reward
+from verifier_ladder.scheduler.drift import Alarm, Direction
 from verifier_ladder.testing.history import (
     DFT,
     ESTIMATE,
@@ -126,6 +129,20 @@ def test_rejects_and_failures_are_in_different_sections() -> None:
     assert "too long" not in failures
     assert "SCF diverged" in failures
     assert "SCF diverged" not in rejects
+
+
+def test_a_drift_alarm_is_told_and_what_it_names_is_only_text() -> None:
+    history = text_history()
+    history.score([item("fine")])
+    first = SampleId("<b>run</b>", 3, 1)
+    alarm = Alarm(ESTIMATE, Direction.OVERRATED, 9, first, first, ())
+    history.ledger.append(Block("alarm", "try", facts=alarm.as_json()))
+
+    words = "".join(assert_safe(render_report(history.ledger, "try")).words)
+
+    assert "Drift alarms" in words
+    assert "<b>run</b>" in words
+    assert "Drift alarms" not in render_report(text_history().ledger, "try")
 
 
 def test_agreement_and_curve_are_drawn_with_words_for_those_who_can_not_see() -> None:

@@ -9,7 +9,7 @@ from verifier_ladder.budget import TOTAL
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.memory import MemoryLedger
-from verifier_ladder.ledger.records import Block, SampleColumns
+from verifier_ladder.ledger.records import Block, Charged, SampleColumns
 from verifier_ladder.resource import Resource
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.shadow import shadow_name
@@ -129,7 +129,8 @@ def test_costs_stand_side_by_side(ledger: MemoryLedger) -> None:
     for name, seconds in (("c", 2.0), (shadow_name("c"), 3.0)):
         History(ledger, name)
         ledger.set_caps(name, {(TOTAL, Resource.CPU_SECONDS): 100.0})
-        ledger.append(Block("note", name), charges={0: (Cost(seconds, money=seconds - 2.0), 1)})
+        cost = Cost(seconds, money=seconds - 2.0)
+        ledger.append(Block("note", name), charges={Charged(0): (cost, 1)})
 
     costs = compare_shadow(ledger, "c").costs
 

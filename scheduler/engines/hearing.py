@@ -1,0 +1,65 @@
+"""Hearings: what a lane learns from a worker about one group, while it is at work and after."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Generic, TypeVar
+
+from verifier_ladder.errors import EngineError
+from verifier_ladder.scheduler.engines.blame import Answers
+from verifier_ladder.scheduler.engines.job import Job
+from verifier_ladder.scheduler.engines.journal import Journal
+from verifier_ladder.scheduler.engines.watch import Failure
+
+T = TypeVar("T")
+
+
+class Hearing(Generic[T]):
+    """Reads a worker's journal, and tells a job's future what it finds."""
+
+    def __init__(self, job: Job[T], group: Sequence[int], journal: Journal) -> None:
+        """Listen to a worker that is given these positions of a job."""
+        self._job, self._group, self._journal = job, group, journal
+        self._items: list[Any] = []
+        self._whole = 0
+        self._took = 0.0
+
+    def look(self, took: float) -> None:
+        """Deliver what was there at the last look; what is newer may not be written whole.
+
+        Args:
+            took: Seconds until it came to its last candidate.
+        """
+        whole, self._whole = self._whole, self._journal.count
+        start = len(self._items)
+        if whole > start and self._read(whole):
+            seconds, self._took = max(0.0, took - self._took), took
+            costs = self._job.costs(self._journal, start, whole)
+            said = self._job.read(self._items[start:], costs, seconds)
+            group = self._group[start:whole]
+            self._job.future.tell({group[place]: item for place, item in said.sound.items()})
+
+    def ended(self, rest: list[Any], costs: list[float] | None, seconds: float) -> Answers[T]:
+        """What it has said, now that it is done.
+
+        Raises:
+            EngineError: If that can't be read.
+        """
+        self._items += self._journal.read(len(self._items), self._journal.count)
+        return self._job.read(self._items + rest, costs, seconds)
+
+    def failed(self, failure: Failure, took: float) -> Answers[T]:
+        """What it had said before it failed; the worker must be dead."""
+        if not self._read(self._journal.count) or not self._items:
+            return Answers([], 0.0, failure=failure)
+        costs = self._job.costs(self._journal, 0, len(self._items))
+        said = self._job.read(self._items, costs, took if costs is None else sum(costs))
+        left = max(0.0, failure.seconds - took)
+        return said._replace(failure=failure._replace(seconds=left))
+
+    def _read(self, count: int) -> bool:
+        try:
+            self._items += self._journal.read(len(self._items), count)
+        except EngineError:
+            return False  # what a worker that went mad has written is not to be relied on
+        return True

@@ -1,0 +1,66 @@
+"""Work: one batch of leased checks that a worker is at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import monotonic
+
+from verifier_ladder.ledger.records import Claim
+from verifier_ladder.scheduler.engines.job import BatchAnswer, BatchFuture
+from verifier_ladder.scheduler.engines.reservation import Reservation
+from verifier_ladder.verdict import Verdict
+from verifier_ladder.verifiers import Verifier
+
+_LONG = 1.0
+"""Seconds after which what is settled is written, though others are at work still."""
+
+
+class Work:
+    """A batch whose checks end one by one, or all at once when it does not take long."""
+
+    def __init__(
+        self, verifier: Verifier, claims: Sequence[Claim], future: BatchFuture[BatchAnswer],
+        limit: Reservation | None,
+    ) -> None:  # fmt: skip
+        """Keep what belongs together."""
+        self.verifier, self.future = verifier, future
+        self._claims = dict(enumerate(claims))
+        self._limit = limit
+        self._due = monotonic() + _LONG
+
+    @property
+    def claims(self) -> list[Claim]:
+        """Those that have not ended."""
+        return list(self._claims.values())
+
+    @property
+    def pause(self) -> float | None:
+        """Seconds until something of it should be written; None if it will say so itself."""
+        return self._due - monotonic() if not self.future.done() and self._settled() else None
+
+    def settled(self) -> tuple[list[Claim], list[Verdict]]:
+        """What should be written now: nothing, if it began or was written just now."""
+        if not self.future.done() and monotonic() < self._due:
+            return [], []
+        said = self._settled()
+        for place, verdict in said.items():
+            if self._limit is not None:
+                seconds = verdict.cost.seconds if verdict.cost else 0.0
+                self._limit.settle(self._claims[place], seconds)
+        return [self._claims[place] for place in said], list(said.values())
+
+    def _settled(self) -> dict[int, Verdict]:
+        """What has been said of the open ones, as far as another attempt can't better it."""
+        if self.future.done():
+            verdicts = self.future.result().verdicts
+            return {place: verdicts[place] for place in self._claims}
+        known = dict(self.future.answered)
+        return {n: known[n] for n in self._claims if n in known and known[n].is_answer}
+
+    def written(self, claims: Sequence[Claim]) -> None:
+        """Forget checks that have ended."""
+        ended = {claim.check.check_key for claim in claims}
+        self._claims = {
+            n: claim for n, claim in self._claims.items() if claim.check.check_key not in ended
+        }
+        self._due = monotonic() + _LONG

@@ -1,0 +1,122 @@
+"""Replicates: what the repeated checks of a stochastic verifier say together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from math import fsum, inf, sqrt
+from sys import float_info
+from typing import Any
+
+from verifier_ladder.cost import Cost
+from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict
+
+
+def combined(verdicts: Sequence[Verdict]) -> Verdict:
+    """Make one verdict of what replicates said.
+
+    Those that abstained or failed don't count, unless all did. The rest decide by majority; it
+    takes more than half of them to reject, for a reject ends a climb. The score is the mean of
+    theirs. Its uncertainty is √(s²/n + u²): s is the standard deviation of their n scores, so
+    that s/√n is that of the mean, and u² is the mean square of the uncertainties they report,
+    which repeating doesn't make smaller (JCGM 100:2008, "GUM", 4.2.3 and 5.1.2). Numbers in
+    their evidence and scores of turns are means too; words are those of the first that is of
+    the majority's opinion. What all took is added up.
+
+    Args:
+        verdicts: What the replicates said, in their order; at least one.
+
+    Example:
+        >>> said = combined([Verdict.accept(1.0), Verdict.accept(3.0), Verdict.abstain("?")])
+        >>> said.outcome.value, said.score, said.uncertainty
+        ('accept', 2.0, 1.0)
+    """
+    answers = [verdict for verdict in verdicts if verdict.outcome is not Outcome.ABSTAIN]
+    cost = _together([verdict.cost for verdict in verdicts if verdict.cost is not None])
+    if not answers:
+        # One that has looked and declined says more than one that could not look.
+        first = next((verdict for verdict in verdicts if verdict.is_answer), verdicts[0])
+        return _with_cost(first, cost)
+    counts = Counter(verdict.outcome for verdict in answers)
+    is_rejected = 2 * counts[Outcome.REJECT] > len(answers)
+    outcome = Outcome.REJECT if is_rejected else Outcome.ACCEPT
+    alike = [verdict for verdict in answers if verdict.outcome is outcome]
+    scored = [verdict for verdict in answers if verdict.score is not None]
+    told = {"of": len(verdicts), "answered": len(answers), "accepted": counts[Outcome.ACCEPT]}
+    return Verdict(
+        outcome, _mean([verdict.score for verdict in scored]), _uncertainty(scored),
+        answers[0].unit,
+        next((verdict.reason for verdict in alike if verdict.reason), ""),
+        next((verdict.feedback for verdict in alike if verdict.feedback), ""),
+        None, _turns(answers),
+        {**_evidence([verdict.evidence for verdict in alike]), "replicates": told}, cost,
+    )  # fmt: skip
+
+
+def _mean(numbers: Sequence[float | None]) -> float | None:
+    known = [number for number in numbers if number is not None]
+    if not known:
+        return None
+    try:
+        return fsum(known) / len(known)
+    except OverflowError:  # the sum is too large, the mean is not
+        return fsum(number / len(known) for number in known)
+
+
+def _uncertainty(scored: Sequence[Verdict]) -> float | None:
+    """Of the mean of scores; None if a single answer tells nothing of it."""
+    own = [verdict.uncertainty for verdict in scored if verdict.uncertainty is not None]
+    reported = _norm(own) / sqrt(len(own)) if own else 0.0
+    count, mean = len(scored), _mean([verdict.score for verdict in scored])
+    if mean is None or (count == 1 and not own):
+        return None
+    away = [(verdict.score or 0.0) - mean for verdict in scored]
+    error = _norm(away) / sqrt(count * (count - 1)) if count > 1 else 0.0
+    return min(_norm([error, reported]), float_info.max)
+
+
+def _norm(numbers: Sequence[float]) -> float:
+    """Root of the sum of squares, in arithmetic that gives the same bits everywhere."""
+    largest = max(map(abs, numbers))
+    if largest in {0.0, inf}:
+        return largest
+    parts = [number / largest for number in numbers]
+    return largest * sqrt(fsum(part * part for part in parts))
+
+
+def _turns(answers: Sequence[Verdict]) -> tuple[TurnVerdict, ...]:
+    """Mean score of each turn that any of them speaks of, with the first feedback."""
+    by_turn: dict[int, list[TurnVerdict]] = {}
+    for turn in (turn for verdict in answers for turn in verdict.turns):
+        by_turn.setdefault(turn.turn, []).append(turn)
+    return tuple(
+        TurnVerdict(
+            number, _mean([turn.score for turn in said]),
+            next((turn.feedback for turn in said if turn.feedback), ""),
+        )
+        for number, said in sorted(by_turn.items())
+    )  # fmt: skip
+
+
+def _evidence(evidences: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The first that is offered under each name; of numbers the mean."""
+    made: dict[str, Any] = {}
+    for name in dict.fromkeys(name for evidence in evidences for name in evidence):
+        offered = [evidence[name] for evidence in evidences if name in evidence]
+        numbers = [value for value in offered if type(value) in {int, float}]
+        made[name] = _mean(numbers) if len(numbers) == len(offered) else offered[0]
+    return made
+
+
+def _together(costs: Sequence[Cost]) -> Cost | None:
+    if not costs:
+        return None
+    return Cost(**{f.name: fsum(getattr(cost, f.name) for cost in costs) for f in fields(Cost)})
+
+
+def _with_cost(verdict: Verdict, cost: Cost | None) -> Verdict:
+    return Verdict(
+        verdict.outcome, None, None, verdict.unit, verdict.reason, verdict.feedback,
+        verdict.failed_at, verdict.turns, verdict.evidence, cost,
+    )  # fmt: skip

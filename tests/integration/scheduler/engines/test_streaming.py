@@ -1,0 +1,208 @@
+"""Answers are delivered as they are made: what comes later can neither hold them back nor cost
+them a second run."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import verifier_ladder as vl
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.cost import Cost
+from verifier_ladder.function import FunctionVerifier
+from verifier_ladder.scheduler.engines.pool import WorkerPool
+from verifier_ladder.verdict import Verdict
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # as in test_hostile
+
+Until = Callable[[Callable[[], object]], None]
+DEEDS: dict[str, Callable[[], Any]] = {
+    "sleep": lambda: time.sleep(60),
+    "lock": lambda: re.match(r"(a+)+$", "a" * 64 + "b"),
+    "stop": lambda: os.kill(os.getpid(), signal.SIGSTOP),
+    "die": lambda: os._exit(0),
+    "crash": lambda: os.kill(os.getpid(), signal.SIGSEGV),
+    "leave": sys.exit,
+    "throw": lambda: 1 / 0,
+}
+FATAL = ("die", "crash", "leave", "throw")
+
+
+def tell(content: str) -> Verdict | float | bool:
+    """Every sort of answer."""
+    if content in DEEDS:
+        DEEDS[content]()
+    if content.startswith("v"):
+        return Verdict.accept(float(len(content)), evidence={"of": content})
+    return content == "true" if content in ("true", "false") else float(len(content))
+
+
+class Diary:
+    """Writes down each candidate that is looked at."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = str(path)
+
+    def __call__(self, candidate: Candidate) -> Any:
+        content = str(candidate.content)
+        with Path(self.path).open("a") as file:
+            file.write(f"{content}\n")
+        return tell(content)
+
+    def read(self) -> Counter[str]:
+        path = Path(self.path)
+        return Counter(path.read_text().splitlines() if path.exists() else [])
+
+
+class Yielding(vl.Verifier):
+    """A class that yields its answers."""
+
+    name, version, timeout = "yielding", "1", 30.0
+
+    def __init__(self, diary: Diary) -> None:
+        self.diary = diary
+        super().__init__()
+
+    def verify(self, candidates: Sequence[Candidate]) -> Iterator[Any]:
+        for candidate in candidates:
+            yield self.diary(candidate)
+
+
+def function(diary: Diary, **options: Any) -> vl.Verifier:
+    options = {"timeout": 30.0} | options
+    return FunctionVerifier(diary, name="diary", version="1", **options)
+
+
+def yielding(diary: Diary) -> vl.Verifier:
+    return Yielding(diary)
+
+
+MAKERS = pytest.mark.parametrize("make", [function, yielding])
+
+
+@pytest.fixture
+def diary(tmp_path: Path) -> Diary:
+    return Diary(tmp_path / "diary")
+
+
+def texts(contents: Sequence[str]) -> list[Candidate]:
+    return [Candidate("text", content) for content in contents]
+
+
+@MAKERS
+@pytest.mark.parametrize("deed", ["sleep", "lock", "stop"])
+def test_what_was_answered_before_a_hang_is_there_at_once(
+    pool: WorkerPool, until: Until, diary: Diary, make: Callable[[Diary], vl.Verifier], deed: str
+) -> None:
+    future = pool.verify(make(diary), texts(["a", "true", "verdict", deed, "late"]))
+    until(lambda: len(future.answered) == 3)
+    settled = future.abandon()
+
+    assert [1.0, 1.0, 7.0] == [settled[place].score for place in range(3)]
+    assert {"of": "verdict"} == settled[2].evidence
+    assert {"abandoned"} == {v.evidence["cause"] for v in future.result().verdicts[3:]}
+    assert {"a": 1, "true": 1, "verdict": 1, deed: 1} == diary.read()
+
+
+@MAKERS
+@given(st.lists(st.sampled_from(["a", "bb", "true", "false", "v1", "v22", *FATAL]), max_size=9))
+@settings(max_examples=4)
+def test_whatever_happens_to_others_a_candidate_is_looked_at_once(
+    pool: WorkerPool,
+    tmp_path_factory: pytest.TempPathFactory,
+    make: Callable[[Diary], vl.Verifier],
+    batch: list[str],
+) -> None:
+    diary = Diary(tmp_path_factory.mktemp("diary") / "diary")
+
+    verdicts = pool.verify(make(diary), texts(batch)).result().verdicts
+
+    said = {c: tell(c) for c in batch if c not in FATAL}
+    scores = {c: v.score if isinstance(v, Verdict) else float(v) for c, v in said.items()}
+    expected = [scores.get(content) for content in batch]
+    assert expected == [verdict.score for verdict in verdicts]
+    wanted = Counter(content for content in batch if content not in FATAL)
+    assert wanted == {c: n for c, n in diary.read().items() if c not in FATAL}
+
+
+def test_a_crash_costs_no_second_run_and_every_answer_has_its_own_cost(
+    pool: WorkerPool, diary: Diary
+) -> None:
+    def burn(candidate: Candidate) -> Any:
+        end = time.process_time() + 0.05 * (candidate.content == "dear")
+        while time.process_time() < end:
+            pass
+        return diary(candidate)
+
+    verifier = FunctionVerifier(burn, name="burn", version="1", cost=Cost(seconds=1.0))
+
+    answer = pool.verify(verifier, texts(["cheap", "dear", "die", "late"])).result()
+
+    costs = [verdict.cost.seconds if verdict.cost else 0.0 for verdict in answer.verdicts]
+    assert {"cheap": 1, "dear": 1, "die": 2, "late": 1} == diary.read()
+    assert costs[0] < 0.025
+    assert costs[1] >= 0.05
+    assert answer.seconds >= sum(costs)
+
+
+class Miscounting(vl.Verifier):
+    """Leaves one out when there are several."""
+
+    name, version = "miscounting", "1"
+
+    def verify(self, candidates: Sequence[Candidate]) -> Iterator[float]:
+        for candidate in candidates:
+            if len(candidates) == 1 or candidate.content != "bb":
+                yield float(len(candidate.content))
+
+
+def test_answers_that_may_belong_to_others_are_taken_back(pool: WorkerPool) -> None:
+    verdicts = pool.verify(Miscounting(), texts(["a", "bb", "ccc"])).result().verdicts
+
+    assert [1.0, 2.0, 3.0] == [verdict.score for verdict in verdicts]
+
+
+def test_a_deadline_gets_what_was_answered_before_a_hang(diary: Diary) -> None:
+    ladder = vl.Ladder("l", [function(diary)])
+    with vl.Campaign.open("c", ladder=ladder, workers=1) as campaign:
+        campaign.score(["warm up"])
+
+        rewards = campaign.score(["a", "bb", "sleep", "dddd"], deadline=1.0)
+        again = campaign.score(["a", "bb"])
+
+    assert [1.0, 2.0, None, None] == [reward.value for reward in rewards]
+    assert [1.0, 2.0] == [reward.value for reward in again]
+    assert 1 == diary.read()["a"]
+
+
+def cheap(_: Candidate) -> float:
+    return 0.5
+
+
+def test_a_hang_on_a_higher_tier_does_not_hold_back_its_batch(diary: Diary, until: Until) -> None:
+    def third_hangs(candidate: Candidate) -> Any:
+        score = diary(candidate)
+        return tell("sleep") if sum(diary.read().values()) == 3 else score
+
+    first = FunctionVerifier(cheap, name="cheap", version="1", isolation="inline")
+    costly = FunctionVerifier(third_hangs, name="third", version="1", tier="simulation")
+    ladder = vl.Ladder("l", [first, costly], policy="all_tiers")
+    with vl.Campaign.open("c", ladder=ladder, workers=1) as campaign:
+        campaign.score(["a", "a" * 2, "a" * 3])
+        until(lambda: len(list(campaign.revisions())) == 2)
+        values = {revision.reward.value for revision in campaign.revisions()}
+
+    assert values < {1.0, 2.0, 3.0}
+    assert [1, 1, 1] == list(diary.read().values())

@@ -1,0 +1,79 @@
+"""`vladder serve` as users run it, in a process of its own."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+LADDER = """
+import os, time
+import verifier_ladder as vl
+
+def judge(completions, **columns):
+    if completions[0] == "slow":
+        while not os.path.exists("go"):
+            time.sleep(0.01)
+    return [None if c == "?" else float(len(c)) for c in completions]
+
+ladder = vl.Ladder("lengths", [vl.wrap(judge, version="1", isolation="inline")])
+"""
+
+
+class Served:
+    """A running server."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        command = [
+            sys.executable, "-P", "-m", "verifier_ladder.cli", "serve", "served.py:ladder",
+            "--json", "--port", "0", "--linger", "0 s", *arguments,
+        ]  # fmt: skip
+        self.process = subprocess.Popen(
+            command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=os.environ | {"VLADDER_LEDGER": "ledger.db"},
+        )  # fmt: skip
+        assert self.process.stdout is not None
+        said = ""
+        while not said.endswith("}\n"):
+            line = self.process.stdout.readline()
+            assert line or self.process.poll() is None, self.process.communicate()
+            said += line
+        self.facts: dict[str, Any] = json.loads(said)
+        self.url: str = self.facts["url"]
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        """Ask it to end, and wait until it has."""
+        self.process.send_signal(number)
+        self.process.communicate(timeout=60)
+        return self.process.returncode
+
+
+Start = Callable[..., Served]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a ladder."""
+    (tmp_path / "served.py").write_text(LADDER)
+    return tmp_path
+
+
+@pytest.fixture
+def start(folder: Path) -> Iterator[Start]:
+    """`start("--on-abstain", "0.5")`: a server in the folder."""
+    running: list[Served] = []
+
+    def begin(*arguments: str) -> Served:
+        running.append(Served(folder, *arguments))
+        return running[-1]
+
+    yield begin
+    for served in running:
+        if served.process.poll() is None:
+            served.process.kill()
+        served.process.communicate(timeout=60)

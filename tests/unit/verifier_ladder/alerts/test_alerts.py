@@ -1,0 +1,317 @@
+"""Alerts: each cause is told to each receiver, at least once and then no more."""
+
+import json
+import sys
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+from time import time
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import verifier_ladder as vl
+from verifier_ladder.alerts import AlertRules, load_rules
+from verifier_ladder.alerts.alerter import Alerter, Alerts
+from verifier_ladder.alerts.causes import causes
+from verifier_ladder.cli.app import app
+from verifier_ladder.cost import Cost
+from verifier_ladder.ledger import Ledger, open_ledger
+from verifier_ladder.ledger.records import Block, Charged
+from verifier_ladder.scheduler.policies.alltiers import AllTiers
+from verifier_ladder.server.webhooks.signing import check, key_of, new_secret
+from verifier_ladder.testing.records import (
+    CAMPAIGN,
+    CPU,
+    NOW,
+    check_row,
+    claim,
+    completion,
+    enqueue,
+    key,
+)
+from verifier_ladder.verdict import Verdict
+
+NOBODY = AlertRules()
+HOSTILE = {"stratum": "cheap\x1b[31m", "direction": "overrated", "audits": 9}
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    with open_ledger(tmp_path / "ledger.db") as store:
+        store.open_campaign(CAMPAIGN, {"name": "l", "verifiers": []}, key("ladder"))
+        yield store
+
+
+def spend(ledger: Ledger, seconds: float) -> None:
+    ledger.append(Block("score", CAMPAIGN), charges={Charged(1): (Cost(seconds), 1)})
+
+
+def die(ledger: Ledger, *words: str) -> None:
+    said = Verdict.abstain("no such file", failed_at="tool")
+    enqueue(ledger, *map(check_row, words))
+    lost = [completion(claimed, said) for claimed in claim(ledger, len(words))]
+    ledger.fail(lost, retry_at=None, now=NOW)
+
+
+def names(ledger: Ledger, rules: AlertRules = NOBODY) -> list[str]:
+    return [cause.name for cause in causes(ledger, rules)]
+
+
+class Receiver:
+    """A program that keeps what it reads, and fails while the file `down` is there."""
+
+    def __init__(self, folder: Path) -> None:
+        self._kept, self._down = folder / "kept", folder / "down"
+        code = (
+            "import sys, pathlib; kept, down = map(pathlib.Path, sys.argv[1:]); "
+            "down.exists() and sys.exit('down'); "
+            "kept.open('ab').write(sys.stdin.buffer.read() + b'\\n')"
+        )
+        command = (sys.executable, "-c", code, str(self._kept), str(self._down))
+        self.rules = AlertRules(command=command)
+
+    @property
+    def heard(self) -> list[str]:
+        if not self._kept.exists():
+            return []
+        return [json.loads(line)["id"] for line in self._kept.read_text().splitlines()]
+
+    def be_down(self, *, is_down: bool) -> None:
+        self._down.touch() if is_down else self._down.unlink()
+
+
+@pytest.fixture
+def receiver(tmp_path: Path) -> Receiver:
+    return Receiver(tmp_path)
+
+
+# -- what is told --------------------------------------------------------------------------------
+
+
+def test_a_budget_is_told_when_a_share_of_it_is_spent(ledger: Ledger) -> None:
+    ledger.set_caps(CAMPAIGN, {(1, CPU): 10.0})
+    found = []
+    for seconds in (7.9, 0.2, 1.0, 2.0):
+        spend(ledger, seconds)
+        found.append(names(ledger))
+    share = f"budget/{CAMPAIGN}/simulation/cpu_seconds/{{}}/10"
+    assert [[], [share.format(0.8)], [share.format(0.8)], [share.format(1)]] == found
+    ledger.set_caps(CAMPAIGN, {(1, CPU): 12.0})
+    assert [f"budget/{CAMPAIGN}/simulation/cpu_seconds/0.8/12"] == names(ledger)
+
+
+def test_dead_checks_are_told_at_each_power_of_ten(ledger: Ledger) -> None:
+    die(ledger, "a")
+    assert ["dead/xtb/1/1"] == names(ledger)
+    die(ledger, *(f"b{number}" for number in range(10)))
+    assert ["dead/xtb/1/10"] == names(ledger)
+    assert [] == names(ledger, AlertRules(dead=0))
+    assert [] == names(ledger, AlertRules(dead=12))
+
+
+def test_a_queue_that_nobody_works_on_is_told(ledger: Ledger) -> None:
+    enqueue(ledger, check_row("a"))
+    assert [] == names(ledger, AlertRules(queue_age=1000.0))
+    with ledger._writing() as connection:  # type: ignore[attr-defined]
+        connection.exec_driver_sql("UPDATE check_queue SET asked_at = ?", (time() - 2000,))
+    (name,) = names(ledger, AlertRules(queue_age=1000.0))
+    assert name.startswith("queue/xtb/1/")
+
+
+def test_drift_is_told_without_what_a_terminal_would_obey(ledger: Ledger) -> None:
+    sample = ["run", 0, 1]
+    alarm = {**HOSTILE, "first": sample, "last": sample, "winners": []}
+    ledger.append(Block("alarm", CAMPAIGN, facts=alarm))
+    (cause,) = causes(ledger, NOBODY)
+    assert ("drift", CAMPAIGN) == (cause.kind, cause.campaign)
+    assert "being gamed" in cause.text
+    assert "\x1b" not in cause.text
+    assert [] == names(ledger, AlertRules(drift=False))
+
+
+# -- delivery ------------------------------------------------------------------------------------
+
+
+def test_each_cause_is_told_once(ledger: Ledger, receiver: Receiver) -> None:
+    die(ledger, "a")
+    alerts = Alerts(ledger, receiver.rules)
+    assert [1, 0, 0] == [alerts.look() for _ in range(3)]
+    assert 0 == Alerts(ledger, receiver.rules).look()  # As after a restart.
+    assert ["dead/xtb/1/1"] == receiver.heard
+
+
+def test_what_was_not_delivered_is_delivered_later(
+    ledger: Ledger, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = 100.0
+    monkeypatch.setattr("verifier_ladder.alerts.alerter.monotonic", lambda: clock)
+    die(ledger, "a")
+    receiver.be_down(is_down=True)
+    alerts = Alerts(ledger, receiver.rules)
+    assert 0 == alerts.look()
+    receiver.be_down(is_down=False)
+    assert 0 == alerts.look()  # Too early to try again.
+    clock += 15.0
+    assert 1 == alerts.look()
+    assert ["dead/xtb/1/1"] == receiver.heard
+
+
+def test_a_command_that_is_not_there_loses_nothing(ledger: Ledger, receiver: Receiver) -> None:
+    die(ledger, "a")
+    assert 0 == Alerts(ledger, AlertRules(command=("/no/such/program",))).look()
+    assert 1 == Alerts(ledger, receiver.rules).look()
+
+
+def test_no_shell_reads_the_command(ledger: Ledger, tmp_path: Path) -> None:
+    die(ledger, "a")
+    rules = AlertRules(command=("echo", f"$(touch {tmp_path / 'pwned'})", ";", "true"))
+    assert 1 == Alerts(ledger, rules).look()
+    assert not (tmp_path / "pwned").exists()
+
+
+class Posted:
+    """A web server that keeps what is posted to it."""
+
+    def __init__(self) -> None:
+        self.got: list[tuple[dict[str, str], bytes]] = []
+        self.answers = [500, 302, 204]
+        posted = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["content-length"]))
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                posted.got.append((headers, body))
+                self.send_response(posted.answers[len(posted.got) - 1])
+                self.send_header("location", "http://127.0.0.1:1/")
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = HTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}/alerts"
+        self._thread = Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+def test_a_webhook_is_signed_and_repeated_under_one_id(ledger: Ledger) -> None:
+    die(ledger, "a")
+    posted, secret = Posted(), new_secret()
+    try:
+        rules = AlertRules(webhook=posted.url, secret=secret)
+        told = [Alerts(ledger, rules).look() for _ in range(4)]
+    finally:
+        posted.close()
+    assert [0, 0, 1, 0] == told  # An error, a redirect that is not followed, and it is taken.
+    ids = {check([key_of(secret)], headers, body, time()) for headers, body in posted.got}
+    assert (1, 3) == (len(ids), len(posted.got))
+    assert {"dead/xtb/1/1"} == {json.loads(body)["id"] for _, body in posted.got}
+
+
+def test_a_campaign_at_work_alerts(
+    tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = tmp_path / "alerts.toml"
+    rules.write_text(f"[alerts]\ncommand = {json.dumps(list(receiver.rules.command))}\n")
+    monkeypatch.setenv("VLADDER_ALERTS", str(rules))
+
+    @vl.verifier(name="broken-a", tier="simulation", kind="text", version="1", isolation="inline")
+    def broken(candidate: vl.Candidate) -> float:
+        raise ValueError(candidate.content)
+
+    ladder = vl.Ladder("l", [broken], policy=AllTiers())
+    for _ in range(2):
+        with vl.Campaign.open("c", ladder=ladder, ledger=tmp_path / "ledger.db") as campaign:
+            campaign.score(["a"], deadline="20 s")
+    assert ["dead/broken-a/1/1"] == receiver.heard
+
+
+def test_the_thread_looks_by_itself(ledger: Ledger, receiver: Receiver) -> None:
+    die(ledger, "a")
+    Alerter(Alerts(ledger, receiver.rules), every=3600.0).close()
+    assert ["dead/xtb/1/1"] == receiver.heard
+
+
+# -- rules ---------------------------------------------------------------------------------------
+
+
+def test_rules_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "alerts.toml"
+    path.write_text(
+        '[alerts]\nwebhook = "https://example.org/x"\nbudget = 0.5\nqueue_age = "2 h"\ndead = 0\n'
+    )
+    rules = load_rules(path)
+    assert ((0.5,), 7200.0, 0) == (rules.budget, rules.queue_age, rules.dead)
+    assert "secret" not in repr(rules)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no section"),
+        ("[alerts]\n", "tells nobody"),
+        ("[alerts]\ncolour = 1\n", "has no colour"),
+        ('[alerts]\nwebhook = "ftp://x"\n', "https://"),
+        ('[alerts]\ncommand = "rm -rf /"\n', "as a list"),
+        ('[alerts]\ncommand = ["x"]\nbudget = [2]\n', "shares of a cap"),
+        ('[alerts]\ncommand = ["x"]\ndead = -1\n', "number of checks"),
+        ('[alerts]\ncommand = ["x"]\ndrift = "no"\n', "true or false"),
+        ("[alerts\n", "not TOML"),
+    ],
+)
+def test_rules_that_make_no_sense_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "alerts.toml"
+    path.write_text(text)
+    with pytest.raises(vl.ConfigError, match=message):
+        load_rules(path)
+
+
+def test_a_secret_that_is_no_key_is_refused(ledger: Ledger) -> None:
+    with pytest.raises(vl.ConfigError, match="secret"):
+        Alerts(ledger, AlertRules(webhook="https://example.org", secret="short"))  # noqa: S106 - it is none
+
+
+# -- commands ------------------------------------------------------------------------------------
+
+
+def call(*arguments: object) -> Any:
+    return CliRunner().invoke(app, ["alert", *map(str, arguments)])
+
+
+def test_ls_tells_without_telling_anybody(
+    ledger: Ledger, receiver: Receiver, tmp_path: Path
+) -> None:
+    die(ledger, "a")
+    rules = tmp_path / "alerts.toml"
+    rules.write_text(f"[alerts]\ncommand = {json.dumps(list(receiver.rules.command))}\n")
+    place = ("--rules", rules, "--ledger", tmp_path / "ledger.db")
+    (cause,) = json.loads(call("ls", "--json", *place).stdout)
+    assert "dead/xtb/1/1" == cause["id"]
+    assert "1 checks of xtb 1 are dead" in " ".join(call("ls", *place).stdout.split())
+    assert [] == receiver.heard
+
+
+def test_test_sends_a_test_alert(receiver: Receiver, tmp_path: Path) -> None:
+    rules = tmp_path / "alerts.toml"
+    rules.write_text(f"[alerts]\ncommand = {json.dumps(list(receiver.rules.command))}\n")
+    assert 0 == call("test", "--rules", rules).exit_code
+    receiver.be_down(is_down=True)
+    done = call("test", "--rules", rules)
+    assert (1, ["test"]) == (done.exit_code, receiver.heard)
+    assert "down" in done.stderr
+
+
+def test_without_rules_it_says_where_they_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("VLADDER_ALERTS", raising=False)
+    done = call("test")
+    assert 2 == done.exit_code
+    assert "VLADDER_ALERTS" in done.stderr

@@ -1,0 +1,195 @@
+"""Clients ask again when that helps, with the same key, and say what was refused."""
+
+import asyncio
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import verifier_ladder as vl
+from verifier_ladder.client import wire
+from verifier_ladder.server.messages import revision_json, reward_json
+from verifier_ladder.tier import Tier
+
+REWARD = vl.Reward(1.0, 0.5, Tier.FAST, 0, {"judge": 1.0}, "fine", None, pending=True)
+ANSWER = {"run": "r", "step": 0, "cursor": 1, "rewards": [reward_json(REWARD, 0)]}
+
+
+class Server:
+    """Answers what it is told to, one after the other."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers, self.asked = list(answers), []  # type: ignore[var-annotated]
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.asked.append(request)
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        status, body, *headers = answer
+        return httpx.Response(status, json=body, headers=headers[0] if headers else {})
+
+
+Ask = Callable[..., list[vl.Reward]]
+
+
+@pytest.fixture(params=["with", "without"])
+def ask(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ask:
+    """Score with the client with or without an event loop; pauses are only noted."""
+    pauses: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+
+    monkeypatch.setattr(time, "sleep", pauses.append)
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+
+    def score(server: Server, samples: Any = ("a",), **options: Any) -> list[vl.Reward]:
+        score.pauses = pauses  # type: ignore[attr-defined]
+        transport = httpx.MockTransport(server)
+        if request.param == "without":
+            with vl.Client("http://x", "secret") as client:
+                client._http = httpx.Client(transport=transport, base_url="http://x")
+                return client.score(list(samples), **options)
+
+        async def run() -> list[vl.Reward]:
+            async with vl.AsyncClient("http://x", "secret") as client:
+                await client._http.aclose()
+                client._http = httpx.AsyncClient(transport=transport, base_url="http://x")
+                return await client.score(list(samples), **options)
+
+        return asyncio.run(run())
+
+    return score
+
+
+def test_a_reward_arrives_as_it_was(ask: Ask) -> None:
+    assert [REWARD] == ask(Server((200, ANSWER)))
+
+
+def test_a_busy_server_is_asked_again_when_it_says_with_one_key(ask: Ask) -> None:
+    problem = {"detail": "busy"}
+    server = Server(
+        (429, problem, {"Retry-After": "7"}), httpx.ConnectError("down"), (503, problem),
+        (200, ANSWER),
+    )  # fmt: skip
+
+    assert [REWARD] == ask(server)
+    assert [7.0, 1.0, 2.0] == ask.pauses  # type: ignore[attr-defined]
+    keys = {request.headers["idempotency-key"] for request in server.asked}
+    assert 1 == len(keys)
+    assert 1 == len({request.content for request in server.asked})
+
+
+def test_a_server_that_stays_away_is_an_error(ask: Ask) -> None:
+    with pytest.raises(vl.EngineError, match="could not be asked"):
+        ask(Server(*[httpx.ConnectError("down")] * wire.ATTEMPTS))
+
+
+@pytest.mark.parametrize(
+    ("status", "detail", "error"),
+    [
+        (422, "samples.0: no", vl.ConfigError), (401, "no token", vl.ConfigError),
+        (500, "oh", vl.EngineError), (413, "large", vl.ConfigError),
+    ],
+)  # fmt: skip
+def test_what_would_not_help_is_not_tried_again(
+    ask: Ask, status: int, detail: str, error: type[Exception]
+) -> None:
+    server = Server((status, {"detail": detail}))
+
+    with pytest.raises(error, match=detail):
+        ask(server)
+    assert 1 == len(server.asked)
+
+
+def test_the_last_failure_is_told(ask: Ask) -> None:
+    with pytest.raises(vl.LedgerError, match="the ledger is gone"):
+        ask(Server(*[(503, {"detail": "the ledger is gone"})] * wire.ATTEMPTS))
+
+
+def test_all_that_a_sample_says_is_sent(ask: Ask) -> None:
+    candidate = vl.Candidate("text", b"\x00\xff", {"x": 1}, (vl.Turn("a", "b", {"c": 1}),))
+    sample = vl.Sample(candidate, "run", 3, 4, "g", 8, "v2", 0.5)
+    server = Server((200, ANSWER))
+    ask(server, [sample], deadline="2 s")
+    sent = json.loads(server.asked[0].content)
+
+    assert ("run", 3, 2.0) == (sent["run"], sent["step"], sent["deadline"])
+    assert [{
+        "content": "AP8=", "encoding": "base64", "task": {"x": 1}, "position": 4, "group": "g",
+        "turns": [{"action": "a", "observation": "b", "metadata": {"c": 1}}], "group_size": 8,
+        "learner_version": "v2", "weight": 0.5,
+    }] == sent["samples"]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "samples",
+    [
+        "abc", b"abc", vl.Candidate("text", "a"),
+        [vl.Sample(vl.Candidate("text", "a"), step=step) for step in (1, 2)],
+        [vl.Candidate("text", "a", {"x": {1, 2}})],
+    ],
+)  # fmt: skip
+def test_what_can_not_be_sent_is_refused_before(samples: Any) -> None:
+    with vl.Client("http://x") as client, pytest.raises(vl.ConfigError):
+        client.score(samples)
+
+
+@pytest.mark.parametrize(("url", "attempts"), [("x:1", 1), ("ftp://x", 1), ("http://x", 0)])
+def test_a_client_needs_an_address_and_an_attempt(url: str, attempts: int) -> None:
+    with pytest.raises(vl.ConfigError):
+        vl.Client(url, attempts=attempts)
+
+
+def test_revisions_are_read_page_by_page_and_followed_through_breaks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    made = [vl.Revision(n, "r", 0, n, REWARD, None, "g", "v", 0.1, 0.2) for n in range(1, 6)]
+
+    def page(*which: int, more: bool) -> Any:
+        shown = [revision_json(made[n - 1]) for n in which]
+        return 200, {"revisions": shown, "cursor": max(which, default=3), "more": more}
+
+    def stream(*which: int) -> Any:
+        return b"".join(
+            b"event: revision\nid: %d\ndata: %s\n\n"
+            % (n, json.dumps(revision_json(made[n - 1])).encode())
+            for n in which
+        )
+
+    class Mixed(Server):
+        def __call__(self, request: httpx.Request) -> httpx.Response:
+            if "event-stream" not in request.headers.get("accept", ""):
+                return super().__call__(request)
+            self.asked.append(request)
+            return httpx.Response(200, content=self.answers.pop(0))
+
+    server = Mixed(page(1, 2, more=True), page(3, more=False), stream(4), page(5, more=False))
+    with vl.Client("http://x") as client:
+        client._http = httpx.Client(transport=httpx.MockTransport(server), base_url="http://x")
+        following = client.revisions(follow=True)
+        found = [next(following) for _ in range(5)]
+
+    assert made == found
+    assert ["0", "2", None, "4"] == [request.url.params.get("after") for request in server.asked]
+    assert "3" == server.asked[2].headers["last-event-id"]
+
+
+@given(st.lists(st.tuples(st.integers(1, 99), st.text("ab\n:", max_size=9)), max_size=9))
+def test_events_are_read_as_they_were_written(events: list[tuple[int, str]]) -> None:
+    reader, found = wire.Events(), []
+    for number, text in events:
+        data = [f"data: {line}" for line in text.split("\n")]
+        for line in [": comment", f"id: {number}", "event: revision", *data, ""]:
+            read = reader.add(line)
+            if read is not None:
+                found.append((reader.last, read.decode()))
+
+    assert events == found

@@ -1,0 +1,160 @@
+"""Who reaches a route: hosts, origins, tokens, and how much may come in."""
+
+import asyncio
+from base64 import b64encode
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from verifier_ladder.server.access import shown_secret
+from verifier_ladder.server.limits import Limits
+from verifier_ladder.server.tokens import TokenFile
+
+BODY = {"samples": ["a"]}
+
+
+@pytest.fixture
+def tokens(tmp_path: Path) -> TokenFile:
+    return TokenFile(tmp_path / "tokens")
+
+
+def bearer(secret: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {secret}"}
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost", 200), ("LOCALHOST:8420", 200), ("127.0.0.1:1", 200), ("[::1]:8420", 200),
+        ("evil.example", 421), ("localhost.evil.example", 421), ("", 421),
+    ],
+)  # fmt: skip
+def test_only_known_names_are_answered(serve: Any, host: str, status: int) -> None:
+    assert status == serve()("GET", "/healthz", headers={"Host": host}).status_code
+
+
+def test_any_name_is_answered_if_so_asked(serve: Any) -> None:
+    ask = serve(hosts=None)
+
+    assert 200 == ask("GET", "/healthz", headers={"Host": "rewards.example"}).status_code
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        ("http://localhost:8420", 200), ("https://lab.example", 200), ("null", 403),
+        ("http://evil.example", 403), ("http://localhost:1", 403),
+    ],
+)  # fmt: skip
+def test_pages_of_other_sites_are_refused(serve: Any, origin: str, status: int) -> None:
+    ask = serve(origins=["https://lab.example/"])
+    headers = {"Host": "localhost:8420", "Origin": origin}
+
+    assert status == ask("POST", "/v1/score", json=BODY, headers=headers).status_code
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", ""])
+def test_what_a_page_can_post_without_asking_is_refused(serve: Any, kind: str) -> None:
+    answer = serve()(
+        "POST", "/v1/score", content=b'{"samples": []}', headers={"Content-Type": kind}
+    )
+
+    assert 415 == answer.status_code
+
+
+def test_without_tokens_everybody_may_ask(serve: Any, tokens: TokenFile) -> None:
+    assert 200 == serve(tokens=tokens)("POST", "/v1/score", json=BODY).status_code
+
+
+def test_with_tokens_only_their_holders_may_ask_for_what_they_were_given(
+    serve: Any, tokens: TokenFile
+) -> None:
+    scorer, admin = tokens.add("scorer", ["score"]), tokens.add("boss", ["admin"])
+    ask = serve(tokens=tokens)
+
+    def status(path: str, headers: dict[str, str]) -> int:
+        method = "POST" if path == "/v1/score" else "GET"
+        body = {"json": BODY} if method == "POST" else {}
+        return int(ask(method, path, headers=headers, **body).status_code)
+
+    assert [401, 401, 401] == [
+        status("/v1/score", headers) for headers in ({}, bearer("x"), bearer(scorer + "x"))
+    ]
+    assert [200, 200] == [status("/v1/score", bearer(s)) for s in (scorer, admin)]
+    assert [403, 200] == [status("/v1/rewards", bearer(s)) for s in (scorer, admin)]
+    assert [403, 200] == [status("/v1/cases", bearer(s)) for s in (scorer, admin)]
+    assert 200 == status("/healthz", {})
+
+
+def test_a_body_is_not_read_before_its_sender_is_known(serve: Any, tokens: TokenFile) -> None:
+    tokens.add("scorer", ["score"])
+    answer = serve(tokens=tokens)("POST", "/v1/score", json={"nonsense": 1})
+
+    assert 401 == answer.status_code
+    assert answer.headers["www-authenticate"].startswith("Bearer")
+
+
+def test_a_learner_may_show_its_token_in_the_address(serve: Any, tokens: TokenFile) -> None:
+    secret = tokens.add("slime", ["score"])
+    ask = serve(tokens=tokens, on_abstain=0.5)
+    answer = ask("POST", "/slime", json={"response": "ab"}, auth=("x", secret))
+
+    assert (200, 2.0) == (answer.status_code, answer.json())
+
+
+@pytest.mark.parametrize("header", ["Basic !", "Basic " + b64encode(b"\xff").decode(), "Digest a"])
+def test_headers_that_show_nothing_open_nothing(header: str) -> None:
+    assert not shown_secret(header)
+
+
+def test_a_body_that_is_too_large_is_refused_by_its_length(serve: Any) -> None:
+    ask = serve(limits=Limits(body=100))
+    answer = ask("POST", "/v1/score", json={"samples": ["a" * 200]})
+
+    assert 413 == answer.status_code
+
+
+def test_a_body_that_says_no_length_is_counted(serve: Any) -> None:
+    async def parts() -> Any:
+        for _ in range(50):
+            yield b"          "
+
+    headers = {"Content-Type": "application/json"}
+    answer = serve(limits=Limits(body=100))("POST", "/v1/score", content=parts(), headers=headers)
+
+    assert 413 == answer.status_code
+
+
+def test_bodies_together_may_hold_only_so_much(serve: Any) -> None:
+    ask = serve(limits=Limits(held=100))
+
+    async def ask_while_another_sends() -> tuple[int, int, int]:
+        gate = asyncio.Event()
+
+        async def slow() -> Any:
+            yield b'{"samples": ["' + b"a" * 60
+            await gate.wait()
+            yield b'"]}'
+
+        headers = {"Content-Type": "application/json"}
+        first = asyncio.create_task(ask.ask("POST", "/v1/score", content=slow(), headers=headers))
+        await asyncio.sleep(0)
+        while not any(layer.held for layer in layers(ask.app)):  # noqa: ASYNC110 - looks until it is so
+            await asyncio.sleep(0)
+        second = await ask.ask("POST", "/v1/score", json={"samples": ["b" * 60]})
+        gate.set()
+        third = await first
+        last = await ask.ask("POST", "/v1/score", json={"samples": ["b" * 60]})
+        return second.status_code, third.status_code, last.status_code
+
+    assert (429, 200, 200) == ask.runner.run(ask_while_another_sends())
+
+
+def layers(app: Any) -> list[Any]:
+    """The layers around an application that count bytes."""
+    found, layer = [], app.middleware_stack
+    while layer is not None:
+        found += [layer] if hasattr(layer, "held") else []
+        layer = getattr(layer, "app", getattr(layer, "_app", None))
+    return found

@@ -1,0 +1,146 @@
+"""Late truth over HTTP: pages, streams that are resumed, and answers that make revisions."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+import verifier_ladder as vl
+
+
+def answer(ask: Any, value: Any, **more: Any) -> Any:
+    case = ask("GET", "/v1/cases").json()["cases"][0]["case"]
+    body = {"case": case, "value": value, "source": "x", **more}
+    return ask("POST", "/v1/answers", json=body)
+
+
+def revised(ask: Any, world: vl.Campaign, values: Sequence[float]) -> list[Any]:
+    """The revisions that some answers make."""
+    for value in values:
+        assert answer(ask, value).json() == {"taken": True}
+    assert world.drain(60)
+    return list(ask("GET", f"/v1/rewards?after={ask.start}").json()["revisions"])
+
+
+def test_open_cases_are_told_with_their_questions(ask: Any) -> None:
+    cases = ask("GET", "/v1/cases").json()["cases"]
+
+    assert ["a", "bb", "ccc"] == sorted(c["candidate"]["content"].split()[0] for c in cases)
+    assert all("How good is" in case["question"] for case in cases)
+
+
+def test_an_answer_revises_the_reward(ask: Any, world: vl.Campaign) -> None:
+    made = revised(ask, world, [7.0, 8.0])
+
+    assert {7.0, 8.0} == {revision["reward"]["value"] for revision in made}
+    assert ["world"] * 2 == [revision["reward"]["tier"] for revision in made]
+    assert all(revision["advantage_change"] is not None for revision in made)
+    assert [list(made[0])] == [["cursor", "run", "step", "position", "reward", "previous", "group",
+                               "learner_version", "advantage", "advantage_change"]]  # fmt: skip
+
+
+def test_pages_leave_nothing_out(ask: Any, world: vl.Campaign) -> None:
+    every = revised(ask, world, [7.0, 8.0, 9.0])
+    found: list[Any] = []
+    after, more = ask.start, True
+    while more:
+        page = ask("GET", "/v1/rewards", params={"after": after, "limit": 1}).json()
+        found += page["revisions"]
+        after, more = page["cursor"], page["more"]
+
+    assert every == found
+    assert 3 == len(found)
+    assert [] == ask("GET", "/v1/rewards", params={"after": after}).json()["revisions"]
+
+
+def test_an_answer_that_comes_twice_is_taken_once(ask: Any) -> None:
+    case = ask("GET", "/v1/cases").json()["cases"][0]["case"]
+    body = {"case": case, "value": 5, "source": "lab", "event": "e1"}
+    taken = [ask("POST", "/v1/answers", json=body).json()["taken"] for _ in range(2)]
+
+    assert [True, False] == taken
+
+
+def test_an_answer_that_makes_no_sense_is_refused_and_the_case_stays_open(ask: Any) -> None:
+    bodies: list[dict[str, Any]] = [
+        {"value": "high"}, {"case": "00", "value": 1}, {"value": 1, "verdict": {}},
+        {"verdict": {"outcome": "fine"}}, {"source": ""}, {"case": "0" * 64, "value": 1},
+    ]  # fmt: skip
+    told = [answer(ask, **{"value": None, **body}).status_code for body in bodies]
+
+    assert [422] * len(bodies) == told
+    assert 3 == len(ask("GET", "/v1/cases").json()["cases"])
+
+
+def test_a_verdict_may_carry_more_than_a_number(ask: Any, world: vl.Campaign) -> None:
+    verdict = {"outcome": "accept", "score": 4.0, "uncertainty": 0.5, "unit": "points"}
+    assert answer(ask, None, verdict=verdict).json() == {"taken": True}
+    assert world.drain(60)
+    (revision,) = ask("GET", f"/v1/rewards?after={ask.start}").json()["revisions"]
+
+    assert (4.0, 0.5) == (revision["reward"]["value"], revision["reward"]["uncertainty"])
+
+
+def test_a_stream_tells_what_is_there_and_what_comes_and_ends_with_the_server(
+    ask: Any, world: vl.Campaign
+) -> None:
+    first = revised(ask, world, [7.0])
+
+    async def listen() -> list[bytes]:
+        told: list[bytes] = []
+        stream = asyncio.create_task(streamed(ask.app, told, first[0]["cursor"] - 1))
+        while not any(b"event: revision" in part for part in told):  # noqa: ASYNC110 - looks until it is so
+            await asyncio.sleep(0)
+        case = world.cases()[0].check_key
+        await asyncio.to_thread(world.answer, case, 8.0, source="x")
+        while sum(b"event: revision" in part for part in told) < 2:  # noqa: ASYNC110 - looks until it is so
+            await asyncio.sleep(0.001)
+        ask.service.leave()
+        await stream
+        return told
+
+    told = ask.runner.run(listen())
+    events = [part for part in told if part.startswith(b"event")]
+    data = [json.loads(part.partition(b"data: ")[2]) for part in events]
+
+    assert told[0].startswith(b"retry: ")
+    assert [7.0, 8.0] == [revision["reward"]["value"] for revision in data]
+    assert [b"id: %d" % revision["cursor"] for revision in data] == [
+        part.split(b"\n")[1] for part in events
+    ]
+
+
+async def streamed(app: Any, told: list[bytes], last: int) -> None:
+    """Read a stream as a server would hand it on; httpx's transport waits for the end."""
+
+    async def receive() -> Any:
+        await asyncio.Event().wait()
+
+    async def send(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            assert 200 == message["status"]
+        elif message["body"]:
+            told.append(message["body"])
+
+    headers = [(b"host", b"localhost"), (b"accept", b"text/event-stream"),
+               (b"last-event-id", b"%d" % last)]  # fmt: skip
+    scope = {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET",
+        "path": "/v1/rewards", "raw_path": b"/v1/rewards", "query_string": b"", "root_path": "",
+        "scheme": "http", "headers": headers, "client": None, "server": None,
+    }  # fmt: skip
+    await app(scope, receive, send)
+
+
+@pytest.mark.parametrize("last", ["x", "-1", "1.5", "²"])
+def test_an_event_id_that_is_none_is_refused(serve: Any, last: str) -> None:
+    headers = {"Accept": "text/event-stream", "Last-Event-ID": last.encode("latin-1", "replace")}
+
+    assert 400 == serve()("GET", "/v1/rewards", headers=headers).status_code
+
+
+@pytest.mark.parametrize("query", ["after=-1", "after=x", "limit=0", "limit=9999999", "after=1e3"])
+def test_a_cursor_that_is_none_is_refused(serve: Any, query: str) -> None:
+    assert 422 == serve()("GET", f"/v1/rewards?{query}").status_code

@@ -1,0 +1,145 @@
+"""`POST /v1/score`: what comes in is scored as the campaign does, and what is wrong is named."""
+
+from typing import Any
+
+import pytest
+
+import verifier_ladder as vl
+from verifier_ladder.server.messages import RewardMessage, ScoreResponse
+
+
+def test_rewards_are_the_campaigns_in_order(serve: Any) -> None:
+    answer = serve().score(["a", "?", "abc"])
+
+    assert [1.0, None, 3.0] == [reward["value"] for reward in answer["rewards"]]
+    assert [0, 1, 2] == [reward["position"] for reward in answer["rewards"]]
+    assert ["fast", None, "fast"] == [reward["tier"] for reward in answer["rewards"]]
+    assert {"judge": 3.0} == answer["rewards"][2]["components"]
+
+
+def test_a_failure_is_unknown_and_says_where_it_failed(serve: Any) -> None:
+    (reward,) = serve().score(["!"])["rewards"]
+
+    assert (None, "verifier") == (reward["value"], reward["failed_at"])
+    assert "the judge fell over" in reward["reason"]
+
+
+def test_the_answer_is_what_its_description_says(serve: Any) -> None:
+    answer = serve().score(["a", {"content": "b", "group": "g", "position": 9}])
+
+    described = ScoreResponse.model_validate(answer)
+    assert [0, 9] == [reward.position for reward in described.rewards]
+    assert set(RewardMessage.model_fields) == set(answer["rewards"][0])
+
+
+def test_samples_are_recorded_with_all_that_is_said_of_them(
+    serve: Any, campaign: vl.Campaign
+) -> None:
+    sample = {
+        "content": "YWI=", "encoding": "base64", "task": {"label": "x"}, "group": "own",
+        "group_size": 4, "learner_version": "v7", "weight": 0.5, "position": 3,
+        "turns": [{"action": "look", "observation": "seen"}],
+    }  # fmt: skip
+    answer = serve().score([sample, "plain"], run="other", step=5, groups=["first", "second"])
+
+    assert ("other", 5) == (answer["run"], answer["step"])
+    assert {3: "own", 1: "second"} == {
+        row.position: row.group for row in campaign.advantages("other", 5)
+    }
+    assert "other" in [run["name"] for run in campaign.ledger.runs("served")]
+
+
+def test_the_next_free_step_is_taken_and_told(serve: Any, campaign: vl.Campaign) -> None:
+    ask = serve()
+    steps = [ask.score(["a"])["step"] for _ in range(3)]
+    campaign.score(["b"])
+
+    assert [0, 1, 2] == steps
+    assert 4 == ask.score(["a"])["step"]
+
+
+def test_named_samples_again_are_answered_from_the_ledger(
+    serve: Any, campaign: vl.Campaign
+) -> None:
+    first = serve().score(["a", "b"], run="train", step=1)
+    entries = campaign.cursor
+    again = serve().score(["a", "b"], run="train", step=1)
+
+    assert first["rewards"] == again["rewards"]
+    assert entries == campaign.cursor
+
+
+def test_the_cursor_comes_before_the_call(serve: Any, campaign: vl.Campaign) -> None:
+    ask = serve()
+    before = campaign.cursor
+
+    assert before == ask.score(["a"])["cursor"]
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ({}, "samples"),
+        ({"samples": "abc"}, "samples"),
+        ({"samples": [1]}, "samples.0"),
+        ({"samples": ["a"], "sample": 1}, "sample"),
+        ({"samples": [{"text": "a"}]}, "content"),
+        ({"samples": ["a"], "step": -1}, "step"),
+        ({"samples": ["a"], "step": 1.5}, "step"),
+        ({"samples": ["a"], "step": "1"}, "step"),
+        ({"samples": ["a"], "deadline": -1}, "deadline"),
+        ({"samples": ["a"], "deadline": 1e9}, "deadline"),
+        ({"samples": ["a"], "run": "a\nb"}, "run"),
+        ({"samples": ["a"], "run": "other"}, "step"),
+        ({"samples": ["a"], "groups": ["g", "h"]}, "groups has 2 entries for 1"),
+        ({"samples": [{"content": "?", "encoding": "base64"}]}, "base64"),
+        ({"samples": [{"content": "a", "position": 1}, "b"]}, "position"),
+        ({"samples": ["a" * (4 * 2**20 + 1)]}, "samples.0"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named_and_nothing_is_recorded(
+    serve: Any, campaign: vl.Campaign, body: Any, named: str
+) -> None:
+    before = campaign.cursor
+    answer = serve()("POST", "/v1/score", json=body)
+
+    assert 422 == answer.status_code
+    assert "application/problem+json" == answer.headers["content-type"]
+    assert named in answer.json()["detail"]
+    assert before == campaign.cursor
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff", b'{"samples": ["\\ud800"]}', b"[]"])
+def test_what_is_not_json_is_refused(serve: Any, content: bytes) -> None:
+    answer = serve()(
+        "POST", "/v1/score", content=content, headers={"Content-Type": "application/json"}
+    )
+
+    assert 422 == answer.status_code
+
+
+def test_an_id_that_stands_for_another_candidate_is_refused(serve: Any) -> None:
+    ask = serve()
+    ask.score(["a"], step=1)
+    answer = ask("POST", "/v1/score", json={"samples": ["b"], "step": 1})
+
+    assert 422 == answer.status_code
+    assert "recorded with another candidate" in answer.json()["detail"]
+
+
+def test_no_samples_have_no_rewards(serve: Any) -> None:
+    assert [] == serve().score([])["rewards"]
+
+
+def test_a_ledger_that_fails_is_not_the_callers_fault(
+    serve: Any, campaign: vl.Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise vl.LedgerError("the disk is full")
+
+    ask = serve()
+    monkeypatch.setattr(campaign, "score", fail)
+    answer = ask("POST", "/v1/score", json={"samples": ["a"]})
+
+    assert (503, "1") == (answer.status_code, answer.headers["retry-after"])
+    assert "the disk is full" in answer.json()["detail"]

@@ -1,0 +1,116 @@
+"""Tokens are kept as hashes, end when they are told to, and are never taken for one another."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import verifier_ladder as vl
+from verifier_ladder.server.tokens import SCOPES, TokenFile
+
+
+@pytest.fixture
+def tokens(tmp_path: Path) -> TokenFile:
+    return TokenFile(tmp_path / "deep" / "tokens")
+
+
+def test_a_token_opens_what_it_was_given(tokens: TokenFile) -> None:
+    token = tokens.find(tokens.add("trainer", ["score", "read"]))
+
+    assert token is not None
+    assert [True, True, False, False] == [token.allows(scope) for scope in SCOPES]
+
+
+def test_the_file_holds_no_token_and_only_its_owner_reads_it(tokens: TokenFile) -> None:
+    secret = tokens.add("trainer", ["score"])
+
+    assert secret.split("_")[2] not in tokens.path.read_text()
+    assert 0o600 == stat.S_IMODE(tokens.path.stat().st_mode)
+
+
+def test_another_process_sees_tokens_come_and_go(tokens: TokenFile) -> None:
+    other = TokenFile(tokens.path)
+    secret = tokens.add("trainer", ["score"])
+    later(other)
+    assert other.find(secret) is not None
+
+    tokens.revoke("trainer")
+    later(other)
+    assert other.find(secret) is None
+    assert not other.is_empty
+
+
+def test_a_file_that_is_gone_opens_nothing(tokens: TokenFile) -> None:
+    tokens.add("trainer", ["score"])
+    tokens.path.unlink()
+    later(tokens)
+
+    assert not tokens.is_empty
+
+
+def test_a_token_ends_by_itself(tokens: TokenFile) -> None:
+    assert tokens.find(tokens.add("old", ["read"], lifetime=0.0)) is None
+    assert tokens.find(tokens.add("new", ["read"], lifetime=60.0)) is not None
+
+
+def test_a_name_is_free_again_when_its_token_is_over(tokens: TokenFile) -> None:
+    first = tokens.add("trainer", ["score"])
+    with pytest.raises(vl.ConfigError, match="taken"):
+        tokens.add("trainer", ["score"])
+    tokens.revoke("trainer")
+    second = tokens.add("trainer", ["score"])
+
+    assert [None, "trainer"] == [
+        found and found.name for found in (tokens.find(first), tokens.find(second))
+    ]
+    assert 2 == len(tokens.tokens())
+
+
+@pytest.mark.parametrize("scopes", [[], ["write"]])
+def test_scopes_that_there_are_not_are_refused(tokens: TokenFile, scopes: list[str]) -> None:
+    with pytest.raises(vl.ConfigError, match="score, read, answer, admin"):
+        tokens.add("x", scopes)
+
+
+def test_what_is_no_token_can_not_be_revoked(tokens: TokenFile) -> None:
+    with pytest.raises(vl.ConfigError, match="valid are: none"):
+        tokens.revoke("nobody")
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"tokens": [{}]}', '{"tokens": 1}'])
+def test_a_damaged_file_is_an_error_and_not_an_open_door(tmp_path: Path, text: str) -> None:
+    (tmp_path / "tokens").write_text(text)
+
+    with pytest.raises(vl.ConfigError, match="can't be read as a file of tokens"):
+        TokenFile(tmp_path / "tokens")
+
+
+@given(st.text())
+def test_no_other_text_is_a_token(text: str) -> None:
+    tokens = _shared()
+
+    assert tokens.find(text) is None
+    assert tokens.find(f"vladder_{tokens.tokens()[0].id}_{text}") is None
+
+
+_made: list[TokenFile] = []
+
+
+def _shared() -> TokenFile:
+    if not _made:
+        import tempfile
+
+        _made.append(TokenFile(Path(tempfile.mkdtemp()) / "tokens"))
+        _made[0].add("trainer", ["score"])
+    return _made[0]
+
+
+def later(tokens: TokenFile) -> None:
+    """As if a second had gone by."""
+    tokens._looked = float("-inf")
+    if tokens.path.exists():
+        state = tokens.path.stat()
+        os.utime(tokens.path, ns=(state.st_atime_ns, state.st_mtime_ns + 1))

@@ -1,0 +1,135 @@
+"""The alerter: a thread that tells each cause to each receiver, at least once and then no more."""
+
+from __future__ import annotations
+
+import logging
+from threading import Event, Thread
+from time import monotonic
+from typing import NamedTuple
+
+from verifier_ladder.alerts.causes import Cause, causes
+from verifier_ladder.alerts.delivery import receivers
+from verifier_ladder.alerts.rules import AlertRules, load_rules
+from verifier_ladder.errors import LadderError
+from verifier_ladder.ledger import Ledger
+from verifier_ladder.ledger.records import Block
+from verifier_ladder.settings import load_settings
+
+_LOG = logging.getLogger(__name__)
+KIND = "alert"
+"""Kind of the entries that tell what was delivered."""
+EVERY = 15.0
+"""Seconds between two looks."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 15.0, 600.0
+
+
+class _Later(NamedTuple):
+    """A delivery that failed."""
+
+    at: float
+    """Monotonic time of the next attempt."""
+    pause: float
+
+
+class Alerts:
+    """Tells what there is to be told; what was delivered is in the ledger.
+
+    A crash between a delivery and its entry has it delivered once more, under the same id.
+
+    Example:
+        >>> from verifier_ladder.ledger import open_ledger
+        >>> with open_ledger(None) as ledger:
+        ...     Alerts(ledger, AlertRules(command=("cat",))).look()
+        0
+    """
+
+    def __init__(self, ledger: Ledger, rules: AlertRules) -> None:
+        """Tell nothing yet.
+
+        Raises:
+            ConfigError: If a package is missing, or the secret is no key.
+        """
+        self._ledger, self._rules = ledger, rules
+        self._receivers = dict(receivers(rules))
+        self._told: set[tuple[str, str]] = set()
+        self._read = 0
+        self._later: dict[tuple[str, str], _Later] = {}
+
+    def look(self) -> int:
+        """Deliver what nobody has delivered yet; count the deliveries."""
+        self._take_up()
+        return sum(
+            self._tell(name, cause)
+            for cause in causes(self._ledger, self._rules)
+            for name in self._receivers
+            if (name, cause.name) not in self._told
+        )
+
+    def _take_up(self) -> None:
+        """Read what was delivered, by whatever process."""
+        for entry in self._ledger.entries(after=self._read, kind=KIND):
+            facts = self._ledger.read(entry).facts
+            self._told.add((str(facts["to"]), str(facts["cause"])))
+            self._read = entry.id
+
+    def _tell(self, name: str, cause: Cause) -> bool:
+        later = self._later.get((name, cause.name))
+        if later is not None and monotonic() < later.at:
+            return False
+        try:
+            self._receivers[name](cause)
+        except LadderError as error:
+            self._postpone(name, cause, later, error)
+            return False
+        facts = {"to": name, "cause": cause.name, "text": cause.text}
+        self._ledger.append(Block(KIND, cause.campaign, facts=facts))
+        self._told.add((name, cause.name))
+        self._later.pop((name, cause.name), None)
+        return True
+
+    def _postpone(self, name: str, cause: Cause, later: _Later | None, error: LadderError) -> None:
+        pause = _FIRST_PAUSE if later is None else min(2 * later.pause, _LONGEST_PAUSE)
+        self._later[name, cause.name] = _Later(monotonic() + pause, pause)
+        _LOG.warning("an alert was not delivered and is tried again: %s (%s)", cause.text, error)
+
+
+class Alerter:
+    """Looks now and then for what there is to be told, in a thread of its own."""
+
+    def __init__(self, alerts: Alerts, every: float = EVERY) -> None:
+        """Start the thread.
+
+        Args:
+            alerts: What is told; its ledger must stay open until this is closed.
+            every: Seconds between two looks.
+        """
+        self._alerts, self._every = alerts, every
+        self._ends = Event()
+        self._thread = Thread(target=self._run, name="vl-alerter", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._ends.wait(self._every):
+            self._look()
+
+    def _look(self) -> None:
+        try:
+            self._alerts.look()
+        except LadderError as error:
+            _LOG.warning("nobody was alerted: %s", error)
+
+    def close(self) -> None:
+        """End the thread, after a last look: a short program would tell nothing else."""
+        self._ends.set()
+        self._thread.join()
+        self._look()
+
+
+def alerter_as_set(ledger: Ledger) -> Alerter | None:
+    """An alerter as `VLADDER_ALERTS` says; None if it says nothing.
+
+    Raises:
+        ConfigError: If the rules make no sense.
+    """
+    path = load_settings().alerts
+    return None if path is None else Alerter(Alerts(ledger, load_rules(path)))

@@ -1,0 +1,81 @@
+"""Delivery: an alert goes to a webhook, or to a program's standard input."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+from collections.abc import Callable, Iterator
+from time import time
+
+import orjson
+
+from verifier_ladder.alerts.causes import Cause
+from verifier_ladder.alerts.rules import AlertRules
+from verifier_ladder.errors import ConfigError, ToolError
+
+_PATIENCE = 15.0
+"""Seconds that a receiver has."""
+_GOOD = range(200, 300)
+Deliver = Callable[[Cause], None]
+"""Delivers an alert, or raises `ToolError`."""
+
+
+def receivers(rules: AlertRules) -> Iterator[tuple[str, Deliver]]:
+    """Everybody who is told, by name.
+
+    Raises:
+        ConfigError: If a package is missing, or the secret is no key.
+    """
+    if rules.webhook:
+        yield "webhook", _webhook(rules)
+    if rules.command:
+        yield "command", lambda cause: _run(rules.command, cause)
+
+
+def _webhook(rules: AlertRules) -> Deliver:
+    from verifier_ladder.server.webhooks.signing import key_of
+
+    try:
+        import httpx
+    except ImportError:
+        raise ConfigError(
+            "alerts by webhook need httpx: pip install 'verifier-ladder[http]'"
+        ) from None
+    key = key_of(rules.secret) if rules.secret else None
+
+    def deliver(cause: Cause) -> None:
+        body = orjson.dumps(cause.as_json())
+        headers = {"content-type": "application/json", **_headers(key, cause, body)}
+        try:
+            # A redirect is not followed: nobody vetted where it leads.
+            answer = httpx.post(rules.webhook, content=body, headers=headers, timeout=_PATIENCE)
+        except httpx.HTTPError as error:
+            raise ToolError(f"the webhook can't be reached: {error}") from error
+        if answer.status_code not in _GOOD:
+            raise ToolError(f"the webhook answered {answer.status_code}")
+
+    return deliver
+
+
+def _headers(key: bytes | None, cause: Cause, body: bytes) -> dict[str, str]:
+    """The same id for every repetition, so that the receiver can leave out those it has."""
+    from verifier_ladder.server.webhooks.signing import ID, TIME, signed
+
+    identity, now = hashlib.sha256(cause.name.encode()).hexdigest()[:32], int(time())
+    if key is None:
+        return {ID: identity, TIME: str(now)}
+    return signed(key, identity, now, body)
+
+
+def _run(command: tuple[str, ...], cause: Cause) -> None:
+    """Run a program; no shell reads anything, and the alert is on its standard input only."""
+    try:
+        done = subprocess.run(  # noqa: S603 - whoever wrote the settings chose it
+            command, input=orjson.dumps(cause.as_json()), capture_output=True, check=False,
+            timeout=_PATIENCE,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ToolError(f"{command[0]} could not be run: {error}") from error
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip()[-300:]
+        raise ToolError(f"{command[0]} ended with {done.returncode}: {said}")

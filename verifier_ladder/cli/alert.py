@@ -1,0 +1,71 @@
+"""`vladder alert`: what there is to be told of a ledger, and whether whoever should hear does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from verifier_ladder.cli.output import AsJson, Exit, LedgerAt, console, print_json, say, table
+
+if TYPE_CHECKING:
+    from verifier_ladder.alerts import AlertRules
+
+app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="List what is alerted about, try it out."
+)
+RulesAt = Annotated[
+    Path | None,
+    typer.Option("--rules", help="TOML file with a section [alerts]. [default: VLADDER_ALERTS]"),
+]
+
+
+@app.command("ls")
+def ls(ledger: LedgerAt = None, rules: RulesAt = None, *, as_json: AsJson = False) -> None:
+    """List what the rules want to be told of, as the ledger stands; nobody is told."""
+    from verifier_ladder.alerts.causes import causes
+    from verifier_ladder.cli.opening import existing_ledger
+
+    with existing_ledger(ledger) as store:
+        found = list(causes(store, _rules(rules)))
+    if as_json:
+        print_json([cause.as_json() for cause in found])
+        return
+    made = table("about", "campaign", "what")
+    for cause in found:
+        made.add_row(cause.kind, cause.campaign, cause.text)
+    console().print(made if found else "nothing to be told")
+
+
+@app.command("test")
+def test(rules: RulesAt = None) -> None:  # noqa: PT028 - a command, no test
+    """Send a test alert to everybody whom the rules name."""
+    from verifier_ladder.alerts.causes import Cause
+    from verifier_ladder.alerts.delivery import receivers
+    from verifier_ladder.errors import ToolError
+
+    cause = Cause("test", "test", "", "this is a test alert of verifier-ladder")
+    failed = False
+    for name, deliver in receivers(_rules(rules)):
+        try:
+            deliver(cause)
+            say(f"{name}: delivered")
+        except ToolError as error:
+            failed = True
+            say(f"{name}: {error}")
+    if failed:
+        raise typer.Exit(Exit.FAILED)
+
+
+def _rules(path: Path | None) -> AlertRules:
+    from verifier_ladder.alerts import load_rules
+    from verifier_ladder.errors import ConfigError
+    from verifier_ladder.settings import load_settings
+
+    place = path or load_settings().alerts
+    if place is None:
+        raise ConfigError(
+            "say who is told: --rules FILE or VLADDER_ALERTS, with a section [alerts]"
+        )
+    return load_rules(place)

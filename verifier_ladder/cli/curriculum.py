@@ -1,0 +1,109 @@
+"""`vladder run curriculum`: which tasks a policy passes, and how often to draw them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from verifier_ladder.cli.output import AsJson, LedgerAt, console, print_json, say, table
+
+if TYPE_CHECKING:
+    from verifier_ladder.curriculum import Curriculum, Passes
+
+_PROMPT = 44
+
+
+def curriculum(
+    name: Annotated[str | None, typer.Argument(help="The run. [default: the newest]")] = None,
+    ledger: LedgerAt = None,
+    *,
+    campaign: Annotated[
+        str | None,
+        typer.Option("--campaign", help="Its campaign, if several have a run of this name."),
+    ] = None,
+    at: Annotated[
+        int | None,
+        typer.Option("--at", metavar="SIZE", help="As of the signed checkpoint of this size."),
+    ] = None,
+    pass_at: Annotated[
+        float | None, typer.Option("--pass-at", help="Reward at which a sample passes.")
+    ] = None,
+    floor: Annotated[
+        float, typer.Option("--floor", help="Share of the draws that all tasks get alike.")
+    ] = 0.1,
+    half_life: Annotated[
+        float | None, typer.Option("--half-life", help="Steps after which a pass counts half.")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="How many to list.")] = 20,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="JSON lines with each task's weight."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show which tasks a policy passes always, sometimes or never, and weigh them for a sampler.
+
+    A task's weight is what is expected of its pass rate times its fail rate: tasks that it passes
+    half of the time teach most.
+    """
+    from verifier_ladder.cli.opening import existing_ledger
+    from verifier_ladder.curriculum import Weighting
+    from verifier_ladder.curriculum import curriculum as read
+
+    weighting = Weighting(floor=floor, half_life=half_life)
+    with existing_ledger(ledger) as store:
+        found = read(store, name, campaign=campaign, at=at, pass_at=pass_at, weighting=weighting)
+    if out is not None:
+        _write(out, found)
+    if as_json:
+        print_json(found.as_json())
+    else:
+        _tell(found, limit)
+
+
+def _write(path: Path, found: Curriculum) -> None:
+    import orjson
+
+    from verifier_ladder.errors import ConfigError
+
+    rows = [
+        {"task": t.task, "groups": t.groups, "prompt": t.prompt, "weight": t.weight}
+        for t in found.tasks
+    ]
+    try:
+        path.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
+    except OSError as error:
+        raise ConfigError(f"can't write {path}: {error.strerror}") from error
+    say(f"the weights of {len(rows):,} tasks are in {path}")
+
+
+def _tell(found: Curriculum, limit: int) -> None:
+    from verifier_ladder.text import printable
+
+    screen, whole = console(), found.passes
+    screen.print(
+        f"{len(found.tasks):,} tasks of run {printable(found.run)}; a sample passes at "
+        f"{found.pass_at:g} or more", soft_wrap=True,
+    )  # fmt: skip
+    numbers = ("pass", "unknown", "all pass", "mixed", "all fail")
+    listed = table("step", "learner", *numbers, right=numbers, title="Groups, newest steps last")
+    for visit in found.steps[-limit:]:
+        listed.add_row(str(visit.step), printable(visit.learner_version), *_counts(visit.passes))
+    listed.add_row("all", "", *_counts(whole))
+    screen.print(listed)
+    right = ("weight", *numbers)
+    listed = table("task", *right, right=right, title="Tasks, the most to learn from first")
+    for task in found.tasks[:limit]:
+        named = task.prompt if task.prompt is not None else task.groups[0] or task.task
+        listed.add_row(printable(named, _PROMPT), f"{task.weight:.2%}", *_counts(task.passes))
+    screen.print(listed)
+    if len(found.tasks) > limit:
+        say(f"{len(found.tasks) - limit:,} more tasks: --limit, --out or --json")
+
+
+def _counts(passes: Passes) -> tuple[str, ...]:
+    rate = "–" if passes.rate is None else f"{passes.rate:.0%}"
+    groups = (passes.all_pass, passes.mixed, passes.all_fail)
+    return rate, f"{passes.abstained:.0%}", *(f"{count:,}" for count in groups)

@@ -1,0 +1,111 @@
+"""`vladder run`: runs, their report cards, and what their samples are good for afterwards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from verifier_ladder.cli.curriculum import curriculum
+from verifier_ladder.cli.output import AsJson, LedgerAt, console, moment, print_json, say, table
+from verifier_ladder.cli.training import export
+
+if TYPE_CHECKING:
+    from verifier_ladder.ledger import Ledger
+    from verifier_ladder.runs import FoundRun
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="List runs, write a report card, export training sets, weigh tasks.",
+)
+Name = Annotated[str | None, typer.Argument(help="The run. [default: the newest]")]
+Home = Annotated[
+    str | None,
+    typer.Option("--campaign", help="Its campaign, if several have a run of this name."),
+]
+At = Annotated[
+    int | None,
+    typer.Option("--at", metavar="SIZE", help="As of the signed checkpoint of this size."),
+]
+
+
+@app.command("ls")
+def ls(
+    ledger: LedgerAt = None,
+    campaign: Annotated[str | None, typer.Option("--campaign", help="Only this campaign.")] = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """List the runs of the ledger, newest first."""
+    from verifier_ladder.cli.opening import existing_ledger
+    from verifier_ladder.runs import list_runs
+
+    with existing_ledger(ledger) as store:
+        found = [run for run in list_runs(store) if campaign in {None, run.campaign.name}]
+        rows = [_row(store, run) for run in reversed(found)]
+    if as_json:
+        print_json(rows)
+        return
+    made = table("run", "campaign", "project", "user", "steps", "begun (UTC)", right=("steps",))
+    for row in rows:
+        begun = moment(row["recorded_at"])
+        named = (row["name"], row["campaign"], row["project"], row["user"])
+        made.add_row(*named, str(row["steps"]), begun)
+    console().print(made if rows else "no runs yet")
+
+
+def _row(store: Ledger, run: FoundRun) -> dict[str, Any]:
+    return {
+        "name": run.name, "campaign": run.campaign.name, "recorded_at": run.recorded_at,
+        "project": run.facts.get("project", ""), "user": run.facts.get("user", ""),
+        "labels": dict(run.facts.get("labels") or {}),
+        "steps": store.next_step(run.campaign.name, run.name),
+    }  # fmt: skip
+
+
+@app.command("report")
+def report(
+    name: Name = None,
+    ledger: LedgerAt = None,
+    *,
+    campaign: Home = None,
+    at: At = None,
+    pass_at: Annotated[
+        float | None, typer.Option("--pass-at", help="Reward at which a sample passes.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Markdown file to write. [default: stdout]"),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a run's report card: what it rests on, how it did, what audits found."""
+    from verifier_ladder.cli.opening import existing_ledger
+    from verifier_ladder.reportcard import as_markdown, report_card
+
+    with existing_ledger(ledger) as store:
+        card = report_card(store, name, campaign=campaign, at=at, pass_at=pass_at)
+    if as_json:
+        print_json(card.as_json())
+        return
+    text = as_markdown(card)
+    if out is None:
+        console().print(text, end="", soft_wrap=True)
+        return
+    _write(out, text)
+    say(f"report card of {card.run} written to {out}")
+
+
+def _write(path: Path, text: str) -> None:
+    from verifier_ladder.errors import ConfigError
+
+    try:
+        path.write_text(text, encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise ConfigError(f"can't write {path}: {error.strerror}") from error
+
+
+app.command("export")(export)
+app.command("curriculum")(curriculum)

@@ -1,0 +1,209 @@
+"""`vladder serve`: a campaign that scores over HTTP."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from verifier_ladder.cli.code import Imported, import_code
+from verifier_ladder.cli.output import AsJson, LedgerAt, print_json, say
+
+if TYPE_CHECKING:
+    from verifier_ladder.campaign import Campaign
+    from verifier_ladder.ladder import Ladder
+    from verifier_ladder.server.running import Address
+    from verifier_ladder.server.tokens import TokenFile
+
+PORT = 8420
+
+
+def serve(
+    ladder: Annotated[
+        str, typer.Argument(help="The ladder: a TOML file, module:name or file.py:name.")
+    ],
+    *,
+    campaign: Annotated[
+        str | None, typer.Option("--campaign", help="Its name. [default: the ladder's]")
+    ] = None,
+    ledger: LedgerAt = None,
+    run: Annotated[
+        str | None,
+        typer.Option("--run", help="Run of samples that name none. [default: a new one]"),
+    ] = None,
+    imports: Imported = None,
+    host: Annotated[str, typer.Option("--host", help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="0 takes one that is free.")
+    ] = PORT,
+    deadline: Annotated[
+        str, typer.Option("--deadline", help="How long a call waits for higher tiers.")
+    ] = "30 s",
+    on_abstain: Annotated[
+        float | None,
+        typer.Option(
+            "--on-abstain",
+            help="What learners that need a number get for an unknown reward.",
+        ),
+    ] = None,
+    clip: Annotated[
+        tuple[float, float] | None,
+        typer.Option("--clip", help="Least and largest reward that learners are told."),
+    ] = None,
+    masks: Annotated[
+        bool,
+        typer.Option(
+            "--mask", help="Tell NeMo-Gym to mask an unknown sample; otherwise its call fails."
+        ),
+    ] = False,
+    areal: Annotated[
+        str | None,
+        typer.Option("--areal", metavar="URL", help="AReaL's gateway, which is told rewards."),
+    ] = None,
+    webhooks: Annotated[
+        Path | None,
+        typer.Option("--webhooks", help="Who sends results and is told of revisions, in TOML."),
+    ] = None,
+    allow_hosts: Annotated[
+        list[str] | None,
+        typer.Option("--allow-host", help="A name by which clients ask; may be repeated."),
+    ] = None,
+    allow_origins: Annotated[
+        list[str] | None,
+        typer.Option("--allow-origin", help="A site whose pages may ask; may be repeated."),
+    ] = None,
+    linger: Annotated[
+        str, typer.Option("--linger", help="How long to go on after SIGTERM, saying so.")
+    ] = "1 s",
+    workers: Annotated[
+        int | None, typer.Option("--workers", min=1, help="Worker processes.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Score over HTTP until SIGTERM or Ctrl-C; what was accepted is finished first.
+
+    Whoever uses this machine may ask until a token is made with `vladder token add`; elsewhere
+    it listens only with tokens.
+    """
+    from verifier_ladder.campaign import Campaign
+    from verifier_ladder.cli.opening import ledger_place
+    from verifier_ladder.cost import seconds
+    from verifier_ladder.ledger import open_ledger
+    from verifier_ladder.server.tokens import TokenFile, token_file
+
+    for where in imports or ():
+        import_code(where)
+    made, patience = _ladder(ladder), seconds(linger)
+    create_app, running, hooks_from = _server()
+    hooks = None if webhooks is None else hooks_from(webhooks)
+    with open_ledger(ledger_place(ledger)) as store:
+        tokens = TokenFile(token_file(store.url))
+        address = _checked(running.Address(host, port), tokens)
+        sock, address = running.listen(address)
+        with (
+            sock,
+            Campaign.open(
+                campaign or made.name, ladder=made, ledger=store, run=run, workers=workers
+            ) as opened,
+        ):
+            app = create_app(
+                opened, deadline=deadline, on_abstain=on_abstain, clip=clip, masks=masks,
+                areal_gateway=areal, webhooks=hooks,
+                cursors=tokens.path.with_suffix(".webhooks"), tokens=tokens,
+                hosts=_hosts(address, allow_hosts), origins=allow_origins or (),
+            )  # fmt: skip
+
+            def started() -> None:
+                _tell(opened, address, tokens, as_json=as_json)
+
+            running.run(app, sock, linger=patience, started=started)
+    if not as_json:
+        say("ended; everything that was accepted is in the ledger")
+
+
+def _server() -> tuple[Any, Any, Any]:
+    """What needs the extra: `create_app`, the module that runs it, and the reader of webhooks."""
+    from verifier_ladder.errors import ConfigError
+
+    try:
+        from verifier_ladder.server import running
+        from verifier_ladder.server.app import create_app
+        from verifier_ladder.server.webhooks.settings import WebhookSettings
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"serving needs {error.name}; pip install 'verifier-ladder[server]'"
+        ) from None
+    return create_app, running, WebhookSettings.from_toml
+
+
+def _ladder(where: str) -> Ladder:
+    """A ladder from a TOML file, or the one that a module holds under a name."""
+    from verifier_ladder.errors import ConfigError
+    from verifier_ladder.ladder import Ladder
+
+    if where.endswith(".toml"):
+        return Ladder.from_toml(where)
+    module, _, name = where.rpartition(":")
+    if not module:
+        raise ConfigError(
+            f"{where!r} is no ladder; give a TOML file, module:name, or file.py:name"
+        )
+    found = getattr(import_code(module), name, None)
+    if not isinstance(found, Ladder):
+        raise ConfigError(f"{module} holds no ladder called {name}; it must be a vl.Ladder")
+    return found
+
+
+def _checked(address: Address, tokens: TokenFile) -> Address:
+    """Refuse to listen where anybody could ask."""
+    from verifier_ladder.errors import ConfigError
+
+    if not address.is_loopback and tokens.is_empty:
+        raise ConfigError(
+            f"{address.host} is reached from other machines, and there are no tokens; make one "
+            "with `vladder token add NAME --scope score`, or leave --host out"
+        )
+    return address
+
+
+def _hosts(address: Address, allowed: list[str] | None) -> list[str] | None:
+    """Names by which the server may be asked; any, if it is reached from elsewhere by token."""
+    from verifier_ladder.server.access import LOOPBACK
+
+    if not address.is_loopback and not allowed:
+        return None
+    return [*LOOPBACK, address.host, *(allowed or ())]
+
+
+def _tell(campaign: Campaign, address: Address, tokens: TokenFile, *, as_json: bool) -> None:
+    """Say where it is and how it is asked."""
+    facts = {
+        "url": address.url, "campaign": campaign.name, "run": campaign.run.name,
+        "ledger": campaign.ledger.url, "tokens": not tokens.is_empty,
+    }  # fmt: skip
+    if as_json:
+        print_json(facts)
+        sys.stdout.flush()
+        return
+    from verifier_ladder.text import hide_password
+
+    tiers = " → ".join(tier.label for tier in campaign.ladder.tiers)
+    access = (
+        f"tokens of {tokens.path}" if facts["tokens"]
+        else "everybody on this machine; `vladder token add NAME` asks for tokens"
+    )  # fmt: skip
+    bearer = " -H 'Authorization: Bearer TOKEN'" if facts["tokens"] else ""
+    for name, text in (
+        ("campaign", f"{campaign.name} ({tiers}), run {campaign.run.name}"),
+        ("ledger", hide_password(campaign.ledger.url)), ("access", access),
+        ("described", f"{address.url}/openapi.json"),
+    ):  # fmt: skip
+        say(f"  {name:<10} {text}")
+    say("Try it:")
+    say(
+        f"  curl {address.url}/v1/score{bearer} -H 'Content-Type: application/json' "
+        """-d '{"samples": ["…"]}'"""
+    )
+    say(f"Serving at {address.url}; Ctrl-C ends it.")

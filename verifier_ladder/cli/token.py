@@ -1,0 +1,100 @@
+"""`vladder token`: who may ask a server, and for what."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from verifier_ladder.cli.output import AsJson, LedgerAt, console, moment, print_json, say, table
+
+if TYPE_CHECKING:
+    from verifier_ladder.server.tokens import Token, TokenFile
+
+app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Say who may ask a server, and for what."
+)
+
+
+@app.command("add")
+def add(
+    name: Annotated[str, typer.Argument(help="Whose it is.")],
+    *,
+    scopes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--scope", help="score, read, answer or admin; may be repeated. [default: score, read]"
+        ),
+    ] = None,
+    lifetime: Annotated[
+        str | None, typer.Option("--lifetime", help="How long it is valid, such as '90 d'.")
+    ] = None,
+    ledger: LedgerAt = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a token and print it, once; only its hash is kept.
+
+    From the first token on a server of this ledger answers nobody who shows none.
+    """
+    from verifier_ladder.cost import seconds
+
+    tokens = _tokens(ledger)
+    wanted = scopes or ["score", "read"]
+    secret = tokens.add(name, wanted, None if lifetime is None else seconds(lifetime))
+    if as_json:
+        print_json({"token": secret, "name": name, "scopes": wanted})
+        return
+    console().print(secret, soft_wrap=True)
+    say(f"may {' and '.join(wanted)}; it is not shown again, and its hash is in {tokens.path}")
+
+
+@app.command("ls")
+def ls(ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
+    """List the tokens, those that are over too."""
+    from time import time
+
+    rows = [_row(token, time()) for token in _tokens(ledger).tokens()]
+    if as_json:
+        print_json(rows)
+        return
+    made = table("name", "id", "scopes", "made (UTC)", "valid until (UTC)", "state")
+    for row in rows:
+        made.add_row(
+            row["name"], row["id"], " ".join(row["scopes"]), moment(row["made_at"]),
+            moment(row["ends_at"]) or "for ever", row["state"],
+        )  # fmt: skip
+    console().print(made if rows else "no tokens; whoever uses this machine may ask its servers")
+
+
+@app.command("revoke")
+def revoke(
+    name: Annotated[str, typer.Argument(help="Name or id of the token.")],
+    ledger: LedgerAt = None,
+) -> None:
+    """End a token; running servers refuse it within a second."""
+    ended = _tokens(ledger).revoke(name)
+    say(f"revoked {ended.name} ({ended.id})")
+
+
+@app.command("secret")
+def secret() -> None:
+    """Make a secret for a webhook and print it; it is kept nowhere."""
+    from verifier_ladder.server.webhooks.signing import new_secret
+
+    console().print(new_secret(), soft_wrap=True)
+
+
+def _tokens(ledger: str | None) -> TokenFile:
+    from verifier_ladder.cli.opening import ledger_place
+    from verifier_ladder.ledger import open_ledger
+    from verifier_ladder.server.tokens import TokenFile, token_file
+
+    with open_ledger(ledger_place(ledger)) as store:  # Its name may be written in many ways.
+        return TokenFile(token_file(store.url))
+
+
+def _row(token: Token, now: float) -> dict[str, Any]:
+    row = {k: v for k, v in token._asdict().items() if k != "digest"}
+    if token.revoked_at is not None:
+        return {**row, "state": "revoked"}
+    return {**row, "state": "valid" if token.is_valid(now) else "over"}

@@ -1,0 +1,201 @@
+"""Training sets: rows of one kind in splits, with where they come from and what was left out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from verifier_ladder.datasets.examples import Examples
+from verifier_ladder.datasets.kinds import KINDS, Row
+from verifier_ladder.datasets.selection import Selection
+from verifier_ladder.datasets.splits import WHOLE, checked_splits, split_rows
+from verifier_ladder.datasets.tables import FORMATS, Layout, as_table, write_rows
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.ledger import Ledger
+from verifier_ladder.runs import Moment, RunRecord, read_run
+
+CARD = "export.json"
+"""Name of the file that tells where a training set comes from."""
+
+
+@dataclass
+class TrainingSet:
+    """Rows of one kind, split by task, as they were known at one moment.
+
+    **Reproducible.** The same ledger, moment and arguments give the same rows in the same order.
+    """
+
+    kind: str
+    campaign: str
+    run: str
+    moment: Moment
+    selection: Selection
+    seed: int
+    shares: Mapping[str, float]
+    samples: int
+    """Samples of the run."""
+    pending: int
+    """Samples that a higher tier may still revise; they are taken as they stand."""
+    splits: dict[str, list[dict[str, Any]]]
+    """The rows of each split."""
+    left_out: Mapping[str, int]
+    """How many samples are not in it, by reason."""
+    pass_at: float | None = None
+    """The reward that passes, as given or assumed."""
+    layout: Layout = field(repr=False, default_factory=lambda: Layout({}, ()))
+
+    def __len__(self) -> int:
+        """Count the rows of all splits."""
+        return sum(map(len, self.splits.values()))
+
+    def table(self, split: str = "train") -> Any:
+        """The rows of a split as a `pyarrow.Table`; `datasets.Dataset` takes it as it is.
+
+        Raises:
+            ConfigError: If pyarrow is not installed, or there is no such split.
+        """
+        if split not in self.splits:
+            known = ", ".join(self.splits)
+            raise ConfigError(f"there is no split {split!r}; there are {known}")
+        return as_table(self.layout, self.splits[split])
+
+    def as_json(self) -> dict[str, Any]:
+        """Where it comes from, what it holds and what was left out, as JSON values."""
+        from verifier_ladder import __version__
+
+        return {
+            "kind": self.kind, "campaign": self.campaign, "run": self.run,
+            "checkpoint": self.moment.as_json(), "version": __version__,
+            "selection": self.selection.as_json(), "pass_at": self.pass_at,
+            "columns": dict(self.layout.columns), "is_chat": self.layout.is_chat,
+            "splits": {name: len(rows) for name, rows in self.splits.items()},
+            "shares": dict(self.shares), "seed": self.seed, "samples": self.samples,
+            "pending": self.pending, "left_out": dict(self.left_out),
+        }  # fmt: skip
+
+    def write(self, folder: str | Path, form: str = "parquet") -> list[Path]:
+        """Write one file for each split that holds rows, and `export.json` beside them.
+
+        `datasets.load_dataset(folder)` finds the splits by their names.
+
+        Args:
+            folder: Where to; it is made if it is missing. Files of an earlier export are replaced.
+            form: `parquet` or `jsonl`.
+
+        Returns:
+            What was written.
+
+        Raises:
+            ConfigError: If it holds no row, can't be written, or pyarrow is missing.
+        """
+        if not len(self):
+            why = ", ".join(f"{count} {reason}" for reason, count in self.left_out.items())
+            raise ConfigError(
+                f"run {self.run} has no sample for {self.kind}: {why or 'it has no samples yet'}"
+            )
+        if form not in FORMATS:
+            raise ConfigError(f"form={form!r}: write {' or '.join(FORMATS)}")
+        target = Path(folder)
+        _prepare(target)
+        written = []
+        for name, rows in self.splits.items():
+            if rows:
+                written.append(target / f"{name}.{form}")
+                write_rows(written[-1], self.layout, rows)
+        card = target / CARD
+        card.write_bytes(orjson.dumps(self.as_json(), option=orjson.OPT_INDENT_2))
+        return [*written, card]
+
+
+def training_set(
+    ledger: Ledger,
+    kind: str,
+    *,
+    run: str | None = None,
+    campaign: str | None = None,
+    at: int | None = None,
+    selection: Selection | None = None,
+    splits: Mapping[str, float] = WHOLE,
+    seed: int = 0,
+    prompts: Mapping[str, Any] | None = None,
+) -> TrainingSet:
+    """Make a training set of a run, with its rewards as they stand now, or stood then.
+
+    Args:
+        ledger: The ledger.
+        kind: `sft`, `preferences`, `hints`, `turns` or `distillation`.
+        run: The run; the newest by default.
+        campaign: Its campaign, where several have a run of this name.
+        at: Size of a signed checkpoint; by default all that is known now.
+        selection: What to take; see `Selection`.
+        splits: The share of each split, such as `{"train": 0.9, "test": 0.1}`.
+        seed: Another seed gives other splits.
+        prompts: Prompts by group, for a run whose prompts the ledger does not hold.
+
+    Raises:
+        ConfigError: If the arguments can't work, or no prompt is known.
+
+    Example:
+        >>> import verifier_ladder as vl
+        >>> exact = vl.wrap(lambda completions: [float(completions[0] == "4")], name="exact",
+        ...                 isolation="inline")
+        >>> ledger = vl.open_ledger(":memory:")
+        >>> with vl.Campaign.open("c", ladder=vl.Ladder("l", [exact]), ledger=ledger) as campaign:
+        ...     _ = campaign.score(["4", "5"], groups=["sum", "sum"])
+        >>> made = training_set(ledger, "preferences", prompts={"sum": "2 + 2 ="})
+        >>> [(row["chosen"], row["rejected"]) for row in made.splits["train"]]
+        [('4', '5')]
+    """
+    if kind not in KINDS:
+        raise ConfigError(f"there is no training set of kind {kind!r}; write {', '.join(KINDS)}")
+    shares, wanted = checked_splits(splits), selection or Selection()
+    record = read_run(ledger, run, campaign=campaign, at=at)
+    examples = Examples(record, wanted, prompts or {})
+    _check_prompts(record, examples)
+    left_out = examples.left_out
+    rows = KINDS[kind].rows(examples, left_out)
+    parts = split_rows(rows, shares, seed, left_out)
+    return TrainingSet(
+        kind, record.campaign.name, record.name, record.moment, wanted, seed, shares,
+        len(record.samples), sum(sample.reward.pending for sample in record.samples),
+        {name: [row.values for row in part] for name, part in parts.items()},
+        {why: count for why, count in left_out.most_common() if why and count},
+        examples.pass_at, _layout(kind, rows),
+    )  # fmt: skip
+
+
+def _layout(kind: str, rows: list[Row]) -> Layout:
+    return Layout(KINDS[kind].columns, [row.values for row in rows])
+
+
+def _check_prompts(record: RunRecord, examples: Examples) -> None:
+    if record.samples and not len(examples) and _lack_prompts(examples.left_out):
+        raise ConfigError(
+            f"the ledger holds no prompt of run {record.name!r}, and without them nothing can be "
+            "trained on. Learners' adapters keep them; else give a file of them with --prompts "
+            "(prompts=), or keep them while scoring: Campaign.keep"
+        )
+
+
+def _lack_prompts(left_out: Counter[str]) -> bool:
+    return left_out["its prompt is not known"] > 0
+
+
+def _prepare(folder: Path) -> None:
+    """Make the folder, and take an earlier export out of it: its splits may have other names."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        card = folder / CARD
+        earlier = orjson.loads(card.read_bytes())["splits"] if card.exists() else {}
+        for name in earlier:
+            for form in FORMATS:
+                (folder / f"{Path(name).name}.{form}").unlink(missing_ok=True)
+    except OSError as error:
+        raise ConfigError(f"can't write to {folder}: {error.strerror or error}") from error
+    except (ValueError, KeyError, TypeError):
+        raise ConfigError(f"{card} is no export's; choose an empty folder") from None

@@ -1,0 +1,86 @@
+"""Scribes: what of a learner's samples is kept as transcripts, so that they can be trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from verifier_ladder.candidate import Sample
+from verifier_ladder.canonicaliser import Identity
+from verifier_ladder.ladder import Ladder
+from verifier_ladder.tags import capabilities_of
+from verifier_ladder.transcript import Transcript
+
+_TAGS = ("capability", "domain")
+"""Columns of a dataset that say what its tasks are about."""
+
+
+class Scribe:
+    """Makes transcripts of what the ledger would not hold otherwise.
+
+    That is each prompt once, with the tags of its task, and a completion only where it is not the
+    candidate's content: chat messages, turns, another spelling.
+
+    Example:
+        >>> import verifier_ladder as vl
+        >>> check = vl.wrap(lambda completions: [1.0], name="check")
+        >>> scribe = Scribe(vl.Ladder("check", [check]))
+        >>> sample = vl.Sample(vl.Candidate("text", "4"), position=0, group="a")
+        >>> [told.prompt for told in scribe.transcripts([sample], ["4"], {"prompt": ["2 + 2 ="]})]
+        ['2 + 2 =']
+        >>> scribe.transcripts([sample], ["4"], {"prompt": ["2 + 2 ="]})
+        []
+    """
+
+    def __init__(self, ladder: Ladder) -> None:
+        """Write for a ladder."""
+        self._keeps_text = type(ladder.canonicaliser) is not Identity
+        self._described: set[str] = set()
+
+    def transcripts(
+        self, samples: Sequence[Sample], completions: Sequence[Any], columns: Mapping[str, Any]
+    ) -> list[Transcript]:
+        """What is to be kept of these samples; most often nothing.
+
+        Args:
+            samples: The samples.
+            completions: What the learner handed over for each.
+            columns: Lists with one value for each; `prompt`, `capability` and `domain` are read.
+        """
+        return [
+            *self._groups(samples, columns),
+            *filter(None, map(self._sample, samples, completions)),
+        ]
+
+    def _groups(
+        self, samples: Sequence[Sample], columns: Mapping[str, Any]
+    ) -> Iterator[Transcript]:
+        first = {sample.group: i for i, sample in reversed(list(enumerate(samples)))}
+        for group in first.keys() - self._described - {""}:
+            told = {
+                name: values[first[group]]
+                for name in ("prompt", *_TAGS)
+                if (values := columns.get(name)) is not None and len(values) == len(samples)
+            }
+            if any(value is not None for value in told.values()):
+                self._described.add(group)
+                yield Transcript(
+                    group=group, prompt=told.get("prompt"),
+                    capability=capabilities_of(told.get("capability")),
+                    domain=str(told.get("domain") or ""),
+                )  # fmt: skip
+
+    def _sample(self, sample: Sample, completion: Any) -> Transcript | None:
+        is_text = isinstance(completion, str)
+        said = completion if (is_text and self._keeps_text) or _is_long(completion) else None
+        turns = sample.candidate.turns
+        if said is None and not turns:
+            return None
+        return Transcript(sample.step, sample.position, sample.group, completion=said, turns=turns)
+
+
+def _is_long(completion: Any) -> bool:
+    """Whether it is a chat of more than the one answer that is the candidate's content."""
+    if isinstance(completion, str) or not isinstance(completion, Sequence):
+        return False
+    return len(completion) > 1

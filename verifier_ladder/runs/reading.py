@@ -1,0 +1,160 @@
+"""Reading a run out of the ledger, as it stood at a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isfinite
+
+from verifier_ladder.ledger import Ledger
+from verifier_ladder.ledger.columns import listed
+from verifier_ladder.ledger.records import Block, SampleColumns
+from verifier_ladder.reward import Reward
+from verifier_ladder.runs.finding import FoundRun, find_run
+from verifier_ladder.runs.moment import Moment, entries_at, moment_of
+from verifier_ladder.runs.records import RunRecord, Said, SampleRecord
+from verifier_ladder.scheduler.audits import Audit
+from verifier_ladder.scheduler.drift import Alarm
+from verifier_ladder.transcript import KIND, Transcripts
+from verifier_ladder.verdict import Outcome, Verdict
+
+
+def read_run(
+    ledger: Ledger, run: str | None = None, *, campaign: str | None = None, at: int | None = None
+) -> RunRecord:
+    """Read all that is known of a run.
+
+    Its campaign's entries are read one after the other. About a kilobyte is kept for each sample.
+
+    Args:
+        ledger: The ledger.
+        run: Name of the run; the newest by default.
+        campaign: Its campaign, where several have a run of this name.
+        at: Size of a signed checkpoint: what was known then. By default all that is known now,
+            which is signed for first.
+
+    Raises:
+        ConfigError: If there is no such run, or no such checkpoint.
+
+    Example:
+        >>> import verifier_ladder as vl
+        >>> exact = vl.wrap(lambda completions: [1.0], name="exact", isolation="inline")
+        >>> ledger = vl.open_ledger(":memory:")
+        >>> ladder = vl.Ladder("l", [exact])
+        >>> with vl.Campaign.open("c", ladder=ladder, ledger=ledger, run="r") as campaign:
+        ...     _ = campaign.score(["4"])
+        >>> [sample.reward.value for sample in read_run(ledger, "r").samples]
+        [1.0]
+    """
+    moment = moment_of(ledger, at)
+    return _Reading(ledger, find_run(ledger, run, campaign), moment).record()
+
+
+class _Reading:
+    """Takes a campaign's entries one after the other."""
+
+    def __init__(self, ledger: Ledger, run: FoundRun, moment: Moment) -> None:
+        self._ledger = ledger
+        self._run = RunRecord(run.campaign, run.name, run.facts, moment)
+        self._run.transcripts = Transcripts(run.name)
+        self._samples: dict[tuple[int, int], SampleRecord] = {}
+
+    def record(self) -> RunRecord:
+        for entry in entries_at(self._ledger, self._run.campaign.name, self._run.moment):
+            self._take(self._ledger.read(entry))
+        self._run.samples = list(self._samples.values())
+        self._complete()
+        return self._run
+
+    def _take(self, block: Block) -> None:
+        run = self._run
+        if block.kind == KIND:
+            run.transcripts.read(block.facts)
+        elif block.kind == "alarm":
+            alarm = Alarm.from_json(block.facts)
+            if run.name in {alarm.first.run, alarm.last.run}:
+                run.alarms.append(alarm)
+        elif block.kind == "belief":
+            run.audits += _audits(block, run.name)
+        for row in block.candidates:
+            form = row.content if row.canonical is None else row.canonical
+            run.contents.setdefault(row.content_key, form)
+            if row.verdict is not None:
+                run.problems[row.content_key] = row.verdict
+        for verdict in block.verdicts:
+            if verdict.verdict.is_answer and not verdict.verdict.evidence.get("waiting"):
+                said = Said(verdict.verifier, verdict.tier, verdict.verdict)
+                run.said[verdict.check_key] = said
+        if block.samples is not None and block.samples.run == run.name and block.rewards:
+            self._take_samples(block, block.samples)
+
+    def _take_samples(self, block: Block, samples: SampleColumns) -> None:
+        rows = list(_rows(samples))
+        for (position, content, checks, group, version, task), reward in zip(
+            rows, block.rewards, strict=True
+        ):
+            place = (samples.step, position)
+            known = self._samples.get(place)
+            if known is None:
+                self._samples[place] = SampleRecord(
+                    samples.step, position, content, group, version, task, reward, reward, checks
+                )
+                continue
+            known.reward, known.checks = reward, checks
+        for columns in block.decisions:
+            drawn = columns.draw or [float("nan")] * len(columns.sample)
+            factors = columns.factor or [float("nan")] * len(columns.sample)
+            for at, chance, number, factor in zip(
+                columns.sample, columns.propensity, drawn, factors, strict=True
+            ):
+                sample = self._samples[samples.step, rows[at][0]]
+                _draw(sample, block.rewards[at], chance, number, factor)
+
+    def _complete(self) -> None:
+        """Look up what other campaigns have recorded of this run's candidates and checks."""
+        run = self._run
+        needed = {key for sample in run.samples for key in sample.checks} - run.said.keys()
+        for key, verdict in _verdicts(self._ledger, sorted(needed), run.moment).items():
+            run.said[key] = Said("", -1, verdict)
+        for content in {sample.content for sample in run.samples} - run.contents.keys():
+            for _, _, form in self._ledger.find_contents(content.hex(), 1):
+                run.contents[content] = form
+        for sample in run.samples:
+            said = run.verdicts(sample)
+            sample.is_rejected = any(s.verdict.outcome is Outcome.REJECT for s in said)
+
+
+Row = tuple[int, bytes, tuple[bytes, ...], str, str, bytes]
+
+
+def _rows(samples: SampleColumns) -> Iterator[Row]:
+    count = len(samples.contents)
+    return zip(
+        listed(samples.positions), samples.contents, samples.checks,
+        samples.groups or [""] * count, samples.learner_versions or [""] * count,
+        samples.tasks or [b""] * count, strict=True,
+    )  # fmt: skip
+
+
+def _draw(
+    sample: SampleRecord, reward: Reward, chance: float, number: float, factor: float
+) -> None:
+    """Note a sample's draw: what it was worth by belief at that moment, if it fell on it."""
+    if not isfinite(chance) or sample.is_drawn:
+        return
+    sample.propensity = chance
+    if number < chance:  # Not so where nothing was drawn: NaN is less than nothing.
+        sample.is_drawn, sample.estimate = True, reward.value
+        sample.factor = factor if isfinite(factor) else 1.0
+
+
+def _audits(block: Block, run: str) -> list[Audit]:
+    stored = block.facts["lessons"]["audits"]
+    return [Audit.from_json(one) for one in stored if one and one["sample"][0] == run]
+
+
+def _verdicts(ledger: Ledger, keys: list[bytes], moment: Moment) -> dict[bytes, Verdict]:
+    from verifier_ladder.ledger.moments import SqlMoments
+
+    if moment.size is not None and isinstance(ledger, SqlMoments):
+        return ledger.verdicts_as_of(keys, moment.size)
+    return ledger.verdicts(keys)

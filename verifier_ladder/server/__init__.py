@@ -1,0 +1,1 @@
+"""The reward server: a campaign behind HTTP. Needs the extra `server`."""

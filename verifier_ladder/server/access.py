@@ -1,0 +1,173 @@
+"""Access: which requests reach a route."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from binascii import Error as NotBase64
+from collections.abc import Collection
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from fastapi import Depends, HTTPException, Request, Security
+from fastapi.security import HTTPBearer
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from verifier_ladder.server import tokens
+from verifier_ladder.server.admission import Admission, BusyError
+from verifier_ladder.server.limits import Limits
+from verifier_ladder.server.problems import problem
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_CALLER = "verifier_ladder.caller"
+_bearer = HTTPBearer(
+    auto_error=False, description="A token of `vladder token add`; also as password of Basic."
+)
+
+
+def needs(scope: tokens.Scope) -> Any:
+    """A dependency of routes: the caller's token must have a scope, once there are tokens."""
+
+    async def check(request: Request, _: Annotated[Any, Security(_bearer)]) -> None:
+        allow(request, scope, shown_secret(request.headers.get("authorization")))
+
+    return Depends(check)
+
+
+def allow(request: Request, scope: tokens.Scope, secret: str | None) -> None:
+    """Let a request pass, or refuse it.
+
+    Raises:
+        HTTPException: If there are tokens and the secret is none of them, or has not the scope.
+    """
+    known: tokens.TokenFile | None = request.app.state.tokens
+    if known is None or known.is_empty:
+        return
+    token = None if secret is None else known.find(secret)
+    if token is None:
+        why = "this token is not valid" if secret else "send a token: Authorization: Bearer TOKEN"
+        raise HTTPException(401, why, {"WWW-Authenticate": 'Bearer realm="verifier-ladder"'})
+    if not token.allows(scope):
+        raise HTTPException(403, f"the token {token.name!r} has not the scope {scope}")
+    request.scope[_CALLER] = token.id
+
+
+def caller_of(request: Request) -> str:
+    """Id of the token that a request has shown; empty without one."""
+    caller: str = request.scope.get(_CALLER, "")
+    return caller
+
+
+def shown_secret(header: str | None) -> str | None:
+    """The token in an `Authorization` header: a bearer, or the password of an address.
+
+    Learners that can't send headers take addresses such as `http://x:TOKEN@host:port/slime`.
+
+    Example:
+        >>> shown_secret("Bearer abc"), shown_secret("Basic eDphYmM="), shown_secret(None)
+        ('abc', 'abc', None)
+    """
+    scheme, _, rest = (header or "").partition(" ")
+    if scheme.lower() == "bearer":
+        return rest.strip()
+    if scheme.lower() != "basic":
+        return None
+    try:
+        return b64decode(rest.strip(), validate=True).decode().partition(":")[2]
+    except (NotBase64, ValueError):
+        return ""
+
+
+class Door:
+    """The outermost layer: what is wrong with a request before anybody reads it.
+
+    **Hosts.** A page elsewhere can have its own name point to this machine; so only known names
+    are answered. **Origins.** A browser that asks for a page of another site says so, and is
+    refused. **Bodies.** All that are not answered yet may hold only so many bytes together.
+    """
+
+    def __init__(
+        self, app: ASGIApp, *, limits: Limits, admission: Admission,
+        hosts: Collection[str] | None, origins: Collection[str] = (),
+    ) -> None:  # fmt: skip
+        """Stand before an application.
+
+        Args:
+            app: The application.
+            limits: How much may be held.
+            admission: Knows when to come again.
+            hosts: Names by which the server may be asked, without ports; None for any.
+            origins: Sites whose pages may ask, such as `https://lab.example`.
+        """
+        self._app, self._limits, self._admission = app, limits, admission
+        self._hosts = None if hosts is None else {host.lower() for host in hosts}
+        self._origins = {origin.rstrip("/").lower() for origin in origins}
+        self.held = 0
+        """Bytes of bodies that are not answered yet."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or hand it on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        refused = self._refusal(headers)
+        if refused is not None:
+            await refused(scope, receive, send)
+        elif scope["method"] in ("GET", "HEAD"):
+            await self._app(scope, receive, send)
+        else:
+            await self._with_body(int(headers.get("content-length", 0)), scope, receive, send)
+
+    def _refusal(self, headers: Headers) -> Any:
+        host = headers.get("host", "").lower()
+        if self._hosts is not None and _name(host) not in self._hosts:
+            return problem(421, f"this server is not {host}; allow it with --allow-host")
+        origin = headers.get("origin", "").lower()
+        if origin and origin not in self._origins and urlsplit(origin).netloc != host:
+            return problem(403, f"pages of {origin} may not ask; allow it with --allow-origin")
+        return None
+
+    async def _with_body(self, announced: int, scope: Scope, receive: Receive, send: Send) -> None:
+        held = 0
+
+        def hold(size: int) -> None:
+            nonlocal held
+            if size > self._limits.body:
+                raise HTTPException(413, f"a body may have {self._limits.body} bytes; send less")
+            if size > held:
+                if self.held and self.held + size - held > self._limits.held:
+                    raise BusyError("many large bodies", self._admission.pause())
+                self.held += size - held
+                held = size
+
+        read = 0
+
+        async def counted() -> Message:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            try:
+                hold(read)
+            except BusyError as error:  # Only HTTPException passes through the reading of bodies.
+                raise HTTPException(429, str(error), {"Retry-After": str(error.pause)}) from None
+            return message
+
+        try:
+            hold(announced)
+        except BusyError as error:
+            refused = problem(429, str(error), headers={"Retry-After": str(error.pause)})
+            await refused(scope, receive, send)
+        except HTTPException as error:
+            await problem(error.status_code, error.detail)(scope, receive, send)
+        else:
+            await self._app(scope, counted, send)
+        finally:
+            self.held -= held
+
+
+def _name(host: str) -> str:
+    """A host without its port."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0]

@@ -1,0 +1,72 @@
+"""Bodies: JSON that is read and checked in one go, from the bytes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import Any, TypeVar
+
+import orjson
+from fastapi import HTTPException, Request
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class Message(BaseModel):
+    """Part of a body: nothing is converted, and nothing unknown is let through."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+
+
+class InvalidBodyError(HTTPException):
+    """The body is not what the route takes."""
+
+    def __init__(self, error: ValidationError) -> None:
+        """Keep where what was found, without what was sent."""
+        super().__init__(422)
+        found = error.errors(include_url=False, include_context=False, include_input=False)
+        self.errors: Sequence[Mapping[str, Any]] = found
+
+
+async def read_body(request: Request, model: type[M]) -> M:
+    """The body of a request, validated while it is parsed.
+
+    For thousands of samples that is several times as fast as parsing JSON into dictionaries and
+    then checking these.
+
+    Raises:
+        HTTPException: If it is not JSON, or not what the model says.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        # A page of another site can post text here without asking, but not JSON.
+        raise HTTPException(415, "send the body with Content-Type: application/json")
+    try:
+        return model.model_validate_json(await request.body())
+    except ValidationError as error:
+        raise InvalidBodyError(error) from None
+
+
+def encoded(value: Any) -> bytes:
+    """JSON; text that UTF-8 can't hold is repaired, and integers may have any size.
+
+    Example:
+        >>> encoded({"value": None})
+        b'{"value":null}'
+    """
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        return json.dumps(_repaired(value), ensure_ascii=False, allow_nan=False).encode()
+
+
+def _repaired(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {_repaired(key): _repaired(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_repaired(item) for item in value]
+    return None if isinstance(value, float) and not isfinite(value) else value

@@ -1,0 +1,123 @@
+"""Cases: what the world is asked, and what it answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from pydantic import Field, JsonValue
+
+from verifier_ladder.campaign import Case
+from verifier_ladder.errors import VerifierError
+from verifier_ladder.exchange import candidate_message, verdict_from
+from verifier_ladder.server.access import needs
+from verifier_ladder.server.bodies import Message, encoded
+from verifier_ladder.server.calls import CallRouter
+from verifier_ladder.server.messages import Name
+from verifier_ladder.server.problems import responses
+from verifier_ladder.server.service import RewardService
+from verifier_ladder.verdict import Verdict
+
+reading = APIRouter(tags=["world"])
+router = CallRouter("world")
+
+
+class Result(Message):
+    """What the world says of a case."""
+
+    case: str = Field(pattern=r"^[0-9a-f]{64}$", description="Key of the case.")
+    value: float | bool | None = Field(
+        None, description="A number in the case's unit, true, false, or null to decline."
+    )
+    verdict: dict[str, JsonValue] | None = Field(
+        None, description="Instead of a value: outcome, score, uncertainty, unit, evidence, …"
+    )
+
+    def read(self) -> Verdict | float | bool | None:
+        """What `Campaign.answer` takes.
+
+        Raises:
+            VerifierError: If it is no verdict, or both are given.
+        """
+        if self.verdict is None:
+            return self.value
+        if self.value is not None:
+            raise VerifierError("give a value or a verdict, not both")
+        return verdict_from(self.verdict)
+
+
+class Answer(Result):
+    """What somebody says of a case."""
+
+    source: str = Field(min_length=1, max_length=200, description="Who answers.")
+    event: Name | None = Field(
+        None, description="Id of the delivery: the same of one source again changes nothing."
+    )
+
+
+class Taken(Message):
+    """Whether the result was taken; a message that comes twice changes nothing."""
+
+    taken: bool
+
+
+class CaseMessage(Message):
+    """An open question."""
+
+    case: str
+    verifier: str
+    question: str
+    unit: str
+    deadline: float | None
+    """Seconds since 1970; null if it may stay open for ever."""
+    candidate: dict[str, JsonValue]
+
+
+class CaseList(Message):
+    """Open questions, the most valuable first."""
+
+    cases: list[CaseMessage]
+
+
+@reading.get(
+    "/v1/cases", response_model=CaseList, dependencies=[needs("answer")],
+    responses=responses(401, 403, 421, 503), summary="Read open cases",
+)  # fmt: skip
+async def cases(request: Request) -> Response:
+    """What the world is asked and has not answered yet."""
+    service: RewardService = request.app.state.service
+    found = await service.read(service.campaign.cases)
+    return Response(encoded({"cases": [_shown(c) for c in found]}), media_type="application/json")
+
+
+@router.call("/v1/answers", Taken, summary="Answer a case", scope="answer")
+async def answer(body: Answer, request: Request) -> Response:
+    """Answer an open case; the rewards that waited for it are revised."""
+    service: RewardService = request.app.state.service
+    return await answered(service, body, source=body.source, event=body.event)
+
+
+async def answered(
+    service: RewardService, result: Result, *, source: str, event: str | None
+) -> Response:
+    """Hand a result in, and say whether it was taken.
+
+    Raises:
+        ConfigError: If there is no such case.
+        VerifierError: If the value is not valid for it.
+    """
+    taken = await service.read(_hand_in, service, result, source, event)
+    return Response(encoded({"taken": taken}), media_type="application/json")
+
+
+def _hand_in(service: RewardService, result: Result, source: str, event: str | None) -> bool:
+    key = bytes.fromhex(result.case)
+    return service.campaign.answer(key, result.read(), source=source, event=event)
+
+
+def _shown(case: Case) -> dict[str, Any]:
+    return {
+        "case": case.check_key.hex(), "verifier": case.verifier, "question": case.question,
+        "unit": case.unit, "deadline": case.deadline,
+        "candidate": candidate_message(case.candidate),
+    }  # fmt: skip

@@ -1,0 +1,34 @@
+"""slime: the server that `--rm-url` names, with `--rm-type remote_rm`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import Request, Response
+
+from verifier_ladder.learners.messages import group_of
+from verifier_ladder.server.bodies import encoded
+from verifier_ladder.server.calls import CallRouter
+from verifier_ladder.server.learners.asking import Row, needs_number, service_of
+from verifier_ladder.server.messages import Content
+
+router = CallRouter("learners")
+
+
+class SlimeCall(Row):
+    """One sample; fields beside these are read as its metadata."""
+
+    prompt: Any = None
+    response: Content
+    label: Any = None
+
+
+@router.call("/slime", float, summary="slime's remote reward", fails=[501])
+async def slime(body: SlimeCall, request: Request) -> Response:
+    """Score one sample; the answer is a bare number. Verifiers read `label` and `prompt`."""
+    service = service_of(request)
+    needs_number(service, "slime")
+    fields = {**body.fields, "label": body.label, "prompt": body.prompt}
+    sample = service.learner.sample(body.response, fields, group=group_of(body.prompt))
+    reward = await service.reward(sample)
+    return Response(encoded(service.readout.value(reward)), media_type="application/json")

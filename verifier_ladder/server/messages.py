@@ -1,0 +1,133 @@
+"""Messages: what the calls under `/v1` take and give, as they are described to clients."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, JsonValue
+
+from verifier_ladder.reward import Revision, Reward
+from verifier_ladder.server.bodies import Message
+from verifier_ladder.server.limits import LONGEST_CONTENT, MOST_SAMPLES
+from verifier_ladder.tier import Tier
+
+LARGEST = 2**53 - 1
+"""The largest number that every client of JSON reads exactly."""
+_LABELS = [tier.label for tier in Tier]
+_RUN = r"^[\w.\-:/+@ ]{0,200}$"
+Content = Annotated[str, Field(max_length=LONGEST_CONTENT)]
+Name = Annotated[str, Field(max_length=1000)]
+Number = Annotated[int, Field(ge=0, le=LARGEST)]
+Seconds = Annotated[float, Field(ge=0, le=3600)]
+
+
+class TurnMessage(Message):
+    """One action and the observation that followed."""
+
+    action: Content
+    observation: Content = ""
+    metadata: dict[str, JsonValue] | None = None
+
+
+class SampleMessage(Message):
+    """One sample; text alone stands for one that has only content."""
+
+    content: Content = Field(description="The candidate as the model wrote it.")
+    encoding: Literal["text", "base64"] = Field(
+        "text", description="base64 if the content stands for bytes."
+    )
+    task: dict[str, JsonValue] | None = Field(None, description="What it is checked against.")
+    turns: list[TurnMessage] = Field([], max_length=10_000)
+    group: Name = Field("", description="Samples of one group answer the same prompt.")
+    group_size: Number = Field(0, description="Samples of the whole group; 0 if all are here.")
+    learner_version: Name = Field("", description="Version of the policy that wrote it.")
+    weight: float = Field(1.0, ge=0, description="How strongly the learner reacts to its reward.")
+    position: Number | None = Field(
+        None, description="Place in the step; by default in this call."
+    )
+
+
+class ScoreRequest(Message):
+    """Samples of one run and step."""
+
+    samples: list[Content | SampleMessage] = Field(max_length=MOST_SAMPLES)
+    run: str = Field("", pattern=_RUN, description="The run; empty for the server's own.")
+    step: Number | None = Field(
+        None,
+        description="Training step; the next free one by default. The same run, step and position "
+        "again are answered from the ledger.",
+    )
+    groups: list[Name] | None = Field(
+        None, max_length=MOST_SAMPLES, description="The group of each sample that names none."
+    )
+    learner_version: Name = Field("", description="For samples that name none.")
+    deadline: Seconds | None = Field(
+        None, description="Seconds to wait for higher tiers; by default as the server says."
+    )
+
+
+class RewardMessage(Message):
+    """A reward; `value` is null where nothing is known: mask it, never read it as 0."""
+
+    position: int
+    value: float | None
+    uncertainty: float | None
+    tier: Literal["fast", "simulation", "high_fidelity", "world"] | None
+    revision: int
+    components: dict[str, float | None]
+    reason: str
+    failed_at: str | None
+    pending: bool
+
+
+class ScoreResponse(Message):
+    """Rewards in the order of the samples; their ids are run, step and position."""
+
+    run: str
+    step: int
+    cursor: int = Field(description="Later revisions: `/v1/rewards?after=` this.")
+    rewards: list[RewardMessage]
+
+
+class RevisionMessage(Message):
+    """A reward that replaces an earlier one."""
+
+    cursor: int
+    run: str
+    step: int
+    position: int
+    reward: RewardMessage
+    previous: float | None
+    group: str
+    learner_version: str
+    advantage: float | None
+    advantage_change: float | None
+
+
+class RevisionPage(Message):
+    """Revisions, oldest first."""
+
+    revisions: list[RevisionMessage]
+    cursor: int = Field(description="Ask for what comes after this next.")
+    more: bool = Field(description="Whether there are more already.")
+
+
+def reward_json(reward: Reward, position: int) -> dict[str, Any]:
+    """A reward as `RewardMessage` describes it.
+
+    Example:
+        >>> reward_json(Reward(0.5), 3)["value"]
+        0.5
+    """
+    value, uncertainty, tier, revision, components, reason, failed_at, pending = reward
+    return {
+        "position": position, "value": value, "uncertainty": uncertainty,
+        "tier": None if tier is None else _LABELS[tier], "revision": revision,
+        "components": components, "reason": reason, "failed_at": failed_at, "pending": pending,
+    }  # fmt: skip
+
+
+def revision_json(revision: Revision) -> dict[str, Any]:
+    """A revision as `RevisionMessage` describes it."""
+    reward = reward_json(revision.reward, revision.position)
+    return {**revision._asdict(), "reward": reward}

@@ -1,0 +1,106 @@
+"""Revisions: `GET /v1/rewards`, page by page or as a stream of server-sent events."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import closing
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, HTTPException, Query, Request, Response
+from fastapi.responses import StreamingResponse
+
+from verifier_ladder.reward import Revision
+from verifier_ladder.scheduler.late import RevisionReader
+from verifier_ladder.server.access import needs
+from verifier_ladder.server.bodies import encoded
+from verifier_ladder.server.messages import LARGEST, RevisionPage, revision_json
+from verifier_ladder.server.problems import responses
+from verifier_ladder.server.service import RewardService
+
+router = APIRouter(tags=["rewards"])
+EVENTS = "text/event-stream"
+PAGE = 1000
+"""Revisions of one page; those that were recorded together are never divided."""
+_HEARTBEAT = 15.0
+_RECONNECT = 2000
+"""Milliseconds after which a client connects again."""
+_STREAM = {
+    "description": "A page, or an endless stream of events `revision` whose ids are cursors.",
+    "content": {EVENTS: {"schema": {"type": "string"}}},
+}
+
+
+@router.get(
+    "/v1/rewards", response_model=RevisionPage, dependencies=[needs("read")],
+    responses={200: _STREAM, **responses(400, 401, 403, 421, 422, 503)}, summary="Read revisions",
+)  # fmt: skip
+async def rewards(
+    request: Request,
+    after: Annotated[int, Query(ge=0, le=LARGEST, description="Cursor of what is known.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=PAGE, description="About so many.")] = PAGE,
+    last_event_id: Annotated[str | None, Header(description="Cursor, for streams.")] = None,
+) -> Response:
+    """Rewards that were replaced because a higher tier answered, oldest first.
+
+    With `Accept: text/event-stream` the answer does not end: each revision is an event as soon as
+    it is recorded. A stream that broke is resumed with `Last-Event-ID`; nothing is left out, and
+    what was recorded together with the last event may come again.
+    """
+    service: RewardService = request.app.state.service
+    if EVENTS in request.headers.get("accept", ""):
+        start = after if last_event_id is None else _cursor(last_event_id)
+        return StreamingResponse(
+            _events(service, start), media_type=EVENTS,
+            headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+        )  # fmt: skip
+    reader = RevisionReader(service.campaign.ledger, service.campaign.name)
+    found, more = await service.read(page, reader, after, limit)
+    return Response(
+        encoded({
+            "revisions": [revision_json(revision) for revision in found],
+            "cursor": found[-1].cursor if found else after, "more": more,
+        }), media_type="application/json",
+    )  # fmt: skip
+
+
+def page(reader: RevisionReader, after: int, limit: int) -> tuple[list[Revision], bool]:
+    """Some revisions and whether there are more; those with one cursor stay together."""
+    found: list[Revision] = []
+    with closing(reader.read(after)) as revisions:  # type: ignore[type-var]
+        for revision in revisions:
+            if len(found) >= limit and revision.cursor != found[-1].cursor:
+                return found, True
+            found.append(revision)
+    return found, False
+
+
+async def _events(service: RewardService, after: int) -> AsyncIterator[bytes]:
+    reader = RevisionReader(service.campaign.ledger, service.campaign.name)
+    seen = after
+    yield b"retry: %d\n\n" % _RECONNECT
+    while not service.is_leaving:
+        found, more = await service.read(page, reader, after, PAGE)
+        for place, revision in enumerate(found):
+            # Only the last of those with one cursor names it, or a client would leave some out.
+            is_last = found[place + 1 : place + 2] == [] or (
+                found[place + 1].cursor != revision.cursor
+            )
+            yield _event(revision_json(revision), revision.cursor if is_last else None)
+            after = revision.cursor
+        if more:
+            continue
+        newest = await service.news.after(max(seen, after), _HEARTBEAT)
+        if newest <= seen:
+            yield b": still here\n\n"
+        seen = newest
+
+
+def _event(data: Any, identity: int | None) -> bytes:
+    named = b"" if identity is None else b"id: %d\n" % identity
+    return b"event: revision\n" + named + b"data: " + encoded(data) + b"\n\n"
+
+
+def _cursor(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()):
+        raise HTTPException(400, f"Last-Event-ID {text!r} is no cursor of this stream")
+    return int(text)

@@ -1,0 +1,184 @@
+"""The service: one campaign that scores for many clients, without holding up the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from threading import Lock
+from time import monotonic
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from verifier_ladder.candidate import Candidate, Sample
+from verifier_ladder.cost import seconds
+from verifier_ladder.errors import ConfigError, EngineError
+from verifier_ladder.learners.backend import Backend
+from verifier_ladder.learners.readout import Readout
+from verifier_ladder.reward import Reward
+from verifier_ladder.run import Run
+from verifier_ladder.server.admission import Admission
+from verifier_ladder.server.gathering import Gatherer
+from verifier_ladder.server.limits import Limits
+from verifier_ladder.server.news import News
+
+if TYPE_CHECKING:
+    from verifier_ladder.campaign import Campaign
+
+T = TypeVar("T")
+DEADLINE = 30.0
+"""Seconds that a call may wait for higher tiers, if neither it nor the server says otherwise."""
+LONGEST = 3600.0
+"""Seconds that a call may ask for."""
+_MOST_RUNS = 10_000
+
+
+class LeavingError(EngineError):
+    """The server is ending and takes no new calls; ask again in a moment."""
+
+
+class RewardService:
+    """Scores for the clients of one server.
+
+    **Event loop.** Whatever touches the campaign or its ledger runs in a bounded number of
+    threads. **Nothing lost.** What was accepted is scored and recorded even if its client has
+    gone, and before `close` returns.
+    """
+
+    def __init__(
+        self,
+        campaign: Campaign,
+        *,
+        deadline: float | str | None = DEADLINE,
+        on_abstain: float | None = None,
+        clip: tuple[float, float] | None = None,
+        masks: bool = False,
+        limits: Limits | None = None,
+    ) -> None:
+        """Serve an open campaign, which stays the caller's to close.
+
+        Args:
+            campaign: The campaign.
+            deadline: Seconds that a call waits for higher tiers if it says nothing itself; None
+                for those samples only that no tier has answered.
+            on_abstain: What learners are told that can't leave a sample out.
+            clip: Least and largest reward that learners are told; see `Readout`.
+            masks: Whether a learner that knows masks gets one for an unknown reward, with
+                `on_abstain`, instead of a failure.
+            limits: How much is taken on.
+
+        Raises:
+            ConfigError: If the arguments can't work.
+        """
+        self.campaign = campaign
+        self.deadline = None if deadline is None else seconds(deadline)
+        self.readout = Readout(on_abstain, clip)
+        self.masks = masks
+        if masks and on_abstain is None:
+            raise ConfigError("masks: a masked sample has a reward too; say which by on_abstain")
+        self.limits = limits or Limits()
+        self.admission = Admission(self.limits.samples)
+        self.learner = Backend.of(campaign.ladder, campaign=campaign)
+        self.news = News(campaign.ledger.newest)
+        self.is_leaving = False
+        self._gatherer = Gatherer(self._score_gathered, calls=self.limits.gathered)
+        self._batches = ThreadPoolExecutor(self.limits.calls, "vladder-batch")
+        self._singles = ThreadPoolExecutor(self.limits.gathered, "vladder-single")
+        self._readers = ThreadPoolExecutor(4, "vladder-read")
+        self._runs, self._lock = {campaign.run.name}, Lock()
+
+    async def score(
+        self,
+        samples: Sequence[Sample | Candidate | str],
+        *,
+        step: int | None = None,
+        groups: Sequence[str] | None = None,
+        deadline: float | None = None,
+    ) -> list[Reward]:
+        """Score a batch; see `Campaign.score`.
+
+        Raises:
+            BusyError: If there is too much work already; nothing was accepted.
+            LeavingError: If the server is ending.
+            ConfigError: If a sample can't be scored.
+            LadderError: If the ledger or the workers fail.
+        """
+        limit = self.deadline if deadline is None else deadline
+        with self._accept(len(samples)):
+            return await self._finish(
+                self._batches, self._call, samples, step, groups, limit, monotonic()
+            )
+
+    async def reward(self, sample: Sample) -> Reward:
+        """Score one sample, together with others that are asked for meanwhile; see `score`."""
+        with self._accept(1):
+            return await self._gatherer.ask(sample)
+
+    async def rewards(self, samples: Sequence[Sample]) -> list[Reward]:
+        """Score what one call of a learner brought, which may be one sample or many."""
+        if len(samples) == 1:
+            return [await self.reward(samples[0])]
+        return await self.score(samples) if samples else []
+
+    async def read(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Call a function that reads the ledger, in a thread."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._readers, partial(function, *arguments))
+
+    def note_run(self, name: str) -> None:
+        """Record a run that a client has named, once; to be called in a thread.
+
+        Raises:
+            ConfigError: If a run can't have this name, or there are too many.
+        """
+        if name in self._runs:
+            return
+        run = Run(name)
+        with self._lock:
+            if len(self._runs) >= _MOST_RUNS:
+                raise ConfigError(f"this server has seen {_MOST_RUNS} runs; name one of them")
+            self.campaign.ledger.add_run(self.campaign.name, run.as_json())
+            self._runs.add(name)
+
+    def leave(self) -> None:
+        """Take no new calls, and end the streams; calls that were accepted go on."""
+        self.is_leaving = True
+        self.news.end()
+
+    async def close(self) -> None:
+        """Finish what was accepted."""
+        self.leave()
+        await self.news.close()
+        for pool in (self._batches, self._singles, self._readers):
+            await asyncio.to_thread(pool.shutdown)
+
+    def _accept(self, samples: int) -> Any:
+        if self.is_leaving:
+            raise LeavingError
+        return self.admission.hold(samples)
+
+    async def _score_gathered(self, samples: Sequence[Sample], waited: float) -> list[Reward]:
+        begun = monotonic() - waited
+        return await self._finish(
+            self._singles, self._call, samples, None, None, self.deadline, begun
+        )
+
+    def _call(
+        self,
+        samples: Sequence[Any],
+        step: int | None,
+        groups: Sequence[str] | None,
+        limit: float | None,
+        begun: float,
+    ) -> list[Reward]:
+        """Score in a thread; what was waited for it is part of the deadline."""
+        self.learner.attachment.keep()
+        left = None if limit is None else max(0.0, begun + limit - monotonic())
+        return self.campaign.score(samples, deadline=left, step=step, groups=groups)
+
+    @staticmethod
+    async def _finish(pool: ThreadPoolExecutor, function: Callable[..., T], *arguments: Any) -> T:
+        """Run in a pool to the end, even if nobody waits for it any more."""
+        loop = asyncio.get_running_loop()
+        work = loop.run_in_executor(pool, partial(function, *arguments))
+        return await asyncio.shield(work)

@@ -1,0 +1,203 @@
+"""Tokens: who may ask a server for what, kept as hashes in a file."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Sequence
+from hashlib import sha256
+from hmac import compare_digest
+from pathlib import Path
+from time import monotonic, time
+from typing import Any, Literal, NamedTuple, get_args
+
+import orjson
+
+from verifier_ladder.errors import ConfigError
+
+Scope = Literal["score", "read", "answer", "admin"]
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+_MARK = "vladder"
+_EVERY = 1.0
+"""Seconds between two looks at the file."""
+_FIELDS = {"id", "name", "digest", "scopes", "made_at", "ends_at", "revoked_at"}
+
+
+class Token(NamedTuple):
+    """What is kept of a token: never the token itself."""
+
+    id: str
+    name: str
+    digest: str
+    """SHA-256 of the whole token; its secret is 32 random bytes, so that no salt is needed."""
+    scopes: tuple[str, ...]
+    made_at: float
+    ends_at: float | None = None
+    """Seconds since 1970; None if it never ends."""
+    revoked_at: float | None = None
+
+    def is_valid(self, now: float) -> bool:
+        """Whether it opens anything now."""
+        return self.revoked_at is None and (self.ends_at is None or now < self.ends_at)
+
+    def allows(self, scope: str) -> bool:
+        """Whether it was given a scope; admin has all."""
+        return scope in self.scopes or "admin" in self.scopes
+
+
+class TokenFile:
+    """The tokens of a server, in a file that only its owner can read.
+
+    A running server sees a change of the file within a second, so a revoked token ends then.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     tokens = TokenFile(Path(folder) / "tokens")
+        ...     secret = tokens.add("trainer", ["score"])
+        ...     found = tokens.find(secret)
+        >>> found.name, found.allows("read")
+        ('trainer', False)
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Name the file; it need not be there.
+
+        Raises:
+            ConfigError: If it can't be read.
+        """
+        self.path = path
+        self._stamp: tuple[int, int] | None = None
+        self._looked = float("-inf")
+        self._tokens: dict[str, Token] = {}
+        self._refresh()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there never was a token: then nobody has to show one."""
+        self._refresh()
+        return not self._tokens
+
+    def tokens(self) -> list[Token]:
+        """All tokens, oldest first, with those that are over."""
+        self._refresh()
+        return list(self._tokens.values())
+
+    def find(self, secret: str) -> Token | None:
+        """The valid token that this is, or None."""
+        self._refresh()
+        mark, _, rest = secret.partition("_")
+        token = self._tokens.get(rest.partition("_")[0]) if mark == _MARK else None
+        is_same = compare_digest(_digest(secret), token.digest if token else _digest(""))
+        return token if token is not None and is_same and token.is_valid(time()) else None
+
+    def add(self, name: str, scopes: Sequence[str], lifetime: float | None = None) -> str:
+        """Make a token; the text that is returned is shown once and kept nowhere.
+
+        Args:
+            name: Whose it is.
+            scopes: What it opens: some of score, read, answer, admin.
+            lifetime: Seconds until it ends; None for ever.
+
+        Raises:
+            ConfigError: If a scope is unknown, or a valid token has this name.
+        """
+        unknown = sorted(set(scopes) - set(SCOPES))
+        if unknown or not scopes:
+            raise ConfigError(
+                f"no scope is called {unknown[0]!r}; there is {', '.join(SCOPES)}"
+                if unknown else f"a token needs a scope: {', '.join(SCOPES)}"
+            )  # fmt: skip
+        now = time()
+        if not name.strip() or any(t.name == name and t.is_valid(now) for t in self.tokens()):
+            raise ConfigError(f"a token can't be called {name!r}; the name is taken, or empty")
+        identity = secrets.token_hex(4)
+        secret = f"{_MARK}_{identity}_{secrets.token_urlsafe(32)}"
+        ends = None if lifetime is None else now + lifetime
+        self._write([
+            *self._tokens.values(),
+            Token(identity, name, _digest(secret), tuple(dict.fromkeys(scopes)), now, ends),
+        ])  # fmt: skip
+        return secret
+
+    def revoke(self, name: str) -> Token:
+        """End a token, by its name or id.
+
+        Raises:
+            ConfigError: If no valid token is called so.
+        """
+        now = time()
+        found = [t for t in self.tokens() if name in (t.name, t.id) and t.is_valid(now)]
+        if not found:
+            known = ", ".join(t.name for t in self.tokens() if t.is_valid(now)) or "none"
+            raise ConfigError(f"no valid token is called {name!r}; valid are: {known}")
+        ended = found[0]._replace(revoked_at=now)
+        self._write([ended if t.id == ended.id else t for t in self._tokens.values()])
+        return ended
+
+    def _write(self, tokens: Sequence[Token]) -> None:
+        body = orjson.dumps({"tokens": [t._asdict() for t in tokens]}, option=orjson.OPT_INDENT_2)
+        beside = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with os.fdopen(
+                os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb"
+            ) as f:
+                f.write(body)
+            beside.replace(self.path)
+        except OSError as error:
+            raise ConfigError(
+                f"the tokens can't be written to {self.path}: {error}; name another file with "
+                "VLADDER_TOKENS"
+            ) from error
+        self._looked = float("-inf")
+        self._refresh()
+
+    def _refresh(self) -> None:
+        """Read the file if it has changed, at most once a second."""
+        if monotonic() - self._looked < _EVERY:
+            return
+        self._looked = monotonic()
+        try:
+            state = self.path.stat()
+        except FileNotFoundError:
+            # One that has gone must not open the door: what was read before holds.
+            return
+        stamp = (state.st_mtime_ns, state.st_ino)
+        if stamp != self._stamp:
+            self._tokens = {token.id: token for token in _read(self.path)}
+            self._stamp = stamp
+
+
+def _read(path: Path) -> list[Token]:
+    try:
+        rows = orjson.loads(path.read_bytes())["tokens"]
+        return [_token(row) for row in rows]
+    except (OSError, orjson.JSONDecodeError, KeyError, TypeError, ValueError) as error:
+        raise ConfigError(
+            f"{path} can't be read as a file of tokens: {error}; restore it, or move it away and "
+            "make new tokens with `vladder token add`"
+        ) from error
+
+
+def _token(row: Any) -> Token:
+    if not isinstance(row, dict) or set(row) != _FIELDS:
+        raise ValueError("a token has other fields")
+    return Token(**{**row, "scopes": tuple(row["scopes"])})
+
+
+def _digest(secret: str) -> str:
+    return sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def token_file(ledger: str) -> Path:
+    """Where the tokens of a ledger's server lie: as the settings say, or beside the ledger.
+
+    Args:
+        ledger: Its URL.
+    """
+    from verifier_ladder.ledger.signer import key_file
+    from verifier_ladder.settings import load_settings
+
+    given = load_settings().tokens
+    return given.expanduser() if given is not None else key_file(ledger).with_suffix(".tokens")
