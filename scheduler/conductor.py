@@ -57,7 +57,7 @@ class Conductor:
         name, ladder, ledger, engine = self.name, self.ladder, self._ledger, self._engine
         lock = RLock()
         knowledge = Knowledge(ladder, create_model(ladder), horizon_of(ledger, name))
-        self._prices = knowledge.prices
+        self._prices, self._punctuality = knowledge.prices, knowledge.punctuality
         climb = Climb(knowledge, self._seed)
         intake = Intake(ladder, ledger, engine, lock)
         desk = Desk(name, ladder, ledger, climb, intake, self._watches, lock)
@@ -76,6 +76,8 @@ class Conductor:
         self._learning.restore()
         self._prices.take_up(self._ledger.count_samples(self.name), self._unfinished())
         self._holding.restore()
+        waiting = self._ledger.requests(campaign=self.name, final=False)
+        self._punctuality.take_up(waiting)
 
     @contextmanager
     def _working(self) -> Iterator[None]:
@@ -133,6 +135,9 @@ class Conductor:
                 self._await([key for key, r in pending if is_wanted or r.value is None], until)
         finally:
             latest = self._watches.close(keys)
+        if until is not None:
+            with self._working():
+                self._reviser.settle(keys)
         if not latest:
             return rewards
         return [latest.get(key, reward) for key, reward in zip(keys, rewards, strict=True)]

@@ -26,6 +26,7 @@ from verifier_ladder.scheduler.estimator import Estimator
 from verifier_ladder.scheduler.lessons import Lessons
 from verifier_ladder.scheduler.policies import ValueOfInformation
 from verifier_ladder.scheduler.prices import Prices
+from verifier_ladder.scheduler.punctuality import Punctuality
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.survey import Survey
 from verifier_ladder.scheduler.truths import Truths
@@ -53,6 +54,7 @@ class Knowledge:
         self.truths = Truths(ladder.target.sign, ladder.prior)
         self.audits = Audits()
         self._estimator = Estimator(ladder.reward.estimator)
+        self.punctuality = Punctuality(ladder, self._estimator)
         self._conclusions = Conclusions(ladder, model)
         self._hears_tiers = bool(getattr(model, "hears_tiers", False))
 
@@ -195,7 +197,7 @@ class Knowledge:
         return {
             "belief": self.model.snapshot(), "truths": self.truths.snapshot(),
             "audits": self.audits.snapshot(), "costs": self.costs.snapshot(),
-            "prices": self.prices.snapshot(),
+            "prices": self.prices.snapshot(), "times": self.punctuality.snapshot(),
         }  # fmt: skip
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
@@ -205,6 +207,7 @@ class Knowledge:
         self.audits.restore(snapshot["audits"])
         self.costs.restore(snapshot["costs"])
         self.prices.restore(snapshot["prices"])
+        self.punctuality.restore(snapshot.get("times", {}))
 
 
 def _audit(ladder: Ladder) -> float | None:

@@ -19,6 +19,7 @@ from verifier_ladder.scheduler.lessons import Lessons
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.verifiers import Verifier
 
+NOTHING: Mapping[bytes, float | None] = {}
 _SNAPSHOT = 256
 """How many lessons are learnt between two snapshots."""
 
@@ -31,6 +32,8 @@ class Ended(NamedTuple):
     verifier: Verifier
     drawn: tuple[SampleId, Draw] | None
     """The sample for which it was drawn, if one was."""
+    asked_at: float | None = None
+    """When it was drawn, in seconds since 1970, if it was."""
 
 
 class Learning:
@@ -61,6 +64,8 @@ class Learning:
                 self._knowledge.learn(Lessons.from_json(facts["lessons"]))
                 for stored in facts["costs"]:
                     self._knowledge.costs.learn(CostLessons.from_json(stored))
+                for key, seconds in facts.get("waits", ()):
+                    self._knowledge.punctuality.ended(bytes.fromhex(key), seconds)
                 self._since += len(facts["keys"])
 
     def hear(self, ended: Mapping[bytes, Ended]) -> None:
@@ -76,7 +81,15 @@ class Learning:
             [one.standing for one in told.values()], list(told),
             [one.drawn for one in told.values()],
         )  # fmt: skip
-        self._write(lessons, self._costs(fresh), list(fresh))
+        self._write(lessons, self._costs(fresh), list(fresh), self._waits(fresh))
+
+    def _waits(self, fresh: Mapping[bytes, Ended]) -> dict[bytes, float | None]:
+        """How long drawn checks took to answer; None for those that failed for good."""
+        now = self._ledger.clock()
+        return {
+            key: now - one.asked_at if one.standing.verdicts[one.verifier.name].is_answer else None
+            for key, one in fresh.items() if one.asked_at is not None
+        }  # fmt: skip
 
     def _costs(self, fresh: Mapping[bytes, Ended]) -> list[CostLessons]:
         by_name: dict[str, list[Standing]] = {}
@@ -90,11 +103,19 @@ class Learning:
         self._write(lessons.rows(fresh), [], [lessons.keys[row] for row in fresh])
         return len(fresh)
 
-    def _write(self, lessons: Lessons, costs: list[CostLessons], keys: list[bytes]) -> None:
+    def _write(
+        self,
+        lessons: Lessons,
+        costs: list[CostLessons],
+        keys: list[bytes],
+        waits: Mapping[bytes, float | None] = NOTHING,
+    ) -> None:
         """Learn, and write down what was learnt."""
         if not keys:
             return
         alarms = self._knowledge.learn(lessons)
+        for key, seconds in waits.items():
+            self._knowledge.punctuality.ended(key, seconds)
         for lesson in costs:
             self._knowledge.costs.learn(lesson)
         self._learnt.update(keys)
@@ -103,6 +124,8 @@ class Learning:
             "keys": [key.hex() for key in keys], "lessons": lessons.as_json(),
             "costs": [lesson.as_json() for lesson in costs],
         }  # fmt: skip
+        if waits:
+            facts["waits"] = [[key.hex(), seconds] for key, seconds in waits.items()]
         if self._since >= _SNAPSHOT:
             facts["snapshot"] = self._knowledge.snapshot()
             self._since = 0

@@ -28,8 +28,26 @@ class Punctuality:
         self._estimator = estimator
         self._out: dict[bytes, float] = {}
 
+    def ask(
+        self, check_key: bytes, draw: Draw, now: float, *, until: float | None, size: int
+    ) -> dict[str, Any]:
+        """Hear that a drawn check is asked for; gives what the queue keeps of that.
+
+        Args:
+            check_key: The check.
+            draw: The draw that asks for it.
+            now: Seconds since 1970.
+            until: When the reward will be read; None if nobody waits for it.
+            size: How many samples the learner's update has.
+        """
+        terms: dict[str, Any] = {"asked_at": now}
+        if until is not None:
+            terms["early"] = self.early(draw, until - now, size, now)
+        self.asked(check_key, now)
+        return terms
+
     def asked(self, check_key: bytes, now: float) -> None:
-        """Hear that a drawn check was asked for."""
+        """Hear that a drawn check is out."""
         self._out.setdefault(check_key, now)
 
     def ended(self, check_key: bytes, seconds: float | None) -> None:
@@ -72,12 +90,6 @@ class Punctuality:
     def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Go back to a snapshot; what is out is heard of from the queue."""
         self._times.restore(snapshot)
-
-
-def waited(request: Request, now: float, *, is_answer: bool) -> float | None:
-    """Seconds from when a drawn check was asked for; None if it has failed for good."""
-    begun = request.state.get("asked_at")
-    return None if begun is None or not is_answer else now - float(begun)
 
 
 def early_draw(request: Request, draw: Draw | None) -> Draw | None:

@@ -139,6 +139,9 @@ class _Replay:
         draw = self._draws.get(sample)
         if draw is None or block.kind == "score":
             return reward
+        if row is not None and not isnan(row["factor"]):
+            # Until a deadline has passed, an answer that came in time weighs more.
+            draw = draw._replace(factor=row["factor"])
         return revised(reward, draw, is_judged=survey.is_judged)
 
     def _standing(self, block: Block, place: int) -> Standing:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from verifier_ladder.candidate import SampleId
 from verifier_ladder.ledger.records import CheckRow, CheckState, Request
@@ -14,6 +14,7 @@ from verifier_ladder.scheduler.holding import Holding
 from verifier_ladder.scheduler.learning import Ended, Learning
 from verifier_ladder.scheduler.revisions import Revisions, draw_of
 from verifier_ladder.scheduler.standing import Standing
+from verifier_ladder.scheduler.watch import SampleKey
 from verifier_ladder.scheduler.withdrawal import Wanted, Withdrawn, withdraw
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
@@ -29,6 +30,22 @@ class Reviser:
     def __init__(self, desk: Desk, holding: Holding, learning: Learning) -> None:
         """Work at a campaign's desk."""
         self._desk, self._holding, self._learning = desk, holding, learning
+        self._early: dict[SampleKey, bytes] = {}
+        """Checks of samples whose draws count as ones that came in time, until they are read."""
+
+    def settle(self, samples: Iterable[SampleKey]) -> None:
+        """Revise samples whose rewards were read at a deadline: from now on late draws count."""
+        if not self._early:
+            return
+        with self._desk.lock:
+            read = {s: self._early.pop(s) for s in samples if s in self._early}
+            keys = list(dict.fromkeys(read.values()))
+            found = self._desk.ledger.requests(
+                campaign=self._desk.campaign, check_keys=keys, final=True
+            )
+            requests = [request for request in found if request[2:5] in read]
+            if requests:
+                self._revise(requests, self._ended(requests))
 
     def advance(self, ended: Mapping[bytes, Verdict] | None = None) -> int:
         """Revise every sample whose check has ended; count them.
@@ -96,7 +113,10 @@ class Reviser:
         standings = [self._standing(request, verdicts) for request in requests]
         self._learn(requests, standings)
         held = self._holding.is_needed
-        made = Revisions(self._desk, requests, standings, is_held=held).write(range(len(requests)))
+        revisions = Revisions(self._desk, requests, standings, is_held=held)
+        made = revisions.write(range(len(requests)))
+        early = [requests[place] for place in revisions.early]
+        self._early.update({request[2:5]: request.check_key for request in early})
         self._holding.ended(requests)
         self._holding.note(made, {request.check_key for request in made} if held else set())
         if held:
@@ -127,7 +147,8 @@ class Reviser:
             had = ended.get(request.check_key)
             drawn = (had and had.drawn) or _drawn(request)
             verifier = self._verifier(request, standing)
-            ended[request.check_key] = Ended(standing, verifier, drawn)
+            begun = request.state.get("asked_at") or (had and had.asked_at)
+            ended[request.check_key] = Ended(standing, verifier, drawn, begun)
         self._learning.hear(ended)
 
 

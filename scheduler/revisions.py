@@ -14,6 +14,7 @@ from verifier_ladder.scheduler.candidates import candidate_json
 from verifier_ladder.scheduler.climb import Escalation, Peer, Scene, Step
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.draws import Draw
+from verifier_ladder.scheduler.punctuality import early_draw
 from verifier_ladder.scheduler.queueing import Enqueue, awaited, carried_on, checks_of, join
 from verifier_ladder.scheduler.standing import Standing, task_keys
 from verifier_ladder.scheduler.unanswered import unanswered
@@ -43,11 +44,21 @@ class Revisions:
         """
         self._desk, self._is_held = desk, is_held
         self.requests, self.standings = requests, standings
+        self.early = frozenset(
+            place for place, request in enumerate(requests)
+            if "early" in request.state and desk.watches.is_wanted(request[2:5])
+            and _has_answer(desk.ladder, standings[place])
+        )  # fmt: skip
+        """Places of samples whose draw counts as one that came in time, until that is read."""
         scene = Scene(
             [SampleId(r.run, r.step, r.position) for r in requests], standings, desk.accounts(), 0,
             max(int(r.state.get("size", 1)) for r in requests),
             [float(r.state["weight"]) for r in requests],
-            [str(r.state["group"]) for r in requests], [draw_of(r) for r in requests],
+            [str(r.state["group"]) for r in requests],
+            [
+                early_draw(r, draw_of(r)) if place in self.early else draw_of(r)
+                for place, r in enumerate(requests)
+            ],
             peers, _begun(desk.ladder, requests, standings),
         )  # fmt: skip
         self.step = self._decided(scene)
@@ -94,9 +105,12 @@ class Revisions:
         made = [self._next(*each) for each in zip(going, checks, strict=True)]
         for check, request in zip(checks, made, strict=True):
             join(asked, carried_on(check, request), request)
-        enqueue: Enqueue = list(asked.values())
+        early = [place for place in places if place in self.early]
+        enqueue: Enqueue = [*asked.values(), *self._kept(early)]
+        kept = {self.requests[place][:5] for place in early}
         self._desk.ledger.append(
-            self._block(places), enqueue=enqueue, answered=self._answered(places),
+            self._block(places), enqueue=enqueue,
+            answered=[request for request in self._answered(places) if request[:5] not in kept],
             unwanted=self._unwanted(places),
         )  # fmt: skip
         for place in places:
@@ -116,7 +130,26 @@ class Revisions:
             **request.state, "candidate": candidate_json(self.standings[place].candidate),
             "value": reward.value, "revision": reward.revision, "draw": escalation.draw,
         }  # fmt: skip
+        if escalation.draw is not None and request.state["draw"] is None:
+            state |= self._desk.climb.knowledge.punctuality.ask(
+                check.check_key, escalation.draw, self._desk.ledger.clock(),
+                until=state.get("until"), size=int(state.get("size", 1)),
+            )  # fmt: skip
         return request._replace(check_key=check.check_key, state=state)
+
+    def _kept(self, places: Sequence[int]) -> Enqueue:
+        """The requests of samples that are revised once more when their reward has been read."""
+        if not places:
+            return []
+        keys = [self.requests[place].check_key for place in places]
+        rows = {row.check_key: row for row in self._desk.ledger.checks(keys=keys)}
+        asked: dict[bytes, tuple[CheckRow, list[Request]]] = {}
+        for place in places:
+            request, reward = self.requests[place], self.rewards[place]
+            said = {"value": reward.value, "revision": reward.revision}
+            state = {name: kept for name, kept in request.state.items() if name != "early"} | said
+            join(asked, rows[request.check_key], request._replace(state=state))
+        return list(asked.values())
 
     def _block(self, places: Sequence[int]) -> Block:
         """The revisions of samples that all belong to one run and step."""
@@ -157,6 +190,11 @@ def _begun(
         if len(standing.missing(verifier)) not in {0, verifier.replicates} else -1
         for verifier, standing in zip(asked, standings, strict=True)
     ]  # fmt: skip
+
+
+def _has_answer(ladder: Ladder, standing: Standing) -> bool:
+    """Whether the top tier has said all that it will say."""
+    return all(verifier.name in standing.verdicts for verifier in ladder.rungs[-1].verifiers)
 
 
 def draw_of(request: Request) -> Draw | None:

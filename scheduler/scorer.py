@@ -86,9 +86,10 @@ class Scorer:
                 self._desk.accounts(), len(standings), len(standings), batch.weights, batch.groups,
             )  # fmt: skip
             step = self._desk.climb.step(scene)
-        rewards, enqueue = self._ask_on(batch, standings, step)
-        if until is not None and enqueue:
-            enqueue = hurried(enqueue, self._desk.ledger.clock() + until - monotonic())
+        wanted = None if until is None else self._desk.ledger.clock() + until - monotonic()
+        rewards, enqueue = self._ask_on(batch, standings, step, wanted)
+        if wanted is not None and enqueue:
+            enqueue = hurried(enqueue, wanted)
         if telemetry.active is not None:
             enqueue = telemetry.active.asked(enqueue)
             telemetry.active.looked_up(self._desk.campaign, len(standings), arrivals.verdicts)
@@ -135,7 +136,7 @@ class Scorer:
         return None
 
     def _ask_on(
-        self, batch: Batch, standings: Sequence[Standing], step: Step
+        self, batch: Batch, standings: Sequence[Standing], step: Step, until: float | None
     ) -> tuple[list[Reward], Enqueue]:
         rewards = step.rewards
         if not step.escalate:
@@ -160,6 +161,11 @@ class Scorer:
                 "value": rewards[index].value, "revision": 0, "draw": escalation.draw,
                 "size": len(batch.positions),
             }  # fmt: skip
+            if escalation.draw is not None:
+                state |= self._desk.climb.knowledge.punctuality.ask(
+                    check.check_key, escalation.draw, self._desk.ledger.clock(), until=until,
+                    size=len(batch.positions),
+                )  # fmt: skip
             request = Request(
                 check.check_key, check.campaign, batch.run, batch.step, batch.positions[index],
                 standing.content_key, state,

@@ -37,6 +37,10 @@ class Watches:
                 if key in self._wanted and reward.pending:
                     self._open[key] = reward
 
+    def is_wanted(self, key: SampleKey) -> bool:
+        """Whether somebody waits for a sample's reward."""
+        return key in self._wanted
+
     def revise(self, key: SampleKey, reward: Reward) -> None:
         """Note a revision."""
         if not self._wanted:

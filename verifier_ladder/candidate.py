@@ -62,7 +62,12 @@ _set_kind, _set_content, _set_task, _set_turns = (
 
 def checked_candidate(kind: str, content: str | bytes) -> Candidate:
     """A candidate without task or turns, of a kind and content that were checked before."""
-    return checked_candidates(kind, [content])[0]
+    candidate = _new(Candidate)
+    _set_kind(candidate, kind)
+    _set_content(candidate, content)
+    _set_task(candidate, None)
+    _set_turns(candidate, ())
+    return candidate
 
 
 def checked_candidates(kind: str, contents: Sequence[str | bytes]) -> list[Candidate]:

@@ -43,7 +43,7 @@ class CheckStory(NamedTuple):
     def why(self) -> str:
         """Why it stands where it stands: the note of the queue, or else the last reason."""
         last = self.attempts[-1].reason if self.attempts else ""
-        return self.check.note or last
+        return self.check.note.removeprefix(f"{self.failed_at}: ") or last
 
     @property
     def failed_at(self) -> str | None:

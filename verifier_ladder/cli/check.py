@@ -183,7 +183,7 @@ def _table(stories: list[CheckStory]) -> Any:
 
     made = table(
         "check", "candidate", "verifier", "tier", "state", "attempts", "failed at", "why",
-        "when (UTC)", right=("attempts",),
+        "when (UTC)", right=("attempts", "when (UTC)"),
     )  # fmt: skip
     for story in stories:
         row = story.check

@@ -77,5 +77,6 @@ def ladder_of(spec: Any) -> Ladder:
     except ConfigError as error:
         raise ConfigError(
             f"the ladder {spec['name']} can't be rebuilt from the ledger ({error}); give its file "
-            "with --ladder, or answer from the program that made it, with Campaign.answer"
+            "with --ladder and its code with --import, or do this from the program that made it, "
+            "with Campaign.answer or Campaign.cancel"
         ) from error

@@ -5,12 +5,14 @@ from __future__ import annotations
 from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Collection
+from contextlib import suppress
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from fastapi import Depends, HTTPException, Request, Security
 from fastapi.security import HTTPBearer
 from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from verifier_ladder.server import tokens
@@ -117,10 +119,14 @@ class Door:
         elif scope["method"] in ("GET", "HEAD"):
             await self._app(scope, receive, send)
         else:
-            await self._with_body(int(headers.get("content-length", 0)), scope, receive, send)
+            # A client that went away in the midst of its body gets no answer.
+            with suppress(ClientDisconnect):
+                await self._with_body(int(headers.get("content-length", 0)), scope, receive, send)
 
     def _refusal(self, headers: Headers) -> Any:
         host = headers.get("host", "").lower()
+        if not headers.get("content-length", "0").isdecimal():
+            return problem(400, "Content-Length must be a number")
         if self._hosts is not None and _name(host) not in self._hosts:
             return problem(421, f"this server is not {host}; allow it with --allow-host")
         origin = headers.get("origin", "").lower()

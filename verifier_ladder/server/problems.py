@@ -93,23 +93,24 @@ def answer_problems(app: FastAPI) -> None:
     async def answer(_: Request, error: Exception) -> Response:
         return problem_of(error)
 
-    for kind in (LadderError, RequestValidationError, HTTPException):
+    for kind in (LadderError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, answer)
 
 
 def problem_of(error: Exception) -> Response:
     """The answer to an error of ours, or of FastAPI's."""
-    if isinstance(error, BusyError):
-        return problem(429, str(error), headers={"Retry-After": str(error.pause)})
-    if isinstance(error, _CALLERS_FAULT):
-        return problem(422, str(error))
     if isinstance(error, InvalidBodyError):
         return _invalid(error.errors)
     if isinstance(error, RequestValidationError):
         return _invalid(error.errors())
     if isinstance(error, HTTPException):
         return problem(error.status_code, str(error.detail), headers=error.headers)
-    return problem(503, str(error), headers={"Retry-After": str(_RETRY)})
+    if not isinstance(error, LadderError):
+        return problem(500, "the server failed at this call; its log says how")
+    if isinstance(error, _CALLERS_FAULT):
+        return problem(422, str(error))
+    status, pause = (429, error.pause) if isinstance(error, BusyError) else (503, _RETRY)
+    return problem(status, str(error), headers={"Retry-After": str(pause)})
 
 
 def _invalid(found: Sequence[Mapping[str, Any]]) -> Response:

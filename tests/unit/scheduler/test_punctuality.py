@@ -8,7 +8,7 @@ from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger.records import Request
 from verifier_ladder.scheduler.draws import Draw
 from verifier_ladder.scheduler.estimator import Estimator
-from verifier_ladder.scheduler.punctuality import Punctuality, early_draw, waited
+from verifier_ladder.scheduler.punctuality import Punctuality, early_draw
 
 LADDER = Ladder(
     "two",
@@ -83,7 +83,11 @@ def test_a_draw_counts_otherwise_only_where_that_was_fixed() -> None:
     assert early_draw(request(early=[0.25, 4.0]), None) is None
 
 
-def test_a_check_that_failed_or_was_asked_for_by_an_older_version_has_no_time() -> None:
-    assert waited(request(asked_at=2.0), 5.0, is_answer=True) == 3.0
-    assert waited(request(asked_at=2.0), 5.0, is_answer=False) is None
-    assert waited(request(), 5.0, is_answer=True) is None
+def test_terms_are_fixed_where_somebody_waits() -> None:
+    ours = made()
+
+    assert ours.ask(b"one", DRAW, 7.0, until=None, size=128) == {"asked_at": 7.0}
+    terms = ours.ask(b"two", DRAW, 7.0, until=17.0, size=128)
+    propensity, factor = terms["early"]
+    assert propensity < 0.5
+    assert factor == pytest.approx(1.0 / propensity)

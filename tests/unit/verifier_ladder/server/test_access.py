@@ -5,6 +5,7 @@ from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from verifier_ladder.server.access import shown_secret
@@ -124,6 +125,64 @@ def test_a_body_that_says_no_length_is_counted(serve: Any) -> None:
     answer = serve(limits=Limits(body=100))("POST", "/v1/score", content=parts(), headers=headers)
 
     assert 413 == answer.status_code
+
+
+async def asked(app: Any, headers: list[tuple[bytes, bytes]], *messages: Any) -> list[Any]:
+    """What an application answers to messages that a client of ours would not send."""
+    sent: list[Any] = []
+    coming = iter(messages)
+
+    async def receive() -> Any:
+        return next(coming)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST",
+        "path": "/v1/score", "raw_path": b"/v1/score", "query_string": b"", "root_path": "",
+        "scheme": "http", "headers": [(b"host", b"localhost"), *headers], "client": None,
+        "server": None,
+    }  # fmt: skip
+    await app(scope, receive, send)
+    return sent
+
+
+def test_a_client_that_goes_away_gets_no_answer_and_leaves_nothing(serve: Any) -> None:
+    ask = serve()
+    part = {"type": "http.request", "body": b'{"sam', "more_body": True}
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"100")]
+    sent = ask.runner.run(asked(ask.app, headers, part, {"type": "http.disconnect"}))
+
+    assert [] == sent
+    assert [0] == [layer.held for layer in layers(ask.app)]
+
+
+@pytest.mark.parametrize("length", [b"x", b"-1", b""])
+def test_a_length_that_is_none_is_refused(serve: Any, length: bytes) -> None:
+    ask = serve()
+    sent = ask.runner.run(asked(ask.app, [(b"content-length", length)]))
+
+    assert 400 == sent[0]["status"]
+
+
+def test_what_nobody_thought_of_is_a_problem_of_ours(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = serve()
+    monkeypatch.setattr(ask.service, "score", None)
+
+    async def call() -> httpx.Response:
+        transport = httpx.ASGITransport(ask.app, raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+            return await http.post("/v1/score", json=BODY)
+
+    answer = ask.runner.run(call())
+
+    assert (500, "application/problem+json") == (
+        answer.status_code, answer.headers["content-type"]
+    )  # fmt: skip
+    assert "NoneType" not in answer.text
 
 
 def test_bodies_together_may_hold_only_so_much(serve: Any) -> None:
