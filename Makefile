@@ -100,6 +100,10 @@ bench-overhead: $(VENV)/.stamp-test  ## What scoring costs per sample with a tri
 bench-throughput: $(VENV)/.stamp-test  ## The fast tier with everything on, against bare RDKit
 	@$(BIN)/python benchmarks/fast_tier.py
 
+.PHONY: bench-http
+bench-http: $(VENV)/.stamp-test  ## What a reward costs over HTTP, against calls in process and other servers
+	@$(BIN)/python benchmarks/http_rewards.py
+
 .PHONY: bench-decisions
 bench-decisions: $(VENV)/.stamp-test  ## How many decisions a second each policy takes
 	@$(BIN)/python benchmarks/decisions.py

@@ -139,8 +139,8 @@ class Campaign(CampaignControl):
                 other's checks. By default the one it was opened in before, or else as
                 `VLADDER_NAMESPACE` says.
             on_leave: Whether samples that still wait when the campaign is closed go on climbing,
-                or are cancelled, as `cancel` does; also when this process dies while it is
-                attached to another one ({doc}`/howto/several-processes`).
+                or are cancelled, as `cancel` does; also when this process dies while another
+                one runs the ledger's checks.
             shadow: Another ladder that scores every batch too, in the background and without
                 touching a reward; `shadow_report` compares the two.
             shadow_budget: Caps of the shadow, as in `budget`.

@@ -23,7 +23,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import cloudpickle
 
-from verifier_ladder.alerts.alerter import Alerter, alerter_as_set
+from verifier_ladder.alerts.alerter import Alerter, alerts_as_set
 from verifier_ladder.errors import ConfigError, LadderError
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
@@ -109,6 +109,7 @@ class Home:
             engine: `local`; `workers` if other processes run the dearer tiers; `celery` if they
                 are also told so.
         """
+        alerts = alerts_as_set(ledger) if lock is not None else None  # Nothing runs yet.
         self.ledger = ledger
         self.engine = LocalEngine(
             ledger, workers=workers, memory=memory,
@@ -130,7 +131,7 @@ class Home:
             self.engine.take_over()
             self._listen(lock)
             self._sequencer = Sequencer(ledger)
-            self._alerter = alerter_as_set(ledger)
+            self._alerter = Alerter(alerts) if alerts else None
 
     # -- conductors ----------------------------------------------------------------------------
 
@@ -232,6 +233,7 @@ class Home:
             if name:
                 with suppress(LadderError):
                     self._count(name, run, -1)
+                with suppress(LadderError):
                     if self.leave(name):
                         self.close()
 

@@ -33,12 +33,20 @@ class Oracle(vl.Verifier):
         return [vl.Verdict.abstain("asked", evidence={"waiting": True}) for _ in candidates]
 
 
-def ladder() -> vl.Ladder:
-    return vl.Ladder("cancelling", [quick, Oracle()], policy=AllTiers())
+@vl.verifier(name="later-c", tier="simulation", kind="text", version="1", isolation="inline")
+def later(candidate: vl.Candidate) -> float:
+    return 10.0 * len(candidate.content)
+
+
+WORLD = vl.Ladder("world", [quick, Oracle()], policy=AllTiers())
+LATER = vl.Ladder("later", [quick, later], policy=AllTiers())
 
 
 def opened(ledger: Ledger, name: str = "c", run: str = "r", **more: Any) -> vl.Campaign:
-    return vl.Campaign.open(name, ladder=ladder(), ledger=ledger, run=run, workers=1, **more)
+    """A campaign whose simulations wait until they are let go on."""
+    campaign = vl.Campaign.open(name, ladder=LATER, ledger=ledger, run=run, workers=1, **more)
+    campaign.pause("simulation")
+    return campaign
 
 
 @pytest.fixture
@@ -52,7 +60,7 @@ def states(ledger: Ledger) -> dict[str, CheckState]:
 
 
 def test_what_a_run_waited_for_is_cancelled(ledger: Ledger) -> None:
-    with opened(ledger) as campaign:
+    with vl.Campaign.open("c", ladder=WORLD, ledger=ledger, run="r", workers=1) as campaign:
         first = campaign.score(["a", "bb", "a"], step=0)
         campaign.score(["ccc"], step=1)
         campaign.drain("20 s")
@@ -74,27 +82,25 @@ def test_what_a_run_waited_for_is_cancelled(ledger: Ledger) -> None:
 def test_samples_may_be_named(ledger: Ledger) -> None:
     with opened(ledger) as campaign:
         campaign.score(["a", "bb", "a"], step=0)
-        campaign.drain("20 s")
         assert Withdrawn(samples=2, checks=1) == campaign.cancel(positions=[0, 1])
         assert Withdrawn(samples=0, checks=0) == campaign.cancel(positions=[0, 1])
         assert Withdrawn(samples=0, checks=0) == campaign.cancel("another run")
-    assert {"a": CheckState.WAITING, "bb": CheckState.CANCELLED} == states(ledger)
+    assert {"a": CheckState.QUEUED, "bb": CheckState.CANCELLED} == states(ledger)
 
 
 def test_those_who_joined_take_over_and_pay(ledger: Ledger) -> None:
     with opened(ledger, "one") as one, opened(ledger, "two", "other") as two:
-        one.pause("world")
-        two.pause("world")
         for campaign in (one, two):
             campaign.score(["a"])
         assert Withdrawn(samples=1, checks=0) == one.cancel()
         (check,) = ledger.checks()
         assert ("two", "other", CheckState.QUEUED) == (check.campaign, check.run, check.state)
-        two.resume("world")
+        two.resume("simulation")
         two.drain("20 s")
-        two.answer(check.check_key, 7.0, source="lab")
-        assert [7.0] == [r.reward.value for r in two.revisions()]
+        assert [10.0] == [r.reward.value for r in two.revisions()]
         assert [1.0] == [r.reward.value for r in one.revisions()]
+        spent = [line.name for line in two.spending("run") if line.settled]
+        assert ["other"] == spent
 
 
 def test_a_cancelled_check_that_is_wanted_again_is_asked_again(ledger: Ledger) -> None:
@@ -102,14 +108,13 @@ def test_a_cancelled_check_that_is_wanted_again_is_asked_again(ledger: Ledger) -
         campaign.score(["a"], step=0)
         campaign.cancel()
         campaign.score(["a"], step=1)
-        campaign.drain("20 s")
-        assert {"a": CheckState.WAITING} == states(ledger)
+        assert {"a": CheckState.QUEUED} == states(ledger)
         campaign.cancel()
         retry(ledger, ledger.checks())
+        campaign.resume("simulation")
         campaign.drain("20 s")
-        campaign.answer(campaign.cases()[0].check_key, 9.0, source="lab")
-        answered = [r for r in campaign.revisions() if r.reward.value == 9.0]
-        assert [0, 1] == [r.step for r in answered]
+        answered = [r for r in campaign.revisions() if r.reward.value == 10.0]
+        assert [0, 1] == sorted(r.step for r in answered)
 
 
 class Slow:

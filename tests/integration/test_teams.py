@@ -1,5 +1,6 @@
 """Teams on one ledger: who has spent what, and whose verdicts answer for whom."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -45,15 +46,16 @@ def score(
         return [reward.value for reward in campaign.score(texts, deadline="20 s")]
 
 
-@pytest.fixture
-def shared(tmp_path: Path) -> Ledger:
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
     """Two projects ask for three checks, one of which both want."""
-    ledger = open_ledger(tmp_path / "ledger.db")
+    ledger = open_ledger(tmp_path_factory.mktemp("teams") / "ledger.db")
     red = Run("r1", project="red", user="ann", labels={"team": "x", "stage": "train"})
     blue = Run("b1", project="blue", user="ben", labels={"team": "x"})
     score(ledger, "one", red, ["a", "bb"])
     score(ledger, "two", blue, ["bb", "ccc"])
-    return ledger
+    yield ledger
+    ledger.close()
 
 
 def money(ledger: Ledger, by: str) -> dict[str, float]:

@@ -125,11 +125,11 @@ class Alerter:
         self._look()
 
 
-def alerter_as_set(ledger: Ledger) -> Alerter | None:
-    """An alerter as `VLADDER_ALERTS` says; None if it says nothing.
+def alerts_as_set(ledger: Ledger) -> Alerts | None:
+    """What `VLADDER_ALERTS` wants to be told; None if it says nothing.
 
     Raises:
         ConfigError: If the rules make no sense.
     """
     path = load_settings().alerts
-    return None if path is None else Alerter(Alerts(ledger, load_rules(path)))
+    return None if path is None else Alerts(ledger, load_rules(path))

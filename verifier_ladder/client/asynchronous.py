@@ -20,7 +20,7 @@ class AsyncClient:
     """`Client` for programs with an event loop, which it never holds up.
 
     Example:
-        >>> client = AsyncClient("http://127.0.0.1:8420", token="vladder_…")
+        >>> client = AsyncClient("http://127.0.0.1:8420", token="vladder_0a1b2c3d_secret")
         >>> client.url
         'http://127.0.0.1:8420'
     """

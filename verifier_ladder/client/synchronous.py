@@ -25,7 +25,7 @@ class Client:
     from many.
 
     Example:
-        >>> client = Client("http://127.0.0.1:8420", token="vladder_…")
+        >>> client = Client("http://127.0.0.1:8420", token="vladder_0a1b2c3d_secret")
         >>> client.url
         'http://127.0.0.1:8420'
     """

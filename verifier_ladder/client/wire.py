@@ -242,5 +242,11 @@ def httpx_module() -> Any:
 
 
 def headers_of(token: str | None) -> dict[str, str]:
-    """What every request says."""
+    """What every request says.
+
+    Raises:
+        ConfigError: If this can't be a token.
+    """
+    if token is not None and not (token.isascii() and token.isprintable()):
+        raise ConfigError("this is no token; give the text that `vladder token add` printed")
     return {} if token is None else {"Authorization": f"Bearer {token}"}

@@ -332,13 +332,16 @@ class MemoryQueue(MemoryAccounts):
     def _cancel(self, check_keys: Sequence[bytes], now: float, *, at_work: bool = False) -> int:
         count = 0
         states = (*_AT_REST, CheckState.LEASED) if at_work else _AT_REST
-        for key in dict.fromkeys(check_keys):
+        waiting: dict[bytes, list[tuple[str, str]]] = {key: [] for key in check_keys}
+        for request in self._requests.values() if waiting else ():
+            if request.check_key in waiting:
+                waiting[request.check_key].append(request[1:3])
+        for key, others in waiting.items():
             work = self._work.get(key)
             if work is None or work.row.state not in states:
                 continue
-            waiting = [r[1:3] for r in self._requests.values() if r.check_key == key]
-            if waiting:
-                _hand_over(work, waiting)
+            if others:
+                _hand_over(work, others)
                 continue
             if work.row.state is CheckState.LEASED:
                 cost = spent(None, work.reserved, now - work.claimed_at)

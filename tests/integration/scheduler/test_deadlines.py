@@ -27,7 +27,7 @@ def dear(candidate: vl.Candidate) -> float:
 
 @vl.verifier(tier="high_fidelity", version="1", isolation="inline", cost=vl.Cost(seconds=20.0))
 def broken(candidate: vl.Candidate) -> float:
-    raise RuntimeError(f"no luck with {candidate.content}")
+    raise RuntimeError(f"no luck with {candidate.content!r}")
 
 
 def ladder(top: vl.Verifier) -> vl.Ladder:

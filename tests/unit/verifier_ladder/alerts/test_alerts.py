@@ -235,6 +235,19 @@ def test_a_campaign_at_work_alerts(
     assert ["dead/broken-a/1/1"] == receiver.heard
 
 
+def test_rules_that_make_no_sense_are_told_when_a_campaign_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VLADDER_ALERTS", str(tmp_path / "missing.toml"))
+    fine = vl.verifier(name="fine-a", version="1", isolation="inline")(lambda c: len(c.content))
+    ladder, place = vl.Ladder("l", [fine]), tmp_path / "ledger.db"
+    with pytest.raises(vl.ConfigError, match=r"can't read the alerts of .*missing\.toml"):
+        vl.Campaign.open("c", ladder=ladder, ledger=place)
+    monkeypatch.delenv("VLADDER_ALERTS")
+    with vl.Campaign.open("c", ladder=ladder, ledger=place) as campaign:
+        assert [1.0] == [reward.value for reward in campaign.score(["a"])]
+
+
 def test_the_thread_looks_by_itself(ledger: Ledger, receiver: Receiver) -> None:
     die(ledger, "a")
     Alerter(Alerts(ledger, receiver.rules), every=3600.0).close()

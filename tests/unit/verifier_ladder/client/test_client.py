@@ -147,6 +147,12 @@ def test_a_client_needs_an_address_and_an_attempt(url: str, attempts: int) -> No
         vl.Client(url, attempts=attempts)
 
 
+@pytest.mark.parametrize("token", ["vladder_…", "two\nlines"])
+def test_what_can_be_no_token_is_refused(token: str) -> None:
+    with pytest.raises(vl.ConfigError, match="vladder token add"):
+        vl.Client("http://x", token)
+
+
 def test_revisions_are_read_page_by_page_and_followed_through_breaks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
