@@ -13,6 +13,7 @@ from verifier_ladder.horizon import horizon_of, plan
 from verifier_ladder.imports import ImportReport, ImportRow
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
+from verifier_ladder.ledger.baton import Baton, BatonLostError
 from verifier_ladder.ledger.records import HELD, CheckRow, CheckState
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.beliefs import create_model
@@ -38,7 +39,12 @@ class Conductor:
     """Joins the score path and the climb path of one campaign on one engine.
 
     **Threads.** Any number of threads may score at once.
+
+    **Machines.** It holds the campaign's baton: nobody else decides for it meanwhile.
     """
+
+    _baton: Baton
+    """Held from `start` to `close`."""
 
     def __init__(
         self, name: str, ladder: Ladder, ledger: Ledger, engine: LocalEngine, seed: bytes
@@ -49,8 +55,7 @@ class Conductor:
         self._watches = Watches()
         self._believes = len(ladder.rungs) > 1
         self._turn = RLock()
-        self._is_stale = False
-        self._build()
+        self._is_stale = True
 
     def _build(self) -> None:
         """Make the paths, knowing nothing."""
@@ -68,9 +73,18 @@ class Conductor:
         self._importer = Importer(desk, self._holding, self._learning, engine.announce)
 
     def start(self) -> None:
-        """Restore beliefs and go on with checks that were under way."""
-        self._restore()
-        self._engine.attach(self.name, self)
+        """Restore beliefs and go on with checks that were under way.
+
+        Raises:
+            ConfigError: If the campaign is open on another machine.
+        """
+        self._baton = self._ledger.baton(self.name)
+        try:
+            self._be_current()
+            self._engine.attach(self.name, self)
+        except BaseException:
+            self._baton.close()
+            raise
 
     def _restore(self) -> None:
         self._learning.restore()
@@ -79,17 +93,27 @@ class Conductor:
         waiting = self._ledger.requests(campaign=self.name, final=False)
         self._punctuality.take_up(waiting)
 
+    def _be_current(self) -> None:
+        """Make sure that this process decides, and that it knows what the ledger holds.
+
+        Raises:
+            BatonLostError: If another process decides now.
+        """
+        with self._turn:
+            if not self._baton.hold():
+                self._is_stale = True
+            if self._is_stale:
+                self._build()
+                self._restore()
+                self._is_stale = False
+
     @contextmanager
     def _working(self) -> Iterator[None]:
         """Work with what the ledger holds: after a fault of it, everything is read anew.
 
         What is in memory may be ahead of a ledger that went away while it was written.
         """
-        with self._turn:
-            if self._is_stale:
-                self._build()
-                self._restore()
-                self._is_stale = False
+        self._be_current()
         try:
             with one_thread if self._believes else nullcontext():
                 yield
@@ -152,7 +176,7 @@ class Conductor:
     def _await(self, keys: Sequence[SampleKey], until: float | None) -> None:
         if keys:
             left = None if until is None else max(0.0, until - monotonic())
-            self._watches.wait(keys, left, lambda: self._engine.is_idle)
+            self._watches.wait(keys, left, lambda: self._engine.is_idle or self._baton.is_lost)
 
     def next_step(self, run: str) -> int:
         """The first step of a run that is not recorded."""
@@ -160,8 +184,12 @@ class Conductor:
 
     def advance(self, ended: Mapping[bytes, Verdict] | None = None) -> int:
         """Take samples further whose checks have ended; count them."""
-        with self._working():
-            count = self._reviser.advance(ended)
+        try:
+            with self._working():
+                count = self._reviser.advance(ended)
+        except BatonLostError:  # Callers are told; the engine goes on for other campaigns.
+            self._watches.nudge()
+            return 0
         if count:
             self._engine.wake()
         return count
@@ -178,9 +206,15 @@ class Conductor:
         self._watches.nudge()
 
     def drain(self, timeout: float | None) -> bool:
-        """Wait until every climb has stopped, is parked, or waits for the world."""
+        """Wait until every climb has stopped, is parked, or waits for the world.
+
+        Raises:
+            BatonLostError: If another process has taken the campaign over.
+        """
         self.wake()
-        return self._engine.wait_idle(timeout)
+        is_done = self._engine.wait_idle(timeout)
+        self._be_current()
+        return is_done
 
     def answer(self, check_key: bytes, value: object, source: str, event: str) -> bool:
         """Take a result from the world and revise the rewards that waited for it.
@@ -227,5 +261,6 @@ class Conductor:
         self._engine.wake()
 
     def close(self) -> None:
-        """Leave the engine."""
+        """Leave the engine, and let others decide."""
         self._engine.detach(self.name)
+        self._baton.close()

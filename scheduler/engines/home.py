@@ -139,7 +139,8 @@ class Home:
         """Open a campaign, or join it if it is open; pair each call with `leave`.
 
         Raises:
-            ConfigError: If the campaign exists with another ladder.
+            ConfigError: If the campaign exists with another ladder, or is open on another
+                machine.
             EOFError: If the last user has left just now.
         """
         with self._lock:
@@ -166,6 +167,11 @@ class Home:
             if self._users[name] == 0:
                 del self._users[name]
                 self._conductors.pop(name).close()
+            return self.end_if_unused()
+
+    def end_if_unused(self) -> bool:
+        """Let nobody join any more if nobody is here; True if so, and it is to be closed."""
+        with self._lock:
             self.is_over = not self._users
             return self.is_over
 

@@ -36,7 +36,7 @@ def join(
         options: `workers`, `memory` and `engine`, for a home that starts here.
 
     Raises:
-        ConfigError: If the campaign exists with another ladder.
+        ConfigError: If the campaign exists with another ladder, or is open on another machine.
         LedgerError: If the process that holds the ledger does not answer.
     """
     until = monotonic() + _PATIENCE
@@ -44,8 +44,14 @@ def join(
         with _LOCK:
             home = _home(ledger, options)
             if home is not None:
-                with suppress(EOFError):  # Its last user leaves at this moment: find the next.
+                try:
                     return home.conductor(name, ladder)
+                except EOFError:
+                    pass  # Its last user leaves at this moment: find the next.
+                except BaseException:
+                    if home.end_if_unused():
+                        _close(home, ledger)
+                    raise
         agreed_seed(ledger, name, ladder)
         try:
             return RemoteConductor(ledger.url, name, ladder, cancelled=cancelled)
@@ -79,11 +85,14 @@ def leave(name: str, ledger: Ledger, conductor: Conductor | RemoteConductor) -> 
         conductor.close()
         return
     with _LOCK:
-        key = _key(ledger)
-        home = _HOMES.get(key)
+        home = _HOMES.get(_key(ledger))
         if home is not None and home.leave(name):
-            _HOMES.pop(key, None)
-            home.close()
+            _close(home, ledger)
+
+
+def _close(home: Home, ledger: Ledger) -> None:
+    _HOMES.pop(_key(ledger), None)
+    home.close()
 
 
 def _key(ledger: Ledger) -> tuple[int, str]:

@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from verifier_ladder.cost import Cost
+from verifier_ladder.ledger.baton import Baton
 from verifier_ladder.ledger.records import (
     Account,
     Alias,
@@ -462,6 +463,18 @@ class Ledger(ABC):
         PostgreSQL's own. Elsewhere it is this machine's.
         """
         return time.time()
+
+    def baton(self, campaign: str) -> Baton:
+        """Take the right to decide for a campaign, until the baton is closed or the process ends.
+
+        At most one process has it, among all that can open this ledger. Files and memory leave
+        that to the lock of their home, and refuse nobody here.
+
+        Raises:
+            ConfigError: If another process has it; the message names it.
+        """
+        del campaign
+        return Baton()
 
     def reopened(self) -> Ledger:
         """Open the same ledger once more; the other one may be closed independently."""

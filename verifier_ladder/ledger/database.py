@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from verifier_ladder.ledger.baton import Baton
+
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
@@ -43,6 +45,11 @@ class Database(ABC):
     def clock(self) -> float:
         """Seconds since 1970, by the clock that all who share this database go by."""
         return time.time()
+
+    def baton(self, campaign: str) -> Baton:
+        """See `Ledger.baton`."""
+        del campaign
+        return Baton()
 
     @abstractmethod
     def close(self) -> None:

@@ -14,8 +14,10 @@ from sqlalchemy.exc import OperationalError
 
 from verifier_ladder.errors import LedgerAwayError
 from verifier_ladder.ledger.arrays import register
+from verifier_ladder.ledger.baton import Baton
 from verifier_ladder.ledger.database import Database
 from verifier_ladder.ledger.postgresql import POSTGRESQL, marked
+from verifier_ladder.ledger.postgresqlbaton import PostgresqlBaton
 
 T = TypeVar("T")
 PATIENCE = 30.0
@@ -123,6 +125,16 @@ class PostgresqlDatabase(Database):
                 return connection.exec_driver_sql(statement, values).all()
 
         return self._patiently(read)
+
+    def session(self) -> Connection:
+        """A connection of the caller's own, which the pool knows nothing of."""
+        session = self._patiently(self.engine.connect)
+        session.detach()
+        return session
+
+    def baton(self, campaign: str) -> Baton:
+        """See `Database.baton`."""
+        return PostgresqlBaton(self, campaign)
 
     def _begun(self, statement: str) -> Connection:
         """A connection in a new transaction."""

@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger.base import Ledger
+from verifier_ladder.ledger.baton import Baton
 from verifier_ladder.ledger.database import Database
 from verifier_ladder.ledger.faults import explained
 from verifier_ladder.ledger.watching import Watch
@@ -68,6 +69,11 @@ class Store(Ledger):
             yield connection
         if tell:
             self._tell()
+
+    def baton(self, campaign: str) -> Baton:
+        """See `Ledger.baton`."""
+        self._check_open()
+        return self._database.baton(campaign)
 
     def reopened(self) -> Ledger:
         """See `Ledger.reopened`."""

@@ -14,6 +14,7 @@ Use it for a store of your own::
 from __future__ import annotations
 
 from verifier_ladder.testing.ledgeraccounts import AccountTests
+from verifier_ladder.testing.ledgerbatons import BatonTests
 from verifier_ladder.testing.ledgerhistory import HistoryTests
 from verifier_ladder.testing.ledgerlog import LogTests
 from verifier_ladder.testing.ledgerqueue import QueueTests
@@ -21,5 +22,5 @@ from verifier_ladder.testing.ledgerqueue import QueueTests
 __all__ = ["LedgerTestCase"]
 
 
-class LedgerTestCase(HistoryTests, LogTests, QueueTests, AccountTests):
+class LedgerTestCase(HistoryTests, LogTests, QueueTests, AccountTests, BatonTests):
     """Holds a ledger to its contract. Override the fixture `ledger` with one that is empty."""
