@@ -188,6 +188,7 @@ class Conductor:
             with self._working():
                 count = self._reviser.advance(ended)
         except BatonLostError:  # Callers are told; the engine goes on for other campaigns.
+            self._engine.forget(self.name, self)
             self._watches.nudge()
             return 0
         if count:

@@ -1,7 +1,8 @@
 """The local engine: what open campaigns have run for them, in this process's workers.
 
 It always runs what learners wait for. The dearer tiers it runs too, unless processes started with
-`vladder worker start` are to: then it only notices what they have done.
+`vladder worker start` are to: then it only notices what they have done. On a server it also
+notices what the engines of other machines have done, which take from the same queue.
 """
 
 from __future__ import annotations
@@ -81,7 +82,9 @@ class LocalEngine(Dispatcher):
         self.flights = Flights()
         self._relay = relay
         self._climbers: dict[str, Climber] = {}
-        self._has_helpers = set(self.tiers) < set(Tier)
+        self._forgotten: set[str] = set()
+        # Whatever is run here, homes of other machines may take checks of our campaigns.
+        self._has_helpers = set(self.tiers) < set(Tier) or ledger.is_shared
         if self._has_helpers:
             self.look = _LOOK
 
@@ -119,12 +122,19 @@ class LocalEngine(Dispatcher):
         self.wake()
 
     def detach(self, name: str) -> None:
-        """Stop serving a campaign; its running checks are given back."""
+        """Stop serving a campaign; with the last one, running checks are given back."""
         with self._lock:
             self._climbers.pop(name, None)
+            self._forgotten.discard(name)
             is_last = not self._climbers
         if is_last:
             self.close()
+
+    def forget(self, name: str, climber: Climber) -> None:
+        """Run and tell nothing more for a campaign while this one is attached for it."""
+        with self._lock:
+            if self._climbers.get(name) is climber:
+                self._forgotten.add(name)
 
     def announce(self, ended: Mapping[bytes, Verdict]) -> None:
         """Tell every open campaign which checks have ended: they share what each other asked."""
@@ -133,7 +143,10 @@ class LocalEngine(Dispatcher):
 
     def _open(self) -> list[Climber]:
         with self._lock:
-            return list(self._climbers.values())
+            return [self._climbers[name] for name in self._served()]
+
+    def _served(self) -> list[str]:
+        return [name for name in self._climbers if name not in self._forgotten]
 
     def _verifiers(self, tier: Tier) -> Iterable[Verifier]:
         found = {
@@ -147,8 +160,9 @@ class LocalEngine(Dispatcher):
     def _ranks(self) -> list[Sequence[str] | None]:
         """Shadows take what is left."""
         with self._lock:
-            names = [name for name in self._climbers if not is_shadow(name)]
-            has_shadows = len(names) < len(self._climbers)
+            served = self._served()
+        names = [name for name in served if not is_shadow(name)]
+        has_shadows = len(names) < len(served)
         return [names, None] if names and has_shadows else [None]
 
     def _look_round(self) -> None:
@@ -173,7 +187,7 @@ class LocalEngine(Dispatcher):
         if super()._will_continue():
             return True
         with self._lock:
-            names = list(self._climbers)
+            names = self._served()
         return any(self._is_at_work(name) for name in names)
 
     def _is_at_work(self, name: str) -> bool:
@@ -183,10 +197,12 @@ class LocalEngine(Dispatcher):
             return False
         paused = self.ledger.paused(name)
         queued = self.ledger.checks(states=[CheckState.QUEUED], campaign=name, limit=_SEEN)
-        return any(check.tier not in paused and self._is_for_others(check) for check in queued)
+        return any(check.tier not in paused and self._will_be_taken(check) for check in queued)
 
-    def _is_for_others(self, check: CheckRow) -> bool:
-        return check.tier not in self.tiers and check.note != PARKED and check.not_before != HELD
+    def _will_be_taken(self, check: CheckRow) -> bool:
+        """Whether others will take a queued check, or look at it just now and may leave it."""
+        is_open = check.tier not in self.tiers or self.ledger.is_shared
+        return is_open and check.note != PARKED and check.not_before != HELD
 
     def _close_pools(self) -> None:
         super()._close_pools()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from threading import RLock
 from time import monotonic, sleep
 from typing import Any

@@ -57,6 +57,8 @@ class Ledger(ABC):
 
     url: str
     """Where it lies, in the form that opens it again."""
+    is_shared = False
+    """Whether other machines may write to it too, of which this one hears nothing."""
 
     # -- cache -----------------------------------------------------------------------------------
 

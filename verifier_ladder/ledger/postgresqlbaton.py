@@ -49,8 +49,7 @@ _SESSION: Final = (
 # Locks of one number are never those of two, which the dialect uses. Within the ledger's own
 # schema: that is in the table's id.
 _KEY = (
-    "hashtextextended(CAST(? AS text), "
-    "CAST(CAST(CAST('campaign' AS regclass) AS oid) AS bigint))"
+    "hashtextextended(CAST(? AS text), CAST(CAST(CAST('campaign' AS regclass) AS oid) AS bigint))"
 )
 _HOLDERS = (
     "FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid WHERE l.locktype = 'advisory' "
@@ -134,16 +133,14 @@ class PostgresqlBaton(Baton):
             session = self._database.session()
             try:
                 holder = self._locked(session)
-            except BaseException:
-                session.close()
-                raise
-        if holder is not None:
-            session.close()
-            return holder
-        self._session, self._sure_until = session, now + SURE
-        self._news = select.poll()
-        self._news.register(_socket(session), select.POLLIN)
-        return None
+                if holder is None:
+                    self._news = select.poll()
+                    self._news.register(_socket(session), select.POLLIN)
+                    self._session, self._sure_until = session, now + SURE
+            finally:
+                if self._session is not session:
+                    session.close()
+        return holder
 
     def _locked(self, session: Connection) -> str | None:
         """Lock the campaign in a session; who holds it otherwise."""
@@ -180,7 +177,7 @@ class PostgresqlBaton(Baton):
 
 
 def _socket(session: Connection) -> int:
-    driver: Any = session.connection.driver_connection
+    driver: Any = session.connection.dbapi_connection
     return int(driver.fileno())
 
 

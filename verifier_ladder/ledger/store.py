@@ -34,6 +34,7 @@ class Store(Ledger):
     def __init__(self, database: Database) -> None:
         """Use a database that has the current tables."""
         self.url = database.url
+        self.is_shared = database.is_shared
         self._database = database
         self._pid = os.getpid()
         self._closed = False
@@ -88,7 +89,7 @@ class Store(Ledger):
     def subscribe(self, call: Callable[[], None]) -> None:
         """See `Ledger.subscribe`."""
         super().subscribe(call)
-        if self._database.is_shared and self._watch is None:
+        if self.is_shared and self._watch is None:
             self._watch = Watch(self)
 
     def close(self) -> None:

@@ -247,7 +247,8 @@ def test_a_ledger_of_an_older_schema_is_signed_whole(tmp_path: Path, dump: Path)
 
     with opened(path) as ledger:
         entries = len(list(ledger.entries()))
-        assert entries == ledger.sequence() > 0
+        ledger.sequence()  # Ledgers of the fourth schema on were signed when they were dumped.
+        assert entries == ledger.size() > 0
         check(ledger, entries)
         ledger.append(score_block(["later"], step=9))
         ledger.sequence()
