@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from routing.methods import ALL, OURS
+from routing.methods import ALL, FREE, OURS
 from routing.results import Results
 
 if TYPE_CHECKING:
@@ -52,7 +52,8 @@ def _figure(results: Results, paint: Any, path: Path) -> Path:
 
 
 def _looks(results: Results) -> dict[str, dict[str, Any]]:
-    others = [name for name in results.names("method") if name != OURS]
+    # In one order, so that a method has one colour in all panels.
+    others = sorted(name for name in results.names("method") if name != OURS)
     colours = {name: {"color": _OTHERS[n % len(_OTHERS)]} for n, name in enumerate(others)}
     return {OURS: _OURS, **colours}
 
@@ -67,7 +68,7 @@ def _fidelity(axis: Axes, results: Results) -> None:
         )  # fmt: skip
         if points and method != ALL:
             axis.plot(*zip(*points, strict=True), marker="o", label=method, **look)
-    axis.set_xscale("log")
+    _logarithmic(axis)
     axis.set_xlabel("cost, as a share of the truth for all")
     axis.set_ylabel("correlation of advantages")
 
@@ -79,12 +80,16 @@ def _training(axis: Axes, results: Results) -> None:
         if method == ALL:
             continue
         some = results.where(method=method)
+        if method in FREE:  # The same whatever the budget.
+            level = some.ratio("gain", reference).mean
+            axis.axhline(level, linestyle="--", label=method, **look)
+            continue
         points = sorted(
             (share, some.where(share=share).ratio("gain", reference).mean)
             for share in some.shares()
         )
         axis.plot(*zip(*points, strict=True), marker="o", label=method, **look)
-    axis.set_xscale("log")
+    _logarithmic(axis)
     axis.set_xlabel("budget, as a share of world checks for all")
     axis.set_ylabel("share of the gain")
 
@@ -98,8 +103,18 @@ def _discovery(axis: Axes, results: Results) -> None:
         axis.text(found.mean, place, f" {found.mean:.0f}", va="center", fontsize=8)
     axis.set_yticks(range(len(looks)), list(looks))
     axis.invert_yaxis()
-    axis.set_xscale("log")
+    _logarithmic(axis)
     axis.set_xlabel("top-tier checks until 80 % are found")
+
+
+def _logarithmic(axis: Axes) -> None:
+    """A logarithmic axis with plain numbers where they fit."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axis.set_xscale("log")
+    axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
+    axis.xaxis.set_major_formatter("{x:g}")
+    axis.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _hack(axis: Axes, results: Results) -> None:
