@@ -105,11 +105,11 @@ class DftHydration(SingleVerifier):
         """What it takes, by the number of basis functions guessed from the text.
 
         The guess is for M06-2X/6-31G* on a slow core, and rather too high than too low: budgets
-        are reserved by it. A molecule that is too large costs next to nothing.
+        are reserved by it. A molecule that is too large costs nothing.
         """
         smiles = as_text(candidate.content)
         if rough_size(smiles) > self.settings["max_heavy_atoms"]:
-            return Cost(seconds=0.5)  # A worker has to import PySCF to say so.
+            return Cost(seconds=0.01)
         return Cost(seconds=round(seconds_for(functions(smiles)), 1))
 
     def examine(self, candidate: Candidate) -> Verdict:
