@@ -9,8 +9,10 @@ SETUP := tools/setup.sh
 DEMO_PACKAGES := libexpat1 libgomp1 libxext6 libxrender1
 TEST_PACKAGES := $(DEMO_PACKAGES) chromium
 
-# More flags for pytest, for example: make test PYTEST_FLAGS="-n 2 -x"
+# More flags for pytest, for example: make test PYTEST_FLAGS="-x -k ledger"
 PYTEST_FLAGS ?=
+# Tests run side by side: many of them wait for processes that they start.
+SIDE_BY_SIDE := -n 2 --dist worksteal
 # Flags of the chaos run, for example: make chaos CHAOS_FLAGS="--minutes 20 --ranks 8"
 CHAOS_FLAGS ?=
 # Flags of the routing benchmark, for example: make bench-routing ROUTING_FLAGS="--quick --data ../tables"
@@ -38,7 +40,7 @@ demo-distributed: demo-packages $(VENV)/.stamp-test  ## The same on PostgreSQL, 
 
 .PHONY: test
 test: system-deps-install $(VENV)/.stamp-test check  ## Install, check and run the tests
-	@$(BIN)/python -m pytest -m "not slow" $(PYTEST_FLAGS)
+	@$(BIN)/python -m pytest -m "not slow" $(SIDE_BY_SIDE) $(PYTEST_FLAGS)
 
 # ---- What a developer runs
 
@@ -54,11 +56,11 @@ check: $(VENV)/.stamp-test  ## Lint, formatting and types
 
 .PHONY: test-full
 test-full: system-deps-install $(VENV)/.stamp-test check  ## All tests, the slow ones too, with ten times the examples
-	@$(BIN)/python -m pytest --hypothesis-profile=full --timeout=900 $(PYTEST_FLAGS)
+	@$(BIN)/python -m pytest --hypothesis-profile=full --timeout=900 $(SIDE_BY_SIDE) $(PYTEST_FLAGS)
 
 .PHONY: fuzz
 fuzz: $(VENV)/.stamp-test  ## Property tests only, with a hundred times the examples, chosen anew
-	@$(BIN)/python -m pytest -m hypothesis --hypothesis-profile=fuzz --timeout=3600 $(PYTEST_FLAGS)
+	@$(BIN)/python -m pytest -m hypothesis --hypothesis-profile=fuzz --timeout=3600 $(SIDE_BY_SIDE) $(PYTEST_FLAGS)
 
 # Each library in an environment of its own: their requirements contradict each other.
 LEARNERS := $(patsubst tests/learners/%/requirements.txt,%,$(wildcard tests/learners/*/requirements.txt))

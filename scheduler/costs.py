@@ -14,7 +14,7 @@ from verifier_ladder.ladder import Ladder
 from verifier_ladder.resource import Resource
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.verifiercosts import FLOOR, VerifierCosts, predictors
-from verifier_ladder.verdict import Verdict
+from verifier_ladder.verdict import Outcome, Verdict
 from verifier_ladder.verifiers import Verifier
 
 if TYPE_CHECKING:
@@ -36,16 +36,20 @@ class CostLessons:
     """Shape (n, features)."""
     measured: Floats
     """What the check took. Shape (n, resources)."""
+    stopped: NDArray[np.bool_]
+    """Whether its budget stopped it first: it would have taken more than measured. Shape (n,)."""
 
     def as_json(self) -> dict[str, Any]:
         """The lessons as JSON, for replay."""
-        columns = (self.declared, self.features, self.measured)
+        columns = (self.declared, self.features, self.measured, self.stopped)
         return {"verifier": self.verifier, "columns": [column.tolist() for column in columns]}
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> CostLessons:
         """Read what `as_json` wrote."""
-        return cls(stored["verifier"], *(np.array(column) for column in stored["columns"]))
+        declared, features, measured, *rest = map(np.array, stored["columns"])
+        stopped = rest[0] if rest else np.zeros(len(measured), dtype=bool)  # of older ledgers
+        return cls(stored["verifier"], declared, features, measured, stopped)
 
 
 class CostModel:
@@ -53,10 +57,11 @@ class CostModel:
 
     Times follow a regression per verifier: the logarithm of the measured over the declared time
     on the candidate's size, the times that lower tiers took for it, and the numbers that their
-    verifiers offer. At first the declared cost is expected, or `Verifier.expected_cost`, times
-    what the nearest lower tier for the same quantity took over its own. What is unlike all that
-    was checked is expected to take more. What else a verifier declares, such as money, is
-    expected in the mean ratio of what was measured.
+    verifiers offer. A check that its budget stopped teaches that it takes more than that. At
+    first the declared cost is expected, or `Verifier.expected_cost`, times what the nearest lower
+    tier for the same quantity took over its own. What is unlike all that was checked is expected
+    to take more. What else a verifier declares, such as money, is expected in the mean ratio of
+    what was measured.
 
     Predictions depend on nothing but what was declared and what was learnt, in order.
     """
@@ -120,20 +125,25 @@ class CostModel:
         return made
 
     def lessons(self, verifier: str, standings: Sequence[Standing]) -> CostLessons:
-        """What a verifier's answers about candidates took; those without a cost are left out."""
+        """What a verifier's checks of candidates took; those without a cost are left out.
+
+        A considered abstention is left out too: a molecule that is too large is refused in no
+        time, and that says nothing about the others.
+        """
         told = [s for s in standings if _cost(s.verdicts.get(verifier)) is not None]
         measured = [_cost(s.verdicts[verifier]) or Cost() for s in told]
         costs = self._known[verifier]
         return CostLessons(
             verifier, costs.declared(told), self._facts(told).features(*costs.below),
             np.array([cost.amounts for cost in measured]).reshape(len(told), len(Resource)),
+            np.array([not s.verdicts[verifier].is_answer for s in told], dtype=bool),
         )  # fmt: skip
 
     def learn(self, lessons: CostLessons) -> None:
         """Take what checks took."""
         costs = self._known.get(lessons.verifier)
         if costs is not None and len(lessons.measured):
-            costs.learn(lessons.declared, lessons.features, lessons.measured)
+            costs.learn(lessons.declared, lessons.features, lessons.measured, lessons.stopped)
 
     def _facts(self, standings: Sequence[Standing]) -> _Facts:
         said = {v.name: [s.verdicts.get(v.name) for s in standings] for v in self._verifiers}
@@ -190,8 +200,10 @@ class _Facts:
 
 
 def _cost(said: Verdict | None) -> Cost | None:
-    """What an answer took; None for failures, and where nobody knows."""
-    return said.cost if said is not None and said.is_answer else None
+    """What a check took that came to an answer or to the end of its budget; None if unknown."""
+    if said is None or (said.is_answer and said.outcome is Outcome.ABSTAIN):
+        return None
+    return said.cost if said.failed_at in (None, "budget") else None
 
 
 def _offered(said: Verdict | None, name: str) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import log
+from math import erfc, exp, log, pi, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +32,8 @@ _SHAPE, _RATE = 2.0, 1.0
 _DECLARED, _GUESSED, _SLOPE, _FEATURE = 1 / 3, 0.12, 2.0, 4.0
 """Precision of what is expected: the declared time is right within a factor of exp(1.7), a guess
 within exp(3); slopes are moderate until many checks say otherwise."""
+_FAR_OUT = 20.0
+"""Deviations above the mean from which the asymptote of the normal's tail is exact enough."""
 _BEND = 10.0
 """What squares are divided by, so that they are about as large as the numbers themselves."""
 _FORGETTING = 0.999
@@ -115,15 +117,22 @@ class VerifierCosts:
             made[:, resource] = self._base(declared[:, resource]) * _ratio(times, features)
         return made
 
-    def learn(self, declared: Floats, features: Floats, measured: Floats) -> None:
-        """Take what checks took, the oldest first; below other tiers it teaches nothing."""
+    def learn(self, declared: Floats, features: Floats, measured: Floats, stopped: Flags) -> None:
+        """Take what checks took, the oldest first; below other tiers it teaches nothing.
+
+        Those that were stopped come last, and count for what they would have taken.
+        """
         if features.shape[1] != self._width:
             return
         for resource, times in self._times.items():
             found = np.maximum(measured[:, resource], FLOOR)
             ratio = np.log(found / self._base(declared[:, resource]))
-            times.add(features, np.clip(ratio, -_FAR, _FAR))
-        for row in np.minimum(measured / self._unit(declared), _FARTHEST):
+            ratio = np.clip(ratio, -_FAR, _FAR)
+            times.add(features[~stopped], ratio[~stopped])
+            if stopped.any():
+                whole = _at_least(times, features[stopped], ratio[stopped])
+                times.add(features[stopped], np.minimum(whole, _FAR))
+        for row in np.minimum(measured / self._unit(declared), _FARTHEST)[~stopped]:
             self._count = self._count * _FORGETTING + 1.0
             self._ratio = self._ratio * _FORGETTING + row
 
@@ -195,6 +204,27 @@ def _regression(tiers: int, offered: int, *, is_declared: bool) -> Regression:
     precision = [certainty, _SLOPE, _SLOPE] + [_FEATURE] * others
     mean = [-_WIDEST / 2.0, 0.0, float(tiers > 0)] + [0.0] * others
     return Regression(mean, precision, _SHAPE, _RATE, _FORGETTING)
+
+
+def _at_least(times: Regression, features: Floats, least: Floats) -> Floats:
+    """Expected logarithms of times that are known to be larger than some.
+
+    The mean of a normal above a limit: m + s·φ(a)/(1 − Φ(a)) with a = (limit − m)/s.
+    Source: Tobin, *Estimation of relationships for limited dependent variables*, Econometrica 26
+    (1958), as one step of expectation and maximisation.
+    """
+    found = times.predict(features)
+    spread = np.sqrt(np.minimum(found.deviation**2, _WIDEST))
+    above = ((least - found.mean) / spread).tolist()
+    made: Floats = found.mean + spread * np.array([_hazard(a) for a in above])
+    return np.maximum(made, least)
+
+
+def _hazard(a: float) -> float:
+    """φ(a)/(1 − Φ(a)) of the standard normal; a + 1/a where both are too small to divide."""
+    if a > _FAR_OUT:
+        return a + 1.0 / a
+    return sqrt(2.0 / pi) * exp(-a * a / 2.0) / erfc(a / sqrt(2.0))
 
 
 def _ratio(times: Regression, features: Floats) -> Floats:

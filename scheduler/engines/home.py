@@ -44,6 +44,9 @@ CALLS = frozenset({
     "withdraw",
 })  # fmt: skip
 """What an attached process may ask of a conductor."""
+_LONGEST_FOLDER = 60
+"""Characters of the folder for temporary files that leave room for a socket's name: its whole
+path may have about a hundred."""
 
 
 def lock_of(url: str) -> Path:
@@ -197,7 +200,8 @@ class Home:
 
     def _listen(self, lock: IO[str]) -> None:
         # A path of its own, private to the user: one beside the ledger may be too long.
-        self._folder = tempfile.TemporaryDirectory(prefix="verifier-ladder-")
+        folder = None if len(tempfile.gettempdir()) <= _LONGEST_FOLDER else "/tmp"  # noqa: S108
+        self._folder = tempfile.TemporaryDirectory(prefix="verifier-ladder-", dir=folder)
         address = f"{self._folder.name}/home"
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(address)

@@ -106,24 +106,27 @@ class WorkerProcess:
         """Wait for the answer. None when it is there; the worker's death raises."""
         cell, since = self._progress.cell, monotonic()
         self._at = at = NOT_STARTED
-        spending = Spending(self._process.pid, watch)
+        spending = Spending(self._process.pid, watch, self._progress.spent)
         while True:
             if cell[0] != at:
                 self._at = at = cell[0]
                 since = monotonic()
                 self.took = since - self._progress.clock[0]
-            allowed = watch.loading if at in (NOT_STARTED, LOADING) else watch.patience
+            is_loading = at in (NOT_STARTED, LOADING)
+            allowed = watch.loading if is_loading else watch.patience
             left = since + allowed - monotonic()
             if left <= 0 and cell[0] == at:
                 return self._hang(allowed)
-            if (reserved := spending.exceeded()) is not None:
+            if not is_loading and (reserved := spending.exceeded()) is not None:
                 message = f"spent the {reserved:.3g} cpu-seconds reserved for it"
                 return self._failure("budget", message)._replace(boundary="budget")
             if watch.is_abandoned():
                 return self._failure("abandoned", "was given up, for nobody waits for it")
             look(self.took)
             # A hang is noticed within a tenth of its time limit.
-            pause = min(left, max(watch.patience / 10, 0.02), _LOOK, spending.pause)
+            pause = min(left, max(watch.patience / 10, 0.02), _LOOK)
+            if not is_loading:
+                pause = min(pause, spending.pause)
             with contextlib.suppress(TimeoutError):
                 future.result(timeout=max(pause, 0.005))
                 return None

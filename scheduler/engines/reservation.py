@@ -14,6 +14,11 @@ from verifier_ladder.verifiers import Verifier
 
 _MARGIN = 1.25
 """Reserved over what is expected, so that most checks never ask for more."""
+_STEP = 0.25
+"""Share of a reservation that is asked for when it is spent: the end of a budget still pays for
+a small step, and hours of work ask a few dozen times."""
+_DIGITS = 6
+"""Accounts are kept in millionths."""
 LEAST = {Tier.FAST: 0.01, Tier.SIMULATION: 0.25, Tier.HIGH_FIDELITY: 1.0, Tier.WORLD: 0.0}
 """Least cpu-seconds reserved, as where a verifier declares none; the check asks for more as it
 runs."""
@@ -43,13 +48,13 @@ class Reservation:
         """Cpu-seconds that the whole batch may take, those that are settled included."""
 
     def extend(self) -> bool:
-        """Reserve as much again for every check; False if a budget does not allow it."""
-        return self.extend_by(self.seconds)
+        """Reserve a step more for every check; False if a budget does not allow it."""
+        return self.extend_by(_STEP * self.seconds)
 
     def extend_by(self, seconds: float) -> bool:
         """Reserve so much more for all checks together; False if a budget does not allow it."""
         with self._lock:
-            share = seconds / max(1, len(self._open))
+            share = round(seconds / max(1, len(self._open)), _DIGITS)
             for key, claim in self._open.items():
                 if not self._ledger.extend(claim, share):
                     return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import NamedTuple, Protocol
 
@@ -58,10 +58,10 @@ class Watch(NamedTuple):
 class Spending:
     """Compares what a process has spent with what is reserved, no more often than needed."""
 
-    def __init__(self, pid: int, watch: Watch) -> None:
-        """Start counting now."""
+    def __init__(self, pid: int, watch: Watch, base: Sequence[float]) -> None:
+        """Count what a process takes beyond `base[0]`, which it may move itself."""
         self._pid, self._limit, self._earlier = pid, watch.limit, watch.spent
-        self._base = cpu_seconds(pid) if watch.limit else 0.0
+        self._base = base
         self._next = monotonic()
 
     @property
@@ -74,7 +74,7 @@ class Spending:
         limit = self._limit
         if limit is None or monotonic() < self._next:
             return None
-        spent = self._earlier + cpu_seconds(self._pid) - self._base
+        spent = self._earlier + cpu_seconds(self._pid) - self._base[0]
         while spent >= limit.seconds:
             reserved = limit.seconds
             try:

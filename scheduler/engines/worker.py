@@ -40,11 +40,20 @@ class Worker:
 
     def __init__(self, progress: Progress, journal: Journal, memory: int | None) -> None:
         """Take what it shares with its lane, and the pool's memory limit."""
-        self.cell, self.clock, self.journal = progress.cell, progress.clock, journal
+        self.progress, self.cell, self.journal = progress, progress.cell, journal
         self.memory = memory
         self.loaded: OrderedDict[int, Any] = OrderedDict()
         self.sizes: dict[int, int] = {}
         self.floor = _data_bytes()
+
+    def begin(self) -> None:
+        """Time and cost count from now on."""
+        self.progress.clock[0], self.progress.spent[0] = monotonic(), cpu_seconds()
+
+    @property
+    def seconds(self) -> float:
+        """Cpu-seconds since `begin`."""
+        return cpu_seconds() - float(self.progress.spent[0])
 
     def load(self, token: int, code: bytes | None) -> Any:
         """Give the verifier or canonicaliser behind a token, setting it up at first.
@@ -139,14 +148,17 @@ def _set_up(verifier: Verifier) -> None:
 
 
 def run(request: bytes) -> bytes:
-    """Do one job; whatever happens in Python, the reply is plain data."""
+    """Do one job; whatever happens in Python, the reply is plain data.
+
+    What it takes to load a verifier is charged to no candidate: it says nothing about the one
+    that happened to come first.
+    """
     worker = _WORKER[0]
-    worker.clock[0] = monotonic()
+    worker.begin()
     worker.cell[0] = LOADING
-    started = cpu_seconds()
     reply = _reply(worker, request)
     worker.cell[0] = DONE
-    return wire.pack((*reply, cpu_seconds() - started))
+    return wire.pack((*reply, worker.seconds))
 
 
 def _reply(worker: Worker, request: bytes) -> tuple[Any, ...]:
@@ -161,6 +173,7 @@ def _reply(worker: Worker, request: bytes) -> tuple[Any, ...]:
         except (ImportError, AttributeError) as error:
             return ("import", getattr(error, "name", None) or "", f"{error}")
         worker.limit(token, thing)
+        worker.begin()
         return ("ok", *_WORK[work](worker, thing, *arguments))
     except BaseException as error:  # noqa: BLE001 - set-up, or a task that can't be read
         return ("refuse", wire.flatten(_refusal(error)))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, create_engine, event
@@ -25,13 +27,13 @@ BUSY = 30.0
 # The long checkpoint interval lets many writes to the same index page reach the file once.
 PRAGMAS = (
     f"busy_timeout = {int(BUSY * 1000)}",
-    "journal_mode = WAL",
     "synchronous = FULL",
     "foreign_keys = ON",
     "recursive_triggers = ON",  # Without it REPLACE deletes rows behind the guards' back.
     "wal_autocheckpoint = 8000",
     "cache_size = -65536",
 )
+_PAUSE = 0.01
 _AT_ONCE = 64
 """Rows that one statement inserts."""
 _first = itemgetter(0)
@@ -52,8 +54,26 @@ def make_engine(path: Path) -> Engine:
     def prepare(connection: Any, _record: Any) -> None:
         for pragma in PRAGMAS:
             connection.execute(f"PRAGMA {pragma}")
+        _use_wal(connection)
 
     return engine
+
+
+def _use_wal(connection: Any) -> None:
+    """Write ahead; a file that others are just making is waited for.
+
+    SQLite does not: whoever changes the mode beside another connection is refused at once.
+    """
+    until = monotonic() + BUSY
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError:
+            if monotonic() > until:
+                raise
+            sleep(_PAUSE)
+        else:
+            return
 
 
 class SqliteDatabase(Database):

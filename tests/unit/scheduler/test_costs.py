@@ -58,6 +58,13 @@ def standing(said: Mapping[str, Cost | None] | None = None, text: str = "x" * 64
     return made
 
 
+def stopped(costs: CostModel, seconds: float, text: str = "x" * 64, times: int = 1) -> None:
+    said = Verdict.abstain("spent what was reserved", failed_at="budget")
+    one = standing(text=text)
+    one.verdicts["dear"] = replace(said, cost=Cost(seconds))
+    costs.learn(costs.lessons("dear", [one] * times))
+
+
 def teach(costs: CostModel, name: str, took: Cost, times: int = 200, text: str = "x" * 64) -> None:
     costs.learn(costs.lessons(name, [standing({name: took}, text)] * times))
 
@@ -275,21 +282,61 @@ def test_the_expected_cost_of_one_check_is_that_of_its_tier() -> None:
     assert other.amounts == pytest.approx(FAST.cost.amounts)
 
 
+def test_what_its_budget_stopped_would_have_taken_more() -> None:
+    costs = model(FAST, DEAR)
+    teach(costs, "dear", Cost(60.0), times=20)
+    before = costs.predict([standing()])[0, 1, CPU]
+
+    stopped(costs, 300.0)
+
+    assert costs.predict([standing()])[0, 1, CPU] > 1.05 * before
+
+
+@given(st.floats(0, 1e9))
+def test_what_was_stopped_early_makes_nothing_cheaper(seconds: float) -> None:
+    costs = model(FAST, DEAR)
+    teach(costs, "dear", Cost(60.0), times=20)
+    before = costs.predict([standing()])[0, 1, CPU]
+
+    stopped(costs, seconds)
+
+    assert costs.predict([standing()])[0, 1, CPU] >= 0.99 * before
+
+
+def test_what_was_refused_in_no_time_makes_nothing_cheaper() -> None:
+    costs = model(FAST, DEAR)
+    teach(costs, "dear", Cost(60.0), times=20)
+    before = costs.predict([standing()])
+    refused = standing(text="x" * 900)
+    refused.verdicts["dear"] = replace(Verdict.abstain("too large"), cost=Cost(1e-4))
+
+    costs.learn(costs.lessons("dear", [refused] * 20))
+
+    assert (before == costs.predict([standing()])).all()
+
+
 COSTS = st.builds(Cost, st.floats(0, 1e6), st.floats(0, 10), st.floats(0, 10), st.floats(0, 10))
 
 
 @settings(max_examples=30)
-@given(took=st.lists(st.tuples(COSTS, st.integers(0, 500)), max_size=12), cut=st.integers(0, 12))
+@given(
+    took=st.lists(st.tuples(COSTS, st.integers(0, 500), st.booleans()), max_size=12),
+    cut=st.integers(0, 12),
+)
 def test_a_snapshot_and_the_lessons_since_give_the_same_predictions(
-    took: list[tuple[Cost, int]], cut: int
+    took: list[tuple[Cost, int, bool]], cut: int
 ) -> None:
     costs, again = model(FAST, DEAR), model(FAST, DEAR)
     kept: dict[str, Any] = costs.snapshot()
     written: list[str] = []
-    for number, (cost, size) in enumerate(took):
+    for number, (cost, size, is_stopped) in enumerate(took):
         if number == cut:
             kept, written = costs.snapshot(), []
-        lessons = costs.lessons("dear", [standing({"dear": cost}, "x" * size)])
+        one = standing({"dear": cost}, "x" * size)
+        if is_stopped:
+            said = Verdict.abstain("spent what was reserved", failed_at="budget")
+            one.verdicts["dear"] = replace(said, cost=cost)
+        lessons = costs.lessons("dear", [one])
         costs.learn(lessons)
         written.append(json.dumps(lessons.as_json()))
     again.restore(json.loads(json.dumps(kept)))

@@ -79,7 +79,7 @@ def test_a_float_comes_back_from_its_text(value: float) -> None:
         {1: "number as a name"},
         {None: 1},
         {1, 2},
-        object(),
+        Ellipsis,
         [{"deep": [float("nan")]}],
         1 + 2j,
     ],

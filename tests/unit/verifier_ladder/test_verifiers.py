@@ -40,11 +40,21 @@ class Fake(Verifier):
         return self.result
 
 
+class Anything:
+    """What is no answer at all."""
+
+    def __repr__(self) -> str:
+        return "Anything()"
+
+
 class TorchLike:
     """What a tensor without dimensions looks like."""
 
     def __init__(self, *values: float) -> None:
         self.values = values
+
+    def __repr__(self) -> str:
+        return f"TorchLike{self.values}"
 
     def item(self) -> float:
         if len(self.values) != 1:
@@ -120,8 +130,8 @@ def test_a_verdict_passes_unchanged() -> None:
 
 NONSENSE = [
     float("nan"), float("inf"), np.float32("nan"), TorchLike(float("nan")), TorchLike(1.0, 2.0),
-    np.array([1.0, 2.0]), np.array([]), "1.0", b"1", [1.0], (1.0,), {"score": 1.0}, object(), 1j,
-    10**400, Decimal("0.5"), TorchLike(object()),  # type: ignore[arg-type]
+    np.array([1.0, 2.0]), np.array([]), "1.0", b"1", [1.0], (1.0,), {"score": 1.0}, Anything(), 1j,
+    10**400, Decimal("0.5"), TorchLike(Anything()),  # type: ignore[arg-type]
 ]  # fmt: skip
 
 

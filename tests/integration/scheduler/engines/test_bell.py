@@ -107,12 +107,12 @@ def test_a_campaign_rings_for_a_host(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setenv("VLADDER_BROKER", redis_server.url)
-    listening(host.wait_room)
     with vl.Campaign.open(
         "c", ladder=LADDER, ledger=tmp_path / "ledger.db", engine="celery", workers=1
     ) as campaign:
         host.catalog.refresh()
         campaign.score(["a", "bcd"])
+        listening(host.wait_room)
         assert campaign.drain("60 s")
         values = sorted(revision.reward.value or 0.0 for revision in campaign.revisions())
 

@@ -211,7 +211,9 @@ def test_a_host_that_leaves_ends_what_it_began(
 
 
 @pytest.mark.parametrize(
-    ("pid", "state"), [(os.getpid(), CheckState.LEASED), (0, CheckState.QUEUED)]
+    ("pid", "state"),
+    [(os.getpid(), CheckState.LEASED), (0, CheckState.QUEUED)],
+    ids=["alive", "dead"],
 )
 def test_only_leases_of_dead_processes_are_taken_over(
     open_: Open, ledger: Ledger, pid: int, state: CheckState

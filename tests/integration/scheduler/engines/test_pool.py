@@ -355,6 +355,30 @@ class Reserved:
         return True
 
 
+class Heavy(Verifier):
+    """Takes long to load and nothing to judge."""
+
+    name, version = "heavy", "1"
+
+    def setup(self) -> None:
+        end = process_time() + 0.3
+        while process_time() < end:
+            pass
+
+    def verify(self, candidates: Sequence[Candidate]) -> list[float]:
+        return [1.0] * len(candidates)
+
+
+def test_what_it_takes_to_load_is_charged_to_no_candidate(pool: WorkerPool) -> None:
+    limit = Reserved(0.1, extensions=0)
+
+    (verdict,) = pool.verify(Heavy(), texts("a"), limit=limit).result().verdicts
+
+    assert verdict.cost is not None
+    assert verdict.cost.seconds < 0.1
+    assert 0 == limit.asked
+
+
 def test_work_ends_where_its_budget_does(pool: WorkerPool) -> None:
     limit = Reserved(0.2, extensions=1)
 

@@ -353,7 +353,7 @@ def test_a_file_does_what_the_oracle_does(tmp_path: Path) -> None:
     names = count()
     run(
         lambda: str(tmp_path / f"{next(names)}.db"),
-        examples=max(40, PROFILE.max_examples // 4), steps=40,
+        examples=max(25, PROFILE.max_examples // 4), steps=40,
     )  # fmt: skip
 
 
@@ -365,4 +365,4 @@ def test_postgresql_does_what_the_oracle_does(
         empty_postgresql()
         return postgresql
 
-    run(place, examples=max(10, PROFILE.max_examples // 10), steps=30)
+    run(place, examples=max(8, PROFILE.max_examples // 10), steps=30)

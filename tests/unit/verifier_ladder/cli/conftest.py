@@ -52,6 +52,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     """Run `vladder` in an empty folder; the result has exit_code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("VLADDER_LEDGER", raising=False)
+    monkeypatch.delenv("COLUMNS", raising=False)
     runner = CliRunner()
 
     def call(*arguments: object, typed: str | None = None) -> Any:
