@@ -14,15 +14,15 @@ WINSOR = 2.5
 """Residuals count for no more than this: one outlier is no drift, and three in a row are."""
 _LARGEST = 1e9
 """What an infinite residual is kept as: JSON has no infinity."""
-_WORSE, _OVERRATED = 0.55, 5.3
+_WORSE, _OVERRATED = 0.5, 5.5
 _BETTER, _UNDERRATED = 0.35, 10.0
 _WIDER, _UNSURE = 0.5, 13.0
 """Slack and limit of each sum."""
 _PRIOR = 20.0
-"""How many Gaussian audits stand for the spread of z² before there are real ones."""
+"""How many Gaussian audits stand for the spread of z and z² before there are real ones."""
 _RECENT = 0.98
 """How much of the mean estimate is left after one more audit."""
-RELEARNING = 100
+RELEARNING = 50
 """Audits after an alarm in which the belief learns the truth anew; the charts rest meanwhile."""
 _ALARMED_FORGETTING = 0.97
 _WINNERS = 5
@@ -118,6 +118,8 @@ class Chart:
     """Audits since it left zero."""
     first: SampleId | None = None
     """The first of these: the maximum-likelihood estimate of where the change was."""
+    scale: float = 1.0
+    """What it divides z by; measured before it left zero, so that a change does not hide itself."""
 
     def add(self, step: float, sample: SampleId) -> None:
         """Take one more step; at zero or below, start anew."""
@@ -137,6 +139,8 @@ class Stratum:
     underrated: Chart = field(default_factory=Chart)
     unsure: Chart = field(default_factory=Chart)
     audits: float = _PRIOR
+    power: float = _PRIOR
+    """Sum of z²: 1 for each Gaussian audit."""
     squares: float = 2.0 * _PRIOR
     """Sum of (z² − 1)²: 2 for each Gaussian audit."""
     estimate: float = 0.0
@@ -146,6 +150,12 @@ class Stratum:
     """The worst disappointments since `overrated` left zero."""
     since: int = RELEARNING
     """Audits since the last alarm, up to `RELEARNING`."""
+
+    @property
+    def usual(self) -> float:
+        """How large z usually is, and at least 1: a belief that is too sure of itself, as one
+        that has seen little, would cry wolf."""
+        return sqrt(max(1.0, self.power / self.audits))
 
     @property
     def is_relearning(self) -> bool:
@@ -159,11 +169,15 @@ class Stratum:
             return None
         z = max(-WINSOR, min(WINSOR, audited.z))
         surprise = z * z - 1.0
-        self.overrated.add(-z - _WORSE, audited.sample)
-        self.underrated.add(z - _BETTER, audited.sample)
+        for chart, sign, slack in ((self.overrated, -1, _WORSE), (self.underrated, 1, _BETTER)):
+            if chart.first is None:
+                chart.scale = self.usual
+            step = max(-WINSOR, min(WINSOR, sign * audited.z / chart.scale))
+            chart.add(step - slack, audited.sample)
         spread = sqrt(self.squares / self.audits)
         self.unsure.add(surprise / spread - _WIDER, audited.sample)
         self.audits += 1.0
+        self.power += z * z
         self.squares += surprise * surprise
         self._suspect(audited)
         limits = (
@@ -208,10 +222,10 @@ class Drift:
     the sample was drawn. Only drawn samples may be added, because what was selected for its value
     differs from the belief by selection.
 
-    After an alarm the charts of its stratum rest for 100 audits, while the audit floor is doubled
+    After an alarm the charts of its stratum rest for 50 audits, while the audit floor is doubled
     and the belief forgets its past: one drift would be told over and over otherwise.
 
-    With Gaussian z there is half a false alarm in 1000 audits, and a shift by one standard
+    With Gaussian z there are 0.6 false alarms in 1000 audits, and a shift by one standard
     deviation to the worse is found after 10 audits in the median, by two after 4. The side that a
     learner can gain from is watched more closely than the other. The page "What audits watch"
     has the whole table.
@@ -266,7 +280,7 @@ class Drift:
         return Alarm(stratum, direction, chart.audits, chart.first, sample, winners)
 
     def audit_multiplier(self, stratum: str) -> float:
-        """What the audit floor is multiplied with: 2 for the 100 audits after an alarm, else 1."""
+        """What the audit floor is multiplied with: 2 for the 50 audits after an alarm, else 1."""
         return 2.0 if self._is_alarmed(stratum) else 1.0
 
     def forgetting(self, stratum: str, usual: float = 0.999) -> float:
@@ -302,4 +316,4 @@ def _stratum(state: Mapping[str, Any]) -> Stratum:
 
 def _chart(state: Mapping[str, Any]) -> Chart:
     first = state["first"]
-    return Chart(state["level"], state["audits"], None if first is None else SampleId(*first))
+    return Chart(**{**state, "first": None if first is None else SampleId(*first)})

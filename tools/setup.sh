@@ -84,7 +84,8 @@ make_venv() {
 
 install_project() {
     say "Installing verifier-ladder[$2] into $1 (a minute or two the first time)"
-    quietly "$1/bin/python" -m pip install --constraint constraints.txt --editable ".[$2]" </dev/null ||
+    # What is imported is compiled then; all twenty thousand files would take a minute or two.
+    quietly "$1/bin/python" -m pip install --no-compile --constraint constraints.txt --editable ".[$2]" </dev/null ||
         die "The installation failed; pip's output is above."
 }
 
@@ -92,11 +93,11 @@ install_learner() {
     wanted=tests/learners/$2
     [ -x "$1/bin/python" ] || make_venv "$1"
     say "Installing $2 and verifier-ladder into $1 (some minutes the first time)"
-    quietly "$1/bin/python" -m pip install --requirement "$wanted/requirements.txt" --editable . </dev/null ||
+    quietly "$1/bin/python" -m pip install --no-compile --requirement "$wanted/requirements.txt" --editable . </dev/null ||
         die "$2 could not be installed; pip's output is above."
     # A library that asks for a graphics card's packages comes without what it asks for.
     [ ! -f "$wanted/alone.txt" ] ||
-        quietly "$1/bin/python" -m pip install --no-deps --requirement "$wanted/alone.txt" </dev/null ||
+        quietly "$1/bin/python" -m pip install --no-compile --no-deps --requirement "$wanted/alone.txt" </dev/null ||
         die "$2 could not be installed; pip's output is above."
 }
 
