@@ -391,16 +391,17 @@ class MemoryQueue(MemoryAccounts):
         """See `Ledger.checks`."""
         wanted = None if keys is None else set(keys)
         with self._held():
-            rows = [
-                work.row
-                for work in _ordered(self._work.values())
+            all_ever = states is None or any(state.is_final for state in states)
+            found = [
+                work
+                for work in (self._work if all_ever else self._open).values()
                 if (states is None or work.row.state in states)
                 and (wanted is None or work.row.check_key in wanted)
                 and verifier in {None, work.row.verifier}
                 and (tiers is None or work.row.tier in tiers)
                 and (campaign is None or self._is_asked(work.row.check_key, [campaign]))
             ]
-        return rows[:limit]
+            return [work.row for work in _ordered(found)[:limit]]
 
     def requests(
         self,
