@@ -119,7 +119,7 @@ class Chart:
     first: SampleId | None = None
     """The first of these: the maximum-likelihood estimate of where the change was."""
     scale: float = 1.0
-    """What it divides z by; measured before it left zero, so that a change does not hide itself."""
+    """What it divides z by; measured before it left zero, so that no change hides itself."""
 
     def add(self, step: float, sample: SampleId) -> None:
         """Take one more step; at zero or below, start anew."""
@@ -153,8 +153,10 @@ class Stratum:
 
     @property
     def usual(self) -> float:
-        """How large z usually is, and at least 1: a belief that is too sure of itself, as one
-        that has seen little, would cry wolf."""
+        """How large z usually is, and at least 1.
+
+        A belief that is too sure of itself, as one that has seen little, would cry wolf.
+        """
         return sqrt(max(1.0, self.power / self.audits))
 
     @property
