@@ -17,6 +17,7 @@ from verifier_ladder.ledger.baton import Baton, BatonLostError
 from verifier_ladder.ledger.records import HELD, CheckRow, CheckState
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.beliefs import create_model
+from verifier_ladder.scheduler.cancellations import Cancellations
 from verifier_ladder.scheduler.candidates import candidate_of
 from verifier_ladder.scheduler.climb import Climb
 from verifier_ladder.scheduler.desk import Desk
@@ -70,6 +71,7 @@ class Conductor:
         self._scorer = Scorer(desk, self._holding)
         self._learning = Learning(knowledge, ledger, name)
         self._reviser = Reviser(desk, self._holding, self._learning)
+        self._cancellations = Cancellations(ledger, name)
         self._importer = Importer(desk, self._holding, self._learning, engine.announce)
 
     def start(self) -> None:
@@ -187,6 +189,8 @@ class Conductor:
         try:
             with self._working():
                 count = self._reviser.advance(ended)
+                if ended is None and self._ledger.is_shared:
+                    count += self._cancellations.take_up(self._reviser)
         except BatonLostError:  # Callers are told; the engine goes on for other campaigns.
             self._engine.forget(self.name, self)
             self._watches.nudge()

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from verifier_ladder.campaign import Campaign
     from verifier_ladder.candidate import Candidate, Sample, SampleId, Turn
     from verifier_ladder.canonicaliser import Canonicaliser
+    from verifier_ladder.case import Case
     from verifier_ladder.client import AsyncClient, Client
     from verifier_ladder.command import CommandVerifier
     from verifier_ladder.cost import Cost
@@ -47,7 +48,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Action": "decision", "AsyncClient": "client", "Belief": "decision", "BudgetError": "errors",
     "Campaign": "campaign", "Candidate": "candidate", "CandidateError": "errors",
-    "Canonicaliser": "canonicaliser", "Client": "client",
+    "Canonicaliser": "canonicaliser", "Case": "case", "Client": "client",
     "CommandVerifier": "command", "ConfigError": "errors", "Cost": "cost",
     "Decision": "decision", "Decisions": "decision", "EndpointVerifier": "endpoint",
     "EngineError": "errors", "Ladder": "ladder", "LadderError": "errors",
@@ -62,13 +63,13 @@ _HOMES = {
 }  # fmt: skip
 
 __all__ = [
-    "Action", "AsyncClient", "Belief", "BudgetError", "Campaign", "Candidate", "CandidateError",
-    "Canonicaliser", "Client", "CommandVerifier", "ConfigError", "Cost", "Decision", "Decisions",
-    "EndpointVerifier", "EngineError", "Ladder", "LadderError", "LeaseError", "Ledger",
-    "LedgerError", "Outcome", "PluginError", "Revision", "Reward", "RewardRule", "Run", "Sample",
-    "SampleId", "SandboxError", "Situation", "Target", "Tier", "ToolError", "Transcript", "Turn",
-    "TurnVerdict", "Verdict", "Verifier", "VerifierError", "open_ledger", "score_file",
-    "verifier", "wrap",
+    "Action", "AsyncClient", "Belief", "BudgetError", "Campaign", "Candidate",
+    "CandidateError", "Canonicaliser", "Case", "Client", "CommandVerifier", "ConfigError",
+    "Cost", "Decision", "Decisions", "EndpointVerifier", "EngineError", "Ladder",
+    "LadderError", "LeaseError", "Ledger", "LedgerError", "Outcome", "PluginError", "Revision",
+    "Reward", "RewardRule", "Run", "Sample", "SampleId", "SandboxError", "Situation", "Target",
+    "Tier", "ToolError", "Transcript", "Turn", "TurnVerdict", "Verdict", "Verifier",
+    "VerifierError", "open_ledger", "score_file", "verifier", "wrap",
 ]  # fmt: skip
 
 

@@ -14,13 +14,14 @@ from pathlib import Path
 from threading import Lock
 from time import monotonic, sleep
 from types import TracebackType
-from typing import Any, Literal, NamedTuple, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 from uuid import uuid4
 
 from verifier_ladder import telemetry
 from verifier_ladder.budget import Budget, Caps, parse_budget
 from verifier_ladder.campaigncontrol import CampaignControl
 from verifier_ladder.candidate import Candidate, Sample
+from verifier_ladder.case import Case
 from verifier_ladder.cost import seconds
 from verifier_ladder.errors import ConfigError, LedgerAwayError
 from verifier_ladder.imports import ImportReport
@@ -43,20 +44,8 @@ from verifier_ladder.verdict import Verdict
 T = TypeVar("T")
 _PATIENCE = 60.0
 """Seconds for which a call waits for a ledger that went away in the midst of it."""
-_PAUSE = 0.2
+_PAUSE, _LONGEST_PAUSE = 0.2, 2.0
 _NAME = re.compile(r"[\w.\-:+ ]{1,100}")
-
-
-class Case(NamedTuple):
-    """An open world case: a question to a person, a laboratory or a market."""
-
-    check_key: bytes
-    verifier: str
-    candidate: Candidate
-    question: str
-    unit: str
-    deadline: float | None
-    """Seconds since 1970; None if it may stay open for ever."""
 
 
 class Campaign(CampaignControl):
@@ -87,8 +76,10 @@ class Campaign(CampaignControl):
         *,
         owns_ledger: bool,
         options: Mapping[str, Any],
+        keeps_transcripts: bool = True,
     ) -> None:
         """Use `Campaign.open`."""
+        self.keeps_transcripts = keeps_transcripts
         self.name, self.ladder, self.ledger, self.run = name, ladder, ledger, run
         self._owns_ledger, self._options = owns_ledger, dict(options)
         self._lock = Lock()
@@ -112,6 +103,7 @@ class Campaign(CampaignControl):
         memory: int | None = None,
         engine: str | None = None,
         namespace: str | None = None,
+        transcripts: bool | None = None,
         on_leave: Literal["keep", "cancel"] = "keep",
         shadow: Ladder | str | Path | None = None,
         shadow_budget: Budget | None = None,
@@ -138,6 +130,8 @@ class Campaign(CampaignControl):
             namespace: The cache namespace: campaigns in different ones never answer for each
                 other's checks. By default the one it was opened in before, or else as
                 `VLADDER_NAMESPACE` says.
+            transcripts: Whether `keep` keeps prompts and completions, or only the tags of tasks;
+                by default as `VLADDER_TRANSCRIPTS` says.
             on_leave: Whether samples that still wait when the campaign is closed go on climbing,
                 or are cancelled, as `cancel` does; also when this process dies while another
                 one runs the ledger's checks.
@@ -167,6 +161,7 @@ class Campaign(CampaignControl):
                 "workers": workers, "memory": memory, "engine": engine_of(engine),
                 "cancelled": run.name if _is_cancelled(on_leave) else None,
             },
+            keeps_transcripts=load_settings().transcripts if transcripts is None else transcripts,
         )  # fmt: skip
         campaign._begin(caps, horizon, beside)
         return campaign
@@ -290,12 +285,15 @@ class Campaign(CampaignControl):
     def keep(self, transcripts: Sequence[Transcript], *, run: str | None = None) -> None:
         """Keep what a learner saw and wrote, so that its samples can be trained on later.
 
-        Learners' adapters do this by themselves. It changes no reward and no key.
+        Learners' adapters do this by themselves. It changes no reward and no key. Of a campaign
+        opened with `transcripts=False`, only the tags of tasks are kept.
 
         Args:
             transcripts: Prompts and tags of groups; completions, turns and tokens of samples.
             run: The run they belong to; the campaign's own by default.
         """
+        if not self.keeps_transcripts:
+            transcripts = [bare for t in transcripts if any((bare := t.without_words).tags)]
         if transcripts:
             block = transcript_block(self.name, run or self.run.name, transcripts)
             self._call(lambda _: self.ledger.append(block))
@@ -393,10 +391,10 @@ class Campaign(CampaignControl):
     def _call(self, call: Callable[[Conductor | RemoteConductor], T]) -> T:
         """Make a call wherever the ledger is at home, and again when the home dies.
 
-        A ledger whose server went away in the midst of it is waited for: every call may be made
-        twice, for samples and deliveries have ids.
+        A ledger whose server went away in the midst of it, or whose disk is full, is waited for:
+        every call may be made twice, for samples and deliveries have ids.
         """
-        until = monotonic() + _PATIENCE
+        until, pause = monotonic() + _PATIENCE, _PAUSE
         while True:
             self._check_open()
             conductor = self._conductor
@@ -411,7 +409,8 @@ class Campaign(CampaignControl):
             except LedgerAwayError:
                 if monotonic() > until:
                     raise
-                sleep(_PAUSE)
+                sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
 
     def _check_open(self) -> None:
         if self._is_closed:

@@ -81,7 +81,7 @@ class LedgerError(LadderError):
 
 
 class LedgerAwayError(LedgerError):
-    """The ledger's server went away in the midst of a call, which may be made again."""
+    """The ledger's server is away, or its disk is full: the call may be made again as it was."""
 
 
 class ConfigError(LadderError):

@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from verifier_ladder.candidate import Candidate
+from verifier_ladder.candidate import Candidate, Turn
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import LadderError, VerifierError
 from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict
@@ -37,6 +37,31 @@ def candidate_message(candidate: Candidate) -> dict[str, Any]:
         "kind": candidate.kind, "content": content, **encoding,
         "task": candidate.task and dict(candidate.task), "turns": turns,
     }  # fmt: skip
+
+
+def candidate_from(message: Mapping[str, Any]) -> Candidate:
+    """Read a candidate that `candidate_message` has written.
+
+    Example:
+        >>> candidate_from({"kind": "text", "content": "YWJj", "encoding": "base64"}).content
+        b'abc'
+    """
+    content = message["content"]
+    if message.get("encoding") == "base64":
+        content = base64.b64decode(content)
+    turns = tuple(Turn(**turn) for turn in message.get("turns") or ())
+    return Candidate(message["kind"], content, message.get("task"), turns)
+
+
+def verdict_message(verdict: Verdict) -> dict[str, Any]:
+    """A verdict as JSON, as `verdict_from` reads it.
+
+    Example:
+        >>> verdict_from(verdict_message(Verdict.accept(2.0, unit="eV"))).unit
+        'eV'
+    """
+    plain = dataclasses.replace(verdict, evidence=dict(verdict.evidence))
+    return {name: value for name, value in dataclasses.asdict(plain).items() if value is not None}
 
 
 def verdict_from(message: Any, *, unit: str = "") -> Verdict:

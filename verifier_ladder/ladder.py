@@ -12,6 +12,7 @@ from math import inf, isfinite, nan
 from pathlib import Path
 from typing import Any
 
+from verifier_ladder.alerts.rules import AlertRules
 from verifier_ladder.budget import Budget, budget_json, parse_budget
 from verifier_ladder.canonicaliser import Canonicaliser
 from verifier_ladder.decision import EscalationPolicy
@@ -24,7 +25,10 @@ from verifier_ladder.target import Target
 from verifier_ladder.tier import Tier
 from verifier_ladder.verifiers import Verifier
 
-_SECTIONS = {"name", "kind", "audit", "target", "reward", "policy", "verifiers", "budget", "prior"}
+_SECTIONS = {
+    "name", "kind", "audit", "target", "reward", "policy", "verifiers", "budget", "prior",
+    "alerts",
+}  # fmt: skip
 _NAMESPACE = re.compile(r"[\w.\-:/]{0,100}")
 
 
@@ -79,6 +83,7 @@ class Ladder:
         budget: Budget | None = None,
         prior: tuple[float, float] | None = None,
         canonicaliser: Canonicaliser | None = None,
+        alerts: AlertRules | None = None,
     ) -> None:
         """Build a ladder.
 
@@ -96,6 +101,8 @@ class Ladder:
             budget: Default caps, as in `Campaign.open`.
             prior: Mean and standard deviation of the target before anything is known.
             canonicaliser: What brings candidates to canonical form; by default that of the kind.
+            alerts: Who is told what goes wrong with its campaigns and verifiers; by default as
+                `VLADDER_ALERTS` says. It is not recorded, and changes no reward.
 
         Raises:
             ConfigError: If the verifiers don't fit together.
@@ -126,6 +133,9 @@ class Ladder:
         self.budget = _budget(budget)
         self.prior = _prior(prior)
         self.canonicaliser = canonicaliser or REGISTRY.canonicaliser(self.kind)
+        if not isinstance(alerts, AlertRules | None):
+            raise ConfigError(f"alerts={alerts!r}: give AlertRules(webhook=…) or (command=…)")
+        self.alerts = alerts
 
     def _one_kind(self, verifiers: Sequence[Verifier]) -> str:
         if not self.name or not isinstance(self.name, str):
@@ -265,6 +275,7 @@ class Ladder:
         if not isinstance(entries, list):
             raise ConfigError(f"verifiers={entries!r} of the ladder: give a list of verifiers")
         prior = _section(table, "prior", {"mean", "deviation"})
+        alerts = _section(table, "alerts")
         ladder = cls(
             table.get("name", ""),
             [_verifier(entry) for entry in entries],
@@ -274,6 +285,7 @@ class Ladder:
             audit=table.get("audit"),
             budget=_section(table, "budget"),
             prior=None if prior is None else _prior((prior.get("mean"), prior.get("deviation"))),
+            alerts=None if alerts is None else AlertRules.from_table(alerts),
         )
         if table.get("kind", ladder.kind) != ladder.kind:
             raise ConfigError(

@@ -60,9 +60,15 @@ class Settings(BaseSettings):
         "or training and evaluation, never answer for each other's checks.",
     )
     project: str = Field(default="", description="Project of runs that name none.")
+    transcripts: bool = Field(
+        default=True,
+        description="Whether prompts, and what else a learner saw and wrote beside the candidate, "
+        "are kept in the ledger when they are handed over; false keeps the tags of tasks only.",
+    )
     alerts: Path | None = Field(
         default=None,
-        description="TOML file whose section [alerts] says about what to alert whom.",
+        description="TOML file whose section [alerts] says about what to alert whom, where no "
+        "ladder says so itself.",
     )
     telemetry: str = Field(
         default="",

@@ -79,6 +79,15 @@ class Transcript:
         """Capabilities and domain, in their usual spelling."""
         return Tags(capabilities_of(self.capability), self.domain)
 
+    @property
+    def without_words(self) -> Transcript:
+        """What is left of it where nobody's words are kept: the tags of its task.
+
+        Example:
+            >>> Transcript(group="a", prompt="my secret", domain="chemistry").without_words.prompt
+        """
+        return Transcript(group=self.group, capability=self.capability, domain=self.domain)
+
 
 def transcript_block(campaign: str, run: str, transcripts: Iterable[Transcript]) -> Block:
     """Transcripts of one run as a block for the ledger.

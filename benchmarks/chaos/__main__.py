@@ -13,14 +13,14 @@ import statistics
 import sys
 import tempfile
 from collections import defaultdict
-from contextlib import ExitStack
+from collections.abc import Collection
 from pathlib import Path
 from time import monotonic
 
 from chaos.audit import Audit, audit, finish
 from chaos.crew import Crew
 from chaos.faults import faults_of
-from chaos.place import Place, on_servers
+from chaos.place import Place, on_disk, on_servers
 
 Blows = dict[str, list[float]]
 """Seconds until the crew executed again, blow by blow, for each fault."""
@@ -28,12 +28,22 @@ Blows = dict[str, list[float]]
 
 def strike(
     place: Place, *, seconds: float, blows: int | None = None, seed: int, ranks: int,
-    hosts: int = 0,
+    hosts: int = 0, only: Collection[str] = (),
 ) -> tuple[Blows, Audit]:  # fmt: skip
-    """Run a crew, strike it, let it finish, and audit the ledger."""
+    """Run a crew, strike it, let it finish, and audit the ledger.
+
+    Args:
+        place: Where the ledger lies.
+        seconds: How long to strike.
+        blows: How many blows at most.
+        seed: Of what is chosen at random.
+        ranks: Processes that score.
+        hosts: Processes that run checks for them.
+        only: The faults to strike with; all by default.
+    """
     rng, recovered = random.Random(seed), defaultdict(list)  # noqa: S311 - no secret
     crew = Crew(place, ranks, hosts)
-    faults = faults_of(crew)
+    faults = {name: fault for name, fault in faults_of(crew).items() if not only or name in only}
     try:
         crew.work(1)
         until, dealt = monotonic() + seconds, 0
@@ -79,17 +89,17 @@ def main() -> None:
     parser.add_argument(
         "--servers", action="store_true", help="on PostgreSQL and Redis, which are struck too"
     )
+    parser.add_argument("--fault", action="append", default=[], help="only this one; repeatable")
     options = parser.parse_args()
     print(f"seed {options.seed}")
-    with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name)
         os.environ["VLADDER_KEY"] = str(folder / "ledger.key")
-        alone = Place(str(folder / "ledger.db"), folder)
-        recovered, found = strike(
-            stack.enter_context(on_servers(folder)) if options.servers else alone,
-            seconds=60 * options.minutes, blows=options.blows, seed=options.seed,
-            ranks=options.ranks, hosts=options.hosts,
-        )  # fmt: skip
+        with on_servers(folder) if options.servers else on_disk(folder) as place:
+            recovered, found = strike(
+                place, seconds=60 * options.minutes, blows=options.blows, seed=options.seed,
+                ranks=options.ranks, hosts=options.hosts, only=options.fault,
+            )  # fmt: skip
         print(table(recovered, found))
     sys.exit(0 if found.is_clean else 1)
 

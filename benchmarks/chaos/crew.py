@@ -10,6 +10,7 @@ from pathlib import Path
 from time import monotonic, sleep
 
 import psutil
+from chaos import clock
 from chaos.place import Place
 from chaos.rank import AWAY
 
@@ -34,13 +35,18 @@ class Crew:
         self._commands = [["rank.py", *where, str(n), engine] for n in range(ranks)]
         self._commands += [["host.py", *where]] * hosts
         self._count = ranks
-        self._processes = [self._start(command) for command in self._commands]
+        self.clocks = [self.folder / f"clock-{n}" for n in range(len(self._commands))]
+        """By how much each process's clock is ahead."""
+        for file in self.clocks:
+            clock.put(file, 0.0)
+        self._processes = [self._start(number) for number in range(len(self._commands))]
 
-    def _start(self, command: list[str]) -> psutil.Popen:
-        script, *arguments = command
+    def _start(self, number: int) -> psutil.Popen:
+        script, *arguments = self._commands[number]
+        own = {"PYTHONPATH": _path(), clock.VARIABLE: str(self.clocks[number])}
         return psutil.Popen(
             [sys.executable, str(_HERE / "chaos" / script), *arguments],
-            env={**os.environ, "PYTHONPATH": _path(), **self.place.settings},
+            env={**os.environ, **own, **self.place.settings},
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._errors,
         )  # fmt: skip
 
@@ -65,7 +71,7 @@ class Crew:
             if code is not None and code >= 0 and code != AWAY:
                 raise Stuck(f"{self._commands[number]} ended with {code}\n{self.errors}")
             if code is not None:
-                self._processes[number] = self._start(self._commands[number])
+                self._processes[number] = self._start(number)
 
     @property
     def errors(self) -> str:

@@ -1,18 +1,18 @@
-"""What strikes the crew."""
+"""What strikes the crew's processes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from random import Random
 from time import sleep
 
 import psutil
+from chaos.clock import put
 from chaos.crew import Crew, children
+from chaos.outages import SERVER_FAULTS, Fault, revive
+from chaos.smalldisk import fill
 
-from verifier_ladder.testing.servers import Server
-
-Fault = Callable[[Crew, Random], None]
+_HOUR = 3600.0
 
 
 def _kill(processes: list[psutil.Process]) -> None:
@@ -78,34 +78,36 @@ def kill_worker_of_host(crew: Crew, rng: Random) -> None:
     _kill([rng.choice(workers)] if workers else [])
 
 
-def kill_database(crew: Crew, rng: Random) -> None:
-    """Kill PostgreSQL, and start it again after a while."""
-    _restart(crew.place.database, rng)
+def jump(crew: Crew, rng: Random) -> None:
+    """Put one process's clock an hour ahead or back, and right again after a while."""
+    file = rng.choice(crew.clocks)
+    put(file, rng.choice([_HOUR, -_HOUR]))
+    sleep(rng.uniform(0.5, 3.0))
+    put(file, 0.0)
 
 
-def kill_broker(crew: Crew, rng: Random) -> None:
-    """Kill Redis with all that it holds, and start it again after a while."""
-    _restart(crew.place.broker, rng)
-
-
-def _restart(server: Server | None, rng: Random) -> None:
-    if server is not None:
-        server.kill()
-        sleep(rng.uniform(0.1, 2.0))
-        server.start()
+def fill_disk(crew: Crew, rng: Random) -> None:
+    """Leave no room on the ledger's disk for a while."""
+    if crew.place.disk is not None:
+        ballast = fill(crew.place.disk)
+        sleep(rng.uniform(0.5, 3.0))
+        ballast.unlink()
+        revive(crew.place.database)
 
 
 FAULTS: dict[str, Fault] = {
     "worker": kill_worker, "home": kill_home, "home and workers": kill_tree,
     "attached rank": kill_attached, "every rank": kill_all, "frozen home": freeze_home,
+    "a clock": jump,
 }  # fmt: skip
 HOST_FAULTS: dict[str, Fault] = {"host": kill_host, "host's worker": kill_worker_of_host}
 """Faults of a crew that has worker hosts."""
-SERVER_FAULTS: dict[str, Fault] = {"database": kill_database, "broker": kill_broker}
-"""Faults of a crew on servers."""
+DISK_FAULTS: dict[str, Fault] = {"full disk": fill_disk}
+"""Faults of a crew whose ledger lies on a small disk."""
 
 
 def faults_of(crew: Crew) -> dict[str, Fault]:
     """What can strike a crew."""
     beside = HOST_FAULTS if crew.hosts else {}
-    return FAULTS | beside | (SERVER_FAULTS if crew.place.database else {})
+    servers = SERVER_FAULTS if crew.place.database else {}
+    return FAULTS | beside | servers | (DISK_FAULTS if crew.place.disk else {})

@@ -11,6 +11,7 @@ import sys
 from itertools import count
 from pathlib import Path
 
+from chaos import clock
 from chaos.campaigning import note, open_campaign, texts
 
 from verifier_ladder.errors import LedgerAwayError
@@ -27,6 +28,7 @@ def told(folder: Path, number: int) -> list[str]:
 
 def main() -> None:
     """Score until `FOLDER/stop` exists."""
+    clock.follow()
     try:
         score()
     except LedgerAwayError:

@@ -19,6 +19,8 @@ _LEAST = 3
 class Bias:
     """Mean errors of the rewards of every arm, in standard deviations of the truth."""
 
+    shift: float
+    """Mean over the arms of the mean error, with its sign: what a learner sees everywhere."""
     size: float
     """Root mean square over the arms of the mean error."""
     noise: float
@@ -70,6 +72,6 @@ def judged(errors: Floats, arm: Indices) -> Bias:
     step = 2 / (9 * degrees)
     z = ((total / degrees) ** (1 / 3) - (1 - step)) / sqrt(step)
     return Bias(
-        float(np.sqrt((mean**2).mean())), float(np.sqrt(variance.mean())),
+        float(mean.mean()), float(np.sqrt((mean**2).mean())), float(np.sqrt(variance.mean())),
         1 - NormalDist().cdf(z),
     )  # fmt: skip

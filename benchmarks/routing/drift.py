@@ -27,18 +27,17 @@ class Watch:
 
 
 def drifting(table: Table) -> Table:
-    """The table twice: as it is, and with cheap tiers that promise a standard deviation more.
+    """The table twice: as it is, and with a dearest cheap tier that promises a deviation more.
 
     The deviation is that of the truth around its best line through the tier's score, which is
-    what a belief is unsure by.
+    what a belief is unsure by. The tiers below it stay as they are: a belief that has seen both
+    may count a promise of theirs for nothing, or against the candidate.
     """
-    changed = table.scores.copy()
-    for column in range(table.scores.shape[1] - 1):
-        slope, offset = np.polyfit(table.scores[:, column], table.truth, 1)
-        error = (table.truth - offset - slope * table.scores[:, column]).std()
-        changed[:, column] += table.manifest.sign * error / abs(slope)
-    size = len(table)
-    double = table.rows(np.tile(np.arange(size), 2))
+    changed, column = table.scores.copy(), table.scores.shape[1] - 2
+    slope, offset = np.polyfit(table.scores[:, column], table.truth, 1)
+    error = (table.truth - offset - slope * table.scores[:, column]).std()
+    changed[:, column] += table.manifest.sign * error / slope
+    double = table.rows(np.tile(np.arange(len(table)), 2))
     return replace(double, scores=np.concatenate([table.scores, changed]))
 
 

@@ -42,7 +42,9 @@ def _hack(run: Run, table: Table, plan: Plan) -> Numbers:
 def _bias(run: Run, table: Table, plan: Plan) -> Numbers:
     order = Order(table, run.share, run.seed, len(table) * plan.passes)
     found = bias(table, SCORING[run.method](order), run.seed, passes=plan.passes)
-    return {"bias": found.size, "noise": found.noise, "p": found.probability}
+    return {
+        "shift": found.shift, "bias": found.size, "noise": found.noise, "p": found.probability
+    }  # fmt: skip
 
 
 def _fidelity(run: Run, table: Table, plan: Plan) -> Numbers:

@@ -106,7 +106,10 @@ _LAYOUTS: dict[str, tuple[str, dict[str, Cell]]] = {
     ),
     "bias": (
         "Bias of each arm's mean reward, in standard deviations of the truth",
-        {"bias": _mean("bias"), "noise": _mean("noise"), "p (median)": _median("p")},
+        {
+            "all arms": _mean("shift"), "bias": _mean("bias"), "noise": _mean("noise"),
+            "p (median)": _median("p"),
+        },
     ),
     "pacing": (
         "Pacing: what is spent of the budget",

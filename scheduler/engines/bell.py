@@ -7,8 +7,7 @@ nothing but when a host looks there; and a host looks without any, now and then.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
 
 from celery import Celery
 from kombu.entity import Queue
@@ -20,9 +19,12 @@ from verifier_ladder.tier import Tier
 from verifier_ladder.verifiers import Verifier
 
 _LOG = logging.getLogger("verifier_ladder")
-_RING = "verifier_ladder.ring"
+RING = "verifier_ladder.ring"
+"""What a message is called."""
 _PATIENCE = 2.0
 """Seconds that a broker may take to answer; the campaign's own work waits for it."""
+SILENCE = 10.0
+"""Seconds that it may leave a host alone that listens."""
 EXPIRES = 60.0
 """Seconds after which a message that nobody has heard is dropped."""
 
@@ -42,12 +44,13 @@ def queue_of(verifier: Verifier) -> str:
     return queue_name(Tier.parse(verifier.tier), resource_of(verifier))
 
 
-def celery_app(broker: str, queues: Iterable[str] = ()) -> Celery:
+def celery_app(broker: str, queues: Iterable[str] = (), *, patience: float = _PATIENCE) -> Celery:
     """The Celery application, with nothing in its messages but JSON.
 
     Args:
         broker: URL of Redis or RabbitMQ.
         queues: Queues that a worker of this application consumes.
+        patience: Seconds without a word from the broker after which it is taken to be down.
 
     Raises:
         ConfigError: If the URL is of no broker that is known.
@@ -61,7 +64,7 @@ def celery_app(broker: str, queues: Iterable[str] = ()) -> Celery:
         broker_connection_timeout=_PATIENCE, worker_hijack_root_logger=False,
         worker_redirect_stdouts=False,
         broker_transport_options={
-            "socket_connect_timeout": _PATIENCE, "socket_timeout": 5 * _PATIENCE,
+            "socket_connect_timeout": _PATIENCE, "socket_timeout": patience,
             "unacked_restore_interval": 1, "unacked_restore_throttle": 1,
         },
     )  # fmt: skip
@@ -94,7 +97,7 @@ class Bell:
             with self._app.producer_or_acquire() as producer:
                 for _ in range(times):
                     self._app.send_task(
-                        _RING, queue=queue, expires=EXPIRES, retry=False, producer=producer
+                        RING, queue=queue, expires=EXPIRES, retry=False, producer=producer
                     )
         except (KombuError, OSError) as error:
             _LOG.warning("the broker takes no messages (%s); hosts look without them", error)
@@ -104,23 +107,6 @@ class Bell:
     def close(self) -> None:
         """Disconnect."""
         self._app.close()
-
-
-def listener(broker: str, queues: Iterable[str], heard: Callable[[], None]) -> Any:
-    """A Celery worker that makes a call for every message; `start()` it, and `stop()` it.
-
-    It takes one message at a time: while the call lasts, others are left to other hosts.
-    """
-    app = celery_app(broker, queues)
-
-    @app.task(name=_RING, shared=False)  # type: ignore[untyped-decorator]
-    def ring() -> None:
-        heard()
-
-    return app.Worker(
-        pool="threads", concurrency=1, without_gossip=True, without_mingle=True,
-        loglevel="WARNING", quiet=True,
-    )  # fmt: skip
 
 
 def queues_for(tiers: Iterable[Tier], resources: Iterable[str] | None) -> list[str]:

@@ -9,57 +9,40 @@ from __future__ import annotations
 
 import logging
 import os
-import socket
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from threading import Condition, Event, RLock, Thread
 from time import monotonic
-from uuid import uuid4
-
-import psutil
 
 from verifier_ladder import telemetry
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import LedgerAwayError, LedgerError
 from verifier_ladder.keys import seed
 from verifier_ladder.ledger import Ledger
+from verifier_ladder.ledger.protocol import ATTEMPTS
 from verifier_ladder.ledger.records import CheckState, Claim, Completion
 from verifier_ladder.scheduler.candidates import candidate_of
-from verifier_ladder.scheduler.engines.inline import answered_inline
+from verifier_ladder.scheduler.engines.clockwatch import ClockWatch
+from verifier_ladder.scheduler.engines.duties import HEARTBEAT, Duties
+from verifier_ladder.scheduler.engines.inline import answered_inline, without_sandbox
 from verifier_ladder.scheduler.engines.job import BatchAnswer, BatchFuture
+from verifier_ladder.scheduler.engines.owners import has_died, new_owner
 from verifier_ladder.scheduler.engines.pool import WorkerPool
 from verifier_ladder.scheduler.engines.reservation import Reservation
 from verifier_ladder.scheduler.engines.retry import retry_at
-from verifier_ladder.scheduler.engines.work import Work
+from verifier_ladder.scheduler.engines.work import Work, batch_limit
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
 
 _LOG = logging.getLogger("verifier_ladder")
 _LEASE = 60.0
-_HEARTBEAT = 15.0
 _REAP = 5.0
 _ABSENCE = 1.0
 """Seconds to leave a ledger alone that went away."""
-_BATCH_SECONDS = 0.5
-"""How long a batch of cheap checks may take, so that a dear one is not kept waiting."""
 _ORDER = (Tier.FAST, Tier.WORLD, Tier.SIMULATION, Tier.HIGH_FIDELITY)
 """Cheapest first, so that a dear check never blocks a cheap one."""
-
-
-@dataclass(slots=True)
-class Duties:
-    """When what is done now and then is due next, by the monotonic clock."""
-
-    heartbeat: float = field(default_factory=lambda: monotonic() + _HEARTBEAT)
-    reap: float = 0.0
-
-    @property
-    def next(self) -> float:
-        """When the first of them is."""
-        return min(self.heartbeat, self.reap)
 
 
 class Dispatcher(ABC):
@@ -92,7 +75,7 @@ class Dispatcher(ABC):
         self.ledger = ledger
         self.workers = workers or len(os.sched_getaffinity(0))
         self.tiers = tuple(tier for tier in _ORDER if tier in tiers)
-        self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
+        self.owner = new_owner()
         self._memory = memory
         self._lock = RLock()
         self._wake = Event()
@@ -102,7 +85,9 @@ class Dispatcher(ABC):
         self._closing = False
         self._draining = False
         self._was_away = False
+        self._last_fault = ""
         self._duties = Duties()
+        self._clock = ClockWatch(ledger)
         self._thread: Thread | None = None
         self._working: list[Work] = []
         self._retries: list[float] = []
@@ -116,15 +101,17 @@ class Dispatcher(ABC):
     def take_over(self) -> None:
         """Take up what dead processes of this machine were at.
 
-        Their attempts count, so that a check which kills engines ends in dead.
+        Their attempts count as those whose lease ran out, so that a check which kills engines
+        ends in dead.
         """
         now = self.ledger.clock()
+        self.ledger.hasten(lease=_LEASE, now=now)
         for check in self.ledger.checks(states=[CheckState.LEASED]):
-            if _has_died(check.owner):
+            if has_died(check.owner):
                 lost = Verdict.abstain("the engine died while it was at work", failed_at="engine")
                 end = Completion(Claim(check, check.fence), lost, check.content_key)
-                again = retry_at(lost, check.attempt, now)
-                self.ledger.fail([end], retry_at=again and now, now=now)
+                again = now if check.attempt < ATTEMPTS else None
+                self.ledger.fail([end], retry_at=again, now=now)
 
     # -- for whom it works ---------------------------------------------------------------------
 
@@ -224,10 +211,10 @@ class Dispatcher(ABC):
                 try:
                     self._round()
                 except LedgerAwayError as error:
-                    _LOG.warning("%s; the engine goes on when it is back", error)
-                    self._was_away = True
+                    self._note_absence(error)
                     self._wake.wait(_ABSENCE)
                 else:
+                    self._last_fault = ""
                     self._wake.wait(timeout=self._pause(self._duties.next))
                 self._wake.clear()
         except Exception as error:  # noqa: BLE001 - told to whoever waits, in `wait_idle`
@@ -239,13 +226,15 @@ class Dispatcher(ABC):
 
     def _round(self) -> None:
         """Do once all that is due."""
+        if jump := self._clock.look():
+            self._follow(jump)
         now = monotonic()
         if now >= self._duties.reap:
             self.ledger.reap(now=self.ledger.clock())
             self._duties.reap = now + _REAP
         if now >= self._duties.heartbeat:
             self._heartbeat()
-            self._duties.heartbeat = now + _HEARTBEAT
+            self._duties.heartbeat = now + HEARTBEAT
         if self._was_away:
             self._release_unknown()
             self._look_again()
@@ -256,6 +245,21 @@ class Dispatcher(ABC):
         self._tell_room()
         if not self._working and (self._draining or not self._will_continue()):
             self._be_quiet()
+
+    def _follow(self, jump: float) -> None:
+        """Keep leases and retries though the ledger's clock has jumped."""
+        _LOG.warning("the ledger's clock has jumped by %.0f seconds", jump)
+        self._retries = [at + jump for at in self._retries]
+        # Nobody's leases are taken for lost before all have had the time to renew them.
+        self._duties.heartbeat, self._duties.reap = 0.0, monotonic() + 2 * _REAP
+        self.ledger.hasten(lease=_LEASE, now=self.ledger.clock())
+
+    def _note_absence(self, error: LedgerAwayError) -> None:
+        """Say once that the ledger is away, or full."""
+        self._was_away = True
+        if str(error) != self._last_fault:
+            _LOG.warning("%s. The engine goes on as soon as it can", error)
+        self._last_fault = str(error)
 
     def _release_unknown(self) -> None:
         """Give back leases that were written just as the ledger went away."""
@@ -309,7 +313,7 @@ class Dispatcher(ABC):
     def _claim_batch(self, verifier: Verifier, campaigns: Sequence[str] | None) -> bool:
         claims = self.ledger.claim(
             verifier=(verifier.name, verifier.version), campaigns=campaigns, owner=self.owner,
-            lease=_LEASE, limit=_batch_limit(verifier), now=self.ledger.clock(),
+            lease=_LEASE, limit=batch_limit(verifier), now=self.ledger.clock(),
         )  # fmt: skip
         fit = [c for c in claims if c.check.payload.get("digest") == verifier.digest.hex()]
         if len(fit) < len(claims):
@@ -421,32 +425,3 @@ class Dispatcher(ABC):
                 self.ledger.release(claims, now=self.ledger.clock())
             except LedgerError:
                 _LOG.warning("%d leases were not given back; they run out", len(claims))
-
-
-def without_sandbox(
-    verifier: Verifier, candidates: Sequence[Candidate]
-) -> BatchFuture[BatchAnswer] | None:
-    """The abstention of a verifier that wants a sandbox where there is none; else None."""
-    if verifier.isolation != "sandbox":
-        return None
-    refusal = Verdict.abstain(
-        f"{verifier.name} runs untrusted code and this engine has no sandbox", failed_at="sandbox"
-    )
-    future: BatchFuture[BatchAnswer] = BatchFuture(dict.fromkeys(range(len(candidates)), refusal))
-    future.set_result(BatchAnswer([refusal] * len(candidates), 0, 0.0))
-    return future
-
-
-def _batch_limit(verifier: Verifier) -> int:
-    """How many checks to take at once: about half a second's worth."""
-    expected = verifier.cost.seconds
-    if expected <= 0:
-        return min(verifier.batch_size, 64)
-    return max(1, min(verifier.batch_size, int(_BATCH_SECONDS / expected)))
-
-
-def _has_died(owner: str) -> bool:
-    """Whether the process of this machine that leased a check is no more."""
-    host, _, rest = owner.partition(":")
-    pid = rest.partition(":")[0]
-    return host == socket.gethostname() and pid.isdigit() and not psutil.pid_exists(int(pid))

@@ -23,7 +23,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import cloudpickle
 
-from verifier_ladder.alerts.alerter import Alerter, alerts_as_set
+from verifier_ladder.alerts.alerter import Alerter, Alerts, rules_as_set
 from verifier_ladder.errors import ConfigError, LadderError
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
@@ -112,7 +112,8 @@ class Home:
             engine: `local`; `workers` if other processes run the dearer tiers; `celery` if they
                 are also told so.
         """
-        alerts = alerts_as_set(ledger) if lock is not None else None  # Nothing runs yet.
+        rules = rules_as_set() if lock is not None else None  # Nothing runs yet.
+        self._alerts = Alerts(ledger, rules)
         self.ledger = ledger
         self.engine = LocalEngine(
             ledger, workers=workers, memory=memory,
@@ -134,7 +135,8 @@ class Home:
             self.engine.take_over()
             self._listen(lock)
             self._sequencer = Sequencer(ledger)
-            self._alerter = Alerter(alerts) if alerts else None
+            if rules is not None:
+                self._begin_alerts()
 
     # -- conductors ----------------------------------------------------------------------------
 
@@ -153,7 +155,7 @@ class Home:
             if made is None:
                 seed = agreed_seed(self.ledger, name, ladder)
                 made = Conductor(name, ladder, self.ledger, self.engine, seed)
-                made.start()
+                self._start(made)
                 self._conductors[name] = made
             elif (made.ladder.digest, made.ladder.namespace) != (ladder.digest, ladder.namespace):
                 raise ConfigError(
@@ -162,6 +164,22 @@ class Home:
                 )
             self._users[name] = self._users.get(name, 0) + 1
             return made
+
+    def _start(self, made: Conductor) -> None:
+        """Start a conductor; its ladder's own receivers are told until this home is closed."""
+        has_rules = self._lock_file is not None and self._alerts.watch(made.name, made.ladder)
+        try:
+            made.start()
+        except BaseException:
+            self._alerts.forget(made.name)
+            raise
+        if has_rules:
+            self._begin_alerts()
+
+    def _begin_alerts(self) -> None:
+        with self._lock:
+            if self._alerter is None:
+                self._alerter = Alerter(self._alerts)
 
     def leave(self, name: str) -> bool:
         """Stop using a campaign; True if nobody uses this home any more."""

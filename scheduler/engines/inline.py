@@ -64,6 +64,20 @@ def answered_inline(
     return future
 
 
+def without_sandbox(
+    verifier: Verifier, candidates: Sequence[Candidate]
+) -> BatchFuture[BatchAnswer] | None:
+    """The abstention of a verifier that wants a sandbox where there is none; else None."""
+    if verifier.isolation != "sandbox":
+        return None
+    refusal = Verdict.abstain(
+        f"{verifier.name} runs untrusted code and this engine has no sandbox", failed_at="sandbox"
+    )
+    future: BatchFuture[BatchAnswer] = BatchFuture(dict.fromkeys(range(len(candidates)), refusal))
+    future.set_result(BatchAnswer([refusal] * len(candidates), 0, 0.0))
+    return future
+
+
 def _paid(verifier: Verifier, verdict: Verdict, reservation: Reservation) -> Verdict:
     cost = verdict.cost or Cost()
     took = cost.seconds

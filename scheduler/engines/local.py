@@ -17,7 +17,8 @@ from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.protocol import PARKED
 from verifier_ladder.ledger.records import HELD, CheckRow, CheckState
-from verifier_ladder.scheduler.engines.dispatcher import Dispatcher, without_sandbox
+from verifier_ladder.scheduler.engines.dispatcher import Dispatcher
+from verifier_ladder.scheduler.engines.inline import without_sandbox
 from verifier_ladder.scheduler.engines.job import BatchAnswer, BatchFuture
 from verifier_ladder.scheduler.engines.pool import WorkerPool
 from verifier_ladder.scheduler.flights import Flights

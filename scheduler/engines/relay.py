@@ -15,8 +15,9 @@ _PER_RING = 100
 """Checks that one message stands for."""
 _MOST = 256
 """Messages of one queue that are under way at most."""
-_AGAIN = 60.0
-"""Seconds after which a message is taken to be lost or heard; as long as it is kept."""
+_AGAIN = 10.0
+"""Seconds after which a message is taken to be lost or heard. It is kept for longer, but a broker
+may have been emptied, and one message too many does no harm."""
 _PAUSE = 0.25
 _PENANCE = 10.0
 """Seconds between two tries of a broker that is down."""
@@ -63,5 +64,6 @@ class Relay:
         missing = wanted - len(rung)
         if missing == 0:
             return True
-        rung.extend([now] * missing)
-        return self._bell.ring(queue, missing)
+        is_taken = self._bell.ring(queue, missing)
+        rung.extend([now] * missing if is_taken else ())
+        return is_taken

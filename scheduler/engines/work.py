@@ -14,6 +14,9 @@ from verifier_ladder.verifiers import Verifier
 _LONG = 1.0
 """Seconds after which what is settled is written, though others are at work still."""
 
+_BATCH_SECONDS = 0.5
+"""How long a batch of cheap checks may take, so that a dear one is not kept waiting."""
+
 
 class Work:
     """A batch whose checks end one by one, or all at once when it does not take long."""
@@ -64,3 +67,11 @@ class Work:
             n: claim for n, claim in self._claims.items() if claim.check.check_key not in ended
         }
         self._due = monotonic() + _LONG
+
+
+def batch_limit(verifier: Verifier) -> int:
+    """How many checks to take at once: about half a second's worth."""
+    expected = verifier.cost.seconds
+    if expected <= 0:
+        return min(verifier.batch_size, 64)
+    return max(1, min(verifier.batch_size, int(_BATCH_SECONDS / expected)))

@@ -121,6 +121,24 @@ async def from_a_loop(campaign: vl.Campaign) -> list[float | None]:
     return [reward.value for reward in await campaign.ascore(["CCO"])]
 
 
+# ---- Over HTTP
+
+
+def asked(client: vl.Client) -> bool:
+    """A client is asked as a campaign is."""
+    assert_type(client.score(["CCO", sample], deadline=30, prompts={"g": "?"}), list[vl.Reward])
+    client.score(["CCO"], patience=30)  # type: ignore[call-arg]
+    (case,) = client.cases()
+    assert_type(case, vl.Case)
+    return client.answer(case, -4.7, source="lab")
+
+
+async def asked_from_a_loop(client: vl.AsyncClient) -> list[float | None]:
+    """The same without holding up an event loop."""
+    assert_type(await client.cases(), list[vl.Case])
+    return [reward.value for reward in await client.score(["CCO"], run="train", step=3)]
+
+
 # ---- Learners
 
 reward = reward_function(

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Mapping
 from threading import Event, Thread
 from time import monotonic
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from verifier_ladder.alerts.causes import Cause, causes
-from verifier_ladder.alerts.delivery import receivers
+from verifier_ladder.alerts.delivery import Deliver, receivers
 from verifier_ladder.alerts.rules import AlertRules, load_rules
 from verifier_ladder.errors import LadderError
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import Block
 from verifier_ladder.settings import load_settings
+
+if TYPE_CHECKING:
+    from verifier_ladder.ladder import Ladder
 
 _LOG = logging.getLogger(__name__)
 KIND = "alert"
@@ -31,8 +35,24 @@ class _Later(NamedTuple):
     pause: float
 
 
+class _Watch(NamedTuple):
+    """Who is told about a campaign."""
+
+    rules: AlertRules
+    receivers: Mapping[str, Deliver]
+    campaign: str = ""
+    verifiers: frozenset[tuple[str, str]] = frozenset()
+    """Those that its ladder asks, by name and version."""
+
+    def is_about(self, cause: Cause) -> bool:
+        return cause.campaign == self.campaign or cause.verifier in self.verifiers
+
+
 class Alerts:
     """Tells what there is to be told; what was delivered is in the ledger.
+
+    A ladder's own rules hold for its campaigns and its verifiers, as long as they are at work
+    here; the ledger's rules hold for everything else.
 
     A crash between a delivery and its entry has it delivered once more, under the same id.
 
@@ -43,14 +63,19 @@ class Alerts:
         0
     """
 
-    def __init__(self, ledger: Ledger, rules: AlertRules) -> None:
+    def __init__(self, ledger: Ledger, rules: AlertRules | None = None) -> None:
         """Tell nothing yet.
+
+        Args:
+            ledger: The ledger.
+            rules: What is told of everything that no ladder has rules for; nothing if None.
 
         Raises:
             ConfigError: If a package is missing, or the secret is no key.
         """
-        self._ledger, self._rules = ledger, rules
-        self._receivers = dict(receivers(rules))
+        self._ledger = ledger
+        self._rest = None if rules is None else _Watch(rules, dict(receivers(rules)))
+        self._own: dict[str, _Watch] = {}
         self._told: set[tuple[str, str]] = set()
         self._read = 0
         self._later: dict[tuple[str, str], _Later] = {}
@@ -58,12 +83,38 @@ class Alerts:
     def look(self) -> int:
         """Deliver what nobody has delivered yet; count the deliveries."""
         self._take_up()
+        own = list(self._own.values())
+        told = sum(self._look(watch, watch.is_about) for watch in own)
+        if self._rest is None:
+            return told
+        return told + self._look(
+            self._rest, lambda cause: not any(watch.is_about(cause) for watch in own)
+        )
+
+    def _look(self, watch: _Watch, is_meant: Callable[[Cause], bool]) -> int:
         return sum(
-            self._tell(name, cause)
-            for cause in causes(self._ledger, self._rules)
-            for name in self._receivers
+            self._tell(name, deliver, cause)
+            for cause in filter(is_meant, causes(self._ledger, watch.rules))
+            for name, deliver in watch.receivers.items()
             if (name, cause.name) not in self._told
         )
+
+    def watch(self, campaign: str, ladder: Ladder) -> bool:
+        """Go by a ladder's own rules for a campaign; False if it has none.
+
+        Raises:
+            ConfigError: If a package is missing, or the secret is no key.
+        """
+        if ladder.alerts is None:
+            return False
+        asked = frozenset((verifier.name, verifier.version) for verifier in ladder.verifiers)
+        heard = dict(receivers(ladder.alerts))
+        self._own[campaign] = _Watch(ladder.alerts, heard, campaign, asked)
+        return True
+
+    def forget(self, campaign: str) -> None:
+        """Go by the ledger's rules for a campaign again."""
+        self._own.pop(campaign, None)
 
     def _take_up(self) -> None:
         """Read what was delivered, by whatever process."""
@@ -72,12 +123,12 @@ class Alerts:
             self._told.add((str(facts["to"]), str(facts["cause"])))
             self._read = entry.id
 
-    def _tell(self, name: str, cause: Cause) -> bool:
+    def _tell(self, name: str, deliver: Deliver, cause: Cause) -> bool:
         later = self._later.get((name, cause.name))
         if later is not None and monotonic() < later.at:
             return False
         try:
-            self._receivers[name](cause)
+            deliver(cause)
         except LadderError as error:
             self._postpone(name, cause, later, error)
             return False
@@ -125,11 +176,11 @@ class Alerter:
         self._look()
 
 
-def alerts_as_set(ledger: Ledger) -> Alerts | None:
+def rules_as_set() -> AlertRules | None:
     """What `VLADDER_ALERTS` wants to be told; None if it says nothing.
 
     Raises:
         ConfigError: If the rules make no sense.
     """
     path = load_settings().alerts
-    return None if path is None else Alerts(ledger, load_rules(path))
+    return None if path is None else load_rules(path)

@@ -26,6 +26,8 @@ class Cause(NamedTuple):
     """"" if it is about the ledger as a whole."""
     text: str
     """A sentence for a person, without control characters."""
+    verifier: tuple[str, str] | None = None
+    """Name and version of the verifier whose checks it is about, whoever asked for them."""
 
     def as_json(self) -> dict[str, Any]:
         """What is delivered; receivers know a repetition by its `id`."""
@@ -89,7 +91,7 @@ def _queue(ledger: Ledger, rules: AlertRules) -> Iterator[Cause]:
             yield Cause(
                 f"dead/{verifier}/{version}/{level}", "dead", "",
                 f"{count} checks of {verifier} {version} are dead; `vladder check ls --state dead "
-                f"--verifier {verifier}` tells why",
+                f"--verifier {verifier}` tells why", (verifier, version),
             )  # fmt: skip
     for (verifier, version), waiting in vitals.waiting.items():
         if rules.queue_age and waiting.longest >= rules.queue_age:
@@ -98,7 +100,7 @@ def _queue(ledger: Ledger, rules: AlertRules) -> Iterator[Cause]:
             yield Cause(
                 f"queue/{verifier}/{version}/{window}", "queue", "",
                 f"{waiting.checks} checks of {verifier} {version} wait for a worker, the first "
-                f"for {waiting.longest:.0f} seconds",
+                f"for {waiting.longest:.0f} seconds", (verifier, version),
             )  # fmt: skip
 
 

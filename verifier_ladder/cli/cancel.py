@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from verifier_ladder.cli.code import Imported, import_code
 from verifier_ladder.cli.output import AsJson, Exit, LedgerAt, print_json, say
+
+if TYPE_CHECKING:
+    from verifier_ladder.ledger import Ledger
+    from verifier_ladder.scheduler.withdrawal import Wanted, Withdrawn
 
 Name = Annotated[str | None, typer.Argument(help="The campaign. [default: the newest]")]
 
@@ -35,20 +39,43 @@ def cancel(
 ) -> None:
     """Cancel what a run still waits for; what others want too goes on, and they pay.
 
-    Every sample keeps the reward that follows from what is known by now.
+    Every sample keeps the reward that follows from what is known by now. A campaign that is open
+    elsewhere is cancelled there, through the ledger.
     """
     from verifier_ladder.cli.opening import existing_ledger, only_campaign
     from verifier_ladder.cli.reopening import reopened
+    from verifier_ladder.scheduler.withdrawal import Wanted
 
     for where in imports or []:
         import_code(where)
     with existing_ledger(ledger) as store:
         row = only_campaign(store, name)
-        with reopened(row, store, ladder, engine="workers") as campaign:
-            done = campaign.cancel(run, step=step, positions=positions, at_work=at_work)
+        conductor = store.conductor(row.name)
+        if conductor is not None:
+            wanted = Wanted(run, step, positions and frozenset(positions))
+            done = _asked(store, row.name, conductor, wanted, at_work=at_work)
+        else:
+            with reopened(row, store, ladder, engine="workers") as campaign:
+                done = campaign.cancel(run, step=step, positions=positions, at_work=at_work)
     if as_json:
         print_json(done._asdict())
     else:
         say(f"{done.samples} samples wait no more; {done.checks} checks are cancelled")
     if not done.samples:
         raise typer.Exit(Exit.FAILED)
+
+
+def _asked(
+    store: Ledger, campaign: str, conductor: str, wanted: Wanted, *, at_work: bool
+) -> Withdrawn:
+    """Have the campaign's conductor do it; the ladder need not be known here."""
+    from verifier_ladder.scheduler.cancellations import cancel_from_afar
+
+    done = cancel_from_afar(store, campaign, wanted, at_work=at_work)
+    if done is None:
+        say(
+            f"{conductor}, which has {campaign} open, was asked and has not answered yet; it is "
+            "done as soon as it does, or when the campaign is opened the next time"
+        )
+        raise typer.Exit(Exit.FAILED)
+    return done

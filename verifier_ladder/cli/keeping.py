@@ -1,4 +1,4 @@
-"""`vladder ledger upgrade`, `backup`, `restore` and `merge`: looking after ledger files."""
+"""`vladder ledger upgrade`, `backup`, `restore`, `merge` and `seal`: looking after ledgers."""
 
 from __future__ import annotations
 
@@ -82,6 +82,27 @@ def merge(
     for row in rows:
         known = f", {row['known']:,} were here before" if row["known"] else ""
         say(f"{row['ledger']}: {row['entries']:,} entries, {row['verdicts']:,} verdicts{known}")
+
+
+def seal(ledger: LedgerAt = None) -> None:
+    """Log only salted hashes of what candidates hold and verifiers say, from now on and for good.
+
+    A new ledger is made if there is none. This ledger is read as before; proofs and exports show
+    sealed values only with --reveal.
+    """
+    from verifier_ladder.cli.opening import ledger_place
+    from verifier_ladder.ledger import open_ledger
+
+    with open_ledger(ledger_place(ledger)) as store:
+        is_new = not store.is_sealed
+        store.seal()
+        place, earlier = store.url, store.newest() - 1
+    if not is_new:
+        say(f"{place} was sealed before")
+        return
+    say(f"{place} is sealed from now on")
+    if earlier:
+        say(f"the {earlier:,} entries before stay open: they are in the log as they are")
 
 
 def _file(given: str | None) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -43,6 +43,7 @@ app.command("upgrade")(keeping.upgrade)
 app.command("backup")(keeping.backup)
 app.command("restore")(keeping.restore)
 app.command("merge")(keeping.merge)
+app.command("seal")(keeping.seal)
 app.command("diff")(diff)
 
 
@@ -155,14 +156,12 @@ def _not_one(found: list[Known], what: str) -> None:
 
 
 def _show_entry(store: Ledger, entry: Entry, *, as_json: bool) -> None:
-    import orjson
-
-    from verifier_ladder.ledger.encoding import leaf
+    from verifier_ladder.ledger.encoding import leaf, lines_of
 
     row = _row(entry, store.read(entry))
     row["intact"] = leaf(entry.body) == entry.leaf
     if as_json:
-        print_json({**row, "body": [orjson.loads(line) for line in entry.body.split(b"\n")]})
+        print_json({**row, "body": lines_of(entry.body)})
         return
     screen = console()
     for key, value in {**row, "recorded_at": moment(entry.recorded_at)}.items():
@@ -253,6 +252,7 @@ def export(
         Format | None, typer.Option("--format", help="By default the file name's ending.")
     ] = None,
     campaign: Annotated[str | None, typer.Option("--campaign", help="Only this campaign.")] = None,
+    reveal: proving.Revealed = None,
 ) -> None:
     """Write verdicts and rewards as flat rows, for other programs to read.
 
@@ -260,28 +260,34 @@ def export(
     in-toto writes each accept and reject as a statement, one a line.
     """
     from verifier_ladder.cli.opening import existing_ledger, only_campaign
+    from verifier_ladder.ledger.sealing import NAMES, chosen
 
-    form = form or _form(out)
+    form, names = form or _form(out), chosen(reveal or [])
     if form is Format.TILES:
-        _export_tiles(ledger, out, campaign)
+        _export_tiles(ledger, out, campaign, names)
         return
     with existing_ledger(ledger) as store:
         name = only_campaign(store, campaign).name if campaign else None
         if out is None:
-            _to_stdout(store, form, name)
+            _to_stdout(store, form, name, names)
         else:
-            count = _exports()[form](store, out, name)
+            count = _exports()[form](store, out, name, reveal=names)
             say(f"{count:,} rows written to {out}")
+        if store.is_sealed and len(names) < len(NAMES):
+            hidden = ", ".join(other for other in NAMES if other not in names)
+            say(f"left out where the ledger is sealed: {hidden}; --reveal writes them")
 
 
-def _export_tiles(ledger: str | None, out: Path | None, campaign: str | None) -> None:
+def _export_tiles(
+    ledger: str | None, out: Path | None, campaign: str | None, names: Collection[str]
+) -> None:
     from verifier_ladder.errors import ConfigError
     from verifier_ladder.ledger.bundles import export_tiles
 
     if out is None or campaign is not None:
         raise ConfigError("format tiles is the whole log: name a new folder with --out alone")
     with proving.signed_log(ledger) as log:
-        count = export_tiles(log, out)
+        count = export_tiles(log, out, reveal=names)
     say(f"{count:,} entries written to {out}; check them with: python {out}/verify.py {out}")
 
 
@@ -300,7 +306,7 @@ def _exports() -> dict[Format, Callable[..., int]]:
     }  # fmt: skip
 
 
-def _to_stdout(store: Ledger, form: Format, campaign: str | None) -> None:
+def _to_stdout(store: Ledger, form: Format, campaign: str | None, names: Collection[str]) -> None:
     import shutil
     import sys
     from tempfile import TemporaryDirectory
@@ -311,6 +317,6 @@ def _to_stdout(store: Ledger, form: Format, campaign: str | None) -> None:
         raise ConfigError("Parquet is not for the terminal; name a file with --out")
     with TemporaryDirectory() as folder:
         path = Path(folder) / "rows"
-        _exports()[form](store, path, campaign)
+        _exports()[form](store, path, campaign, reveal=names)
         with path.open(encoding="utf-8", newline="") as rows:
             shutil.copyfileobj(rows, sys.stdout)

@@ -24,6 +24,14 @@ Saved = Annotated[
     Path | None,
     typer.Option("--checkpoint", help="A checkpoint that was saved; this must be its sequel."),
 ]
+Revealed = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--reveal", metavar="NAME",
+        help="Show sealed values too: keys, content, feedback, evidence, groups, facts or all; "
+        "may repeat.",
+    ),
+]  # fmt: skip
 _OUT = "File to write. [default: stdout]"
 
 
@@ -116,6 +124,7 @@ def prove(
         Path | None,
         typer.Option("--since", help="Prove growth since a saved checkpoint instead."),
     ] = None,
+    reveal: Revealed = None,
     out: Annotated[Path | None, typer.Option("--out", help=_OUT)] = None,
 ) -> None:
     """Write a proof that an entry, or single records of it, stand in the signed log."""
@@ -123,16 +132,17 @@ def prove(
 
     from verifier_ladder.ledger.offline import RejectedError
     from verifier_ladder.ledger.proof import find_records, prove, prove_growth
+    from verifier_ladder.ledger.sealing import chosen
 
-    older = _text(since)
+    older, names = _text(since), chosen(reveal or [])
     with signed_log(ledger) as log:
         try:
             if older is not None:
                 made = prove_growth(log, older)
             else:
-                chosen = [_record(text) for text in record or []]
-                chosen += find_records(log, entry, check=check, position=position)
-                made = prove(log, entry, chosen)
+                records = [_record(text) for text in record or []]
+                records += find_records(log, entry, check=check, position=position)
+                made = prove(log, entry, records, reveal=names)
         except RejectedError as error:
             say(str(error))
             raise typer.Exit(Exit.FAILED) from None

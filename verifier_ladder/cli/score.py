@@ -41,6 +41,9 @@ def score(
     group: Annotated[
         str | None, typer.Option("--group", help="Column that names the prompt.")
     ] = None,
+    prompt: Annotated[
+        str | None, typer.Option("--prompt", help="Column of the prompt, which is then kept.")
+    ] = None,
     campaign: Annotated[
         str | None, typer.Option("--campaign", help="Its name. [default: the ladder's]")
     ] = None,
@@ -74,7 +77,7 @@ def score(
         with _progress(file.name) as report:
             scored = score_file(
                 file, ladder=ladder, ledger=ledger_place(ledger), out=out, campaign=campaign,
-                columns=_columns(content, task, group), deadline=deadline, wait=wait,
+                columns=_columns(content, task, group, prompt), deadline=deadline, wait=wait,
                 pass_at=pass_at, workers=workers or settings.workers,
                 memory=settings.worker_memory, report=report,
             )  # fmt: skip
@@ -85,9 +88,11 @@ def score(
     raise typer.Exit(Exit.FAILED if failed else Exit.OK)
 
 
-def _columns(content: str | None, task: list[str] | None, group: str | None) -> Mapping[str, Any]:
+def _columns(
+    content: str | None, task: list[str] | None, group: str | None, prompt: str | None
+) -> Mapping[str, Any]:
     """The options as `score_file` takes them."""
-    given: dict[str, Any] = {"content": content, "group": group}
+    given: dict[str, Any] = {"content": content, "group": group, "prompt": prompt}
     if task and (len(task) > 1 or "=" in task[0]):
         pairs = [item.partition("=") for item in task]
         given["task"] = {field: column or field for field, _, column in pairs}

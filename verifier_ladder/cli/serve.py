@@ -58,6 +58,15 @@ def serve(
             "--mask", help="Tell NeMo-Gym to mask an unknown sample; otherwise its call fails."
         ),
     ] = False,
+    group_size: Annotated[
+        int | None,
+        typer.Option(
+            "--group-size",
+            min=1,
+            help="How many samples of one prompt a learner sends that tells no step; they are "
+            "compared with each other.",
+        ),
+    ] = None,
     areal: Annotated[
         str | None,
         typer.Option("--areal", metavar="URL", help="AReaL's gateway, which is told rewards."),
@@ -110,6 +119,7 @@ def serve(
         ):
             app = create_app(
                 opened, deadline=deadline, on_abstain=on_abstain, clip=clip, masks=masks,
+                group_size=group_size,
                 areal_gateway=areal, webhooks=hooks,
                 cursors=tokens.path.with_suffix(".webhooks"), tokens=tokens,
                 hosts=_hosts(address, allow_hosts), origins=allow_origins or (),

@@ -148,9 +148,10 @@ def _begin(host: WorkerHost) -> None:
 
 def _listen(host: WorkerHost, broker: str, resources: list[str] | None) -> None:
     """Have Celery's messages wake the host, in the background until the process ends."""
-    from verifier_ladder.scheduler.engines.bell import listener, queues_for
+    from verifier_ladder.scheduler.engines.bell import queues_for
+    from verifier_ladder.scheduler.engines.ear import Ear
 
-    ear = listener(broker, queues_for(host.tiers, resources), host.wait_room)
+    ear = Ear(broker, queues_for(host.tiers, resources), host.wait_room)
     Thread(target=ear.start, daemon=True).start()
 
 

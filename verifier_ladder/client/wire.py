@@ -3,33 +3,49 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypedDict, TypeVar, Unpack
 from uuid import uuid4
 
 import orjson
 
 from verifier_ladder.candidate import Candidate, Sample
+from verifier_ladder.case import Case
 from verifier_ladder.cost import seconds
-from verifier_ladder.errors import ConfigError, EngineError, LadderError, LedgerError
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.exchange import candidate_from, verdict_message
 from verifier_ladder.reward import Revision, Reward
 from verifier_ladder.tier import Tier
+from verifier_ladder.verdict import Verdict
 
+T = TypeVar("T")
 Given = Sample | Candidate | str | bytes
 _TIERS: dict[str | None, Tier | None] = {None: None, **{tier.label: tier for tier in Tier}}
 _parts = itemgetter(*Reward._fields)
-ATTEMPTS = 8
-"""How often a call is sent before it fails; with pauses that double that is about a minute."""
-_BUSY = {429, 502, 503, 504}
-_SERVERS_FAULT = 500
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
+_JSON = {"Content-Type": "application/json"}
+PAGE = 1000
+"""Revisions that are asked for at once."""
 
 
-class ServerError(EngineError):
-    """The reward server failed, or could not be asked."""
+class ScoreOptions(TypedDict, total=False):
+    """What `score` takes beside the samples."""
+
+    deadline: float | str | None
+    """How long higher tiers are waited for; by default as the server says."""
+    step: int | None
+    """Training step; the server's next free one by default."""
+    groups: Sequence[str] | None
+    """Group of each element, if they are not samples."""
+    prompts: Mapping[str, Any] | None
+    """The prompt of each group, text or chat messages: kept for training on the samples later."""
+    run: str | None
+    """The run; the server's own by default. Name the step with it."""
+    learner_version: str
+    """Version of the policy that wrote them."""
+    key: str | None
+    """Idempotency key; a new one by default. The same call with the same key is scored once."""
 
 
 class Call(NamedTuple):
@@ -37,44 +53,95 @@ class Call(NamedTuple):
 
     method: str
     path: str
-    body: bytes | None
-    headers: dict[str, str]
+    body: bytes | None = None
+    headers: Mapping[str, str] = {}
 
 
-def score_call(
-    samples: Sequence[Given], *, step: int | None, groups: Sequence[str] | None,
-    run: str | None, learner_version: str, deadline: float | str | None, key: str | None,
-) -> Call:  # fmt: skip
-    """The call that scores samples.
+class Question(NamedTuple, Generic[T]):
+    """A call, and how its answer is read."""
+
+    call: Call
+    read: Callable[[Any], T]
+    patience: float = 0.0
+    """Seconds that its answer may take beyond what any answer may."""
+
+
+class Page(NamedTuple):
+    """Some revisions."""
+
+    revisions: list[Revision]
+    cursor: int
+    """Ask for what comes after this next."""
+    more: bool
+    """Whether there are more already."""
+
+
+def scoring(samples: Sequence[Given], **options: Unpack[ScoreOptions]) -> Question[list[Reward]]:
+    """Ask for the rewards of samples.
 
     Raises:
         ConfigError: If they belong to more than one run and step, or are not JSON.
     """
     if isinstance(samples, (str, bytes, Mapping, Candidate, Sample)):
         raise ConfigError(f"score takes a list of candidates, not one {type(samples).__name__}")
-    run, step = _place(samples, run, step)
-    message = {
+    run, step = _place(samples, options.get("run"), options.get("step"))
+    groups, deadline = options.get("groups"), options.get("deadline")
+    patience = None if deadline is None else seconds(deadline)
+    message: dict[str, Any] = {
         "samples": [given if isinstance(given, str) else _message(given) for given in samples],
-        "run": run or "", "learner_version": learner_version,
+        "run": run or "", "learner_version": options.get("learner_version", ""),
         "step": step, "groups": None if groups is None else list(groups),
-        "deadline": None if deadline is None else seconds(deadline),
+        "deadline": patience,
     }  # fmt: skip
+    if options.get("prompts"):
+        message["prompts"] = options["prompts"]
+    headers = {**_JSON, "Idempotency-Key": options.get("key") or uuid4().hex}
+    call = Call("POST", "/v1/score", _encoded("a sample", message), headers)
+    return Question(call, _rewards, patience or 0.0)
+
+
+def revising(after: int) -> Question[Page]:
+    """Ask for a page of revisions."""
+    return Question(Call("GET", f"/v1/rewards?after={after}&limit={PAGE}"), _page)
+
+
+def following(after: int) -> Call:
+    """Ask for a stream of revisions."""
+    headers = {"Accept": "text/event-stream", "Last-Event-ID": str(after)}
+    return Call("GET", "/v1/rewards", headers=headers)
+
+
+def open_cases() -> Question[list[Case]]:
+    """Ask for the open cases of the world."""
+    return Question(Call("GET", "/v1/cases"), _cases)
+
+
+def answering(
+    case: Case | bytes, value: Verdict | float | None, *, source: str, event: str | None
+) -> Question[bool]:
+    """Hand in the answer to a case.
+
+    Raises:
+        ConfigError: If the value is not a number, or is not JSON.
+    """
+    key = case.check_key if isinstance(case, Case) else case
+    # A call that is sent again, because its answer got lost, is the same delivery.
+    message: dict[str, Any] = {"case": key.hex(), "source": source, "event": event or uuid4().hex}
+    if isinstance(value, Verdict):
+        message["verdict"] = verdict_message(value)
+    elif value is None or isfinite(value):
+        message["value"] = value
+    else:
+        raise ConfigError(f"{value!r} is no answer to a case; give a finite number, or None")
+    call = Call("POST", "/v1/answers", _encoded("an answer", message), _JSON)
+    return Question(call, _is_done if event is None else _is_taken)
+
+
+def _encoded(what: str, message: Any) -> bytes:
     try:
-        body = orjson.dumps(message)
+        return orjson.dumps(message)
     except TypeError as error:
-        raise ConfigError(f"a sample can't be sent as JSON: {error}") from None
-    headers = {"Content-Type": "application/json", "Idempotency-Key": key or uuid4().hex}
-    return Call("POST", "/v1/score", body, headers)
-
-
-def revisions_call(after: int, limit: int) -> Call:
-    """The call that reads a page of revisions."""
-    return Call("GET", f"/v1/rewards?after={after}&limit={limit}", None, {})
-
-
-def stream_headers(after: int) -> dict[str, str]:
-    """What asks for a stream of revisions."""
-    return {"Accept": "text/event-stream", "Last-Event-ID": str(after)}
+        raise ConfigError(f"{what} can't be sent as JSON: {error}") from None
 
 
 def _place(
@@ -124,6 +191,33 @@ def _content(content: str | bytes) -> dict[str, Any]:
     return {"content": b64encode(content).decode("ascii"), "encoding": "base64"}
 
 
+def _rewards(answer: Any) -> list[Reward]:
+    return [reward_from(message) for message in answer["rewards"]]
+
+
+def _page(answer: Any) -> Page:
+    return Page([revision_from(r) for r in answer["revisions"]], answer["cursor"], answer["more"])
+
+
+def _cases(answer: Any) -> list[Case]:
+    return [
+        Case(
+            bytes.fromhex(told["case"]), told["verifier"], candidate_from(told["candidate"]),
+            told["question"], told["unit"], told["deadline"],
+        )
+        for told in answer["cases"]
+    ]  # fmt: skip
+
+
+def _is_taken(answer: Any) -> bool:
+    return bool(answer["taken"])
+
+
+def _is_done(_: Any) -> bool:
+    """A delivery of our own that was taken before was taken from an earlier try of this call."""
+    return True
+
+
 def reward_from(message: Mapping[str, Any]) -> Reward:
     """A reward as the server describes it."""
     value, uncertainty, tier, revision, components, reason, failed_at, pending = _parts(message)
@@ -135,118 +229,3 @@ def reward_from(message: Mapping[str, Any]) -> Reward:
 def revision_from(message: Mapping[str, Any]) -> Revision:
     """A revision as the server describes it."""
     return Revision(**{**message, "reward": reward_from(message["reward"])})
-
-
-def read(status: int, body: bytes) -> Any:
-    """The answer, decoded.
-
-    Raises:
-        ConfigError: If the server refused what was asked.
-        LedgerError: If the server's ledger failed.
-        ServerError: If the server failed otherwise.
-    """
-    try:
-        message = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        message = None
-    if status < 300 and message is not None:  # noqa: PLR2004 - the statuses of success
-        return message
-    raise error_of(status, message, body)
-
-
-def error_of(status: int, message: Any, body: bytes) -> LadderError:
-    """The error that an answer stands for."""
-    is_ours = isinstance(message, Mapping) and "detail" in message
-    said = str(message["detail"]) if is_ours else body[:200].decode("utf-8", "replace")
-    if status >= _SERVERS_FAULT or status in _BUSY:
-        kind = LedgerError if "ledger" in said else ServerError
-        return kind(f"the reward server answered {status}: {said}")
-    return ConfigError(f"the reward server refused with {status}: {said}")
-
-
-def pause(attempt: int, status: int | None, retry_after: str | None) -> float | None:
-    """Seconds to wait before a call is sent again; None if that would not help.
-
-    Args:
-        attempt: 0 after the first one.
-        status: What the server answered; None if it could not be reached.
-        retry_after: The header of this name.
-
-    Example:
-        >>> pause(0, 429, "3"), pause(2, None, None), pause(0, 422, None)
-        (3.0, 2.0, None)
-    """
-    if status is not None and status not in _BUSY:
-        return None
-    wanted = _seconds(retry_after)
-    return min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**attempt if wanted is None else wanted)
-
-
-def _seconds(retry_after: str | None) -> float | None:
-    if retry_after is None:
-        return None
-    if retry_after.strip().isdecimal():
-        return float(retry_after)
-    try:
-        when = parsedate_to_datetime(retry_after)
-    except ValueError:
-        return None
-    return max(0.0, (when.replace(tzinfo=when.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
-
-
-class Events:
-    """Puts the lines of a stream of server-sent events together.
-
-    Example:
-        >>> events = Events()
-        >>> [events.add(line) for line in ("id: 7", "data: {}", "")]
-        [None, None, b'{}']
-        >>> events.last
-        7
-    """
-
-    def __init__(self) -> None:
-        """Begin without any."""
-        self.last: int | None = None
-        """Cursor from which to go on."""
-        self._data: list[str] = []
-        self._id: int | None = None
-
-    def add(self, line: str) -> bytes | None:
-        """Take one line; gives the data of an event that it ends."""
-        name, _, value = line.partition(":")
-        value = value.removeprefix(" ")
-        if name == "data" and line:
-            self._data.append(value)
-        elif name == "id":
-            self._id = int(value)
-        elif not line and self._data:
-            data, self._data = "\n".join(self._data).encode(), []
-            if self._id is not None:
-                self.last, self._id = self._id, None
-            return data
-        return None
-
-
-def httpx_module() -> Any:
-    """The library that both clients stand on.
-
-    Raises:
-        ConfigError: If it is not installed.
-    """
-    try:
-        import httpx
-    except ImportError:
-        raise ConfigError("a client needs httpx; pip install 'verifier-ladder[http]'") from None
-    return httpx
-
-
-def headers_of(token: str | None) -> dict[str, str]:
-    """What every request says.
-
-    Raises:
-        ConfigError: If this can't be a token.
-    """
-    if token is not None and not (token.isascii() and token.isprintable()):
-        raise ConfigError("this is no token; give the text that `vladder token add` printed")
-    return {} if token is None else {"Authorization": f"Bearer {token}"}

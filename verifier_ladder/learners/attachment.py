@@ -71,6 +71,7 @@ class Attachment:
         name: str | None = None,
         budget: Budget | None = None,
         run: Run | str | None = None,
+        transcripts: bool | None = None,
     ) -> None:
         """Check the arguments; nothing is opened yet.
 
@@ -84,7 +85,7 @@ class Attachment:
         self.name = name or self.ladder.name
         self._arguments: dict[str, Any] = {
             "verifier": verifier, "ledger": ledger, "deadline": deadline, "campaign": campaign,
-            "name": name, "budget": budget, "run": run,
+            "name": name, "budget": budget, "run": run, "transcripts": transcripts,
         }  # fmt: skip
         self._lock = Lock()
         self._run = run
@@ -96,14 +97,14 @@ class Attachment:
         self._pickled: bytes | None = None
         self._untold: list[Transcript] = []
         self._loose = count(secrets.randbits(_ORIGIN_BITS) * _RANK_STRIDE)
-        self._adopt(campaign, ledger, budget, run)
+        self._adopt(campaign)
 
-    def _adopt(self, campaign: Any, ledger: Any, budget: Any, run: Any) -> None:
-        """Take over an open campaign, whose own ledger, budget and run then hold."""
+    def _adopt(self, campaign: Any) -> None:
+        """Take over an open campaign, whose own ledger, budget, run and transcripts then hold."""
         if campaign is None or isinstance(campaign, str):
             return
-        given = {"ledger": ledger, "budget": budget, "run": run}
-        extra = [name for name, value in given.items() if value is not None]
+        own = ("ledger", "budget", "run", "transcripts")
+        extra = [name for name in own if self._arguments[name] is not None]
         if extra:
             raise ConfigError(
                 f"an open campaign has its own {' and '.join(extra)}; leave the argument out, "
@@ -142,6 +143,7 @@ class Attachment:
                     ledger=given["ledger"],
                     budget=given["budget"],
                     run=self._run,
+                    transcripts=given["transcripts"],
                 )
                 _close_at_exit(self._campaign)
             return self._campaign

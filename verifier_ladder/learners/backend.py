@@ -49,6 +49,9 @@ class Options(TypedDict, total=False):
     run: Run | str | None
     """Name of the training run, or a `Run` with its report card; by default each start of the
     script is another run."""
+    transcripts: bool | None
+    """Whether prompts and chats are kept, so that the samples can be trained on later; by default
+    as `VLADDER_TRANSCRIPTS` says, which is yes."""
 
 
 class Backend:

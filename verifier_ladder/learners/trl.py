@@ -35,6 +35,7 @@ def reward_function(
     name: str | None = None,
     budget: Budget | None = None,
     run: Run | str | None = None,
+    transcripts: bool | None = None,
     on_abstain: float | None = None,
     clip: tuple[float, float] | None = None,
     asynchronous: bool = False,
@@ -57,6 +58,8 @@ def reward_function(
         budget: Caps, as in `Campaign.open`, such as `{"simulation": "2 h"}`.
         run: Name of the training run, or a `Run` with its report card; by default the time and
             number of the process, so that a script that is started again is another run.
+        transcripts: Whether prompts and chats are kept, so that the samples can be trained on
+            later; by default as `VLADDER_TRANSCRIPTS` says, which is yes.
         on_abstain: What TRL is told where nothing is known. None, the default, masks the
             completion; a number trains on it.
         clip: Least and largest reward, such as `(-5.0, 5.0)`. Rewards that were corrected after a
@@ -78,7 +81,7 @@ def reward_function(
     readout = Readout(on_abstain, clip)
     backend = Backend.of(
         verifier, ledger=ledger, deadline=deadline, campaign=campaign, name=name, budget=budget,
-        run=run,
+        run=run, transcripts=transcripts,
     )  # fmt: skip
     kind = AsyncRewardFunction if asynchronous else RewardFunction
     return kind(backend, readout)

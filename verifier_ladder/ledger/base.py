@@ -8,12 +8,13 @@ store to every sentence below.
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from verifier_ladder.cost import Cost
+from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.baton import Baton
 from verifier_ladder.ledger.records import (
     Account,
@@ -31,6 +32,7 @@ from verifier_ladder.ledger.records import (
     Spend,
     Vitals,
 )
+from verifier_ladder.ledger.replies import Replies
 from verifier_ladder.resource import Resource
 from verifier_ladder.verdict import Verdict
 
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class Ledger(ABC):
+class Ledger(Replies):
     """Append-only record and cache of everything, with the work queue and accounts beside it.
 
     **History.** Entries are only ever appended. A correction is a later entry. An entry's bytes
@@ -147,7 +149,10 @@ class Ledger(ABC):
 
     @abstractmethod
     def next_step(self, campaign: str, run: str) -> int:
-        """One more than the largest step recorded for the run; 0 for a new run."""
+        """One more than the largest step recorded for the run; 0 for a new run.
+
+        A step of which a reply was begun counts, too.
+        """
 
     @abstractmethod
     def count_samples(self, campaign: str) -> int:
@@ -277,6 +282,14 @@ class Ledger(ABC):
 
         A lost attempt is charged as failed for the time until its lease ended, never more than
         was reserved. The check waits longer after each loss, and after the fifth it is dead.
+        """
+
+    @abstractmethod
+    def hasten(self, *, lease: float, now: float) -> int:
+        """Bring forward what a clock that was ahead has put off; count the checks.
+
+        A check that waits for its next attempt longer than any does is tried now, and a lease
+        that would last longer ends after `lease` seconds, unless it is renewed.
         """
 
     @abstractmethod
@@ -458,6 +471,23 @@ class Ledger(ABC):
         del size
         return None
 
+    @property
+    def is_sealed(self) -> bool:
+        """Whether the log holds only salted hashes of what candidates hold and verifiers say."""
+        return False
+
+    def seal(self) -> None:
+        """Have later entries sealed: the signed log then gives nothing of their contents away.
+
+        It holds for everybody who has the ledger open, within a second, and for good. Earlier
+        entries stay as they are. This ledger is read as before; proofs and exports show sealed
+        values only where they are asked to.
+
+        Raises:
+            ConfigError: If it lies in memory, and so has no log.
+        """
+        raise ConfigError("a ledger in memory is not signed, so there is nothing to seal")
+
     def clock(self) -> float:
         """Seconds since 1970, by the clock that all who share this ledger go by.
 
@@ -477,6 +507,11 @@ class Ledger(ABC):
         """
         del campaign
         return Baton()
+
+    def conductor(self, campaign: str) -> str | None:
+        """Who has a campaign's baton, in words; None if nobody, or if it is this ledger's home."""
+        del campaign
+        return None
 
     def reopened(self) -> Ledger:
         """Open the same ledger once more; the other one may be closed independently."""

@@ -3,29 +3,31 @@
 The folder follows C2SP tlog-tiles: `checkpoint`, `tile/LEVEL/…` with the hashes and
 `tile/entries/…` with what was logged of each entry. Beside them `tile/records/…` holds the whole
 bodies of the entries, each after its length in eight bytes, `keys` the public keys, and
-`verify.py` checks all of it.
+`verify.py` checks all of it. Sealed values leave the ledger only where that is asked for.
 """
 
 from __future__ import annotations
 
 import secrets
 import shutil
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from verifier_ladder.errors import ConfigError, LedgerError
 from verifier_ladder.ledger import offline
 from verifier_ladder.ledger.log import Leaf, SqlLog
 from verifier_ladder.ledger.offline import LONGEST, WIDTH, logged, tile_path
+from verifier_ladder.ledger.sealing import revealing
 from verifier_ladder.ledger.tiles import tiles_of
 
 
-def export_tiles(log: SqlLog, folder: str | Path) -> int:
+def export_tiles(log: SqlLog, folder: str | Path, *, reveal: Collection[str] = ()) -> int:
     """Write a log into a folder, with the stand-alone verifier.
 
     Args:
         log: The ledger; entries that wait for their place get it first.
         folder: Where to; it must not exist yet.
+        reveal: Which sealed values to write, from `sealing.NAMES`.
 
     Returns:
         How many entries were written.
@@ -40,7 +42,7 @@ def export_tiles(log: SqlLog, folder: str | Path) -> int:
     signed, checkpoint = log.signed()
     part = folder.with_name(f"{folder.name}.{secrets.token_hex(4)}.part")
     try:
-        _write(log, part, checkpoint.size)
+        _write(log, part, checkpoint.size, reveal)
         _put(part / "checkpoint", signed.encode())
         part.rename(folder)  # It takes the name only when it is whole.
     except OSError as error:
@@ -50,7 +52,7 @@ def export_tiles(log: SqlLog, folder: str | Path) -> int:
     return checkpoint.size
 
 
-def _write(log: SqlLog, folder: Path, size: int) -> None:
+def _write(log: SqlLog, folder: Path, size: int, reveal: Collection[str]) -> None:
     tiles = log.tiles(size)
     for tile in tiles_of(size):
         _put(folder / tile.path, tiles.data(tile))
@@ -58,15 +60,15 @@ def _write(log: SqlLog, folder: Path, size: int) -> None:
     for leaf in log.leaves(until=size):
         batch.append(leaf)
         if len(batch) == WIDTH:
-            _write_bundle(folder, batch)
+            _write_bundle(folder, batch, reveal)
             batch.clear()
     if batch:
-        _write_bundle(folder, batch)
+        _write_bundle(folder, batch, reveal)
     _put(folder / "keys", "".join(f"{key}\n" for key in log.signers()).encode())
     shutil.copyfile(offline.__file__, folder / "verify.py")
 
 
-def _write_bundle(folder: Path, leaves: Sequence[Leaf]) -> None:
+def _write_bundle(folder: Path, leaves: Sequence[Leaf], reveal: Collection[str]) -> None:
     """Write the entries below one tile of level 0."""
     place = leaves[0].place // WIDTH
     paths = [folder / tile_path(kind, place, len(leaves)) for kind in ("entries", "records")]
@@ -78,8 +80,9 @@ def _write_bundle(folder: Path, leaves: Sequence[Leaf]) -> None:
             if len(data) > LONGEST:  # Of the first format; its body stands in the records.
                 data = b""
             entries.write(len(data).to_bytes(2, "big") + data)
-            records.write(len(leaf.entry.body).to_bytes(8, "big"))
-            records.write(leaf.entry.body)
+            body = revealing(leaf.entry.body, reveal)
+            records.write(len(body).to_bytes(8, "big"))
+            records.write(body)
 
 
 def _put(path: Path, data: bytes) -> None:

@@ -165,6 +165,10 @@ class KeyColumns:
             joined = bytes.fromhex(column["keys"])
             keys = [joined[at : at + _WIDTH] for at in range(0, len(joined), _WIDTH)]
         else:
-            keys = unpack_column(column, count)
+            # Digits are left where the column was sealed.
+            keys = [
+                bytes.fromhex(key) if isinstance(key, str) else key
+                for key in unpack_column(column, count)
+            ]
         self._known[name] = keys
         return keys

@@ -51,6 +51,18 @@ class Database(ABC):
         del campaign
         return Baton()
 
+    def conductor(self, campaign: str) -> str | None:
+        """Who has a campaign's baton, in words; None if nobody, or if there is none to take."""
+        del campaign
+        return None
+
+    def guard(self, connection: Connection, campaign: str) -> None:  # noqa: B027 - most have none
+        """Refuse a transaction that decides for a campaign whose baton was taken here and is lost.
+
+        Raises:
+            LedgerAwayError: If it is lost, or may be.
+        """
+
     @abstractmethod
     def close(self) -> None:
         """Release files and connections."""

@@ -4,7 +4,8 @@ The body is lines of JSON. The first is the head: kind, campaign, time, how many
 section there are. Each further line is a part: `rows` records of every section (see `sections`),
 the first part the first ones, and so on; facts, if there are any, are the last part. The entry's
 leaf in the log covers the head and a hash over the parts, so that one part, and the records in
-it, can be shown without the others. Entries of format 1 are one line with all sections.
+it, can be shown without the others. Entries of format 1 are one line with all sections; those of
+format 3 are sealed (see `sealing`), and what opens them stands behind an empty line.
 
 Numbers keep every bit; text keeps every character.
 """
@@ -18,8 +19,17 @@ import orjson
 
 from verifier_ladder.errors import ConfigError, LedgerError, VerifierError
 from verifier_ladder.ledger.columns import KeyColumns
-from verifier_ladder.ledger.offline import leaf_hash, logged, parts_of
+from verifier_ladder.ledger.offline import (
+    RejectedError,
+    leaf_hash,
+    logged,
+    openings_of,
+    parts_of,
+    seals_in,
+    unseal,
+)
 from verifier_ladder.ledger.records import Block, DecisionColumns, SampleColumns
+from verifier_ladder.ledger.sealing import Seal
 from verifier_ladder.ledger.sections import (
     Columns,
     cut,
@@ -43,6 +53,7 @@ FORMAT = 2
 ROWS = 128
 """Records of a section that one part holds: what a proof of one record shows."""
 _FIRST_FORMAT = 1
+_SEALED_FORMAT = 3
 DAMAGE = (
     KeyError, TypeError, ValueError, IndexError, AttributeError, RuntimeError, VerifierError,
     ConfigError,
@@ -55,27 +66,34 @@ def leaf(body: bytes) -> bytes:
     return leaf_hash(logged(body))
 
 
-def encode(block: Block, recorded_at: float, verdicts: Columns | None = None) -> bytes:
+def encode(
+    block: Block, recorded_at: float, verdicts: Columns | None = None, *, sealed: bool = False
+) -> bytes:
     """Write a block as the body of an entry.
 
     Args:
         block: The records.
         recorded_at: Seconds since 1970; stored, so that the hash covers it.
         verdicts: `verdict_columns` of the block's verdicts, if they are made already.
+        sealed: Whether the log is to hold only hashes of what candidates hold and verifiers say.
 
     Raises:
         LedgerError: If columns that belong together differ in length.
     """
     sections = _sections(block, verdicts)
-    parts = [orjson.dumps(part) for part in _parts(sections)]
+    seal = Seal(block.kind) if sealed else None
+    parts = [orjson.dumps(seal.part(part) if seal else part) for part in _parts(sections)]
     if block.facts:
-        parts.append(orjson.dumps({"facts": pack(block.facts)}))
+        facts = pack(block.facts)
+        parts.append(orjson.dumps({"facts": seal.facts(facts) if seal else facts}))
+    openings = [b"", orjson.dumps(seal.openings)] if seal and seal.openings else []
     head = {
-        "format": FORMAT, "kind": block.kind, "campaign": pack(block.campaign),
+        "format": _SEALED_FORMAT if openings else FORMAT, "kind": block.kind,
+        "campaign": pack(block.campaign),
         "recorded_at": recorded_at, "counts": {n: _counts(s) for n, s in sections.items()},
         "rows": ROWS, "parts": len(parts),
     }  # fmt: skip
-    return b"\n".join([orjson.dumps(head), *parts])
+    return b"\n".join([orjson.dumps(head), *parts, *openings])
 
 
 def _sections(block: Block, verdicts: Columns | None) -> dict[str, Any]:
@@ -133,9 +151,9 @@ def decode(body: bytes) -> Block:
         form = head["format"]
     except (orjson.JSONDecodeError, KeyError, TypeError) as error:
         raise LedgerError(f"an entry of the ledger is damaged: {error}") from error
-    if form not in {FORMAT, _FIRST_FORMAT}:
+    if form not in {_FIRST_FORMAT, FORMAT, _SEALED_FORMAT}:
         raise LedgerError(
-            f"an entry has format {form}; this version reads formats up to {FORMAT}: "
+            f"an entry has format {form}; this version reads formats up to {_SEALED_FORMAT}: "
             "upgrade verifier-ladder"
         )
     try:
@@ -146,12 +164,29 @@ def decode(body: bytes) -> Block:
 
 def _read(body: bytes) -> list[dict[str, Any]]:
     """The parts of an entry; one of the first format is its own only part."""
-    head, *parts = map(orjson.loads, body.split(b"\n"))
+    first, lines = parts_of(body)
+    head, parts = orjson.loads(first), list(map(orjson.loads, lines))
     if head["format"] == _FIRST_FORMAT:
         return [head]
     if len(parts) != head["parts"]:
         raise ValueError(f"it has {len(parts)} parts instead of {head['parts']}")
-    return parts
+    return _opened(parts, body) if head["format"] == _SEALED_FORMAT else parts
+
+
+def lines_of(body: bytes) -> list[dict[str, Any]]:
+    """The head of an entry and its parts, with what was sealed where it belongs."""
+    head, parts = parts_of(body)
+    return [orjson.loads(head), *(_read(body) if parts else [])]
+
+
+def _opened(parts: list[dict[str, Any]], body: bytes) -> list[dict[str, Any]]:
+    try:
+        opened: list[dict[str, Any]] = unseal(parts, openings_of(body))
+    except RejectedError as error:
+        raise ValueError(error) from error
+    if next(seals_in(opened), None) is not None:
+        raise ValueError("what opens its sealed values was taken out")
+    return opened
 
 
 def _block(head: dict[str, Any], parts: Sequence[dict[str, Any]]) -> Block:

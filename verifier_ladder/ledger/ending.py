@@ -37,6 +37,7 @@ def end(
     now: float,
     *,
     not_before: float = 0.0,
+    sealed: bool = False,
 ) -> list[Completion]:
     """Move claimed checks on, record what was said, settle their money; those still ours."""
     failed = state is not CheckState.DONE
@@ -57,7 +58,7 @@ def end(
         note=[note_of(verdict) if failed else "" for _, verdict, _ in ours],
     )  # fmt: skip
     for block in blocks_of(ours):
-        write(connection, draft(block, now))
+        write(connection, draft(block, now, sealed=sealed))
     _settle(connection, bills, failed=failed)
     return ours
 

@@ -1,15 +1,16 @@
 """Export: verdicts and rewards as flat rows, for other programs to read.
 
 Every row has the same columns, in this order; what a row does not have is null. Nothing is lost
-to spreadsheets: in CSV, text that a spreadsheet would run as a formula is quoted.
+to spreadsheets: in CSV, text that a spreadsheet would run as a formula is quoted. What is sealed
+is null too, unless it is asked for.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from verifier_ladder.errors import ConfigError, LedgerError
 from verifier_ladder.ledger.base import Ledger
 from verifier_ladder.ledger.columns import listed
 from verifier_ladder.ledger.records import Block, Entry, VerdictRow
+from verifier_ladder.ledger.sealing import NAMES, is_sealed
 from verifier_ladder.ledger.values import pack
 from verifier_ladder.reward import Reward
 from verifier_ladder.tier import Tier
@@ -35,17 +37,29 @@ COLUMNS: Mapping[str, str] = {
 }  # fmt: skip
 """Names and Arrow types of the columns; `record` is `verdict` or `reward`."""
 
+_SEALED = {
+    "candidate": "keys", "check": "keys", "reason": "feedback", "feedback": "feedback",
+    "evidence": "evidence", "group": "groups",
+}  # fmt: skip
+"""Columns that may be sealed, and the names under which they are shown."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _ROWS = 20_000
 
 
-def export_jsonl(ledger: Ledger, path: str | Path, campaign: str | None = None) -> int:
+def export_jsonl(
+    ledger: Ledger,
+    path: str | Path,
+    campaign: str | None = None,
+    *,
+    reveal: Collection[str] = (),
+) -> int:
     """Write one JSON object per line.
 
     Args:
         ledger: The ledger.
         path: The file; it is written anew.
         campaign: Only this campaign's; None for all.
+        reveal: Which sealed values to write, from `sealing.NAMES`; others are null.
 
     Returns:
         How many rows were written.
@@ -55,19 +69,26 @@ def export_jsonl(ledger: Ledger, path: str | Path, campaign: str | None = None) 
     """
     count = 0
     with _written(path) as target, target.open("wb") as file:
-        for row in flat_rows(ledger, campaign):
+        for row in flat_rows(ledger, campaign, reveal):
             file.write(orjson.dumps(row) + b"\n")
             count += 1
     return count
 
 
-def export_csv(ledger: Ledger, path: str | Path, campaign: str | None = None) -> int:
+def export_csv(
+    ledger: Ledger,
+    path: str | Path,
+    campaign: str | None = None,
+    *,
+    reveal: Collection[str] = (),
+) -> int:
     """Write a CSV table; text that begins like a formula gets an apostrophe in front.
 
     Args:
         ledger: The ledger.
         path: The file; it is written anew.
         campaign: Only this campaign's; None for all.
+        reveal: Which sealed values to write, from `sealing.NAMES`; others are null.
 
     Returns:
         How many rows were written.
@@ -79,19 +100,26 @@ def export_csv(ledger: Ledger, path: str | Path, campaign: str | None = None) ->
     with _written(path) as target, target.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
-        for row in flat_rows(ledger, campaign):
+        for row in flat_rows(ledger, campaign, reveal):
             writer.writerow([_cell(value) for value in row.values()])
             count += 1
     return count
 
 
-def export_parquet(ledger: Ledger, path: str | Path, campaign: str | None = None) -> int:
+def export_parquet(
+    ledger: Ledger,
+    path: str | Path,
+    campaign: str | None = None,
+    *,
+    reveal: Collection[str] = (),
+) -> int:
     """Write a Parquet table.
 
     Args:
         ledger: The ledger.
         path: The file; it is written anew.
         campaign: Only this campaign's; None for all.
+        reveal: Which sealed values to write, from `sealing.NAMES`; others are null.
 
     Returns:
         How many rows were written.
@@ -109,7 +137,7 @@ def export_parquet(ledger: Ledger, path: str | Path, campaign: str | None = None
         ) from error
     fields = [(name, getattr(pa, kind)()) for name, kind in COLUMNS.items()]
     schema = pa.schema(fields)
-    rows = flat_rows(ledger, campaign)
+    rows = flat_rows(ledger, campaign, reveal)
     count = 0
     with _written(path) as target, parquet.ParquetWriter(target, schema) as writer:
         while part := list(islice(rows, _ROWS)):  # A million rows must not lie in memory at once.
@@ -118,19 +146,27 @@ def export_parquet(ledger: Ledger, path: str | Path, campaign: str | None = None
     return count
 
 
-def export_statements(ledger: Ledger, path: str | Path, campaign: str | None = None) -> int:
+def export_statements(
+    ledger: Ledger,
+    path: str | Path,
+    campaign: str | None = None,
+    *,
+    reveal: Collection[str] = (),
+) -> int:
     """Write every accept and reject as an in-toto statement, one JSON object per line.
 
     Args:
         ledger: The ledger; one on disk.
         path: The file; it is written anew.
         campaign: Only this campaign's; None for all.
+        reveal: Which sealed values to write, from `sealing.NAMES`; others are null.
 
     Returns:
         How many statements were written.
 
     Raises:
-        ConfigError: If the ledger has no signed log.
+        ConfigError: If the ledger has no signed log, or it is sealed and keys are not to be
+            written.
         LedgerError: If the file can't be written.
     """
     from verifier_ladder.ledger.log import SqlLog
@@ -140,24 +176,31 @@ def export_statements(ledger: Ledger, path: str | Path, campaign: str | None = N
         raise ConfigError("statements name a place in a signed log; a ledger in memory has none")
     count = 0
     with _written(path) as target, target.open("wb") as file:
-        for statement in statements(ledger, campaign):
+        for statement in statements(ledger, campaign, reveal):
             file.write(orjson.dumps(statement) + b"\n")
             count += 1
     return count
 
 
-def flat_rows(ledger: Ledger, campaign: str | None = None) -> Iterator[dict[str, Any]]:
+def flat_rows(
+    ledger: Ledger, campaign: str | None = None, reveal: Collection[str] = ()
+) -> Iterator[dict[str, Any]]:
     """Every verdict and every reward as one row, in the order of the ledger."""
     for entry in ledger.entries(campaign=campaign):
-        yield from entry_rows(ledger, entry)
+        yield from entry_rows(ledger, entry, reveal)
 
 
-def entry_rows(ledger: Ledger, entry: Entry) -> Iterator[dict[str, Any]]:
+def entry_rows(
+    ledger: Ledger, entry: Entry, reveal: Collection[str] = NAMES
+) -> Iterator[dict[str, Any]]:
     """Every verdict and every reward of an entry as one row."""
     block = ledger.read(entry)
-    for row in block.verdicts:
-        yield _row(entry, "verdict", _verdict_fields(row))
-    yield from _reward_rows(entry, block)
+    rows = [_row(entry, "verdict", _verdict_fields(row)) for row in block.verdicts]
+    hidden = {column: None for column, name in _SEALED.items() if name not in reveal}
+    if not (hidden and is_sealed(entry.body)):
+        hidden = {}
+    for row in chain(rows, _reward_rows(entry, block)):
+        yield {**row, **hidden} if hidden else row
 
 
 def _row(entry: Entry, record: str, fields: Mapping[str, Any]) -> dict[str, Any]:

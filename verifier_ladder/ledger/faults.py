@@ -33,8 +33,8 @@ _ADVICE = {
         "`sqlite3 FILE .recover`"
     ),
     "disk I/O error": (
-        "the disk failed while reading or writing; nothing of this call was written. "
-        "Check the disk"
+        "the disk failed while reading or writing, or a quota is used up; nothing of this call "
+        "was written. Check the disk"
     ),
     "append-only": "history is never changed; append a correction instead",
     # PostgreSQL, before a connection stands: then there is no code yet.
@@ -70,8 +70,9 @@ _STATES = {
     "25P03": "this process hung in the midst of a call; nothing of it was written. Try again",
 }
 """Advice by the beginning of PostgreSQL's code of an error (SQLSTATE)."""
-_PASSING = ("08", "57P", "40P01", "25P03")
-"""Those of faults that pass."""
+_PASSING = ("08", "57P", "53100", "40P01", "25P03", "55P03")
+"""Those of faults that pass: the call may be made again as it was."""
+_PASSING_SIGNS = ("database or disk is full", "is locked")
 
 
 def explain(error: BaseException, where: str) -> LedgerError:
@@ -85,7 +86,8 @@ def explain(error: BaseException, where: str) -> LedgerError:
             return kind(f"ledger {where}: {advice} ({text})")
     for sign, advice in _ADVICE.items():
         if sign in text:
-            return LedgerError(f"ledger {where}: {advice} ({text})")
+            kind = LedgerAwayError if sign in _PASSING_SIGNS else LedgerError
+            return kind(f"ledger {where}: {advice} ({text})")
     if isinstance(error, OperationalError) and not isinstance(cause, sqlite3.Error):
         return LedgerAwayError(f"ledger {where}: {_AWAY} ({text})")
     return LedgerError(f"ledger {where}: {text}")

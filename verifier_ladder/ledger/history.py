@@ -123,7 +123,9 @@ class SqlHistory(Store):
         """See `Ledger.next_step`."""
         with self._reading() as connection:
             largest = connection.exec_driver_sql(
-                "SELECT max(step) FROM span WHERE campaign = ? AND run = ?", (campaign, run)
+                "SELECT max(step) FROM (SELECT step FROM span WHERE campaign = ?1 AND run = ?2 "
+                "UNION ALL SELECT step FROM reply WHERE campaign = ?1 AND run = ?2) s",
+                (campaign, run),
             ).scalar()
         return 0 if largest is None else int(largest) + 1
 

@@ -13,6 +13,7 @@ from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger.base import Ledger
 from verifier_ladder.ledger.encoding import encode, leaf
 from verifier_ladder.ledger.memoryqueue import MemoryQueue
+from verifier_ladder.ledger.memoryreplies import MemoryReplies
 from verifier_ladder.ledger.records import (
     Alias,
     Block,
@@ -35,7 +36,7 @@ from verifier_ladder.ledger.values import dumps, loads
 from verifier_ladder.verdict import Outcome, Verdict
 
 
-class MemoryLedger(MemoryQueue, Ledger):
+class MemoryLedger(MemoryReplies, MemoryQueue, Ledger):
     """A ledger that is gone when the process ends.
 
     **Processes.** It is not shared: a forked process has its own copy from then on.
@@ -199,6 +200,7 @@ class MemoryLedger(MemoryQueue, Ledger):
         """See `Ledger.next_step`."""
         with self._held():
             steps = [key[2] for key in self._rewards if key[:2] == (campaign, run)]
+            steps += [r.step for r, _ in self._replies.values() if r[1:3] == (campaign, run)]
         return max(steps) + 1 if steps else 0
 
     def count_samples(self, campaign: str) -> int:

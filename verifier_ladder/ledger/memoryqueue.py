@@ -13,6 +13,7 @@ from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger.memoryaccounts import MemoryAccounts
 from verifier_ladder.ledger.protocol import (
     ATTEMPTS,
+    LONGEST_BACKOFF,
     NOTHING,
     PARKED,
     Amounts,
@@ -307,6 +308,24 @@ class MemoryQueue(MemoryAccounts):
         with self._held(tell=True):
             for work in self._work.values():
                 count += self._take_back(work, now)
+        return count
+
+    def hasten(self, *, lease: float, now: float) -> int:
+        """See `Ledger.hasten`."""
+        count = 0
+        with self._held(tell=True):
+            for work in self._work.values():
+                row = work.row
+                if (
+                    row.state is CheckState.QUEUED
+                    and now + LONGEST_BACKOFF < row.not_before < HELD
+                ):
+                    work.row = row._replace(not_before=now)
+                elif row.state is CheckState.LEASED and row.lease_until > now + lease:
+                    work.row = row._replace(lease_until=now + lease)
+                else:
+                    continue
+                count += 1
         return count
 
     def _take_back(self, work: _Work, now: float) -> bool:

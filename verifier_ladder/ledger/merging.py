@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.dialect import dialect_of
 from verifier_ladder.ledger.log import SqlLog
 from verifier_ladder.ledger.records import Block, Entry, VerdictRow
@@ -47,10 +48,19 @@ def merge(ledger: SqlLog, other: SqlLog) -> Merged:
     Args:
         ledger: The ledger that grows.
         other: The ledger to read.
+
+    Raises:
+        ConfigError: If the other ledger is sealed and this one is not.
     """
+    if other.is_sealed and not ledger.is_sealed:
+        raise ConfigError(
+            f"{other.url} is sealed, and what it knows would stand open in the log of "
+            f"{ledger.url}; seal this one too, with `vladder ledger seal`"
+        )
     mine, origin = ledger.origin(), other.origin() or other.url
     entries = verdicts = known = 0
     for found in _batches(other):
+        sealed = ledger.is_sealed
         drafts = [(entry, draft(block)) for entry, block in found]
         with ledger._writing() as connection:  # noqa: SLF001 - several entries at once
             for entry, made in drafts:
@@ -58,7 +68,7 @@ def merge(ledger: SqlLog, other: SqlLog) -> Merged:
                 if source["origin"] == mine or not _is_new(connection, source, made.recorded_at):
                     known += 1
                     continue
-                _write(connection, entry, made, source)
+                _write(connection, entry, made, source, sealed=sealed)
                 entries += 1
                 verdicts += len(made.block.verdicts)
     return Merged(entries, verdicts, known)
@@ -97,7 +107,9 @@ def _is_new(connection: Connection, source: Mapping[str, Any], now: float) -> bo
     return fresh is not None
 
 
-def _write(connection: Connection, entry: Entry, made: Draft, source: Mapping[str, Any]) -> None:
+def _write(
+    connection: Connection, entry: Entry, made: Draft, source: Mapping[str, Any], *, sealed: bool
+) -> None:
     """Write an entry of another ledger.
 
     Corrections that are older than what stands here stay apart, for they must not replace it.
@@ -113,10 +125,11 @@ def _write(connection: Connection, entry: Entry, made: Draft, source: Mapping[st
         ]
     if newer:
         rest = [row for row in block.verdicts if row not in newer]
-        write(connection, draft(replace(block, kind=entry.kind, verdicts=newer)))
+        corrections = replace(block, kind=entry.kind, verdicts=newer)
+        write(connection, draft(corrections, sealed=sealed))
         block = replace(block, candidates=(), verdicts=rest)
     if block.candidates or block.verdicts:
-        write(connection, draft(block))
+        write(connection, draft(block, sealed=sealed))
 
 
 def _standing(connection: Connection, block: Block) -> dict[bytes, float]:

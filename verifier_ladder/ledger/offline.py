@@ -13,6 +13,9 @@ for that log. A key that comes with the proof says only that one party signed al
 `--key` with what the ledger's owner has published. Whoever holds the key can sign another
 history: a checkpoint that was saved elsewhere (`--checkpoint`) shows that.
 
+A value that its owner keeps to himself stands in the log as `{"$sealed": …}`, the hash over a
+random salt and the value. Shown with its salt it is checked like everything else.
+
 Hashes are those of RFC 6962 (SHA-256; 0x00 before a leaf, 0x01 before two nodes), proofs are
 checked as RFC 9162 sections 2.1.3.2 and 2.1.4.2 describe, checkpoints are signed notes and tiles
 lie as the C2SP specifications signed-note, tlog-checkpoint and tlog-tiles tell.
@@ -35,8 +38,13 @@ WIDTH = 256
 """Hashes of a full tile."""
 LONGEST = 0xFFFF
 """Bytes of the longest entry that an entry bundle can hold."""
+SEALED = "$sealed"
+"""Marks a sealed value: `{"$sealed": HASH}` stands in its place."""
+SALT = 16
+"""Bytes of a salt. Of no other length: its end could be told for the value's beginning."""
 _SIZE = 32
 _ED25519 = b"\x01"
+_DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError)
 
 
 class RejectedError(Exception):
@@ -277,9 +285,12 @@ def _has_signed(key: Key, text: str, code: str) -> bool:
 
 
 def parts_of(body: bytes) -> tuple[bytes, list[bytes]]:
-    """The head of an entry and the parts that hold its records, one a line."""
+    """The head of an entry and the parts that hold its records, one a line.
+
+    What opens sealed values comes behind an empty line, and is neither.
+    """
     head, *parts = body.split(b"\n")
-    return head, parts
+    return head, parts[: parts.index(b"")] if b"" in parts[:-1] else parts
 
 
 def logged(body: bytes) -> bytes:
@@ -292,6 +303,103 @@ def logged(body: bytes) -> bytes:
         return head
     leaves = list(map(leaf_hash, parts))
     return head + b"\n" + (root_of(leaves) if len(leaves) > 1 else leaves[0])
+
+
+Opening = tuple[str, str]
+"""What opens a sealed value: its salt in hexadecimal digits, and the value as JSON text."""
+
+
+def seal_hash(salt: bytes, text: str) -> str:
+    """The hash that stands in the place of a sealed value."""
+    return sha256(b"\2" + salt + text.encode()).hexdigest()
+
+
+def openings_of(body: bytes) -> list[Opening]:
+    """What opens the sealed values of an entry.
+
+    Raises:
+        RejectedError: If there is something else behind its parts.
+    """
+    _, is_there, rest = body.partition(b"\n\n")
+    try:
+        found = json.loads(rest) if is_there else []
+        openings = [(str(salt), str(text)) for salt, text in found]
+    except (TypeError, ValueError, RecursionError):
+        openings = []
+    if is_there and not openings:
+        raise RejectedError("what stands behind the parts of the entry opens nothing")
+    return openings
+
+
+def unseal(values: Any, openings: Iterable[Opening]) -> Any:
+    """Put values in the place of their seals; those that nothing opens stay sealed.
+
+    Raises:
+        RejectedError: If a value or its salt is not what was sealed.
+    """
+    try:
+        known = {seal_hash(_salt(salt), text): json.loads(text) for salt, text in openings}
+    except (TypeError, ValueError, RecursionError):
+        raise RejectedError("what should open a sealed value can't be read") from None
+    used: set[str] = set()
+    opened = _unsealed(values, known, used) if known else values
+    if len(used) < len(known):
+        raise RejectedError("a value that is shown, or its salt, is not what was sealed")
+    return opened
+
+
+def _salt(digits: str) -> bytes:
+    salt = bytes.fromhex(digits)
+    if len(salt) != SALT or salt.hex() != digits:
+        raise ValueError
+    return salt
+
+
+def _unsealed(value: Any, known: dict[str, Any], used: set[str]) -> Any:
+    if isinstance(value, list):
+        return [_unsealed(v, known, used) if isinstance(v, (list, dict)) else v for v in value]
+    if not isinstance(value, dict):
+        return value
+    if (seal := _seal(value)) in known:
+        used.add(seal)
+        return known[seal]
+    return {name: _unsealed(part, known, used) for name, part in value.items()}
+
+
+def _seal(value: dict[str, Any]) -> str:
+    """The hash in the place of a sealed value; empty for a value that is not sealed."""
+    return str(value[SEALED]) if len(value) == 1 and SEALED in value else ""
+
+
+def check_openings(body: bytes) -> None:
+    """Check what opens the sealed values of an entry, if there is anything.
+
+    Raises:
+        RejectedError: If a value or its salt is not what was sealed.
+    """
+    if not (openings := openings_of(body)):
+        return
+    try:
+        parts = [json.loads(part) for part in parts_of(body)[1]]
+        text = json.dumps(openings, ensure_ascii=False, separators=(",", ":")).encode()
+    except (ValueError, RecursionError):
+        raise RejectedError("the parts of the entry, or what opens them, can't be read") from None
+    if text != body.partition(b"\n\n")[2]:
+        raise RejectedError("what opens the sealed values of the entry was written anew")
+    unseal(parts, openings)
+
+
+def seals_in(value: Any) -> Iterator[str]:
+    """The hashes of all sealed values in a value."""
+    if isinstance(value, list):
+        for part in value:
+            if isinstance(part, (list, dict)):
+                yield from seals_in(part)
+    elif isinstance(value, dict):
+        if seal := _seal(value):
+            yield seal
+        for part in value.values():
+            yield from seals_in(part)
 
 
 def records_of(part: dict[str, Any], section: str, row: int) -> Iterator[dict[str, Any]]:
@@ -372,7 +480,7 @@ def check_proof(proof: dict[str, Any], key: Key | None = None) -> Finding:
         if root != checkpoint.root:
             raise RejectedError("the entry is not the one that stands in the log at this place")
         return Finding(checkpoint, signer, head, records)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+    except _DAMAGE as error:
         raise RejectedError(f"the proof is damaged: {error!r}") from error
 
 
@@ -387,8 +495,9 @@ def _shown(proof: dict[str, Any]) -> tuple[dict[str, Any], bytes, list[dict[str,
     """Head, logged bytes and records of the entry that a proof shows, whole or in part."""
     if "body" in proof:
         body = proof["body"].encode()
-        first, *lines = body.split(b"\n")
-        return json.loads(first), logged(body), [json.loads(line) for line in lines]
+        first, lines = parts_of(body)
+        shown = unseal([json.loads(line) for line in lines], openings_of(body))
+        return json.loads(first), logged(body), shown
     head = json.loads(proof["head"])
     root = bytes.fromhex(proof["root"])
     parts = {}
@@ -405,6 +514,7 @@ def _shown(proof: dict[str, Any]) -> tuple[dict[str, Any], bytes, list[dict[str,
     ]
     if proof["records"] and not records:
         raise RejectedError("the entry has no such record")
+    records = unseal(records, proof.get("openings", ()))
     return head, proof["head"].encode() + b"\n" + root, records
 
 
@@ -489,7 +599,9 @@ def _bundle(folder: Path, index: int, width: int) -> list[bytes]:
         (folder / tile_path("records", index, width)).open("rb") as bodies,
     ):
         for _ in range(width):
-            data = logged(_framed(bodies, 8))
+            body = _framed(bodies, 8)
+            check_openings(body)
+            data = logged(body)
             if _framed(entries, 2) != (data if len(data) <= LONGEST else b""):
                 raise RejectedError(f"bundle {index}: an entry differs from its records")
             leaves.append(leaf_hash(data))

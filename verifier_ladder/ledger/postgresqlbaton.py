@@ -20,7 +20,7 @@ from uuid import uuid4
 
 from sqlalchemy.exc import DBAPIError, OperationalError
 
-from verifier_ladder.errors import ConfigError
+from verifier_ladder.errors import ConfigError, LedgerAwayError
 from verifier_ladder.ledger.baton import Baton, BatonLostError
 from verifier_ladder.ledger.faults import explained
 
@@ -51,6 +51,18 @@ _SESSION: Final = (
 _KEY = (
     "hashtextextended(CAST(? AS text), CAST(CAST(CAST('campaign' AS regclass) AS oid) AS bigint))"
 )
+# Shared by transactions that write what was decided, for as long as they last.
+_WRITERS = (
+    "hashtextextended('writes ' || CAST(? AS text), "
+    "CAST(CAST(CAST('campaign' AS regclass) AS oid) AS bigint))"
+)
+# First the lock, then the look: CASE keeps that order.
+_MAY_WRITE = (
+    f"SELECT CASE WHEN pg_advisory_xact_lock_shared({_WRITERS}) IS NOT NULL THEN EXISTS ("
+    "SELECT 1 FROM pg_locks l WHERE l.pid = ? AND l.locktype = 'advisory' AND l.granted "
+    f"AND l.objsubid = 1 AND (CAST(l.classid AS bigint) << 32) | CAST(l.objid AS bigint) = {_KEY}"
+    ") END"
+)
 _HOLDERS = (
     "FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid WHERE l.locktype = 'advisory' "
     "AND l.granted AND l.objsubid = 1 AND a.datname = current_database() "
@@ -64,6 +76,10 @@ class PostgresqlBaton(Baton):
 
     **Loss.** A session that broke is replaced, and one that the server still keeps for us is
     ended there. If another process was faster, the baton is lost for good.
+
+    **Writes.** What was decided is written in a transaction that looks whether the session still
+    has the lock. Who takes the baton waits for the transactions that have looked, so nothing
+    that was decided before is written after.
     """
 
     def __init__(self, database: PostgresqlDatabase, campaign: str) -> None:
@@ -73,7 +89,7 @@ class PostgresqlBaton(Baton):
             ConfigError: If another process holds it.
             LedgerError: If the server can't be asked.
         """
-        self._database, self._campaign = database, campaign
+        self._database, self.campaign = database, campaign
         name = f"vladder {uuid4().hex[:8]} {os.getpid()}@{socket.gethostname()}"
         self._name = name[:_LONGEST_NAME]
         self._lock = RLock()
@@ -96,17 +112,32 @@ class PostgresqlBaton(Baton):
                 return True
             if not self._why:
                 self._drop()
-                _LOG.warning("campaign %s: its session broke; taking it again", self._campaign)
+                _LOG.warning("campaign %s: its session broke; taking it again", self.campaign)
                 holder = self._take()
                 if holder is None:
                     return False
                 self._lose(holder)
             raise BatonLostError(self._why)
 
+    def guard(self, connection: Connection) -> None:
+        """Refuse a transaction that writes what was decided, unless this is still held.
+
+        Raises:
+            LedgerAwayError: If it is not: then `hold` finds out who decides now.
+        """
+        session = self._session
+        values = (self.campaign, session and _backend(session), self.campaign)
+        if session is None or not connection.exec_driver_sql(_MAY_WRITE, values).scalar():
+            self._sure_until = 0.0
+            raise LedgerAwayError(
+                f"campaign {self.campaign!r}: its session broke before this was written; nothing "
+                "of this call was. Try again"
+            )
+
     def _lose(self, holder: str) -> None:
         self.is_lost = True
         self._why = (
-            f"campaign {self._campaign!r} was opened in {holder} while the connection to the "
+            f"campaign {self.campaign!r} was opened in {holder} while the connection to the "
             "server was broken; nothing more is decided here. Close it and go on there, or open "
             "it again when it is closed there"
         )
@@ -145,19 +176,16 @@ class PostgresqlBaton(Baton):
     def _locked(self, session: Connection) -> str | None:
         """Lock the campaign in a session; who holds it otherwise."""
         session.exec_driver_sql(_SESSION, (self._name, f"{PATIENCE}s"))
-        mine = (self._campaign, self._name)  # A session of ours that the server still believes in.
+        mine = (self.campaign, self._name)  # A session of ours that the server still believes in.
         session.exec_driver_sql(
             f"SELECT pg_terminate_backend(l.pid) {_HOLDERS} AND a.application_name = ?", mine
         )
-        try:
-            session.exec_driver_sql(f"SELECT pg_advisory_lock({_KEY})", (self._campaign,))
-        except OperationalError as error:
-            if getattr(error.orig, "sqlstate", None) != _BUSY:
-                raise
-        else:
-            return None
-        found = session.exec_driver_sql(f"SELECT a.application_name {_HOLDERS}", mine[:1])
-        return _shown(found.scalar())
+        if not _obtained(session, f"SELECT pg_advisory_lock({_KEY})", self.campaign):
+            found = session.exec_driver_sql(f"SELECT a.application_name {_HOLDERS}", mine[:1])
+            return _shown(found.scalar())
+        if not _obtained(session, f"SELECT pg_advisory_xact_lock({_WRITERS})", self.campaign):
+            return f"{_shown(None)}, which is still writing"
+        return None
 
     def _drop(self) -> None:
         session, self._session = self._session, None
@@ -168,12 +196,37 @@ class PostgresqlBaton(Baton):
     def close(self) -> None:
         """See `Baton.close`."""
         with self._lock:
-            self._why = self._why or f"campaign {self._campaign!r} is closed; open it again"
+            self._why = self._why or f"campaign {self.campaign!r} is closed; open it again"
             if self._session is not None:
                 # The server may take its time to notice that a session has ended.
                 with suppress(DBAPIError):
                     self._session.exec_driver_sql("SELECT pg_advisory_unlock_all()")
             self._drop()
+        self._database.forget(self)
+
+
+def _obtained(session: Connection, statement: str, campaign: str) -> bool:
+    """Whether a lock could be had in time."""
+    try:
+        session.exec_driver_sql(statement, (campaign,))
+    except OperationalError as error:
+        if getattr(error.orig, "sqlstate", None) != _BUSY:
+            raise
+        return False
+    return True
+
+
+def holder_of(connection: Connection, campaign: str) -> str | None:
+    """Who holds a campaign's lock; None if nobody does."""
+    asked = f"SELECT a.application_name {_HOLDERS}"
+    found = connection.exec_driver_sql(asked, (campaign,)).first()
+    return None if found is None else _shown(found[0])
+
+
+def _backend(session: Connection) -> int:
+    """The process of the server that serves a session."""
+    driver: Any = session.connection.dbapi_connection
+    return int(driver.info.backend_pid)
 
 
 def _socket(session: Connection) -> int:

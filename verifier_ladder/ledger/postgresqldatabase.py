@@ -17,7 +17,7 @@ from verifier_ladder.ledger.arrays import register
 from verifier_ladder.ledger.baton import Baton
 from verifier_ladder.ledger.database import Database
 from verifier_ladder.ledger.postgresql import POSTGRESQL, marked
-from verifier_ladder.ledger.postgresqlbaton import PostgresqlBaton
+from verifier_ladder.ledger.postgresqlbaton import PostgresqlBaton, holder_of
 
 T = TypeVar("T")
 PATIENCE = 30.0
@@ -91,6 +91,7 @@ class PostgresqlDatabase(Database):
         self.engine = make_engine(url)
         self.dialect = POSTGRESQL
         self._has_answered = False
+        self._batons: dict[str, PostgresqlBaton] = {}
         self._offset: float | None = None
         self._adjust_at = 0.0
 
@@ -134,7 +135,23 @@ class PostgresqlDatabase(Database):
 
     def baton(self, campaign: str) -> Baton:
         """See `Database.baton`."""
-        return PostgresqlBaton(self, campaign)
+        made = self._batons[campaign] = PostgresqlBaton(self, campaign)
+        return made
+
+    def conductor(self, campaign: str) -> str | None:
+        """See `Database.conductor`."""
+        with self.reading() as connection:
+            return holder_of(connection, campaign)
+
+    def forget(self, baton: PostgresqlBaton) -> None:
+        """Guard no more what is written for a campaign: its baton was given back."""
+        if self._batons.get(baton.campaign) is baton:
+            del self._batons[baton.campaign]
+
+    def guard(self, connection: Connection, campaign: str) -> None:
+        """See `Database.guard`."""
+        if campaign in self._batons:
+            self._batons[campaign].guard(connection)
 
     def _begun(self, statement: str) -> Connection:
         """A connection in a new transaction."""

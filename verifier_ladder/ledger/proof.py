@@ -1,12 +1,13 @@
 """Proofs: files that show somebody else that a record stands in a ledger.
 
 `offline` checks them. A proof of an entry shows all its records; a proof of single records shows
-only the parts in which they lie, with the hashes of the others.
+only the parts in which they lie, with the hashes of the others. Sealed values stay sealed, but
+for those that are asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import orjson
@@ -17,14 +18,18 @@ from verifier_ladder.ledger.log import SqlLog
 from verifier_ladder.ledger.offline import (
     GROWTH,
     PROOF,
+    Opening,
     check_growth,
+    check_openings,
     leaf_hash,
     open_checkpoint,
     parts_of,
     read_checkpoint,
+    records_of,
     root_of,
 )
 from verifier_ladder.ledger.records import Block
+from verifier_ladder.ledger.sealing import openings_for, revealing
 from verifier_ladder.ledger.tree import consistency, inclusion, nodes_of
 
 Record = tuple[str, int]
@@ -34,19 +39,23 @@ Sections are candidates, verdicts, samples, rewards, and for each round `decisio
 """
 
 
-def prove(log: SqlLog, entry: int, records: Sequence[Record] = ()) -> dict[str, Any]:
+def prove(
+    log: SqlLog, entry: int, records: Sequence[Record] = (), *, reveal: Collection[str] = ()
+) -> dict[str, Any]:
     """Prove that an entry, or some of its records, stand in the log.
 
     Args:
         log: The ledger; entries that wait for their place get it first.
         entry: Id of the entry.
         records: Those to show; the whole entry if there are none.
+        reveal: Which sealed values of them to show, from `sealing.NAMES`.
 
     Returns:
         JSON values, for `offline.check_proof` and the stand-alone verifier.
 
     Raises:
         ConfigError: If there is no such entry or record.
+        RejectedError: If what opens the entry's sealed values was changed.
     """
     signed, (_, size, _) = log.signed()
     place = log.place(entry)
@@ -57,8 +66,11 @@ def prove(log: SqlLog, entry: int, records: Sequence[Record] = ()) -> dict[str, 
         "format": PROOF, "checkpoint": signed, "key": str(_signer(log, signed)), "index": place,
         "path": _texts(inclusion(log.tiles(size).node, place, size)),
     }  # fmt: skip
-    shown = _shown(leaf.entry.body, records) if records else {"body": leaf.entry.body.decode()}
-    return {**proof, **shown}
+    body = leaf.entry.body
+    check_openings(body)
+    if not records:
+        return {**proof, "body": revealing(body, reveal).decode()}
+    return {**proof, **_shown(body, records), **_opened(body, records, reveal)}
 
 
 def prove_growth(log: SqlLog, older: str) -> dict[str, Any]:
@@ -104,6 +116,21 @@ def _shown(body: bytes, records: Sequence[Record]) -> dict[str, Any]:
             for at in sorted({row // known["rows"] for _, row in records})
         ],
     }  # fmt: skip
+
+
+def _opened(
+    body: bytes, records: Sequence[Record], names: Collection[str]
+) -> dict[str, list[Opening]]:
+    """What opens sealed values of these records, if there is something to open."""
+    head, parts = parts_of(body)
+    rows = orjson.loads(head)["rows"]
+    found = [
+        {"section": section, **record}
+        for section, row in records
+        for record in records_of(orjson.loads(parts[row // rows]), section, row % rows)
+    ]
+    openings = openings_for(body, names, found)
+    return {"openings": openings} if openings else {}
 
 
 def _count(counts: dict[str, Any], section: str) -> int:

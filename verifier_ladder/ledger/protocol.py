@@ -21,7 +21,8 @@ Amounts = tuple[int, int, int, int]
 NOTHING: Amounts = (0, 0, 0, 0)
 _LARGEST = 2**53
 _LONGEST_NOTE = 500
-_LONGEST_BACKOFF = 300.0
+LONGEST_BACKOFF = 300.0
+"""Seconds that a check waits at most for its next attempt."""
 
 
 def micro(amount: float, resource: Resource = Resource.CPU_SECONDS) -> int:
@@ -62,7 +63,7 @@ def backoff(attempt: int) -> float:
         >>> backoff(3)
         8.0
     """
-    return min(_LONGEST_BACKOFF, 2.0 ** min(attempt, 20))
+    return min(LONGEST_BACKOFF, 2.0 ** min(attempt, 20))
 
 
 def spent(verdict: Verdict | None, reserved: Amounts, elapsed: float) -> Amounts:

@@ -24,6 +24,7 @@ from verifier_ladder.ledger.holding import (
 )
 from verifier_ladder.ledger.looking import SqlLooking
 from verifier_ladder.ledger.protocol import (
+    LONGEST_BACKOFF,
     micro,
     no_such_check,
     refuse_answers,
@@ -74,8 +75,9 @@ class SqlQueue(SqlClaiming, SqlLooking):
     def complete(self, completions: Sequence[Completion], *, now: float) -> list[Completion]:
         """See `Ledger.complete`."""
         refuse_failures([completion.verdict for completion in completions])
+        sealed = self.is_sealed
         with self._writing() as connection:
-            return end(connection, completions, CheckState.DONE, now)
+            return end(connection, completions, CheckState.DONE, now, sealed=sealed)
 
     def fail(
         self, completions: Sequence[Completion], *, retry_at: float | None, now: float
@@ -83,8 +85,9 @@ class SqlQueue(SqlClaiming, SqlLooking):
         """See `Ledger.fail`."""
         refuse_answers([completion.verdict for completion in completions])
         state = CheckState.DEAD if retry_at is None else CheckState.QUEUED
+        sealed, until = self.is_sealed, retry_at or 0.0
         with self._writing() as connection:
-            return end(connection, completions, state, now, not_before=retry_at or 0.0)
+            return end(connection, completions, state, now, not_before=until, sealed=sealed)
 
     def release(self, claims: Sequence[Claim], *, now: float) -> None:
         """See `Ledger.release`."""
@@ -112,6 +115,7 @@ class SqlQueue(SqlClaiming, SqlLooking):
     ) -> bool:
         """See `Ledger.answer`."""
         refuse_failures([verdict])
+        sealed = self.is_sealed
         with self._writing() as connection:
             held = hold(connection, "c.check_key = ?", (check_key,))
             if not held:
@@ -127,7 +131,7 @@ class SqlQueue(SqlClaiming, SqlLooking):
             row = verdict_row(check, verdict)
             facts = {"source": source, "event": event}
             block = Block("review", check.campaign, verdicts=[row], facts=facts)
-            write(connection, draft(block, now))
+            write(connection, draft(block, now, sealed=sealed))
             end_from_outside(connection, check, verdict, reserved(held[0]))
         return True
 
@@ -139,6 +143,23 @@ class SqlQueue(SqlClaiming, SqlLooking):
         with self._writing() as connection:
             rows = hold(connection, overdue, (now,), wait=False)
             take_back(connection, rows, now)
+        return len(rows)
+
+    def hasten(self, *, lease: float, now: float) -> int:
+        """See `Ledger.hasten`."""
+        late = (
+            "(c.state = 0 AND c.not_before > ?1 AND c.not_before < 1e300 "
+            "OR c.state = 1 AND c.lease_until > ?2)"
+        )
+        limits = (now + LONGEST_BACKOFF, now + lease)
+        if not self._ask(f"SELECT 1 FROM check_queue c WHERE {late} LIMIT 1", *limits):
+            return 0
+        with self._writing() as connection:
+            rows = hold(connection, late, limits, wait=False)
+            queued = [row.check_key for row in rows if row.state == CheckState.QUEUED]
+            leased = [row.check_key for row in rows if row.state == CheckState.LEASED]
+            change(connection, queued, "state = 0", not_before=[now] * len(queued))
+            change(connection, leased, "state = 1", lease_until=[limits[1]] * len(leased))
         return len(rows)
 
     def cancel(self, check_keys: Sequence[bytes], *, now: float, at_work: bool = False) -> int:

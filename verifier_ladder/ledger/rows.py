@@ -33,11 +33,11 @@ class Draft(NamedTuple):
     verdicts: Columns | None
 
 
-def draft(block: Block, now: float | None = None) -> Draft:
-    """Encode a block."""
+def draft(block: Block, now: float | None = None, *, sealed: bool = False) -> Draft:
+    """Encode a block; in a sealed ledger it is sealed."""
     now = time.time() if now is None else now
     columns = verdict_columns(block.verdicts) if block.verdicts else None
-    body = encode(block, now, columns)
+    body = encode(block, now, columns, sealed=sealed)
     return Draft(block, now, body, leaf(body), columns)
 
 

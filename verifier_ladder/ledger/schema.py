@@ -24,7 +24,7 @@ from sqlalchemy import (
 from verifier_ladder.ledger.columntypes import BYTES, FORM, NUMBER, WHOLE
 from verifier_ladder.resource import Resource
 
-REVISION: Final = "0005"
+REVISION: Final = "0006"
 """Schema of this version: the newest Alembic revision in `migrations/versions`."""
 VERSION_TABLE: Final = "verifier_ladder_version"
 APPLICATION_ID: Final = 0x564C4144  # "VLAD" in the file's header, so that `file` can tell.
@@ -315,6 +315,20 @@ inbox = Table(
     Column("received_at", NUMBER, nullable=False),
     PrimaryKeyConstraint("source", "event"),
     sqlite_with_rowid=False,
+)  # fmt: skip
+
+# What was answered to calls that carry a key; these rows go away after a day.
+reply = Table(
+    "reply", metadata,
+    Column("key", BYTES, primary_key=True),
+    Column("request", BYTES, nullable=False),
+    Column("campaign", Text, nullable=False),
+    Column("run", Text, nullable=False),
+    Column("step", WHOLE, nullable=False),
+    Column("cursor", WHOLE, nullable=False),
+    Column("asked_at", NUMBER, nullable=False),
+    Column("answer", BYTES),
+    Index("reply_asked_at", "asked_at"),
 )  # fmt: skip
 
 HISTORY: Final = (

@@ -14,10 +14,11 @@ from verifier_ladder.ledger.protocol import micros
 from verifier_ladder.ledger.queue import SqlQueue
 from verifier_ladder.ledger.records import Block, Charged, CheckRow, Request
 from verifier_ladder.ledger.rows import draft, write
+from verifier_ladder.ledger.sqlreplies import SqlReplies
 from verifier_ladder.ledger.totals import SqlTotals
 
 
-class SqlLedger(SqlAudit, SqlTotals, SqlQueue, SqlAccounts):
+class SqlLedger(SqlAudit, SqlTotals, SqlQueue, SqlAccounts, SqlReplies):
     """A ledger in an SQL database, through SQLAlchemy.
 
     Open one with `open_ledger`, which makes and upgrades the tables.
@@ -38,8 +39,10 @@ class SqlLedger(SqlAudit, SqlTotals, SqlQueue, SqlAccounts):
         unwanted: Sequence[bytes] = (),
     ) -> int:
         """See `Ledger.append`."""
-        ready = draft(block)  # Before the lock: other threads may write meanwhile.
+        # Before the lock: other threads may write meanwhile.
+        ready = draft(block, sealed=self.is_sealed)
         with self._writing() as connection:
+            self._database.guard(connection, block.campaign)
             entry = write(connection, ready)
             if answered:
                 remove_requests(connection, answered)

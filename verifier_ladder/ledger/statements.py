@@ -7,12 +7,15 @@ which place of which signed log the verdict stands.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.log import Leaf, SqlLog
 from verifier_ladder.ledger.records import VerdictRow
+from verifier_ladder.ledger.sealing import is_sealed
 from verifier_ladder.ledger.values import pack
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Outcome
@@ -22,7 +25,9 @@ SUMMARY = "https://slsa.dev/verification_summary/v1"
 _RESULTS = {Outcome.ACCEPT: "PASSED", Outcome.REJECT: "FAILED"}
 
 
-def statements(log: SqlLog, campaign: str | None = None) -> Iterator[dict[str, Any]]:
+def statements(
+    log: SqlLog, campaign: str | None = None, reveal: Collection[str] = ()
+) -> Iterator[dict[str, Any]]:
     """Every accept and reject as a statement, in the order of the log.
 
     Abstentions have no result, so they have no statement. Which verdicts of lower tiers a verdict
@@ -31,7 +36,16 @@ def statements(log: SqlLog, campaign: str | None = None) -> Iterator[dict[str, A
     Args:
         log: The ledger; entries that wait for their place get it first.
         campaign: Only this campaign's; None for all.
+        reveal: Which sealed values may be told, from `sealing.NAMES`.
+
+    Raises:
+        ConfigError: If the ledger is sealed and keys may not be told: a statement is about one.
     """
+    if log.is_sealed and "keys" not in reveal:
+        raise ConfigError(
+            "an in-toto statement names its candidate by a key, and in this ledger keys are "
+            "sealed; give --reveal keys, or hand over proofs (`vladder ledger prove`)"
+        )
     if not log.newest():
         return
     _, (origin, size, _) = log.signed()
@@ -46,6 +60,8 @@ def statements(log: SqlLog, campaign: str | None = None) -> Iterator[dict[str, A
                 lower = [digest for tier, digest in known if tier < row.tier]
                 known.append((row.tier, leaf.entry.leaf))
                 place = {"origin": origin, "index": leaf.place, "leaf": leaf.entry.leaf.hex()}
+                if is_sealed(leaf.entry.body) and "feedback" not in reveal:
+                    row = row._replace(verdict=replace(row.verdict, reason=""))  # noqa: PLW2901
                 yield _statement(leaf, row, ladders, lower, place)
 
 

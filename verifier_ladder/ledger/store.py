@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from math import inf
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import orjson
 from sqlalchemy import Connection
 
 from verifier_ladder.errors import LedgerError
+from verifier_ladder.ledger import sealing
 from verifier_ladder.ledger.base import Ledger
 from verifier_ladder.ledger.baton import Baton
 from verifier_ladder.ledger.database import Database
 from verifier_ladder.ledger.faults import explained
+from verifier_ladder.ledger.records import Block
 from verifier_ladder.ledger.watching import Watch
 
 if TYPE_CHECKING:
@@ -26,6 +30,8 @@ CHUNK = 8192
 
 _WIDTH = 32
 _MANY = 64
+_LOOK_AGAIN = 1.0
+"""Seconds after which a ledger that was not sealed is looked at again."""
 
 
 class Store(Ledger):
@@ -39,6 +45,22 @@ class Store(Ledger):
         self._pid = os.getpid()
         self._closed = False
         self._watch: Watch | None = None
+        self._is_sealed = False
+        self._looked_at = -inf
+
+    @property
+    def is_sealed(self) -> bool:
+        """See `Ledger.is_sealed`; another process may seal it at any time, for good."""
+        if not self._is_sealed and monotonic() - self._looked_at > _LOOK_AGAIN:
+            found = self._ask("SELECT 1 FROM entry WHERE campaign = ? LIMIT 1", sealing.CAMPAIGN)
+            self._is_sealed, self._looked_at = bool(found), monotonic()
+        return self._is_sealed
+
+    def seal(self) -> None:
+        """See `Ledger.seal`."""
+        if not self.is_sealed:
+            self.append(Block(sealing.KIND, sealing.CAMPAIGN))
+            self._is_sealed = True
 
     def _check_open(self) -> None:
         if self._pid != os.getpid():
@@ -75,6 +97,12 @@ class Store(Ledger):
         """See `Ledger.baton`."""
         self._check_open()
         return self._database.baton(campaign)
+
+    def conductor(self, campaign: str) -> str | None:
+        """See `Ledger.conductor`."""
+        self._check_open()
+        with explained(self._database.name):
+            return self._database.conductor(campaign)
 
     def reopened(self) -> Ledger:
         """See `Ledger.reopened`."""

@@ -15,6 +15,7 @@ from verifier_ladder.ledger.offline import (
     Frontier,
     Key,
     RejectedError,
+    check_openings,
     open_checkpoint,
     read_checkpoint,
     root_of,
@@ -181,6 +182,10 @@ def check_row(row: Row, found: Verification) -> bytes:
     if leaf(row.body) != row.leaf:
         found.add(f"entry {row.id} was changed: its bytes have another hash")
         return row.leaf
+    try:
+        check_openings(row.body)
+    except RejectedError as error:
+        found.add(f"entry {row.id} was changed: {error}")
     try:
         head = orjson.loads(row.body.partition(b"\n")[0])
         told = (head["kind"], unpack(head["campaign"]), head["recorded_at"])

@@ -16,7 +16,7 @@ GROUP_NAMES = (
     "prompt_id", "group", "group_id", "problem_id", "question_id", "task_id", "uid", "prompt",
 )  # fmt: skip
 TASK_NAMES = ("task", "target", "ground_truth", "reference", "answer", "label", "solution")
-_PARTS = ("content", "task", "group")
+_PARTS = ("content", "task", "group", "prompt")
 TaskColumns = str | Sequence[str] | Mapping[str, str]
 
 
@@ -36,18 +36,22 @@ class Columns:
     """Name of the task field that a plain value of the task column becomes."""
     assumed: tuple[str, ...] = ()
     """What was not said and is therefore assumed, as sentences."""
+    prompt: str | None = None
+    """The column of the prompt, which is kept; None keeps none."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """Every column that is read."""
-        listed = (self.content, self.task, self.group, *self.fields.values())
+        listed = (self.content, self.task, self.group, self.prompt, *self.fields.values())
         return tuple(dict.fromkeys(name for name in listed if name is not None))
 
     def as_json(self) -> dict[str, Any]:
         """What affects the samples made from a row."""
+        # Where it names no group a prompt changes no sample: it may be kept for those of before.
+        prompt = {"prompt": self.prompt} if self.prompt and self.group is None else {}
         return {
             "content": self.content, "task": self.task, "fields": dict(self.fields),
-            "group": self.group, "single": self.single,
+            "group": self.group, "single": self.single, **prompt,
         }  # fmt: skip
 
 
@@ -60,7 +64,8 @@ def choose_columns(
 
     Args:
         wanted: Column of `content`, `task` and `group`; what is left out is looked for. `task`
-            is one column, a list of columns, or an object from task field to column.
+            is one column, a list of columns, or an object from task field to column. A `prompt`
+            is never looked for: it is kept only where somebody asks for that.
         rows: The first rows.
         reads: Task fields that the ladder's verifiers read; None if one of them reads all.
 
@@ -85,12 +90,13 @@ def choose_columns(
             'columns={"content": …} or --content'
         )
     group = _one(given, "group", there) or _found("group", GROUP_NAMES, there, assumed)
-    if group is None:
+    prompt = _one(given, "prompt", there)
+    if group is None and prompt is None:
         assumed.append("no column names the prompt, so every row is a group of its own (--group)")
     fields = sorted(reads) if reads is not None else None
     task, mapping = _task(given.get("task"), fields, there, assumed)
     single = fields[0] if task and fields and len(fields) == 1 else task or ""
-    return Columns(content, task, mapping, group, single, tuple(assumed))
+    return Columns(content, task, mapping, group, single, tuple(assumed), prompt)
 
 
 def _one(given: Mapping[str, TaskColumns], part: str, there: list[str]) -> str | None:

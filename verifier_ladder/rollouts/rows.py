@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from verifier_ladder.badrow import BadRow
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.keys import canonical_json
+from verifier_ladder.learners.messages import group_of
 from verifier_ladder.rollouts.columns import Columns
 from verifier_ladder.rollouts.records import RolloutFile, words
 
@@ -24,6 +25,10 @@ class Row(NamedTuple):
     content: str | bytes
     task: Mapping[str, Any] | None
     group: str
+    prompt: Any = None
+    """What it answers; None if that is not kept."""
+    messages: list[Any] | None = None
+    """The chat that the content is from; None if the completion was none."""
 
 
 class RowError(ValueError):
@@ -43,19 +48,26 @@ def row_of(line: int, values: Mapping[str, Any], columns: Columns) -> Row | BadR
     """Read one record.
 
     Example:
-        >>> row_of(3, {"completion": "4", "id": 7}, Columns("completion", group="id"))
-        Row(line=3, content='4', task=None, group='7')
+        >>> row_of(3, {"completion": "4", "id": 7}, Columns("completion", group="id"))[:4]
+        (3, '4', None, '7')
         >>> row_of(4, {"id": 7}, Columns("completion"))
         BadRow(line=4, reason="has no column 'completion'")
     """
     try:
         content, messages = _content(values, columns.content)
         task = _task(values, columns, messages)
-        group = "" if columns.group is None else _group(values, columns.group)
+        prompt = None if columns.prompt is None else values.get(columns.prompt)
+        group = _group_of(line, values, columns, prompt)
     except RowError as error:
         return BadRow(line, str(error))
-    # Without a group column every row stands alone; its line is as good a name as any.
-    return Row(line, content, task, group or f"line {line}")
+    return Row(line, content, task, group, prompt, messages)
+
+
+def _group_of(line: int, values: Mapping[str, Any], columns: Columns, prompt: Any) -> str:
+    if columns.group is not None:
+        return _group(values, columns.group)
+    # Without either every row stands alone; its line is as good a name as any.
+    return f"line {line}" if prompt is None else group_of(prompt)
 
 
 def _value(values: Mapping[str, Any], column: str) -> Any:

@@ -21,6 +21,7 @@ from verifier_ladder.ladder import Ladder
 from verifier_ladder.resource import Resource
 from verifier_ladder.reward import Reward
 from verifier_ladder.rollouts.columns import Columns, TaskColumns, choose_columns
+from verifier_ladder.rollouts.prompts import PromptKeeper
 from verifier_ladder.rollouts.records import Record, RolloutFile
 from verifier_ladder.rollouts.rows import Row, rows
 from verifier_ladder.rollouts.scored import ScoredFile
@@ -80,7 +81,9 @@ def score_file(
         ledger: Where to keep everything; None keeps nothing, so that nothing can be resumed.
         columns: Which column holds what: `{"content": "completion", "task": "target", "group":
             "prompt_id"}`. `task` may also be a list of columns, or an object from task field to
-            column. What is left out is looked for, and told in `columns.assumed`.
+            column. What is left out is looked for, and told in `columns.assumed`. A column
+            named as `prompt` is kept, for training on the samples later; rows of one prompt are
+            a group where no column names that.
         out: A table to write: `.parquet`, `.jsonl` or `.csv`.
         campaign: Name of the campaign; the ladder's by default.
         deadline: How long the higher tiers may take, counted from the start, in seconds or as
@@ -179,8 +182,10 @@ def _score(
 ) -> list[tuple[int, list[int]]]:
     """Give every row its first reward; returns each step's number and its lines."""
     steps: list[tuple[int, list[int]]] = []
-    is_grouped = scored.columns.group is not None
-    for number, chunk in enumerate(_chunks(rows(scored.file, scored.columns))):
+    columns = scored.columns
+    is_grouped = columns.group is not None or columns.prompt is not None
+    prompts = None if columns.prompt is None else PromptKeeper(campaign)
+    for number, chunk in enumerate(_chunks(rows(scored.file, columns))):
         good = [row for row in chunk if isinstance(row, Row)]
         scored.bad_rows += [row for row in chunk if isinstance(row, BadRow)]
         samples = [
@@ -191,6 +196,8 @@ def _score(
             )
             for row in good
         ]  # fmt: skip
+        if prompts is not None:
+            prompts.keep(samples, good)
         if samples:
             scored.rewards += campaign.score(samples, step=number)
         scored.lines += [row.line for row in good]

@@ -15,7 +15,7 @@ from verifier_ladder.server import cases, health, revisions, scores
 from verifier_ladder.server.access import LOOPBACK, Door
 from verifier_ladder.server.calls import CallRouter, Lane
 from verifier_ladder.server.gateway import Gateway
-from verifier_ladder.server.idempotency import Answers
+from verifier_ladder.server.idempotency import Replier
 from verifier_ladder.server.learners import areal, nemogym, openrlhf, slime
 from verifier_ladder.server.limits import Limits
 from verifier_ladder.server.problems import answer_problems
@@ -43,6 +43,7 @@ def create_app(
     on_abstain: float | None = None,
     clip: tuple[float, float] | None = None,
     masks: bool = False,
+    group_size: int | None = None,
     areal_gateway: str | None = None,
     webhooks: WebhookSettings | None = None,
     cursors: Path | None = None,
@@ -64,6 +65,7 @@ def create_app(
             their calls fail.
         clip: Least and largest reward that learners are told.
         masks: Whether NeMo-Gym is told to mask an unknown sample, instead of a failure.
+        group_size: How many samples of one prompt learners send that tell no step.
         areal_gateway: Where rewards of AReaL's sessions are handed on to.
         webhooks: Who may send results, and who is told of revisions.
         cursors: File that remembers how far receivers were told.
@@ -86,8 +88,9 @@ def create_app(
         'verifier-ladder'
     """
     service = RewardService(
-        campaign, deadline=deadline, on_abstain=on_abstain, clip=clip, masks=masks, limits=limits
-    )
+        campaign, deadline=deadline, on_abstain=on_abstain, clip=clip, masks=masks,
+        group_size=group_size, limits=limits,
+    )  # fmt: skip
     hooks = webhooks or WebhookSettings()
     told = Cursors(cursors)
     senders = [Sender(receiver, service, told) for receiver in hooks.receivers]
@@ -109,7 +112,7 @@ def create_app(
         title="verifier-ladder", version=__version__, description=_ABOUT, lifespan=lifespan,
         docs_url=None, redoc_url=None,
     )  # fmt: skip
-    app.state.service, app.state.tokens, app.state.answers = service, tokens, Answers()
+    app.state.service, app.state.tokens, app.state.replier = service, tokens, Replier(service)
     app.state.gateway, app.state.webhooks = gateway, hooks
     answer_problems(app)
     calls = {}

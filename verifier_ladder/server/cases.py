@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from pydantic import Field, JsonValue
 
-from verifier_ladder.campaign import Case
+from verifier_ladder.case import Case
 from verifier_ladder.errors import VerifierError
 from verifier_ladder.exchange import candidate_message, verdict_from
 from verifier_ladder.server.access import needs

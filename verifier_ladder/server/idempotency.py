@@ -3,124 +3,139 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
+import zlib
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from hashlib import sha256
 from http import HTTPStatus
-from time import monotonic
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from fastapi import HTTPException, Request, Response
+from fastapi import HTTPException, Request
 
+from verifier_ladder.errors import LadderError
+from verifier_ladder.ledger.replies import Reply
 from verifier_ladder.server.access import caller_of
 
+if TYPE_CHECKING:
+    from verifier_ladder.server.service import RewardService
+
 _LONGEST_KEY = 255
-_KEPT = 24 * 3600.0
-_MOST_BYTES = 64 * 2**20
+_QUICKLY = 1
+"""Rewards are packed to a tenth at the lowest level already."""
 
 
-class _Kept(NamedTuple):
-    """A call under a key."""
+class Place(NamedTuple):
+    """Where the samples of a call stand."""
 
-    digest: bytes
-    answer: asyncio.Future[Response]
-    since: float
+    run: str
+    step: int
+    cursor: int
+    """Newest entry before it."""
 
 
-class Answers:
-    """Keeps answers by key: for a day, and as many as fit into so many bytes.
+Begin = Callable[[], Place]
+"""Finds a call's place, in a thread."""
+Answer = Callable[[Place], Awaitable[bytes]]
+"""Finds the answer to a call that has its place."""
 
-    Only answers that succeeded are kept; what failed may be asked for anew. A call that comes
+
+class _Work(NamedTuple):
+    """A call that is being answered."""
+
+    request: bytes
+    answer: asyncio.Future[bytes]
+
+
+class Replier:
+    """Answers calls that carry a key, each of them once.
+
+    What was answered is kept in the ledger for a day, so it is the same after a restart and from
+    every server of the campaign. A call has its place there before anything is scored: where its
+    server died in the midst of it, the next try goes on with the same samples. A call that comes
     while the first one is at work waits for its answer.
-
-    Example:
-        >>> async def ask():
-        ...     answers = Answers()
-        ...     first = await answers.once("k", b"body", lambda: asyncio.sleep(0, Response("a")))
-        ...     again = await answers.once("k", b"body", lambda: asyncio.sleep(0, Response("b")))
-        ...     return again.body
-        >>> asyncio.run(ask())
-        b'a'
     """
 
-    def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
-        """Keep answers of at most so many bytes together."""
-        self._kept: OrderedDict[str, _Kept] = OrderedDict()
-        self._most, self._bytes = most_bytes, 0
+    def __init__(self, service: RewardService) -> None:
+        """Answer for a service."""
+        self._service = service
+        self._ledger = service.campaign.ledger
+        self._at_work: dict[bytes, _Work] = {}
+        """Calls whose answer is not in the ledger yet."""
 
-    async def once(
-        self, key: str, body: bytes, make: Callable[[], Awaitable[Response]]
-    ) -> Response:
-        """The answer under a key, made now if there is none.
+    async def once(self, request: Request, key: str, begin: Begin, answer: Answer) -> bytes:
+        """The answer under a key, found now if there is none.
 
         Raises:
-            HTTPException: If the key stands for another body.
+            HTTPException: If the key is too long, or stands for another body.
         """
-        digest = sha256(body).digest()
-        kept = self._kept.get(key)
-        if kept is not None and monotonic() - kept.since > _KEPT and kept.answer.done():
-            self._forget(key)
-            kept = None
-        if kept is not None:
-            if kept.digest != digest:
-                raise HTTPException(
-                    HTTPStatus.UNPROCESSABLE_ENTITY,
-                    f"Idempotency-Key {key!r} was used with another body; take a new key",
-                )
-            return await asyncio.shield(kept.answer)
-        return await self._first(key, digest, make)
+        if not 0 < len(key) <= _LONGEST_KEY:
+            raise HTTPException(
+                HTTPStatus.BAD_REQUEST, f"an Idempotency-Key has 1 to {_LONGEST_KEY} characters"
+            )
+        campaign, path = self._service.campaign.name, request.url.path
+        name = _digest("\n".join((campaign, caller_of(request), path, key)).encode())
+        asked = _digest(await request.body())
+        work = self._at_work.get(name)
+        if work is None:
+            return await self._first(name, asked, begin, answer)
+        _compare(asked, work.request)
+        return await asyncio.shield(work.answer)
 
-    async def _first(
-        self, key: str, digest: bytes, make: Callable[[], Awaitable[Response]]
-    ) -> Response:
-        future: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+    async def _first(self, name: bytes, asked: bytes, begin: Begin, answer: Answer) -> bytes:
+        future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         future.add_done_callback(_seen)
-        self._kept[key] = _Kept(digest, future, monotonic())
+        self._at_work[name] = _Work(asked, future)
         try:
-            answer = await make()
+            found = await self._found(name, asked, begin, answer)
         except BaseException as error:
-            del self._kept[key]
+            self._at_work.pop(name, None)
             if isinstance(error, Exception):
                 future.set_exception(error)
             else:
                 future.cancel()
             raise
-        future.set_result(answer)
-        self._bytes += len(answer.body)
-        self._trim()
-        return answer
+        future.set_result(found)
+        return found
 
-    def _trim(self) -> None:
-        """Forget the oldest answers, beyond the bytes that are kept."""
-        for key in list(self._kept):
-            if self._bytes <= self._most:
-                return
-            if self._kept[key].answer.done():
-                self._forget(key)
+    async def _found(self, name: bytes, asked: bytes, begin: Begin, answer: Answer) -> bytes:
+        reply = await self._service.read(self._begun, name, asked, begin)
+        _compare(asked, reply.request)
+        if reply.answer is not None:
+            del self._at_work[name]
+            return zlib.decompress(reply.answer)
+        found = await answer(Place(reply.run, reply.step, reply.cursor))
+        # Nobody waits until it is kept: until then a repeated call is answered from here, and
+        # where the server dies now, from the rewards that the ledger has.
+        kept = self._service.later(self._keep, name, found)
+        kept.add_done_callback(lambda _: self._at_work.pop(name))
+        return found
 
-    def _forget(self, key: str) -> None:
-        self._bytes -= len(self._kept.pop(key).answer.result().body)
+    def _begun(self, name: bytes, asked: bytes, begin: Begin) -> Reply:
+        now = self._ledger.clock()
+        kept = self._ledger.reply(name, now=now)
+        if kept is not None:
+            return kept
+        reply = Reply(asked, self._service.campaign.name, *begin())
+        return self._ledger.begin_reply(name, reply, now=now)
+
+    def _keep(self, name: bytes, found: bytes) -> None:
+        with suppress(LadderError):
+            self._ledger.end_reply(name, zlib.compress(found, _QUICKLY))
 
 
-def _seen(future: asyncio.Future[Response]) -> None:
+def _digest(text: bytes) -> bytes:
+    return sha256(text).digest()
+
+
+def _compare(asked: bytes, before: bytes) -> None:
+    if asked != before:
+        raise HTTPException(
+            HTTPStatus.UNPROCESSABLE_ENTITY,
+            "this Idempotency-Key was used with another body; take a new key",
+        )
+
+
+def _seen(future: asyncio.Future[bytes]) -> None:
     """Nobody may be waiting for a failure that its own caller is told anyway."""
     if not future.cancelled():
         future.exception()
-
-
-async def answered_once(request: Request, make: Callable[[], Awaitable[Response]]) -> Response:
-    """Answer a request, from memory if its `Idempotency-Key` was answered before.
-
-    Raises:
-        HTTPException: If the key is too long, or stands for another body.
-    """
-    key = request.headers.get("idempotency-key")
-    if key is None:
-        return await make()
-    if not 0 < len(key) <= _LONGEST_KEY:
-        raise HTTPException(
-            HTTPStatus.BAD_REQUEST, f"an Idempotency-Key has 1 to {_LONGEST_KEY} characters"
-        )
-    answers: Answers = request.app.state.answers
-    place = f"{caller_of(request)}\n{request.url.path}\n{key}"
-    return await answers.once(place, await request.body(), make)

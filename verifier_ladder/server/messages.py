@@ -17,6 +17,7 @@ _LABELS = [tier.label for tier in Tier]
 _RUN = r"^[\w.\-:/+@ ]{0,200}$"
 Content = Annotated[str, Field(max_length=LONGEST_CONTENT)]
 Name = Annotated[str, Field(max_length=1000)]
+Prompt = Content | list[dict[str, JsonValue]]
 Number = Annotated[int, Field(ge=0, le=LARGEST)]
 Seconds = Annotated[float, Field(ge=0, le=3600)]
 
@@ -60,6 +61,10 @@ class ScoreRequest(Message):
     groups: list[Name] | None = Field(
         None, max_length=MOST_SAMPLES, description="The group of each sample that names none."
     )
+    prompts: dict[Name, Prompt] = Field(
+        {}, max_length=MOST_SAMPLES, description="The prompt of each group: text, or chat "
+        "messages. They are kept for training on the samples later; no verifier reads them.",
+    )  # fmt: skip
     learner_version: Name = Field("", description="For samples that name none.")
     deadline: Seconds | None = Field(
         None, description="Seconds to wait for higher tiers; by default as the server says."

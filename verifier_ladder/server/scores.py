@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64decode
 from binascii import Error as NotBase64
+from functools import partial
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -11,10 +12,9 @@ from fastapi import Request, Response
 
 from verifier_ladder.candidate import Candidate, Sample, Turn
 from verifier_ladder.errors import ConfigError
-from verifier_ladder.reward import Reward
 from verifier_ladder.server.bodies import encoded
 from verifier_ladder.server.calls import CallRouter
-from verifier_ladder.server.idempotency import answered_once
+from verifier_ladder.server.idempotency import Place, Replier
 from verifier_ladder.server.messages import (
     SampleMessage,
     ScoreRequest,
@@ -31,50 +31,61 @@ async def score(body: ScoreRequest, request: Request) -> Response:
     """Reward samples, in the order given.
 
     Every verdict and reward is in the ledger when this answers. With an `Idempotency-Key`, the
-    same call again gives the same answer; samples whose run and step are named are recognised
-    even after the server was started anew.
+    same call again gives the same answer for a day, whichever server of the campaign it reaches.
     """
     service: RewardService = request.app.state.service
-    return await answered_once(request, lambda: _scored(service, body))
+    replier: Replier = request.app.state.replier
+    begin, answer = partial(_place, service, body), partial(_answer, service, body)
+    key = request.headers.get("idempotency-key")
+    if key is None:
+        found = await answer(await service.read(begin))
+    else:
+        found = await replier.once(request, key, begin, answer)
+    return Response(found, media_type="application/json")
 
 
-async def _scored(service: RewardService, body: ScoreRequest) -> Response:
-    run, step = _place(service, body)
+def _place(service: RewardService, body: ScoreRequest) -> Place:
+    """Where the samples stand; records a run that is new, and changes nothing else."""
+    campaign, groups = service.campaign, body.groups
+    if groups is not None and len(groups) != len(body.samples):
+        raise ConfigError(f"groups has {len(groups)} entries for {len(body.samples)} samples")
+    if unknown := sorted(body.prompts.keys() - _groups(body)):
+        raise ConfigError(f"prompts: no sample is of the group {unknown[0]!r}")
+    run, step = body.run or campaign.run.name, body.step
+    if step is None and run != campaign.run.name:
+        raise ConfigError(f"step: say which step of the run {run!r} these samples belong to")
+    service.note_run(run)
+    newest = campaign.ledger.newest()
+    return Place(run, campaign.take_step() if step is None else step, newest)
+
+
+def _groups(body: ScoreRequest) -> set[str]:
+    """The groups that samples of the call may be of."""
+    own = {given.group for given in body.samples if isinstance(given, SampleMessage)}
+    return own.union(body.groups or ())
+
+
+async def _answer(service: RewardService, body: ScoreRequest, place: Place) -> bytes:
+    run, step, cursor = place
     samples = _samples(service, body, run, step)
-    cursor = await service.read(_prepare, service, run)
+    if body.prompts:
+        await service.read(service.prompts.keep, run, samples, body.prompts)
     plain = body.groups if samples is body.samples else None
     rewards = await service.score(samples, step=step, groups=plain, deadline=body.deadline)
-    return Response(_answer(body, run, step, cursor, rewards), media_type="application/json")
-
-
-def _place(service: RewardService, body: ScoreRequest) -> tuple[str, int]:
-    """The run and step of the samples."""
-    campaign = service.campaign
-    run = body.run or campaign.run.name
-    if body.step is not None:
-        return run, body.step
-    if run != campaign.run.name:
-        raise ConfigError(f"step: say which step of the run {run!r} these samples belong to")
-    return run, campaign.take_step()
-
-
-def _prepare(service: RewardService, run: str) -> int:
-    """Record a run that is new; gives the cursor before anything is scored."""
-    service.note_run(run)
-    return service.campaign.ledger.newest()
+    made = list(map(reward_json, rewards, map(_position, body.samples, count())))
+    return encoded({"run": run, "step": step, "cursor": cursor, "rewards": made})
 
 
 def _samples(service: RewardService, body: ScoreRequest, run: str, step: int) -> Any:
     """What the campaign takes; texts go as they are, which is several times as fast."""
     groups = body.groups
-    if groups is not None and len(groups) != len(body.samples):
-        raise ConfigError(f"groups has {len(groups)} entries for {len(body.samples)} samples")
     has_own_run = run != service.campaign.run.name
-    if not has_own_run and not body.learner_version and set(map(type, body.samples)) <= {str}:
+    says_more = has_own_run or body.learner_version or body.prompts
+    if not says_more and set(map(type, body.samples)) <= {str}:
         return body.samples
     call = _Call(service.campaign.ladder.kind, run, step, body.learner_version)
     return [
-        call.sample(given, groups[i] if groups else "") for i, given in enumerate(body.samples)
+        call.sample(given, groups[i] if groups else "", i) for i, given in enumerate(body.samples)
     ]
 
 
@@ -86,16 +97,16 @@ class _Call(NamedTuple):
     step: int
     learner_version: str
 
-    def sample(self, given: str | SampleMessage, group: str) -> Sample:
+    def sample(self, given: str | SampleMessage, group: str, place: int) -> Sample:
         if isinstance(given, str):
             return Sample(
-                Candidate(self.kind, given), run=self.run, step=self.step, group=group,
-                learner_version=self.learner_version,
+                Candidate(self.kind, given), run=self.run, step=self.step, position=place,
+                group=group, learner_version=self.learner_version,
             )  # fmt: skip
         turns = tuple(Turn(t.action, t.observation, t.metadata) for t in given.turns)
         return Sample(
             Candidate(self.kind, _content(given), given.task, turns), run=self.run,
-            step=self.step, position=-1 if given.position is None else given.position,
+            step=self.step, position=_position(given, place),
             group=given.group or group, group_size=given.group_size,
             learner_version=given.learner_version or self.learner_version, weight=given.weight,
         )  # fmt: skip
@@ -108,11 +119,6 @@ def _content(given: SampleMessage) -> str | bytes:
         return b64decode(given.content, validate=True)
     except (NotBase64, ValueError):
         raise ConfigError("content: this is not base64, as its encoding says") from None
-
-
-def _answer(body: ScoreRequest, run: str, step: int, cursor: int, rewards: list[Reward]) -> bytes:
-    made = list(map(reward_json, rewards, map(_position, body.samples, count())))
-    return encoded({"run": run, "step": step, "cursor": cursor, "rewards": made})
 
 
 def _position(given: str | SampleMessage, place: int) -> int:

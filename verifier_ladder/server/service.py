@@ -21,6 +21,8 @@ from verifier_ladder.server.admission import Admission
 from verifier_ladder.server.gathering import Gatherer
 from verifier_ladder.server.limits import Limits
 from verifier_ladder.server.news import News
+from verifier_ladder.server.prompts import Prompts
+from verifier_ladder.server.rounds import Rounds
 
 if TYPE_CHECKING:
     from verifier_ladder.campaign import Campaign
@@ -53,6 +55,7 @@ class RewardService:
         on_abstain: float | None = None,
         clip: tuple[float, float] | None = None,
         masks: bool = False,
+        group_size: int | None = None,
         limits: Limits | None = None,
     ) -> None:
         """Serve an open campaign, which stays the caller's to close.
@@ -65,6 +68,8 @@ class RewardService:
             clip: Least and largest reward that learners are told; see `Readout`.
             masks: Whether a learner that knows masks gets one for an unknown reward, with
                 `on_abstain`, instead of a failure.
+            group_size: How many samples of one prompt learners send that tell no step; they
+                share one then, however they come. Without it those of one call do.
             limits: How much is taken on.
 
         Raises:
@@ -76,10 +81,14 @@ class RewardService:
         self.masks = masks
         if masks and on_abstain is None:
             raise ConfigError("masks: a masked sample has a reward too; say which by on_abstain")
+        self._rounds = None
+        if group_size is not None:
+            self._rounds = Rounds(campaign.take_step, group_size=group_size)
         self.limits = limits or Limits()
         self.admission = Admission(self.limits.samples)
         self.learner = Backend.of(campaign.ladder, campaign=campaign)
         self.news = News(campaign.ledger.newest)
+        self.prompts = Prompts(campaign)
         self.is_leaving = False
         self._gatherer = Gatherer(self._score_gathered, calls=self.limits.gathered)
         self._batches = ThreadPoolExecutor(self.limits.calls, "vladder-batch")
@@ -112,18 +121,26 @@ class RewardService:
     async def reward(self, sample: Sample) -> Reward:
         """Score one sample, together with others that are asked for meanwhile; see `score`."""
         with self._accept(1):
-            return await self._gatherer.ask(sample)
+            (placed,) = self._placed([sample])
+            return await self._gatherer.ask(placed)
 
     async def rewards(self, samples: Sequence[Sample]) -> list[Reward]:
         """Score what one call of a learner brought, which may be one sample or many."""
         if len(samples) == 1:
             return [await self.reward(samples[0])]
-        return await self.score(samples) if samples else []
+        if not samples:
+            return []
+        with self._accept(len(samples)):
+            return await self._score_steps(self._batches, self._placed(samples), monotonic())
 
     async def read(self, function: Callable[..., T], *arguments: Any) -> T:
         """Call a function that reads the ledger, in a thread."""
+        return await self.later(function, *arguments)
+
+    def later(self, function: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
+        """Call a function in a thread; `close` waits for it, if nobody else does."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._readers, partial(function, *arguments))
+        return loop.run_in_executor(self._readers, partial(function, *arguments))
 
     def note_run(self, name: str) -> None:
         """Record a run that a client has named, once; to be called in a thread.
@@ -157,11 +174,30 @@ class RewardService:
             raise LeavingError
         return self.admission.hold(samples)
 
+    def _placed(self, samples: Sequence[Sample]) -> Sequence[Sample]:
+        """Samples with their steps, if it is known how many make a group."""
+        return samples if self._rounds is None else [self._rounds.place(s) for s in samples]
+
     async def _score_gathered(self, samples: Sequence[Sample], waited: float) -> list[Reward]:
-        begun = monotonic() - waited
-        return await self._finish(
-            self._singles, self._call, samples, None, None, self.deadline, begun
-        )
+        return await self._score_steps(self._singles, samples, monotonic() - waited)
+
+    async def _score_steps(
+        self, pool: ThreadPoolExecutor, samples: Sequence[Sample], begun: float
+    ) -> list[Reward]:
+        """Score samples of some steps, side by side: none waits for another one's deadline."""
+        by_step: dict[int, list[int]] = {}
+        for place, sample in enumerate(samples):
+            by_step.setdefault(sample.step, []).append(place)
+        calls = [
+            self._finish(
+                pool, self._call, [samples[place] for place in places],
+                None if step < 0 else step, None, self.deadline, begun,
+            )
+            for step, places in by_step.items()
+        ]  # fmt: skip
+        made = zip(by_step.values(), await asyncio.gather(*calls), strict=True)
+        found = {place: r for places, some in made for place, r in zip(places, some, strict=True)}
+        return [found[place] for place in range(len(samples))]
 
     def _call(
         self,

@@ -18,9 +18,10 @@ from verifier_ladder.testing.ledgerbatons import BatonTests
 from verifier_ladder.testing.ledgerhistory import HistoryTests
 from verifier_ladder.testing.ledgerlog import LogTests
 from verifier_ladder.testing.ledgerqueue import QueueTests
+from verifier_ladder.testing.ledgerreplies import ReplyTests
 
 __all__ = ["LedgerTestCase"]
 
 
-class LedgerTestCase(HistoryTests, LogTests, QueueTests, AccountTests, BatonTests):
+class LedgerTestCase(HistoryTests, LogTests, QueueTests, AccountTests, BatonTests, ReplyTests):
     """Holds a ledger to its contract. Override the fixture `ledger` with one that is empty."""

@@ -272,6 +272,22 @@ class QueueTests:
         assert (row.state, row.attempt) == (CheckState.QUEUED, 1)
         assert row.not_before == NOW + 61 + backoff(1)
 
+    def test_what_a_clock_that_was_ahead_has_put_off_is_brought_forward(
+        self, ledger: Ledger
+    ) -> None:
+        ahead = NOW + 3600
+        leased = queue_one(ledger)
+        ledger.heartbeat([leased], lease=60.0, now=ahead)
+        for name, later in (("far", ahead), ("near", NOW + 300), ("held", HELD)):
+            enqueue(ledger, check_row(name, not_before=later))
+
+        assert [ledger.hasten(lease=60.0, now=NOW) for _ in range(2)] == [2, 0]
+
+        assert only(ledger, "a").lease_until == NOW + 60
+        assert len(ledger.heartbeat([leased], lease=60.0, now=NOW)) == 1
+        times = [only(ledger, name).not_before for name in ("far", "near", "held")]
+        assert times == [NOW, NOW + 300, HELD]
+
     def test_a_check_that_kills_its_workers_is_dead_at_last(self, ledger: Ledger) -> None:
         enqueue(ledger, check_row("a"))
         now = NOW

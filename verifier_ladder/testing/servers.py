@@ -104,6 +104,11 @@ class Server(ABC):
         while any(map(_is_alive, children)) and monotonic() < until:
             sleep(_PAUSE)
 
+    @property
+    def is_up(self) -> bool:
+        """Whether it runs and answers."""
+        return self._answers()
+
     def log(self) -> str:
         """The end of what the server has written."""
         return (self.folder / "log").read_text(errors="replace")[-2000:]
@@ -278,13 +283,23 @@ class RedisServer(Server):
             "--save", "", "--appendonly", "yes" if self._persistent else "no",
         ]  # fmt: skip
 
+    def wipe(self) -> None:
+        """Empty it, as an administrator's FLUSHALL does."""
+        self._say("FLUSHALL")
+
     def _answers(self) -> bool:
         try:
-            with socket.create_connection((HOST, self.port), timeout=1.0) as connection:
-                connection.sendall(f"AUTH {self.password}\r\nPING\r\n".encode())
-                return connection.makefile("rb").readlines(7)[:2] == [b"+OK\r\n", b"+PONG\r\n"]
+            return self._say("PING") == b"+PONG"
         except OSError:
             return False
+
+    def _say(self, command: str) -> bytes:
+        """Give one command; the first line of the answer."""
+        with socket.create_connection((HOST, self.port), timeout=1.0) as connection:
+            connection.sendall(f"AUTH {self.password}\r\n{command}\r\n".encode())
+            answer = connection.makefile("rb")
+            answer.readline()  # To the password.
+            return answer.readline().strip()
 
 
 def _carried(package: str) -> Path:

@@ -106,6 +106,19 @@ def test_a_killed_run_goes_on_and_misses_nothing(folder: Path, start: Start) -> 
     assert 3 == recorded(folder)
 
 
+def test_prompts_are_kept_where_their_column_is_named(folder: Path, start: Start) -> None:
+    row = {"question": "1 + 1 =", "completion": "2", "target": "2"}
+    (folder / "rollouts.jsonl").write_text(json.dumps(row) + "\n")
+
+    code, _, err = run(start, *SCORE, "--prompt", "question")
+
+    assert 0 == code, err
+    with open_ledger(folder / "ledger.db") as ledger:
+        (entry,) = ledger.entries(kind="transcript")
+        (group,) = ledger.read(entry).facts["groups"].values()
+    assert {"prompt": "1 + 1 ="} == group
+
+
 def test_ctrl_c_exits_with_130_and_says_how_to_go_on(folder: Path, start: Start) -> None:
     (folder / "hold").touch()
     process = start(*SCORE)

@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 from verifier_ladder.candidate import Candidate, Turn
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import VerifierError
-from verifier_ladder.exchange import candidate_message, verdict_from
+from verifier_ladder.exchange import (
+    candidate_from,
+    candidate_message,
+    verdict_from,
+    verdict_message,
+)
 from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict
 
 JSON = st.recursive(
@@ -37,6 +42,27 @@ def test_bytes_travel_in_base64() -> None:
 
     assert "base64" == message["encoding"]
     assert b"\0\xff" == base64.b64decode(message["content"])
+
+
+@pytest.mark.parametrize("content", ["x", b"\0\xff"])
+def test_a_candidate_that_was_written_is_read_back(content: str | bytes) -> None:
+    for candidate in (
+        Candidate("code", content),
+        Candidate("code", content, {"tests": [1]}, (Turn("run", "ok", {"n": 1}), Turn("end"))),
+    ):
+        assert candidate == candidate_from(json.loads(json.dumps(candidate_message(candidate))))
+
+
+@pytest.mark.parametrize(
+    "verdict",
+    [
+        Verdict.accept(2.0, uncertainty=0.5, unit="eV", evidence={"n": [1]}),
+        Verdict.reject("no", score=0.0, feedback="more", turns=(TurnVerdict(1, 0.5, "x"),)),
+        Verdict.abstain("not mine"), Verdict(Outcome.ACCEPT, cost=Cost(money=2.0)),
+    ],
+)  # fmt: skip
+def test_a_verdict_that_was_written_is_read_back(verdict: Verdict) -> None:
+    assert verdict == verdict_from(json.loads(json.dumps(verdict_message(verdict))))
 
 
 def test_an_object_becomes_a_verdict() -> None:

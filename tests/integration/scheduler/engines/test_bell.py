@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
-from threading import Event, Thread
+from threading import Event, Semaphore, Thread
 from typing import Any
 
 import pytest
+from redis import Redis
 
 import verifier_ladder as vl
 from verifier_ladder.ledger import Ledger, open_ledger
-from verifier_ladder.scheduler.engines.bell import Bell, listener, queue_name, queues_for
+from verifier_ladder.scheduler.engines.bell import Bell, queue_name, queues_for
+from verifier_ladder.scheduler.engines.ear import Ear
 from verifier_ladder.scheduler.engines.host import WorkerHost
 from verifier_ladder.testing.servers import RedisServer
 
@@ -39,7 +42,7 @@ def listening(redis_server: RedisServer) -> Iterator[Callable[[Callable[[], Any]
     workers = []
 
     def start(heard: Callable[[], Any]) -> None:
-        worker = listener(redis_server.url, [QUEUE], heard)
+        worker = Ear(redis_server.url, [QUEUE], heard)
         workers.append(worker)
         Thread(target=worker.start, daemon=True).start()
 
@@ -56,6 +59,21 @@ def test_a_message_is_heard(
 
     assert Bell(redis_server.url).ring(QUEUE)
     assert heard.wait(30)
+
+
+def test_a_broker_that_was_wiped_carries_the_next_message(
+    redis_server: RedisServer, listening: Callable[[Callable[[], Any]], None]
+) -> None:
+    heard = Semaphore(0)
+    listening(heard.release)
+    bell = Bell(redis_server.url)
+    assert bell.ring(QUEUE)
+    assert heard.acquire(timeout=30)
+
+    redis_server.wipe()
+
+    assert bell.ring(QUEUE)
+    assert heard.acquire(timeout=30)
 
 
 def test_a_broker_that_is_down_takes_no_messages() -> None:
@@ -118,3 +136,34 @@ def test_a_campaign_rings_for_a_host(
 
     assert [1.0, 3.0] == values
     assert 2 == host.done
+
+
+def test_messages_that_nobody_sent_are_dropped(
+    redis_server: RedisServer, listening: Callable[[Callable[[], Any]], None]
+) -> None:
+    """Forged, truncated, pickled, of another task, and the same one twice."""
+    heard = Semaphore(0)
+    bell = Bell(redis_server.url)
+    broker: Any = Redis.from_url(redis_server.url)
+    assert bell.ring(QUEUE)
+    (sent,) = broker.lrange(QUEUE, 0, -1)
+    whole = json.loads(sent)
+    stranger = {**whole, "headers": {**whole["headers"], "task": "os.system"}}
+    pickled = {**whole, "content-type": "application/x-python-serialize"}
+    broker.delete(QUEUE)
+    for forged in (
+        b"not JSON",
+        sent[:50],
+        b"[]",
+        b"{}",
+        json.dumps(stranger),
+        json.dumps(pickled),
+    ):
+        broker.lpush(QUEUE, forged)
+    listening(heard.release)
+    broker.lpush(QUEUE, sent, sent)
+
+    for _ in range(2):
+        assert heard.acquire(timeout=20)
+    assert bell.ring(QUEUE)
+    assert heard.acquire(timeout=20)

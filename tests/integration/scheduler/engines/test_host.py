@@ -211,21 +211,26 @@ def test_a_host_that_leaves_ends_what_it_began(
 
 
 @pytest.mark.parametrize(
-    ("pid", "state"),
-    [(os.getpid(), CheckState.LEASED), (0, CheckState.QUEUED)],
-    ids=["alive", "dead"],
+    ("pid", "deaths", "state"),
+    [
+        (os.getpid(), 1, CheckState.LEASED),
+        (0, 1, CheckState.QUEUED),
+        (0, 4, CheckState.QUEUED),
+        (0, 5, CheckState.DEAD),
+    ],
+    ids=["alive", "dead", "dead again and again", "dead too often"],
 )
 def test_only_leases_of_dead_processes_are_taken_over(
-    open_: Open, ledger: Ledger, pid: int, state: CheckState
+    open_: Open, ledger: Ledger, pid: int, deaths: int, state: CheckState
 ) -> None:
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
     with open_() as campaign:
         campaign.score(["a"])
     owner = f"{socket.gethostname()}:{pid or dead.pid}:x"
-    ledger.claim(owner=owner, lease=60.0, limit=1, now=time())
-
-    LocalEngine(ledger, workers=1).take_over()
+    for _ in range(deaths):
+        ledger.claim(owner=owner, lease=60.0, limit=1, now=time())
+        LocalEngine(ledger, workers=1).take_over()
 
     assert [state] == [check.state for check in ledger.checks()]
 

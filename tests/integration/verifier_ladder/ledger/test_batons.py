@@ -2,6 +2,8 @@
 
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,6 +14,9 @@ from verifier_ladder.errors import ConfigError, LedgerAwayError, LedgerError
 from verifier_ladder.ledger import Ledger, open_ledger, postgresqlbaton, postgresqldatabase
 from verifier_ladder.ledger.baton import Baton, BatonLostError
 from verifier_ladder.ledger.postgresqlbaton import PostgresqlBaton
+from verifier_ladder.ledger.records import Block
+from verifier_ladder.ledger.rows import draft, write
+from verifier_ladder.ledger.sql import SqlLedger
 from verifier_ladder.testing.servers import PostgresqlServer
 
 CUT = (
@@ -19,7 +24,12 @@ CUT = (
     "ON l.pid = a.pid WHERE l.locktype = 'advisory' AND a.application_name LIKE 'vladder %'"
 )
 
-MOVES = [("cut", 0), *((word, who) for word in ("take", "hold", "close") for who in (0, 1))]
+WAITING = (
+    "SELECT 1 FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid "
+    "WHERE l.locktype = 'advisory' AND NOT l.granted AND a.application_name LIKE 'vladder %'"
+)
+
+MOVES = [("cut", 0), *((w, who) for w in ("take", "hold", "write", "close") for who in (0, 1))]
 
 
 @pytest.fixture(autouse=True)
@@ -113,6 +123,40 @@ def test_a_closed_baton_decides_nothing(ledger: Ledger) -> None:
         baton.hold()
 
 
+def test_what_was_decided_is_not_written_once_another_decides(
+    ledger: Ledger, elsewhere: Ledger, postgresql_server: PostgresqlServer
+) -> None:
+    with ledger.baton("one") as baton:
+        ledger.append(Block("note", "one"))
+        cut(postgresql_server)
+        with elsewhere.baton("one"):
+            with pytest.raises(LedgerAwayError, match="nothing of this call was"):
+                ledger.append(Block("note", "one"))
+            elsewhere.append(Block("note", "one"))
+            ledger.append(Block("note", "another"))
+        assert not baton.hold()
+        ledger.append(Block("note", "one"))
+    assert 4 == len(list(ledger.entries(kind="note")))
+
+
+def test_who_takes_a_baton_waits_for_what_is_just_being_written(
+    ledger: Ledger, elsewhere: Ledger, postgresql_server: PostgresqlServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(postgresqlbaton, "PATIENCE", 20.0)
+    assert isinstance(ledger, SqlLedger)
+    with ledger.baton("one"), ThreadPoolExecutor(1) as one:
+        with ledger._writing() as connection:
+            ledger._database.guard(connection, "one")
+            cut(postgresql_server)
+            taken = one.submit(elsewhere.baton, "one")
+            while not postgresql_server.execute(WAITING, "ledger"):
+                assert not taken.done()
+            write(connection, draft(Block("note", "one")))
+        with taken.result():
+            assert 1 == len(list(elsewhere.entries(kind="note")))
+
+
 def test_while_the_server_is_away_nobody_holds_anything(
     ledger: Ledger, postgresql_server: PostgresqlServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,6 +216,9 @@ def test_at_most_one_of_two_machines_decides(
             elif word == "close" and baton is not None:
                 batons.pop(who).close()
                 locked = None if locked == who else locked
+            elif word == "write" and baton is not None:
+                with nullcontext() if locked == who else pytest.raises(LedgerAwayError):
+                    ledgers[who].append(Block("note", "one"))
             elif word == "hold" and baton is not None:
                 if baton.is_lost or locked == 1 - who:
                     with pytest.raises(BatonLostError):

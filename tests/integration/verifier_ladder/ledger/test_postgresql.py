@@ -147,9 +147,9 @@ def test_an_older_schema_is_upgraded(
     assert [(0,)] == postgresql_server.execute("SELECT count(*) FROM extra", named(new_database))
 
 
-# The way from schema 0005 back to 0004, as that one made its tables.
+# The way from this schema back to 0004, as that one made its tables.
 BACK = (
-    "DROP TABLE spend", "DROP INDEX check_dead",
+    "DROP TABLE reply", "DROP TABLE spend", "DROP INDEX check_dead",
     *(
         f"ALTER TABLE check_queue DROP COLUMN {name}"
         for name in ("run", "wanted_until", "asked_at")
@@ -158,7 +158,7 @@ BACK = (
 )  # fmt: skip
 
 
-def test_a_ledger_of_the_schema_before_goes_on(
+def test_a_ledger_of_an_older_schema_goes_on(
     new_database: str, postgresql_server: PostgresqlServer
 ) -> None:
     made = (

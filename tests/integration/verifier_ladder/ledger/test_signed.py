@@ -13,6 +13,7 @@ from verifier_ladder.ledger.proof import prove
 from verifier_ladder.ledger.records import Block
 from verifier_ladder.ledger.sql import SqlLedger
 from verifier_ladder.testing.records import key, score_block, verdict_row
+from verifier_ladder.transcript import Transcript
 
 
 @vl.verifier(kind="text", version="1", isolation="inline")
@@ -122,6 +123,26 @@ def test_a_history_is_proven_merged_and_looked_back_at(place: str, tmp_path: Pat
         assert [] == ledger.verify(saved=saved).problems
         assert 2 == export_tiles(ledger, tmp_path / "log")
     assert 2 == check_export(tmp_path / "log", saved=saved)[0].size
+
+
+def test_a_sealed_campaign_logs_no_content_whoever_writes(place: str, tmp_path: Path) -> None:
+    with opened(place) as ledger:
+        ledger.seal()
+    ladder = vl.Ladder("words", [length, vowels], policy="all_tiers")
+    with vl.Campaign.open("sealed", ladder=ladder, ledger=place, workers=1) as campaign:
+        rewards = campaign.score(["antelope", "antelope", "bee"], deadline=60)
+        campaign.keep([Transcript(step=0, position=0, group="g", prompt="Name an antelope.")])
+    assert [4.0, 4.0, 2.0] == [reward.value for reward in rewards]
+
+    with opened(place) as ledger:
+        assert [] == ledger.verify().problems
+        kinds = {entry.kind: entry for entry in ledger.entries()}
+        assert {"score", "check", "revision", "transcript"} <= kinds.keys()
+        proof = check_proof(prove(ledger, kinds["check"].id))
+        export_tiles(ledger, tmp_path / "log")
+    files = [path for path in (tmp_path / "log").rglob("*") if path.is_file()]
+    assert not any(b"antelope" in path.read_bytes() for path in files)
+    assert check_export(tmp_path / "log")[0].size == proof.checkpoint.size
 
 
 def test_an_open_campaign_is_signed_in_the_background(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 LADDER = """
 import os, time
 import verifier_ladder as vl
+from verifier_ladder.tiers.world.expert import ExpertCase
 
 def judge(completions, **columns):
     if completions[0] == "slow":
@@ -21,16 +22,19 @@ def judge(completions, **columns):
             time.sleep(0.01)
     return [None if c == "?" else float(len(c)) for c in completions]
 
-ladder = vl.Ladder("lengths", [vl.wrap(judge, version="1", isolation="inline")])
+check = vl.wrap(judge, version="1", isolation="inline")
+ladder = vl.Ladder("lengths", [check])
+taste = ExpertCase(ask="How good is it?", kind="text", low=0, high=10, unit="points")
+asking = vl.Ladder("asking", [check, taste])
 """
 
 
 class Served:
     """A running server."""
 
-    def __init__(self, folder: Path, *arguments: str) -> None:
+    def __init__(self, folder: Path, *arguments: str, ladder: str) -> None:
         command = [
-            sys.executable, "-P", "-m", "verifier_ladder.cli", "serve", "served.py:ladder",
+            sys.executable, "-P", "-m", "verifier_ladder.cli", "serve", f"served.py:{ladder}",
             "--json", "--port", "0", "--linger", "0 s", *arguments,
         ]  # fmt: skip
         self.process = subprocess.Popen(
@@ -65,11 +69,11 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def start(folder: Path) -> Iterator[Start]:
-    """`start("--on-abstain", "0.5")`: a server in the folder."""
+    """`start("--on-abstain", "0.5", ladder="asking")`: a server in the folder."""
     running: list[Served] = []
 
-    def begin(*arguments: str) -> Served:
-        running.append(Served(folder, *arguments))
+    def begin(*arguments: str, ladder: str = "ladder") -> Served:
+        running.append(Served(folder, *arguments, ladder=ladder))
         return running[-1]
 
     yield begin

@@ -15,6 +15,7 @@ import verifier_ladder as vl
 from verifier_ladder.cli.app import app
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.server.tokens import TokenFile
+from verifier_ladder.tier import Tier
 
 
 def test_clients_with_a_token_are_served_and_known_after_a_kill(start: Any, folder: Path) -> None:
@@ -43,10 +44,36 @@ def test_clients_with_a_token_are_served_and_known_after_a_kill(start: Any, fold
     second = start("--run", "train")
     with vl.Client(second.url, secret) as client:
         assert once == client.score(["a", "?", "abc"], step=0)
+        assert once == client.score(["a", "?", "abc"], groups=["g", "g", "h"], key="once")
     assert 0 == second.end()
     with open_ledger(folder / "ledger.db") as ledger:
         assert [3, 3, 1] == [len(ledger.recorded("lengths", "train", n)) for n in (0, 1, 7)]
         assert [3] == list(ledger.recorded("lengths", "train", 7))
+
+
+def test_open_cases_are_read_and_answered_by_clients(start: Any) -> None:
+    served = start(ladder="asking")
+    candidate = vl.Candidate("text", b"a rose")
+    with vl.Client(served.url) as client:
+        (reward,) = client.score([candidate], deadline=0)
+        while not (cases := client.cases()):
+            pass
+        (case,) = cases
+        with pytest.raises(vl.ConfigError, match="422"):
+            client.answer(case, 11, source="reader")
+        assert client.answer(case, vl.Verdict.accept(7, uncertainty=1), source="reader", event="1")
+        assert not client.answer(case.check_key, 7, source="reader", event="1")
+        revision = next(client.revisions(follow=True))
+
+    async def ask() -> tuple[list[vl.Case], bool]:
+        async with vl.AsyncClient(served.url) as client:
+            return await client.cases(), await client.answer(case, None, source="somebody else")
+
+    assert reward.pending
+    assert (candidate, "points") == (case.candidate, case.unit)
+    assert "How good is it?" in case.question
+    assert (7.0, Tier.WORLD) == (revision.reward.value, revision.reward.tier)
+    assert ([], True) == asyncio.run(ask())
 
 
 def is_listening(url: str) -> bool:

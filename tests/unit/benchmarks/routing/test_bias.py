@@ -22,6 +22,7 @@ def test_a_bias_of_some_arms_is_found() -> None:
 
     assert found.probability < 1e-4
     assert found.size > 2 * found.noise
+    assert abs(found.shift - 0.125) < 0.1
 
 
 def test_unknown_rewards_are_left_out() -> None:

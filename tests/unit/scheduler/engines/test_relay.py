@@ -124,7 +124,7 @@ def test_lost_messages_are_sent_again_after_a_while(
 ) -> None:
     queue.waiting = {("plain", "1"): 50}
     look(relay, clock)
-    look(relay, clock, after=61.0)
+    look(relay, clock, after=11.0)
 
     assert {CPU: 2} == bell.sent
 
@@ -149,4 +149,4 @@ def test_a_broker_that_is_down_is_left_alone_for_a_while(
     before = bell.sent[CPU]
     look(relay, clock, after=11.0)
 
-    assert (1, 5) == (before, bell.sent[CPU])
+    assert (1, 6) == (before, bell.sent[CPU])  # None of the first was taken.

@@ -254,6 +254,98 @@ def test_the_thread_looks_by_itself(ledger: Ledger, receiver: Receiver) -> None:
     assert ["dead/xtb/1/1"] == receiver.heard
 
 
+# -- a ladder's own rules ------------------------------------------------------------------------
+
+
+def broken_ladder(name: str, rules: AlertRules | None) -> vl.Ladder:
+    @vl.verifier(name=name, tier="simulation", kind="text", version="1", isolation="inline")
+    def broken(candidate: vl.Candidate) -> float:
+        raise ValueError(candidate.content)
+
+    return vl.Ladder(f"l {name}", [broken], policy=AllTiers(), alerts=rules)
+
+
+def test_a_ladders_rules_win_for_what_is_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("own", "rest"):
+        (tmp_path / name).mkdir()
+    own, rest = Receiver(tmp_path / "own"), Receiver(tmp_path / "rest")
+    settings = tmp_path / "alerts.toml"
+    settings.write_text(f"[alerts]\ncommand = {json.dumps(list(rest.rules.command))}\n")
+    monkeypatch.setenv("VLADDER_ALERTS", str(settings))
+    place = tmp_path / "ledger.db"
+
+    for name, rules in (("broken-own", own.rules), ("broken-rest", None)):
+        ladder = broken_ladder(name, rules)
+        for _ in range(2):
+            with vl.Campaign.open(name, ladder=ladder, ledger=place) as campaign:
+                campaign.score(["a"], deadline="20 s")
+
+    assert ["dead/broken-own/1/1"] == own.heard
+    assert ["dead/broken-rest/1/1"] == rest.heard
+
+
+def test_a_ladder_needs_no_setting_to_be_heard_of(tmp_path: Path, receiver: Receiver) -> None:
+    ladder = broken_ladder("broken-alone", receiver.rules)
+    with vl.Campaign.open("c", ladder=ladder, ledger=tmp_path / "ledger.db") as campaign:
+        campaign.score(["a"], deadline="20 s")
+    assert ["dead/broken-alone/1/1"] == receiver.heard
+
+
+def test_budgets_and_drift_are_told_by_campaign(ledger: Ledger, receiver: Receiver) -> None:
+    sample = ["run", 0, 1]
+    for name in (CAMPAIGN, "another"):
+        facts = {**HOSTILE, "first": sample, "last": sample, "winners": []}
+        ledger.append(Block("alarm", name, facts=facts))
+    alerts = Alerts(ledger)
+    assert 0 == alerts.look()
+    assert not alerts.watch("silent", broken_ladder("silent", None))
+    assert alerts.watch(CAMPAIGN, broken_ladder("loud", receiver.rules))
+    assert 1 == alerts.look()
+    (told,) = receiver.heard
+    assert told.startswith(f"drift/{CAMPAIGN}/")
+    alerts.forget(CAMPAIGN)
+    assert 0 == alerts.look()
+
+
+def test_who_is_told_changes_no_reward_and_is_not_recorded(receiver: Receiver) -> None:
+    told, silent = broken_ladder("x", receiver.rules), broken_ladder("x", None)
+    assert told.digest == silent.digest
+    assert told.as_json() == silent.as_json()
+
+
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        (
+            "[alerts]\ncommand = ['x']\nbudgets = [0.5]",
+            r"\[alerts\] has no budgets; it has budget,",
+        ),
+        ("[alerts]\ndead = 3", "tells nobody"),
+        ("[[alerts]]\ndead = 3", r"\[alerts\] of the ladder must be a table"),
+    ],
+)
+def test_a_ladders_rules_that_make_no_sense_are_refused(
+    tmp_path: Path, section: str, message: str
+) -> None:
+    vl.verifier(name="fine-b", version="1", isolation="inline")(lambda c: len(c.content))
+    path = tmp_path / "ladder.toml"
+    path.write_text(f'name = "x"\nverifiers = ["fine-b"]\n{section}\n')
+    with pytest.raises(vl.ConfigError, match=message):
+        vl.Ladder.from_toml(path)
+    path.write_text('name = "x"\nverifiers = ["fine-b"]\n[alerts]\ncommand = ["cat"]\ndead = 7\n')
+    rules = vl.Ladder.from_toml(path).alerts
+    assert rules is not None
+    assert rules == load_rules(path)
+
+
+def test_a_ladder_whose_secret_is_no_key_is_not_opened(tmp_path: Path) -> None:
+    rules = AlertRules(webhook="https://example.org", secret="short")  # noqa: S106 - it is none
+    with pytest.raises(vl.ConfigError, match="secret"):
+        vl.Campaign.open("c", ladder=broken_ladder("y", rules), ledger=tmp_path / "ledger.db")
+
+
 # -- rules ---------------------------------------------------------------------------------------
 
 

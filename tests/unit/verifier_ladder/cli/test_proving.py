@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from verifier_ladder.ledger import open_ledger
 from verifier_ladder.ledger.offline import main
+from verifier_ladder.testing.records import score_block
 
 VERDICT = {"accept": "PASSED", "reject": "FAILED"}
 
@@ -168,3 +170,49 @@ def test_verdicts_are_exported_as_statements(run: Any, ledger: Path) -> None:
     assert "urn:verifier-ladder:verifier:xtb" == last["verifier"]["id"]
     assert 1 == len(last["inputAttestations"])  # The fast tier's entry.
     assert {"uri", "digest"} == set(last["policy"])
+
+
+@pytest.fixture
+def sealed(run: Any, tmp_path: Path) -> Path:
+    """A ledger that was sealed before anything was written."""
+    path = tmp_path / "sealed.db"
+    done = run("ledger", "seal", "--ledger", path)
+    assert (0, "is sealed from now on\n") == (done.exit_code, done.stderr[-22:])
+    with open_ledger(path) as store:
+        store.append(score_block(["CCO", "CCN"]))
+    return path
+
+
+def test_a_sealed_ledger_shows_only_what_it_is_asked_to(
+    run: Any, sealed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = ["--record", "candidates:0", "--ledger", sealed, "--out", tmp_path / "proof.json"]
+
+    assert 0 == run("ledger", "prove", 2, *record).exit_code
+    assert "CCO" not in (tmp_path / "proof.json").read_text()
+    assert 0 == main([str(tmp_path / "proof.json")])
+    assert '"content": {"$sealed": "' in capsys.readouterr().out
+
+    assert 0 == run("ledger", "prove", 2, *record, "--reveal", "content").exit_code
+    assert 0 == main([str(tmp_path / "proof.json")])
+    assert '"content": "CCO"' in capsys.readouterr().out
+    assert "CCN" not in (tmp_path / "proof.json").read_text()
+
+    text = (tmp_path / "proof.json").read_text()
+    (tmp_path / "proof.json").write_text(text.replace("CCO", "CCC"))
+    assert 1 == main([str(tmp_path / "proof.json")])
+    assert "not what was sealed" in capsys.readouterr().err
+
+
+def test_an_export_of_a_sealed_ledger_says_what_it_leaves_out(run: Any, sealed: Path) -> None:
+    done = run("ledger", "export", "--ledger", sealed, "--reveal", "feedback")
+    assert "left out where the ledger is sealed: keys, content, evidence" in done.stderr
+    assert json.loads(done.stdout.splitlines()[0])["candidate"] is None
+    body = run("ledger", "show", 2, "--entry", "--json", "--ledger", sealed).stdout
+    assert json.loads(body)["body"][1]["candidates"]["content"] == ["CCO", "CCN"]
+    assert "they are keys, content" in run("ledger", "export", "--reveal", "x").stderr
+
+
+def test_sealing_a_ledger_says_what_stays_open(run: Any, ledger: Path) -> None:
+    assert "entries before stay open" in run("ledger", "seal", "--ledger", ledger).stderr
+    assert "was sealed before" in run("ledger", "seal", "--ledger", ledger).stderr

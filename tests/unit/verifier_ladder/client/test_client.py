@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import verifier_ladder as vl
-from verifier_ladder.client import wire
+from verifier_ladder.client import tries
+from verifier_ladder.client.events import Events
 from verifier_ladder.server.messages import revision_json, reward_json
 from verifier_ladder.tier import Tier
 
@@ -88,7 +89,7 @@ def test_a_busy_server_is_asked_again_when_it_says_with_one_key(ask: Ask) -> Non
 
 def test_a_server_that_stays_away_is_an_error(ask: Ask) -> None:
     with pytest.raises(vl.EngineError, match="could not be asked"):
-        ask(Server(*[httpx.ConnectError("down")] * wire.ATTEMPTS))
+        ask(Server(*[httpx.ConnectError("down")] * tries.ATTEMPTS))
 
 
 @pytest.mark.parametrize(
@@ -110,7 +111,7 @@ def test_what_would_not_help_is_not_tried_again(
 
 def test_the_last_failure_is_told(ask: Ask) -> None:
     with pytest.raises(vl.LedgerError, match="the ledger is gone"):
-        ask(Server(*[(503, {"detail": "the ledger is gone"})] * wire.ATTEMPTS))
+        ask(Server(*[(503, {"detail": "the ledger is gone"})] * tries.ATTEMPTS))
 
 
 def test_all_that_a_sample_says_is_sent(ask: Ask) -> None:
@@ -139,6 +140,28 @@ def test_all_that_a_sample_says_is_sent(ask: Ask) -> None:
 def test_what_can_not_be_sent_is_refused_before(samples: Any) -> None:
     with vl.Client("http://x") as client, pytest.raises(vl.ConfigError):
         client.score(samples)
+
+
+@pytest.mark.parametrize("event", [None, "e"])
+def test_an_answer_that_is_sent_again_is_one_delivery(event: str | None) -> None:
+    server = Server((503, {"detail": "x"}, {"Retry-After": "0"}), (200, {"taken": False}))
+    with vl.Client("http://x") as client:
+        client._http = httpx.Client(transport=httpx.MockTransport(server), base_url="http://x")
+        taken = client.answer(b"\x01" * 32, 2.5, source="lab", event=event)
+    first, second = [json.loads(request.content) for request in server.asked]
+
+    assert first == second
+    assert {"case": "01" * 32, "value": 2.5, "source": "lab"} == {
+        name: first[name] for name in ("case", "value", "source")
+    }
+    # Nobody else can have used an event that was made for this call.
+    assert (event is None) == taken
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_what_is_no_number_is_no_answer(value: float) -> None:
+    with vl.Client("http://x") as client, pytest.raises(vl.ConfigError, match="finite"):
+        client.answer(b"", value, source="lab")
 
 
 @pytest.mark.parametrize(("url", "attempts"), [("x:1", 1), ("ftp://x", 1), ("http://x", 0)])
@@ -190,7 +213,7 @@ def test_revisions_are_read_page_by_page_and_followed_through_breaks(
 
 @given(st.lists(st.tuples(st.integers(1, 99), st.text("ab\n:", max_size=9)), max_size=9))
 def test_events_are_read_as_they_were_written(events: list[tuple[int, str]]) -> None:
-    reader, found = wire.Events(), []
+    reader, found = Events(), []
     for number, text in events:
         data = [f"data: {line}" for line in text.split("\n")]
         for line in [": comment", f"id: {number}", "event: revision", *data, ""]:

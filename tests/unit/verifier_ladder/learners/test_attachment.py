@@ -77,6 +77,19 @@ def test_transcripts_are_kept_once_the_ledger_can_be_written(
     assert {"a": {"prompt": "say two words"}} == full.read(entry).facts["groups"]
 
 
+def test_prompts_are_not_kept_where_nobody_wants_them(full: FullLedger, attach: Attach) -> None:
+    full.full = False
+    attachment = attach(ledger=full, transcripts=False)
+    told = vl.Transcript(0, 0, "a", prompt="my secret", completion="x", capability="reasoning")
+    attachment.tell([told, vl.Transcript(group="b", prompt="another secret")])
+    attachment.score([sample("a b")])
+
+    (entry,) = full.entries(kind="transcript")
+    facts = full.read(entry).facts
+    assert ({"a": {"capability": "reasoning"}}, []) == (facts["groups"], facts["samples"])
+    assert b"secret" not in b"".join(entry.body for entry in full.entries())
+
+
 def test_the_third_failure_in_a_row_is_raised(full: FullLedger, attach: Attach) -> None:
     """A training that can learn nothing any more should stop."""
     attachment = attach(ledger=full)

@@ -235,6 +235,21 @@ def test_samples_know_their_step_and_group(make: Make) -> None:
     assert first == second != third
 
 
+@pytest.mark.parametrize(("option", "variable", "kept"), [
+    (None, "", 1), (False, "", 0), (None, "false", 0), (True, "false", 1),
+])  # fmt: skip
+def test_prompts_are_kept_unless_somebody_says_no(
+    make: Make, monkeypatch: pytest.MonkeyPatch, *, option: bool | None, variable: str, kept: int
+) -> None:
+    monkeypatch.setenv("VLADDER_TRANSCRIPTS", variable)
+    function = make(transcripts=option)
+    Trainer()(function, ["4", "5"], prompts=["my secret"] * 2, answer=["4"] * 2)
+
+    entries = function.campaign.ledger.entries
+    assert kept == len(list(entries(kind="transcript")))
+    assert kept == sum(b"my secret" in entry.body for entry in entries())
+
+
 def test_two_calls_in_one_step_are_different_samples(make: Make) -> None:
     """Evaluation, and several generations in one step, come at the same global step."""
     function, trainer = make(), Trainer()

@@ -19,6 +19,7 @@ from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.ledger.creation import MIGRATIONS, prepare
 from verifier_ladder.ledger.records import Account, Charged, Spend
+from verifier_ladder.ledger.replies import Reply
 from verifier_ladder.ledger.schema import REVISION, VERSION_TABLE, metadata
 from verifier_ladder.ledger.upgrade import upgrade
 from verifier_ladder.testing.records import (
@@ -47,7 +48,9 @@ def upgrade():
 '''
 EARLIEST = Path(__file__).parent / "ledger-0001.sql"
 """A ledger as the first schema's program wrote it, with checks in every state."""
-BEFORE = Path(__file__).parent / "ledger-0004.sql"
+WITHOUT_SPEND = Path(__file__).parent / "ledger-0004.sql"
+"""The same, of the last schema that did not tell spend apart."""
+BEFORE = Path(__file__).parent / "ledger-0005.sql"
 """The same, of the schema before this one."""
 
 
@@ -73,17 +76,10 @@ def migrated(path: Path) -> Path:
     return path
 
 
-def earliest(path: Path) -> Path:
-    """A file of the first schema."""
+def restored(path: Path, script: Path) -> Path:
+    """A file of an older schema."""
     with closing(sqlite3.connect(path)) as connection:
-        connection.executescript(EARLIEST.read_text(encoding="utf-8"))
-    return path
-
-
-def before(path: Path) -> Path:
-    """A file of the schema before this one."""
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript(BEFORE.read_text(encoding="utf-8"))
+        connection.executescript(script.read_text(encoding="utf-8"))
     return path
 
 
@@ -162,7 +158,7 @@ def test_an_upgrade_that_fails_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_ledger_of_the_first_schema_opens_with_its_accounts_and_checks(tmp_path: Path) -> None:
-    with open_ledger(earliest(tmp_path / "ledger.db")) as ledger:
+    with open_ledger(restored(tmp_path / "ledger.db", EARLIEST)) as ledger:
         assert ledger.accounts(CAMPAIGN) == [
             Account(0, CPU, None, 0.5, 0.0, 0.0, 2), Account(1, CPU, 10.0, 0.75, 4.5, 1.25, 1)
         ]  # fmt: skip
@@ -178,7 +174,7 @@ def test_a_ledger_of_the_first_schema_opens_with_its_accounts_and_checks(tmp_pat
 
 
 def test_a_ledger_of_the_first_schema_goes_on(tmp_path: Path) -> None:
-    with open_ledger(earliest(tmp_path / "ledger.db")) as ledger:
+    with open_ledger(restored(tmp_path / "ledger.db", EARLIEST)) as ledger:
         ledger.set_caps(CAMPAIGN, {(TOTAL, CPU): 8.0})
         ledger.reap(now=NOW + 1000)
         (again,) = claim(ledger, 1, now=NOW + 2000, verifier=("xtb", "1"))
@@ -191,8 +187,10 @@ def test_a_ledger_of_the_first_schema_goes_on(tmp_path: Path) -> None:
         assert (tier.failed, tier.checks) == (4.25, 3)
 
 
-def test_a_ledger_of_the_schema_before_opens_with_its_spend_and_checks(tmp_path: Path) -> None:
-    with open_ledger(before(tmp_path / "ledger.db")) as ledger:
+def test_a_ledger_that_did_not_tell_spend_apart_opens_with_its_checks(
+    tmp_path: Path,
+) -> None:
+    with open_ledger(restored(tmp_path / "ledger.db", WITHOUT_SPEND)) as ledger:
         assert ledger.accounts(CAMPAIGN) == [
             Account(0, CPU, None, 0.5, 0.0, 0.0, 2), Account(1, CPU, 50.0, 0.25, 2.0, 0.5, 1)
         ]  # fmt: skip
@@ -206,8 +204,8 @@ def test_a_ledger_of_the_schema_before_opens_with_its_spend_and_checks(tmp_path:
         assert ledger.vitals(now=NOW).dead == {("xtb", "1"): 1}
 
 
-def test_a_ledger_of_the_schema_before_goes_on(tmp_path: Path) -> None:
-    with open_ledger(before(tmp_path / "ledger.db")) as ledger:
+def test_a_ledger_that_did_not_tell_spend_apart_goes_on(tmp_path: Path) -> None:
+    with open_ledger(restored(tmp_path / "ledger.db", WITHOUT_SPEND)) as ledger:
         ledger.reap(now=NOW + 500)
         for claimed in claim(ledger, now=NOW + 1000):
             ledger.complete([completion(claimed)], now=NOW + 1001)
@@ -215,6 +213,22 @@ def test_a_ledger_of_the_schema_before_goes_on(tmp_path: Path) -> None:
         assert spend == sum(row.spent for row in ledger.accounts(CAMPAIGN))
         enqueue(ledger, check_row("dead"), requests=[request("dead")])
         assert [c.check.run for c in claim(ledger, now=NOW + 2000)] == ["run"]
+
+
+def test_a_ledger_of_the_schema_before_keeps_replies_beside_all_it_had(tmp_path: Path) -> None:
+    reply = Reply(b"digest", CAMPAIGN, "run", 4, 3)
+    with open_ledger(restored(tmp_path / "ledger.db", BEFORE)) as ledger:
+        assert ledger.spend() == [
+            Spend(CAMPAIGN, "run", Charged(0, "length", "1"), CPU, 0.5, 0.0, 2),
+            Spend(CAMPAIGN, "run", Charged(1, "xtb", "1"), CPU, 0.25, 0.5, 1),
+        ]
+        states = {str(c.payload["content"]): c.state.label for c in ledger.checks()}
+        assert states == {n: n for n in ("done", "dead", "waiting", "leased", "queued")}
+        assert ledger.next_step(CAMPAIGN, "run") == 1
+        assert ledger.begin_reply(b"key", reply, now=NOW) == reply
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        assert ledger.reply(b"key", now=NOW) == reply
+        assert ledger.next_step(CAMPAIGN, "run") == 5
 
 
 def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:

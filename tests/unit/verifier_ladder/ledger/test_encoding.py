@@ -116,22 +116,24 @@ def same(found: Block, given_: Block) -> None:
         assert repr(left) == repr(right)
 
 
-def in_parts(block: Block, rows: int) -> bytes:
+def in_parts(block: Block, rows: int, *, sealed: bool = False) -> bytes:
     """Encode with this many rows a part."""
     with patch.object(encoding, "ROWS", rows):
-        return encode(block, 1.5)
+        return encode(block, 1.5, sealed=sealed)
 
 
-@given(blocks(), st.integers(1, 5))
-@settings(max_examples=100)
-def test_a_block_comes_back_equal(block: Block, rows: int) -> None:
-    same(decode(in_parts(block, rows)), block)
+@given(blocks(), st.integers(1, 5), st.booleans())
+@settings(max_examples=150)
+def test_a_block_comes_back_equal(block: Block, rows: int, sealed: bool) -> None:  # noqa: FBT001
+    same(decode(in_parts(block, rows, sealed=sealed)), block)
 
 
-@given(blocks(), st.integers(1, 5))
-@settings(max_examples=40)
-def test_what_a_body_mentions_is_what_the_block_mentions(block: Block, rows: int) -> None:
-    found = mentioned(in_parts(block, rows))
+@given(blocks(), st.integers(1, 5), st.booleans())
+@settings(max_examples=60)
+def test_what_a_body_mentions_is_what_the_block_mentions(
+    block: Block, rows: int, sealed: bool  # noqa: FBT001
+) -> None:  # fmt: skip
+    found = mentioned(in_parts(block, rows, sealed=sealed))
 
     places = [row.content_key for row in block.candidates]
     assert {k: places.index(k) if k in places else -1 for k in distinct(block)} == found
@@ -219,7 +221,7 @@ def test_a_damaged_body_says_so(body: bytes) -> None:
 
 def test_a_newer_format_asks_for_an_upgrade() -> None:
     with pytest.raises(LedgerError, match="upgrade verifier-ladder"):
-        decode(b'{"format":3}')
+        decode(b'{"format":4}')
 
 
 @given(st.integers(0, 400), st.integers(0, 255))

@@ -143,3 +143,53 @@ def test_a_ledger_that_fails_is_not_the_callers_fault(
 
     assert (503, "1") == (answer.status_code, answer.headers["retry-after"])
     assert "the disk is full" in answer.json()["detail"]
+
+
+def kept(campaign: vl.Campaign) -> list[tuple[Any, ...]]:
+    """What the ledger's transcripts say: run, groups, samples."""
+    ledger = campaign.ledger
+    told = [ledger.read(entry).facts for entry in ledger.entries(kind="transcript")]
+    return [(facts["run"], facts["groups"], facts["samples"]) for facts in told]
+
+
+def test_a_prompt_is_kept_once_for_a_run(serve: Any, campaign: vl.Campaign) -> None:
+    ask, chat = serve(), [{"role": "user", "content": "Say b."}]
+    call = {"groups": ["g", "h"], "prompts": {"g": "Say a.", "h": chat}}
+    ask.score(["a", {"content": "b", "position": 7}], **call)
+    ask.score(["c", "d"], **call)
+    ask.score(["a", "b"], run="other", step=0, **call)
+
+    both = {"g": {"prompt": "Say a."}, "h": {"prompt": chat}}
+    assert [(campaign.run.name, both, []), ("other", both, [])] == kept(campaign)
+
+
+def test_turns_are_kept_with_the_prompt_of_their_sample(serve: Any, campaign: vl.Campaign) -> None:
+    turns = [{"action": "look", "observation": "seen"}]
+    sample = {"content": "a", "group": "g", "turns": turns}
+    serve().score([sample, {**sample, "position": 4}], step=3, prompts={"g": "Look."})
+
+    ((_, groups, samples),) = kept(campaign)
+    assert {"g": {"prompt": "Look."}} == groups
+    told = {"turns": [["look", "seen"]], "group": "g"}
+    assert [[3, 0, told], [3, 4, told]] == samples
+
+
+def test_nothing_is_kept_that_nobody_sent_or_wants(serve: Any, campaign: vl.Campaign) -> None:
+    serve().score(["a"], groups=["g"])
+    with vl.Campaign.open(
+        "silent", ladder=campaign.ladder, ledger=campaign.ledger, transcripts=False
+    ) as silent:
+        ask = serve(silent)
+        ask.score(["a"], groups=["g"], prompts={"g": "Say a."})
+        ask.runner.run(ask.service.close())
+
+    assert [] == kept(campaign)
+
+
+def test_a_prompt_of_no_sample_is_named(serve: Any, campaign: vl.Campaign) -> None:
+    answer = serve()(
+        "POST", "/v1/score", json={"samples": ["a"], "groups": ["g"], "prompts": {"f": "x"}}
+    )
+
+    assert (422, []) == (answer.status_code, kept(campaign))
+    assert "no sample is of the group 'f'" in answer.json()["detail"]
