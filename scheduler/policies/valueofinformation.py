@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isnan
+from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -130,15 +130,18 @@ class ValueOfInformation:
     def _gain(self, situation: Situation) -> Floats:
         """What full knowledge of each sample is worth, without unit. Shape (n,)."""
         with np.errstate(all="ignore"):
-            known = np.isfinite(situation.mean + situation.deviation)
-            mean = np.where(known, situation.mean, 0.0)
-            deviation = np.where(known, situation.deviation, 0.0)
-            scale = self._group_deviation(situation, known, mean, deviation)
-            share = np.where(known, deviation / scale, 1.0)
-            gain: Floats = (situation.weight * share) ** 2
+            mean, deviation = situation.mean, situation.deviation
+            known = np.isfinite(mean + deviation)
+            is_all = bool(known.all())
+            if not is_all:
+                mean, deviation = np.where(known, mean, 0.0), np.where(known, deviation, 0.0)
+            share = deviation / self._group_deviation(situation, known, mean, deviation)
+            hope = _hope(situation, mean, deviation) if self.beta else 0.0
+            if not is_all:
+                share, hope = np.where(known, share, 1.0), np.where(known, hope, _EVEN)
+            gain: Floats = np.square(situation.weight * share)
             if self.beta:
-                hope = np.where(known, _hope(situation, mean, deviation), _EVEN)
-                gain = np.fmax(gain, 0.0) + (self.beta * hope) ** 2
+                gain = np.fmax(gain, 0.0) + np.square(self.beta * hope)
         return gain
 
     def _group_deviation(
@@ -169,6 +172,8 @@ class ValueOfInformation:
         }  # fmt: skip
 
 
+_LEAST = 1e-300
+"""Stands for a deviation of 0, by which nothing can be divided."""
 _EVEN = 0.3989422804014327
 """Expected improvement of a standard normal value over its mean."""
 
@@ -182,9 +187,7 @@ def _hope(situation: Situation, mean: Floats, deviation: Floats) -> Floats | flo
     spread = known_spread(situation)
     if isnan(spread):
         return _EVEN
-    gap = situation.sign * (situation.best - mean)
-    gap = np.where(np.isfinite(gap), gap, 0.0)
+    gap = situation.sign * (situation.best - mean) if isfinite(situation.best) else 0.0 * mean
     # improvement(-x) is x + improvement(x), which holds for a deviation of 0 as well.
-    far = np.abs(gap) / deviation
-    some = deviation * improvement(np.where(np.isnan(far), 0.0, far))
+    some = deviation * improvement(np.abs(gap) / np.maximum(deviation, _LEAST))
     return (np.maximum(-gap, 0.0) + some) / spread
