@@ -55,7 +55,7 @@ check: $(VENV)/.stamp-test  ## Lint, formatting and types
 	@$(BIN)/mypy
 
 .PHONY: test-full
-test-full: system-deps-install $(VENV)/.stamp-test check  ## All tests, the slow ones too, with ten times the examples
+test-full: system-deps-install $(VENV)/.stamp-test check docs  ## The documentation, and all tests, the slow ones too, with ten times the examples
 	@$(BIN)/python -m pytest --hypothesis-profile=full --timeout=900 $(SIDE_BY_SIDE) $(PYTEST_FLAGS)
 
 .PHONY: fuzz

@@ -38,7 +38,7 @@ class Run:
     """By default as `VLADDER_PROJECT` says."""
     user: str = field(default_factory=_user)
     labels: Mapping[str, str] = field(default_factory=dict)
-    """What else spend is told apart by, such as `{"team": "solvents"}`."""
+    """What else spend is told apart by, such as the name of a team under `team`."""
     environment: str = ""
     tool_budget: str = ""
     scaffold: str = ""

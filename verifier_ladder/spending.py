@@ -16,7 +16,7 @@ from verifier_ladder.resource import Resource
 from verifier_ladder.tier import Tier
 
 WAYS = ("project", "user", "label", "run", "verifier", "tier", "campaign")
-"""By what spend can be told apart; `label:KEY` gives the values of one label."""
+"""By what spend can be told apart; behind `label` a colon and a key give one label's values."""
 NOT_TOLD = "–"
 """Stands where nobody said, or where an old version did not record it."""
 Namer = Callable[[Spend, Mapping[str, Any]], Iterable[str]]

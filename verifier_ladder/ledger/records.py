@@ -113,7 +113,7 @@ class Block:
     rewards: Sequence[Reward] = ()
     """One per sample, in the order of `samples`."""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """What else belongs to this kind of entry: a ladder, a run, a note. JSON values."""
+    """What else belongs to this kind of entry, such as a ladder, a run or a note. JSON values."""
 
 
 class Entry(NamedTuple):
