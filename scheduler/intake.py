@@ -7,7 +7,7 @@ verified, in batches that stay with the worker that parsed them.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from itertools import repeat
 from threading import RLock
@@ -54,7 +54,10 @@ class Intake:
         self._subjects: dict[Hashable, Standing] = {}
 
     def standings(
-        self, candidates: Sequence[Given], until: float | None
+        self,
+        candidates: Sequence[Given],
+        until: float | None,
+        when_begun: Callable[[], object] = lambda: None,
     ) -> tuple[list[Standing], Arrivals]:
         """Bring candidates in; the result holds one standing each, in order.
 
@@ -62,12 +65,15 @@ class Intake:
             candidates: Content alone stands for a candidate of the ladder's kind without a task.
             until: Monotonic time at which to stop waiting; what is not known by then is missing
                 from the standings.
+            when_begun: Called once workers are at the last of them, where any is new.
         """
         keys = [memo_key(c) if isinstance(c, Candidate) else c for c in candidates]
         held = list(map(self._memo.get, keys))
         arrivals = Arrivals()
         if held.count(None) == len(held):
-            found = self._bring(dict(zip(keys, candidates, strict=True)), until, arrivals)
+            found = self._bring(
+                dict(zip(keys, candidates, strict=True)), until, arrivals, when_begun
+            )
             return list(map(found.__getitem__, keys)), arrivals
         new = {
             key: given for key, given, known in zip(keys, candidates, held, strict=True)
@@ -75,11 +81,15 @@ class Intake:
         }  # fmt: skip
         if not new:
             return held, arrivals  # type: ignore[return-value]
-        found = self._bring(new, until, arrivals)
+        found = self._bring(new, until, arrivals, when_begun)
         return [found.get(key) or known for key, known in zip(keys, held, strict=True)], arrivals  # type: ignore[misc]
 
     def _bring(
-        self, new: Mapping[Hashable, Given], until: float | None, arrivals: Arrivals
+        self,
+        new: Mapping[Hashable, Given],
+        until: float | None,
+        arrivals: Arrivals,
+        when_begun: Callable[[], object],
     ) -> dict[Hashable, Standing]:
         self._trim(len(new))
         keys, givens = list(new), list(new.values())
@@ -87,7 +97,8 @@ class Intake:
         jobs = (
             self._job(keys[part], givens[part], arrivals, found) for part in self._parts(len(new))
         )
-        if not drive(jobs, until, window=2 * self._engine.workers):
+        window = 2 * self._engine.workers
+        if not drive(jobs, until, window=window, when_begun=when_begun):
             for key, given in new.items():
                 if key not in found:
                     found[key] = self._late(given)

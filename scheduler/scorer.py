@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from threading import Lock
 from time import monotonic
@@ -75,8 +76,12 @@ class Scorer:
             return [reward for rewards in made for reward in rewards]
 
     def _score_part(self, batch: Batch, until: float | None, turn: Lock) -> list[Reward]:
-        with turn:
-            standings, arrivals = self._desk.intake.standings(batch.candidates, until)
+        with ExitStack() as held:
+            held.enter_context(turn)
+            # The next part begins while the workers are at the end of this one.
+            standings, arrivals = self._desk.intake.standings(
+                batch.candidates, until, when_begun=held.close
+            )
         before = self._recorded(batch, standings)
         if before is not None:
             return before
