@@ -19,17 +19,12 @@ _OPEN: WeakSet[Closable] = WeakSet()
 
 
 def watch(pool: Closable) -> None:
-    """Close this pool when the program ends."""
-    _OPEN.add(pool)
+    """Close this pool when the program ends.
 
-
-def arm() -> None:
-    """Guard from now on; called after every start of a worker.
-
-    With every worker, `loky` registers anew that the program's end waits for running work. What
-    is registered later runs earlier, so pools are closed before it waits. Plain `atexit`
-    functions run after both.
+    What is registered later runs earlier, so pools are closed before other libraries wait for
+    their threads, which may wait for a pool. Plain `atexit` functions run after both.
     """
+    _OPEN.add(pool)
     threading._register_atexit(_close_all)  # type: ignore[attr-defined]  # noqa: SLF001
 
 

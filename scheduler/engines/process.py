@@ -6,14 +6,14 @@ import contextlib
 import os
 import signal
 from collections.abc import Callable
-from concurrent.futures import Future
 from time import monotonic
-from typing import Any
 
-from loky.process_executor import ProcessPoolExecutor
+from loky.backend import get_context
+from loky.backend.utils import kill_process_tree
 
-from verifier_ladder.scheduler.engines import guard, worker
+from verifier_ladder.scheduler.engines import worker
 from verifier_ladder.scheduler.engines.journal import Journal
+from verifier_ladder.scheduler.engines.line import Line
 from verifier_ladder.scheduler.engines.log import Log
 from verifier_ladder.scheduler.engines.progress import LOADING, NOT_STARTED, Progress
 from verifier_ladder.scheduler.engines.watch import Failure, Spending, Watch
@@ -34,8 +34,9 @@ _LOOK = 0.05
 class WorkerProcess:
     """One killable process: fork and exec, so neither locks nor CUDA contexts are inherited.
 
-    `loky` starts it without importing the caller's `__main__` again and notices its death within
-    milliseconds. It must be started from the lane's thread, whose end ends the process.
+    `loky` starts it without importing the caller's `__main__` again. Its death closes its end of
+    the line, which is noticed at once. It must be started from the lane's thread, whose end ends
+    the process.
     """
 
     def __init__(self, name: str, *, memory: int | None, nice: int) -> None:
@@ -48,19 +49,18 @@ class WorkerProcess:
         """Its process id, once it has been started."""
         self.dead = False
         """Whether it has been killed; a dead one can't be called again."""
-        self._process: Any = None
         self._at = NOT_STARTED
         self._log = Log(name)
         self._progress = Progress()
+        self._line = Line()
         self.journal = Journal()
         """What it has answered to the present request; there until it is killed."""
         self.took = 0.0
         """Seconds until it came to the last candidate of the present request."""
-        self._executor = ProcessPoolExecutor(
-            max_workers=1, timeout=None, env=_environment(), initializer=worker.start,
-            initargs=(
-                (self._progress, self.journal), self._log.writer, memory, nice, os.getpid()
-            ),
+        shared = (self._progress, self.journal)
+        self._process = get_context("loky").Process(
+            target=worker.serve, name=name, env=_environment(),
+            args=(self._line.far, shared, self._log.writer, memory, nice, os.getpid()),
         )  # fmt: skip
 
     def call(self, request: bytes, watch: Watch, look: Callable[[float], None]) -> bytes | Failure:
@@ -74,36 +74,28 @@ class WorkerProcess:
         """
         self.took, self._progress.cell[0] = 0.0, NOT_STARTED
         self.journal.begin()
+        self._line.ask(request)
         try:
-            future = self._executor.submit(worker.run, request)
-            self._note_start()
-            failure = self._wait(future, watch, look)
-            if failure is None:
-                self.used = True
-                return bytes(future.result())
-        except Exception as error:  # noqa: BLE001 - loky: no processes, no semaphores, broken
-            failure = self._death(error)
-            # The future keeps the error, whose frames keep the future: a cycle full of pipes.
-            error.__traceback__ = None
+            if self.pid is None:
+                self._start()
+            said = self._wait(watch, look)
+        except Exception as error:  # noqa: BLE001 - no processes, no memory, a closed line
+            said = self._death(error)
+        if isinstance(said, bytes):
+            self.used = True
+            return said
         self._end()
-        return failure._replace(log=self._log.tail())
+        return said._replace(log=self._log.tail())
 
-    def _note_start(self) -> None:
-        if self.pid is not None:
-            return
-        executor = self._executor
-        guard.arm()
-        (self._process,) = executor._processes.values()  # noqa: SLF001 - the only way to it
+    def _start(self) -> None:
+        self._process.start()
         self.pid = self._process.pid
-        # Held by both sides, a pipe would not end when the worker dies inside a message.
+        # Held by both sides, neither pipe nor line would end when the worker dies.
         self._log.writer.close()
-        executor._result_queue._writer.close()  # noqa: SLF001
-        executor._call_queue._reader.close()  # noqa: SLF001
+        self._line.far.close()
 
-    def _wait(
-        self, future: Future[bytes], watch: Watch, look: Callable[[float], None]
-    ) -> Failure | None:
-        """Wait for the answer. None when it is there; the worker's death raises."""
+    def _wait(self, watch: Watch, look: Callable[[float], None]) -> bytes | Failure:
+        """Wait for the answer; the worker's death raises."""
         cell, since = self._progress.cell, monotonic()
         self._at = at = NOT_STARTED
         spending = Spending(self._process.pid, watch, self._progress.spent)
@@ -127,9 +119,8 @@ class WorkerProcess:
             pause = min(left, max(watch.patience / 10, 0.02), _LOOK)
             if not is_loading:
                 pause = min(pause, spending.pause)
-            with contextlib.suppress(TimeoutError):
-                future.result(timeout=max(pause, 0.005))
-                return None
+            if (reply := self._line.hear(max(pause, 0.005))) is not None:
+                return reply
             if self._process.exitcode is not None:
                 self.signal_death()  # a child of the dead worker may hold its pipes open
 
@@ -141,8 +132,9 @@ class WorkerProcess:
         return self._failure("hang", f"ran longer than {allowed:g} s")
 
     def _death(self, error: Exception) -> Failure:
-        if self._process is None:
+        if self.pid is None:
             return self._failure("start", f"could not be started: {error}")
+        self.signal_death()  # one that hung up and lives on; a dead one keeps its exit code
         self._process.join(timeout=1.0)
         code = self._process.exitcode
         how = f"could not be reached: {error}" if code is None else _ending(code)
@@ -174,10 +166,11 @@ class WorkerProcess:
         if self.dead:
             return
         self.dead = True  # its id may be another process's from here on
-        self._executor.shutdown(wait=True, kill_workers=True)
-        if self.pid is None:
-            self._log.writer.close()
-        else:
+        self._line.close()
+        self._log.writer.close()
+        if self.pid is not None:
+            if self._process.exitcode is None:
+                kill_process_tree(self._process)
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)  # children that outlived it keep its group
         self._log.join(_LAST_WORDS)

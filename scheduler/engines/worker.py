@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import importlib
+import faulthandler
 import os
 import pickle
 import resource
@@ -25,6 +25,7 @@ from verifier_ladder.canonicaliser import Canonicaliser
 from verifier_ladder.errors import ConfigError, LadderError, VerifierError
 from verifier_ladder.scheduler.engines import wire
 from verifier_ladder.scheduler.engines.journal import Journal
+from verifier_ladder.scheduler.engines.line import FarEnd
 from verifier_ladder.scheduler.engines.log import LogWriter
 from verifier_ladder.scheduler.engines.meter import Meter, cpu_seconds
 from verifier_ladder.scheduler.engines.progress import DONE, LOADING, Marked, Progress
@@ -97,6 +98,12 @@ class Worker:
 _WORKER: list[Worker] = []
 
 
+def serve(line: FarEnd, *about: Any) -> None:
+    """Be a worker, described as for `start`, until the lane closes its end of the line."""
+    start(*about)
+    line.serve(run)
+
+
 def start(
     shared: tuple[Progress, Journal], log: LogWriter, memory: int | None, nice: int, parent: int
 ) -> None:
@@ -110,9 +117,7 @@ def start(
     if nice:
         os.nice(nice)
     sys.stdout, sys.stderr = _printer(1), _printer(2)
-    # loky would replace a worker that loads a large model, taking it for a leak.
-    pool = importlib.import_module("loky.process_executor")
-    vars(pool)["_MEMORY_LEAK_CHECK_DELAY"] = float("inf")
+    faulthandler.enable()
     _WORKER.append(Worker(*shared, memory))
 
 
