@@ -67,6 +67,11 @@ def main() -> None:
     started = perf_counter()
     found = [m for m in manifests(told.manifest) if not told.tables or m.name in told.tables]
     loaded = tables(found, told.data)
+    for table in loaded:
+        if table.left_out:
+            all_rows = len(table) + table.left_out
+            said = f"{table.left_out} of {all_rows} rows lack a number and are left out"
+            print(f"table {table.name}: {said}", file=sys.stderr)
     runs = list(plan.runs(loaded))
     before = Results() if told.out is None else runs_before(told.out, plan)
     results = Results({run: before.numbers[run] for run in runs if run in before.numbers})

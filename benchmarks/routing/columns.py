@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import compress
 from pathlib import Path
 
 import numpy as np
@@ -13,21 +14,32 @@ from routing.manifest import TierColumns
 from verifier_ladder.errors import ConfigError
 
 Floats = NDArray[np.float64]
+_NOTHING = {"", "nan", "na", "n/a", "null", "none"}
 
 
 class Columns:
     """The columns of a file."""
 
-    def __init__(self, path: Path, columns: Mapping[str, list[str]]) -> None:
-        self._path, self._columns = path, columns
+    def __init__(self, path: Path, columns: Mapping[str, list[str]], lines: Sequence[int]) -> None:
+        """Hold them; `lines` are the lines of the file that the rows stand on."""
+        self._path, self._columns, self._lines = path, columns, lines
 
     def __len__(self) -> int:
         """Count the rows."""
-        return len(next(iter(self._columns.values())))
+        return len(self._lines)
 
     def add(self, more: Mapping[str, list[str]]) -> None:
         """Take computed columns beside those of the file."""
         self._columns = {**self._columns, **more}
+
+    def complete(self, names: Sequence[str]) -> Columns:
+        """The rows that have a number, or anything else to complain of, in all these columns."""
+        whole = [
+            not any(text.strip().lower() in _NOTHING for text in fields)
+            for fields in zip(*map(self.text, names), strict=True)
+        ]
+        kept = {name: list(compress(column, whole)) for name, column in self._columns.items()}
+        return Columns(self._path, kept, list(compress(self._lines, whole)))
 
     def text(self, name: str) -> list[str]:
         """A column as it stands.
@@ -52,18 +64,19 @@ class Columns:
             ConfigError: If a field is not a finite number.
         """
         values = np.empty(len(self.text(name)))
-        for line, text in enumerate(self.text(name)):
+        for row, text in enumerate(self.text(name)):
             if missing is not None and not text.strip():
-                values[line] = missing
+                values[row] = missing
                 continue
             try:
-                values[line] = float(text)
+                values[row] = float(text)
             except ValueError:
-                values[line] = np.nan
-            if not np.isfinite(values[line]):
+                values[row] = np.nan
+            if not np.isfinite(values[row]):
                 raise ConfigError(
-                    f"table {self._path}, line {line + 2}, column {name!r}: {text!r} is not a "
-                    "finite number; leave the row out or repair it"
+                    f"table {self._path}, line {self._lines[row]}, column {name!r}: {text!r} is "
+                    "not a finite number; repair it, or leave out all rows that lack a number "
+                    "with `skip_incomplete = true` in the manifest"
                 )
         return values
 
@@ -103,4 +116,5 @@ def read_columns(path: Path) -> Columns:
             raise ConfigError(
                 f"table {path}, line {number}: {len(row)} fields instead of {len(head)}"
             )
-    return Columns(path, dict(zip(head, map(list, zip(*rows, strict=True)), strict=True)))
+    columns = dict(zip(head, map(list, zip(*rows, strict=True)), strict=True))
+    return Columns(path, columns, range(2, len(lines) + 1))

@@ -29,7 +29,7 @@ class TierColumns(BaseModel):
     """What a check costs where the column is empty; None refuses such a table."""
     declared: float | None = None
     """The order of magnitude that the verifier declares beforehand; by default the cost, where
-    that is a number, else 1."""
+    that is a number, else the power of ten nearest to its median."""
     evidence: list[str] = []
     """Columns that it tells besides, as numbers."""
     same_quantity: bool = False
@@ -39,6 +39,14 @@ class TierColumns(BaseModel):
     def place(self) -> Tier:
         """The tier itself."""
         return Tier.parse(self.tier)
+
+    @property
+    def needed(self) -> list[str]:
+        """Columns that must hold a number in every row."""
+        made = [self.score, *self.evidence]
+        if self.missing is None and not isinstance(self.cost, float):
+            made += [self.cost] if isinstance(self.cost, str) else self.cost
+        return made
 
 
 class Features(BaseModel):
@@ -80,6 +88,9 @@ class Manifest(BaseModel):
     cost_unit: str = "top-tier runs"
     top: int = Field(10, ge=1)
     """How many of the best rows a search should find; they are the goal of discovery."""
+    skip_incomplete: bool = False
+    """Whether rows are left out that lack a number of a tier; a table with such rows is refused
+    otherwise."""
     experiments: list[str] = []
     """Names of the experiments that the table stands in."""
     features: Features = Features()

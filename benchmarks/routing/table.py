@@ -42,6 +42,8 @@ class Table:
     feature_names: list[str]
     evidence: list[dict[str, Floats]]
     """What each tier tells besides its score: one column per name."""
+    left_out: int = 0
+    """How many rows of the file lack a number and are not here."""
 
     def __len__(self) -> int:
         """Count the rows."""
@@ -91,7 +93,9 @@ def load(manifest: Manifest, folder: Path) -> Table:
             twice, a binary score is neither 0 nor 1, or fewer than two groups have two rows.
     """
     path = folder / manifest.file
-    columns = read_columns(path)
+    columns = given = read_columns(path)
+    if manifest.skip_incomplete:
+        columns = given.complete([name for tier in manifest.tiers for name in tier.needed])
     if manifest.smiles is not None:
         columns.add(descriptors(columns.text(manifest.smiles)))
     names = ["/".join(parts) for parts in zip(*map(columns.text, manifest.row), strict=True)]
@@ -111,7 +115,7 @@ def load(manifest: Manifest, folder: Path) -> Table:
         manifest, names, scores, np.column_stack([columns.costs(t) for t in manifest.tiers]),
         group, _arms(columns, manifest, group),
         np.column_stack(list(features.values())) if features else np.empty((len(names), 0)),
-        list(features), told,
+        list(features), told, len(given) - len(columns),
     )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import log10
 
 import numpy as np
 from routing.bill import Bill
@@ -33,6 +34,12 @@ def row_of(content: str) -> int:
     return int(content.partition(" ")[0])
 
 
+def magnitude(table: Table, column: int) -> float:
+    """The power of ten nearest to a tier's median cost: what its author would declare."""
+    median = float(np.median(table.costs[:, column]))
+    return 10.0 ** round(log10(median)) if median > 0 else 0.0
+
+
 class TableVerifier(vl.Verifier):
     """Says what the table recorded, and charges what it cost then.
 
@@ -52,8 +59,10 @@ class TableVerifier(vl.Verifier):
         """
         told = table.manifest.tiers[column]
         self.name, self.tier = told.score, told.place
-        known = told.cost if isinstance(told.cost, float) else 1.0
-        self._declared = Cost(seconds=known if told.declared is None else told.declared)
+        declared = told.declared
+        if declared is None:
+            declared = told.cost if isinstance(told.cost, float) else magnitude(table, column)
+        self._declared = Cost(seconds=declared)
         self.same_quantity = told.same_quantity
         self._table, self._column, self._bill = table, column, bill
         self._is_binary = table.manifest.scale == "binary"

@@ -27,11 +27,12 @@ from verifier_ladder.scheduler.engines.clockwatch import ClockWatch
 from verifier_ladder.scheduler.engines.duties import HEARTBEAT, Duties
 from verifier_ladder.scheduler.engines.inline import answered_inline, without_sandbox
 from verifier_ladder.scheduler.engines.job import BatchAnswer, BatchFuture
+from verifier_ladder.scheduler.engines.measured import Measurements
 from verifier_ladder.scheduler.engines.owners import has_died, new_owner
 from verifier_ladder.scheduler.engines.pool import WorkerPool
 from verifier_ladder.scheduler.engines.reservation import Reservation
 from verifier_ladder.scheduler.engines.retry import retry_at
-from verifier_ladder.scheduler.engines.work import Work, batch_limit
+from verifier_ladder.scheduler.engines.work import Work
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
@@ -90,6 +91,7 @@ class Dispatcher(ABC):
         self._clock = ClockWatch(ledger)
         self._thread: Thread | None = None
         self._working: list[Work] = []
+        self._measured = Measurements()
         self._retries: list[float] = []
         self._failure: Exception | None = None
 
@@ -311,9 +313,10 @@ class Dispatcher(ABC):
                         pass
 
     def _claim_batch(self, verifier: Verifier, campaigns: Sequence[str] | None) -> bool:
+        measured = self._measured.of(verifier)
         claims = self.ledger.claim(
             verifier=(verifier.name, verifier.version), campaigns=campaigns, owner=self.owner,
-            lease=_LEASE, limit=batch_limit(verifier), now=self.ledger.clock(),
+            lease=_LEASE, limit=measured.most, now=self.ledger.clock(), reserve=measured.reserve,
         )  # fmt: skip
         fit = [c for c in claims if c.check.payload.get("digest") == verifier.digest.hex()]
         if len(fit) < len(claims):
@@ -325,7 +328,8 @@ class Dispatcher(ABC):
 
     def _start(self, verifier: Verifier, claims: list[Claim]) -> None:
         candidates = [candidate_of(claim.check.payload) for claim in claims]
-        limit = None if verifier.waits else Reservation(self.ledger, claims)
+        reserve = self._measured.of(verifier).reserve
+        limit = None if verifier.waits else Reservation(self.ledger, claims, reserve)
         future = without_sandbox(verifier, candidates) or self._answer(
             verifier, candidates, claims, limit
         )
@@ -338,7 +342,8 @@ class Dispatcher(ABC):
         limit: Reservation | None,
     ) -> BatchFuture[BatchAnswer]:  # fmt: skip
         if verifier.isolation == "inline" and not verifier.waits:
-            each = [Reservation(self.ledger, [claim]) for claim in claims]
+            reserve = self._measured.of(verifier).reserve
+            each = [Reservation(self.ledger, [claim], reserve) for claim in claims]
             return answered_inline(verifier, candidates, each)
         seeds = None
         if any("replicate" in claim.check.payload for claim in claims):
@@ -365,6 +370,8 @@ class Dispatcher(ABC):
         if not claims:
             return {}
         ended = self._finish(claims, verdicts, work.verifier)
+        for claim, verdict in zip(claims, verdicts, strict=True):
+            self._measured.of(work.verifier).note(claim.check, verdict)
         if telemetry.active is not None and claims:
             begun = claims[0].check.lease_until - _LEASE
             telemetry.active.checked(work.verifier, claims, verdicts, begun, self.ledger.clock())

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from threading import Lock
 
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger import Ledger
-from verifier_ladder.ledger.records import Claim
+from verifier_ladder.ledger.records import CheckRow, Claim
 from verifier_ladder.tier import Tier
 from verifier_ladder.verifiers import Verifier
 
-_MARGIN = 1.25
+MARGIN = 1.25
 """Reserved over what is expected, so that most checks never ask for more."""
 _STEP = 0.25
 """Share of a reservation that is asked for when it is spent: the end of a budget still pays for
@@ -31,18 +32,21 @@ def to_reserve(verifier: Verifier, expected: Cost) -> Cost:
     """
     if verifier.waits:
         return expected
-    wanted = expected.times(_MARGIN)
+    wanted = expected.times(MARGIN)
     return replace(wanted, seconds=max(wanted.seconds, LEAST[Tier.parse(verifier.tier)]))
 
 
 class Reservation:
     """Lets a running batch ask its budgets for more when it reaches what was reserved."""
 
-    def __init__(self, ledger: Ledger, claims: Sequence[Claim]) -> None:
-        """Start at what the claims reserved."""
+    def __init__(
+        self, ledger: Ledger, claims: Sequence[Claim],
+        reserve: Callable[[CheckRow], Cost] = attrgetter("reserve"),
+    ) -> None:  # fmt: skip
+        """Start at what the claims reserved, as `Ledger.claim` was told to."""
         self._ledger = ledger
         self._open = {claim.check.check_key: claim for claim in claims}
-        self._held = {key: claim.check.reserve.seconds for key, claim in self._open.items()}
+        self._held = {key: reserve(claim.check).seconds for key, claim in self._open.items()}
         self._lock = Lock()
         self.seconds = sum(self._held.values())
         """Cpu-seconds that the whole batch may take, those that are settled included."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -215,6 +216,7 @@ class Ledger(Replies):
         lease: float,
         limit: int,
         now: float,
+        reserve: Callable[[CheckRow], Cost] = attrgetter("reserve"),
     ) -> list[Claim]:
         """Lease up to `limit` queued checks of ONE verifier for `lease` seconds.
 
@@ -223,7 +225,8 @@ class Ledger(Replies):
         total, all or nothing. If they can't, or the campaign has paused the tier, the first other
         campaign whose samples wait for the check and whose accounts can takes over as payer. What
         nobody can pay stays queued with the note "budget" and does not block cheaper checks
-        behind it. Each claim counts an attempt and raises the fence.
+        behind it. Each claim counts an attempt and raises the fence. What is reserved is what
+        was expected when the check was asked for, unless `reserve` says otherwise.
         """
 
     @abstractmethod

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from verifier_ladder.budget import TOTAL
+from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.accounts import Balances
 from verifier_ladder.ledger.asking import check_rows, where
 from verifier_ladder.ledger.dialect import dialect_of
@@ -57,12 +59,14 @@ class SqlClaiming(Store):
         lease: float,
         limit: int,
         now: float,
+        reserve: Callable[[CheckRow], Cost] = attrgetter("reserve"),
     ) -> list[Claim]:
         """See `Ledger.claim`."""
         if limit < 1 or not self._anything_ready(now):
             return []
         with self._writing() as connection:
-            chosen = _choose(connection, Wish(verifier, tiers, campaigns), now, limit)
+            wish = Wish(verifier, tiers, campaigns)
+            chosen = _choose(connection, wish, now, limit, reserve)
             return _lease(connection, chosen, owner, now, now + lease)
 
     def _anything_ready(self, now: float) -> bool:
@@ -73,8 +77,9 @@ class SqlClaiming(Store):
 
 
 def _choose(
-    connection: Connection, wish: Wish, now: float, limit: int
-) -> list[tuple[CheckRow, Payer, Amounts]]:
+    connection: Connection, wish: Wish, now: float, limit: int,
+    reserve: Callable[[CheckRow], Cost],
+) -> list[tuple[CheckRow, Payer, Amounts]]:  # fmt: skip
     """The checks to lease, who pays, and what is reserved; what can't be paid is parked."""
     balances = Balances(connection)
     paused = {(name, tier) for name, tier in connection.exec_driver_sql(_PAUSED).all()}
@@ -92,7 +97,7 @@ def _choose(
         for row in rows:
             if not wish.takes(row) or len(chosen) >= limit:
                 continue
-            amounts = micros(row.reserve)
+            amounts = micros(reserve(row))
             willing = (
                 payer
                 for payer in payers[row.check_key]

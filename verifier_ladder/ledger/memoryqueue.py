@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from time import time
 from typing import TYPE_CHECKING
 
+from verifier_ladder.cost import Cost
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger.memoryaccounts import MemoryAccounts
 from verifier_ladder.ledger.protocol import (
@@ -129,6 +130,7 @@ class MemoryQueue(MemoryAccounts):
         lease: float,
         limit: int,
         now: float,
+        reserve: Callable[[CheckRow], Cost] = attrgetter("reserve"),
     ) -> list[Claim]:
         """See `Ledger.claim`."""
         claims: list[Claim] = []
@@ -143,7 +145,7 @@ class MemoryQueue(MemoryAccounts):
                 ):
                     continue
                 payers = self._payers(row)
-                amounts = micros(row.reserve)
+                amounts = micros(reserve(row))
                 payer = next(
                     (name for name in payers if self._take(name, row.tier, amounts)), None
                 )

@@ -73,6 +73,18 @@ class AccountTests:
         claim(ledger)
         assert account(ledger).reserved == 4.0
 
+    def test_a_claim_may_reserve_more_than_was_expected(self, ledger: Ledger) -> None:
+        ledger.set_caps(CAMPAIGN, {(1, CPU): 10.0})
+        enqueue(ledger, *(check_row(f"b{i}", reserve=Cost(1.0)) for i in range(4)))
+        claims = ledger.claim(
+            owner="me", lease=60.0, limit=4, now=NOW,
+            reserve=lambda check: check.reserve.times(4.0),
+        )  # fmt: skip
+        assert (len(claims), account(ledger).reserved) == (2, 8.0)
+        assert all(claim.check.reserve == Cost(1.0) for claim in claims)
+        ledger.complete([completion(claims[0], costing(Verdict.accept(1.0), 3.5))], now=NOW)
+        assert (account(ledger).settled, account(ledger).reserved) == (3.5, 4.0)
+
     def test_a_completion_settles_what_was_measured(self, ledger: Ledger) -> None:
         enqueue(ledger, check_row("a", reserve=Cost(4.0)))
         verdict = costing(Verdict.accept(1.0), 1.25)

@@ -54,3 +54,15 @@ def test_rewards_of_a_target_that_is_minimised_are_turned(small: Table) -> None:
 
     assert np.allclose(turned.value[rollouts.rows], rewards)
     assert np.allclose(-turned.truth[rollouts.rows], rewards)
+
+
+def test_no_more_is_spent_than_allowed_whatever_was_declared(small: Table) -> None:
+    wrong = replace(small, costs=small.costs * np.array([0.0, 0.0, 15.0]))
+    backend = CampaignBackend(wrong, budget={"total": 200.0}, horizon=len(wrong))
+    try:
+        for rollouts in calls(wrong, 0):
+            backend.score(rollouts)
+    finally:
+        backend.close()
+
+    assert 100.0 < backend.bill.total <= 200.0

@@ -70,6 +70,30 @@ def test_an_empty_cost_takes_the_stand_in(write: Any) -> None:
     assert 7.0 == load(manifest(tiers=tiers), write(table)).costs[0, 1]
 
 
+@pytest.mark.parametrize(("column", "nothing"), [("a", ""), ("b", " NaN "), ("cost", "n/a")])
+def test_rows_that_lack_a_number_are_left_out_if_the_manifest_says_so(
+    write: Any, column: str, nothing: str
+) -> None:
+    tiers = [
+        {"tier": "fast", "score": "a"},
+        {"tier": "world", "score": "b", "cost": "cost"},
+    ]
+    rows = plain()
+    rows[1][column] = nothing
+
+    made = load(manifest(tiers=tiers, skip_incomplete=True), write(rows))
+
+    assert (["r0", "r2", "r3", "r4", "r5"], 1) == (made.names, made.left_out)
+
+
+def test_what_is_no_number_at_all_is_not_skipped_and_its_line_is_named(write: Any) -> None:
+    rows = plain()
+    rows[1]["a"], rows[3]["a"] = "", "x"
+
+    with pytest.raises(ConfigError, match="line 5, column 'a': 'x'"):
+        load(manifest(skip_incomplete=True), write(rows))
+
+
 def test_costs_of_several_columns_add_up(write: Any) -> None:
     tiers = [
         {"tier": "fast", "score": "a"},

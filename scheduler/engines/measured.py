@@ -1,0 +1,89 @@
+"""Measured: what a verifier's checks took here, beside what had been reserved for them."""
+
+from __future__ import annotations
+
+from math import exp, log
+
+from verifier_ladder.cost import Cost
+from verifier_ladder.ledger.records import CheckRow
+from verifier_ladder.resource import Resource
+from verifier_ladder.scheduler.engines.reservation import MARGIN
+from verifier_ladder.scheduler.engines.work import batch_limit
+from verifier_ladder.verdict import Outcome, Verdict
+from verifier_ladder.verifiers import Verifier
+
+_REMEMBERED = 100
+"""How many checks count, about."""
+_FARTHEST = log(1e6)
+_LARGEST = 4e9
+"""No more is reserved for a check, so that accounts can count it."""
+
+
+class Measured:
+    """What checks of one verifier have taken, so that wrong expectations don't break a budget.
+
+    Checks are queued with what was expected of them then. Where those before them took more, as
+    much more is reserved for the rest.
+    """
+
+    def __init__(self, verifier: Verifier) -> None:
+        """Start with what the verifier declares."""
+        self._limit = batch_limit(verifier)
+        self._is_declared = verifier.cost.seconds > 0 or verifier.waits
+        self._count = 0
+        self._logs = [0.0] * len(Resource)
+        self._means = [0.0] * len(Resource)
+
+    @property
+    def most(self) -> int:
+        """How many checks to take at once.
+
+        Of a verifier that declares no cost a single one at first, then twice as many as have
+        ended: nobody knows what a batch of them would take.
+        """
+        return self._limit if self._is_declared else min(self._limit, max(1, 2 * self._count))
+
+    def note(self, check: CheckRow, said: Verdict) -> None:
+        """Take what a check took; what came to no answer tells nothing of the others."""
+        self._count += 1
+        if said.cost is None or not said.is_answer or said.outcome is Outcome.ABSTAIN:
+            return
+        weight = 1.0 / min(self._count, _REMEMBERED)
+        pairs = zip(said.cost.amounts, check.reserve.amounts, strict=True)
+        for place, (took, reserved) in enumerate(pairs):
+            self._means[place] += weight * (took - self._means[place])
+            if took > 0 and reserved > 0:
+                over = log(MARGIN * took / reserved)
+                self._logs[place] += weight * (over - self._logs[place])
+
+    def reserve(self, check: CheckRow) -> Cost:
+        """What to reserve: what was expected, times what those before took over it, if more.
+
+        The factor is the geometric mean, which a single check of a thousand times what was
+        expected does not move much. It is taken no further than to their mean: what was asked for
+        since then is expected to take more already. Where nothing was expected, their mean is
+        reserved.
+        """
+        known = zip(check.reserve.amounts, self._logs, self._means, strict=True)
+        return Cost(*(self._amount(*each) for each in known))
+
+    @staticmethod
+    def _amount(expected: float, factor: float, mean: float) -> float:
+        if expected <= 0:
+            return min(mean, _LARGEST)
+        most = min(max(expected, MARGIN * mean), max(expected, _LARGEST))
+        return min(expected * exp(min(max(0.0, factor), _FARTHEST)), most)
+
+
+class Measurements:
+    """What the checks of many verifiers took."""
+
+    def __init__(self) -> None:
+        """Start without any."""
+        self._known: dict[bytes, Measured] = {}
+
+    def of(self, verifier: Verifier) -> Measured:
+        """What those of one verifier took."""
+        if verifier.digest not in self._known:
+            self._known[verifier.digest] = Measured(verifier)
+        return self._known[verifier.digest]
