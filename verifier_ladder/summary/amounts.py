@@ -7,6 +7,7 @@ from math import floor, log10
 
 from verifier_ladder.resource import Resource
 
+_MOST_DIGITS = 6
 _STEPS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
 
 
@@ -59,9 +60,9 @@ def number(value: float | None, uncertainty: float | None = None) -> str:
         return "–"
     if not uncertainty:
         return f"{value:.2f}".replace("-", "−")
-    leading = floor(log10(uncertainty))
+    leading = max(-_MOST_DIGITS - 1, floor(log10(uncertainty)))
     # One digit of the uncertainty is enough, unless it is a 1 or a 2.
-    digits = max(0, min(6, -leading + (uncertainty / 10**leading < 3)))  # noqa: PLR2004
+    digits = max(0, min(_MOST_DIGITS, -leading + (uncertainty / 10**leading < 3)))  # noqa: PLR2004
     return f"{value:.{digits}f} ± {uncertainty:.{digits}f}".replace("-", "−")
 
 
