@@ -106,6 +106,10 @@ bench-throughput: $(VENV)/.stamp-test  ## The fast tier with everything on, agai
 bench-http: $(VENV)/.stamp-test  ## What a reward costs over HTTP, against calls in process and other servers
 	@$(BIN)/python benchmarks/http_rewards.py
 
+.PHONY: bench-celery
+bench-celery: $(VENV)/.stamp-test  ## What the Celery engine adds to a check, with one worker and two
+	@$(BIN)/python benchmarks/celery_engine.py
+
 .PHONY: bench-decisions
 bench-decisions: $(VENV)/.stamp-test  ## How many decisions a second each policy takes
 	@$(BIN)/python benchmarks/decisions.py

@@ -307,10 +307,13 @@ class Dispatcher(ABC):
         for campaigns in self._ranks():
             for tier in self.tiers:
                 for verifier in self._verifiers(tier):
-                    while len(self._working) < self.workers and self._claim_batch(
-                        verifier, campaigns
-                    ):
+                    while self._has_room(verifier) and self._claim_batch(verifier, campaigns):
                         pass
+
+    def _has_room(self, verifier: Verifier) -> bool:
+        """Whether to take another batch; a short one already while the workers are busy."""
+        ahead = 1 if self._measured.of(verifier).most > 1 else 0
+        return len(self._working) < self.workers + ahead
 
     def _claim_batch(self, verifier: Verifier, campaigns: Sequence[str] | None) -> bool:
         measured = self._measured.of(verifier)
