@@ -97,8 +97,7 @@ class Intake:
         jobs = (
             self._job(keys[part], givens[part], arrivals, found) for part in self._parts(len(new))
         )
-        window = 2 * self._engine.workers
-        if not drive(jobs, until, window=window, when_begun=when_begun):
+        if not drive(jobs, until, window=self._window, when_begun=when_begun):
             for key, given in new.items():
                 if key not in found:
                     found[key] = self._late(given)
@@ -116,7 +115,7 @@ class Intake:
             standings, _ = yield from self._enter(givens[part], arrivals)
             found.update(zip(names[part], standings, strict=True))
 
-        drive(map(job, self._parts(len(new))), None, window=2 * self._engine.workers)
+        drive(map(job, self._parts(len(new))), None, window=self._window)
         return [found[key] for key in keys], arrivals
 
     def recall(self, candidate: Candidate, key: bytes, given: str | bytes | None) -> Standing:
@@ -154,6 +153,11 @@ class Intake:
             if max(len(self._memo), len(self._subjects)) + coming > _MEMO_LIMIT:
                 self._memo.clear()
                 self._subjects.clear()
+
+    @property
+    def _window(self) -> int:
+        """Parts under way: each worker is at one and has one waiting while two are taken in."""
+        return 2 * self._engine.workers + 2
 
     def _parts(self, size: int) -> Iterable[slice]:
         """Cut into what one worker is given at once; in this process all of it is one part."""

@@ -300,9 +300,9 @@ class Campaign(CampaignControl):
 
     # -- world cases ---------------------------------------------------------------------------
 
-    def cases(self) -> list[Case]:
-        """Open world cases, the most valuable first."""
-        waiting = self.ledger.checks(states=[CheckState.WAITING], campaign=self.name)
+    def cases(self, limit: int | None = None) -> list[Case]:
+        """Open world cases, the most valuable first; all of them, or so many."""
+        waiting = self.ledger.checks(states=[CheckState.WAITING], campaign=self.name, limit=limit)
         return [self._case(check) for check in waiting]
 
     def _case(self, check: CheckRow) -> Case:

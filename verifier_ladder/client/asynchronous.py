@@ -65,9 +65,9 @@ class AsyncClient(BaseClient):
         except self._httpx.HTTPError:
             return
 
-    async def cases(self) -> list[Case]:
+    async def cases(self, limit: int = wire.PAGE) -> list[Case]:
         """Open cases of the world, the most valuable first; see `Client.cases`."""
-        return await self._ask(wire.open_cases())
+        return await self._ask(wire.open_cases(limit))
 
     async def answer(
         self,

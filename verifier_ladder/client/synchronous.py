@@ -83,13 +83,13 @@ class Client(BaseClient):
         except self._httpx.HTTPError:
             return
 
-    def cases(self) -> list[Case]:
-        """Open cases of the world, the most valuable first; see `Campaign.cases`.
+    def cases(self, limit: int = wire.PAGE) -> list[Case]:
+        """Open cases of the world, the most valuable first, so many; see `Campaign.cases`.
 
         Raises:
             LadderError: As for `score`.
         """
-        return self._ask(wire.open_cases())
+        return self._ask(wire.open_cases(limit))
 
     def answer(
         self,

@@ -111,9 +111,9 @@ def following(after: int) -> Call:
     return Call("GET", "/v1/rewards", headers=headers)
 
 
-def open_cases() -> Question[list[Case]]:
-    """Ask for the open cases of the world."""
-    return Question(Call("GET", "/v1/cases"), _cases)
+def open_cases(limit: int) -> Question[list[Case]]:
+    """Ask for open cases of the world."""
+    return Question(Call("GET", f"/v1/cases?limit={limit}"), _cases)
 
 
 def answering(

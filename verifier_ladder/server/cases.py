@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field, JsonValue
 
 from verifier_ladder.case import Case
@@ -18,6 +18,8 @@ from verifier_ladder.server.problems import responses
 from verifier_ladder.server.service import RewardService
 from verifier_ladder.verdict import Verdict
 
+PAGE = 1000
+"""The most cases that one answer holds."""
 reading = APIRouter(tags=["world"])
 router = CallRouter("world")
 
@@ -77,17 +79,25 @@ class CaseList(Message):
     """Open questions, the most valuable first."""
 
     cases: list[CaseMessage]
+    more: bool
+    """Whether there are less valuable ones."""
 
 
 @reading.get(
     "/v1/cases", response_model=CaseList, dependencies=[needs("answer")],
     responses=responses(401, 403, 421, 503), summary="Read open cases",
 )  # fmt: skip
-async def cases(request: Request) -> Response:
+async def cases(
+    request: Request,
+    limit: Annotated[int, Query(ge=1, le=PAGE, description="The most to give.")] = PAGE,
+) -> Response:
     """What the world is asked and has not answered yet."""
     service: RewardService = request.app.state.service
-    found = await service.read(service.campaign.cases)
-    return Response(encoded({"cases": [_shown(c) for c in found]}), media_type="application/json")
+    found = await service.read(service.campaign.cases, limit + 1)
+    return Response(
+        encoded({"cases": [_shown(c) for c in found[:limit]], "more": len(found) > limit}),
+        media_type="application/json",
+    )
 
 
 @router.call("/v1/answers", Taken, summary="Answer a case", scope="answer")

@@ -74,6 +74,15 @@ def test_an_answer_that_makes_no_sense_is_refused_and_the_case_stays_open(ask: A
     assert 3 == len(ask("GET", "/v1/cases").json()["cases"])
 
 
+def test_of_many_cases_the_most_valuable_are_told(ask: Any) -> None:
+    every = ask("GET", "/v1/cases").json()
+    some = ask("GET", "/v1/cases?limit=2").json()
+
+    assert (3, False) == (len(every["cases"]), every["more"])
+    assert {"cases": every["cases"][:2], "more": True} == some
+    assert 422 == ask("GET", "/v1/cases?limit=0").status_code
+
+
 def test_a_verdict_may_carry_more_than_a_number(ask: Any, world: vl.Campaign) -> None:
     verdict = {"outcome": "accept", "score": 4.0, "uncertainty": 0.5, "unit": "points"}
     assert answer(ask, None, verdict=verdict).json() == {"taken": True}
