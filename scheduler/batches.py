@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from verifier_ladder.candidate import Candidate, Sample
 from verifier_ladder.errors import ConfigError
@@ -12,7 +12,12 @@ Given = Sample | Candidate | str | bytes
 
 
 def batches_of(
-    given: Sequence[Given], *, kind: str, run: str, step: int, groups: Sequence[str] | None
+    given: Sequence[Given],
+    *,
+    kind: str,
+    run: str,
+    step: Callable[[], int],
+    groups: Sequence[str] | None,
 ) -> list[tuple[Batch, list[int]]]:
     """Sort what was given by run and step; each batch comes with the places of its samples.
 
@@ -20,7 +25,7 @@ def batches_of(
         given: Samples, candidates, or bare content.
         kind: The ladder's kind of candidate.
         run: Run of those that name none.
-        step: Step of those that name none.
+        step: Gives the step of those that name none; called only where there are such.
         groups: One group per element, for elements that are not samples.
 
     Raises:
@@ -36,14 +41,16 @@ def batches_of(
     if not is_text:
         for place, item in enumerate(given):
             _check(place, item, kind)
+    if not given:
+        return []
     if is_text or not any(isinstance(item, Sample) for item in given):
         plain = Batch(
-            run, step, list(range(len(given))), given,  # type: ignore[arg-type]
+            run, step(), list(range(len(given))), given,  # type: ignore[arg-type]
             list(groups) if groups is not None else None,
         )  # fmt: skip
-        return [(plain, plain.positions)] if given else []
+        return [(plain, plain.positions)]
     samples = [_sample(item, kind, groups[i] if groups else "") for i, item in enumerate(given)]
-    return _sorted(samples, run, step)
+    return _sorted(samples, run, step() if any(sample.step < 0 for sample in samples) else -1)
 
 
 def _check(place: int, item: object, kind: str) -> None:

@@ -29,6 +29,7 @@ from verifier_ladder.scheduler.knowledge import Knowledge
 from verifier_ladder.scheduler.learning import Learning
 from verifier_ladder.scheduler.onethread import one_thread
 from verifier_ladder.scheduler.reviser import Reviser
+from verifier_ladder.scheduler.runsteps import RunSteps
 from verifier_ladder.scheduler.scorer import Batch, Scorer
 from verifier_ladder.scheduler.watch import SampleKey, Watches
 from verifier_ladder.scheduler.withdrawal import Wanted, Withdrawn
@@ -53,6 +54,7 @@ class Conductor:
         """Serve a campaign; `start` takes up what an earlier process left."""
         self.name, self.ladder = name, ladder
         self._ledger, self._engine, self._seed = ledger, engine, seed
+        self._steps = RunSteps(name, ledger)
         self._watches = Watches()
         self._believes = len(ladder.rungs) > 1
         self._turn = RLock()
@@ -143,6 +145,7 @@ class Conductor:
             return self._score(batch, deadline)
 
     def _score(self, batch: Batch, deadline: float | None) -> list[Reward]:
+        self._steps.note(batch.run, batch.step)
         until = None if deadline is None else monotonic() + deadline
         if len(self.ladder.rungs) == 1 and self.ladder.tiers[0] == Tier.FAST:
             with self._working():
@@ -170,6 +173,7 @@ class Conductor:
 
     def submit(self, batch: Batch) -> None:
         """Score one batch without waiting for higher tiers; its rewards are in the ledger."""
+        self._steps.note(batch.run, batch.step)
         with self._working():
             rewards = self._scorer.score(batch, None)
         if any(reward.pending for reward in rewards):
@@ -180,9 +184,9 @@ class Conductor:
             left = None if until is None else max(0.0, until - monotonic())
             self._watches.wait(keys, left, lambda: self._engine.is_idle or self._baton.is_lost)
 
-    def next_step(self, run: str) -> int:
-        """The first step of a run that is not recorded."""
-        return self._ledger.next_step(self.name, run)
+    def take_step(self, run: str) -> int:
+        """Take the next free step of a run: nobody else is given it."""
+        return self._steps.take(run)
 
     def advance(self, ended: Mapping[bytes, Verdict] | None = None) -> int:
         """Take samples further whose checks have ended; count them."""

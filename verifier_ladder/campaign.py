@@ -87,7 +87,6 @@ class Campaign(CampaignControl):
         self._is_closed = False
         self._shadow: Shadow | None = None
         self._conductor: Conductor | RemoteConductor = join(name, ladder, ledger, **self._options)
-        self._step = self._call(lambda conductor: conductor.next_step(run.name))
 
     @classmethod
     def open(
@@ -232,13 +231,10 @@ class Campaign(CampaignControl):
             LedgerError: If the ledger can't be written; nothing is half-written.
         """
         limit = None if deadline is None else seconds(deadline)
-        with self._lock:
-            number = self._step if step is None else step
-            batches = batches_of(
-                samples, kind=self.ladder.kind, run=self.run.name, step=number, groups=groups
-            )
-            if step is None and batches:
-                self._step += 1
+        batches = batches_of(
+            samples, kind=self.ladder.kind, run=self.run.name, groups=groups,
+            step=self.take_step if step is None else lambda: step,
+        )  # fmt: skip
         until = None if limit is None else monotonic() + limit
         rewards: list[Reward | None] = [None] * sum(len(places) for _, places in batches)
         with self._shadow.aside() if self._shadow else nullcontext():
@@ -252,10 +248,11 @@ class Campaign(CampaignControl):
         return rewards  # type: ignore[return-value]
 
     def take_step(self) -> int:
-        """Take the next free step of the run, to know it before its samples are scored."""
-        with self._lock:
-            self._step += 1
-            return self._step - 1
+        """Take the next free step of the run, to know it before its samples are scored.
+
+        No process that shares the campaign is given it again.
+        """
+        return self._call(lambda conductor: conductor.take_step(self.run.name))
 
     async def ascore(
         self,

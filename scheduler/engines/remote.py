@@ -95,9 +95,9 @@ class RemoteConductor:
         """Take old verdicts at the home."""
         return self._call("import_rows", rows, source)  # type: ignore[no-any-return]
 
-    def next_step(self, run: str) -> int:
-        """The first step of a run that is not recorded."""
-        return self._call("next_step", run)  # type: ignore[no-any-return]
+    def take_step(self, run: str) -> int:
+        """Take the next free step of a run, at the home."""
+        return self._call("take_step", run)  # type: ignore[no-any-return]
 
     def expect(self, samples: int) -> None:
         """Say at the home how many samples there will be in all."""

@@ -14,7 +14,7 @@ from verifier_ladder.scheduler.scorer import Batch
 
 
 def batched(given: Any, groups: Sequence[str] | None = None) -> list[tuple[Batch, list[int]]]:
-    return batches_of(given, kind="text", run="own", step=5, groups=groups)
+    return batches_of(given, kind="text", run="own", step=lambda: 5, groups=groups)
 
 
 def sample(content: str = "a", **fields: Any) -> Sample:

@@ -1,6 +1,7 @@
 """Homes: where a ledger's checks are run."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,3 +37,15 @@ def test_a_campaign_can_be_opened_again_after_everybody_has_left(tmp_path: Path)
     for _ in range(3):
         with vl.Campaign.open("one", ladder=LADDER, ledger=tmp_path / "ledger.db") as campaign:
             assert [3.0] == [reward.value for reward in campaign.score(["abc"])]
+
+
+def test_callers_of_one_run_that_name_no_step_get_different_ones(tmp_path: Path) -> None:
+    where: dict[str, Any] = {"ladder": LADDER, "ledger": tmp_path / "ledger.db", "run": "shared"}
+    with vl.Campaign.open("one", **where) as first, vl.Campaign.open("one", **where) as second:
+        first.score(["a"], step=0)
+        assert [[2.0], [3.0], [4.0]] == [
+            [reward.value for reward in campaign.score([text])]
+            for campaign, text in ((second, "bb"), (first, "ccc"), (second, "dddd"))
+        ]
+        assert {4, 5} == {first.take_step(), second.take_step()}
+        assert 4 == first.ledger.next_step("one", "shared")
