@@ -378,9 +378,15 @@ def revised(reward: Reward, draw: Draw, *, is_judged: bool) -> Reward:
 
 def _shared(scene: Scene, going: frozenset[int]) -> tuple[list[list[int]], list[list[int]]]:
     """Samples by candidate and step: those whose climb goes on, and those whose climb is over."""
+    in_one_step = isinstance(scene.samples, StepSamples)
+    if in_one_step and not going and len(set(map(id, scene.standings))) == len(scene.standings):
+        ends = [standing.end for standing in scene.standings]
+        return (
+            [[index] for index, end in enumerate(ends) if end < 0],
+            [[index] for index, end in enumerate(ends) if end >= 0],
+        )
     open_: dict[Hashable, list[int]] = {}
     over: dict[Hashable, list[int]] = {}
-    in_one_step = isinstance(scene.samples, StepSamples)
     for index, standing in enumerate(scene.standings):
         if index in going:
             continue

@@ -58,29 +58,32 @@ class Conclusions:
 
     def _all_plain(self, only: str, standings: Sequence[Standing]) -> list[Reward]:
         """Conclude where one verifier decides: what is equal shares a belief and a reward."""
-        alike: list[tuple[Standing, Hashable]] = []
-        first: dict[Hashable, Standing] = {}
-        others: list[Standing] = []
-        for standing in standings:
-            if standing.reward is not None:
-                continue
-            verdict = standing.verdicts.get(only)
-            if verdict is None or verdict.outcome is not Outcome.ACCEPT:
-                others.append(standing)
-                continue
-            # Zero and minus zero are equal, and yet not the same number.
-            key = (verdict.score or str(verdict.score), verdict.uncertainty, verdict.reason)
-            alike.append((standing, key))
-            if key not in self._known:
-                first.setdefault(key, standing)
+        open_ = [standing for standing in standings if standing.reward is None]
+        said = [standing.verdicts.get(only) for standing in open_]
+        # Verdicts that are alike are mostly one object, so what they amount to is found by that.
+        one_of = dict(zip(map(id, said), zip(said, open_, strict=True), strict=True))
+        keys = {
+            number: _alike(verdict) for number, (verdict, _) in one_of.items()
+            if verdict is not None and verdict.outcome is Outcome.ACCEPT
+        }  # fmt: skip
+        first = {
+            key: one_of[number][1] for number, key in keys.items() if key not in self._known
+        }  # fmt: skip
+        others = [
+            standing for verdict, standing in zip(said, open_, strict=True)
+            if id(verdict) not in keys
+        ] if len(keys) < len(one_of) else []  # fmt: skip
         if first or others:
             self._conclude([*first.values(), *others])
-            made = {said: (one.belief, one.reward) for said, one in first.items()}
+            made = {key: (one.belief, one.reward) for key, one in first.items()}
             self._known = {**(self._known if len(self._known) < _KEPT else {}), **made}
-        for standing, said in alike:
-            standing.belief, standing.reward = self._known[said]
-            standing.used = standing.keys
-            standing.end, standing.is_judged = ANSWERED, True
+        conclusions = {number: self._known[key] for number, key in keys.items()}
+        for standing, verdict in zip(open_, said, strict=True):
+            conclusion = conclusions.get(id(verdict))
+            if conclusion is not None:
+                standing.belief, standing.reward = conclusion
+                standing.used = standing.keys
+                standing.end, standing.is_judged = ANSWERED, True
         return [standing.reward for standing in standings]  # type: ignore[misc]
 
     def _conclude(self, standings: Sequence[Standing]) -> None:
@@ -111,6 +114,12 @@ class Conclusions:
                 dtype=float,
             ).reshape(len(surveys), len(self.features)),
         )
+
+
+def _alike(verdict: Verdict) -> Hashable:
+    """What verdicts have in common that amount to the same."""
+    # Zero and minus zero are equal, and yet not the same number.
+    return (verdict.score or str(verdict.score), verdict.uncertainty, verdict.reason)
 
 
 def _columns(

@@ -71,8 +71,9 @@ class SqlHistory(Store):
             ).cursor
             found = _verdicts(rows.fetchall(), units)
         # The index holds only the start of a key, which another may share.
-        others = found.keys() - set(check_keys)
-        return {key: v for key, v in found.items() if key not in others} if others else found
+        if len(found) == sum(map(found.__contains__, check_keys)):
+            return found
+        return {key: found[key] for key in check_keys if key in found}
 
     # -- entries ---------------------------------------------------------------------------------
 
