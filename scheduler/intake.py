@@ -215,24 +215,24 @@ class Intake:
         names = [standing.subject for standing in made]
         with self._lock:
             held = list(map(self._subjects.get, names))
-        fresh = {
-            name: standing for name, standing, known in zip(names, made, held, strict=True)
-            if known is None
-        }  # fmt: skip
+        are_all_new = held.count(None) == len(held)
+        fresh = dict(zip(names, made, strict=True))
+        if not are_all_new:
+            known = {name for name, one in zip(names, held, strict=True) if one is not None}
+            fresh = {name: one for name, one in fresh.items() if name not in known}
         self._look_up(list(fresh.values()))
-        kept = {
-            name: standing for name, standing in fresh.items()
-            if standing.problem is None or not _is_unusable(standing)
-        }  # fmt: skip
+        kept = fresh
+        if any(standing.problem is not None for standing in fresh.values()):
+            kept = {name: one for name, one in fresh.items() if not _is_unusable(one)}
         with self._lock:
             subjects = self._subjects
             if subjects.keys().isdisjoint(kept):
                 subjects.update(kept)
             else:  # Another caller was quicker; its standings are everybody's.
                 fresh |= {name: subjects.setdefault(name, one) for name, one in kept.items()}
-        if held.count(None) == len(held):
+        if are_all_new:
             return list(map(fresh.__getitem__, names))
-        return [known or fresh[name] for name, known in zip(names, held, strict=True)]
+        return [one or fresh[name] for name, one in zip(names, held, strict=True)]
 
     def _look_up(self, standings: Sequence[Standing]) -> None:
         """Take over every verdict that the ledger already holds; one query."""
