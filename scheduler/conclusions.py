@@ -75,9 +75,12 @@ class Conclusions:
         ] if len(keys) < len(one_of) else []  # fmt: skip
         if first or others:
             self._conclude([*first.values(), *others])
-            made = {key: (one.belief, one.reward) for key, one in first.items()}
-            self._known = {**(self._known if len(self._known) < _KEPT else {}), **made}
-        conclusions = {number: self._known[key] for number, key in keys.items()}
+        known = self._known
+        if first:
+            known |= {key: (one.belief, one.reward) for key, one in first.items()}
+        conclusions = {number: known[key] for number, key in keys.items()}
+        if len(known) > _KEPT:
+            self._known = {}
         for standing, verdict in zip(open_, said, strict=True):
             conclusion = conclusions.get(id(verdict))
             if conclusion is not None:

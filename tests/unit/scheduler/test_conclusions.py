@@ -263,3 +263,15 @@ def test_many_are_concluded_as_each_alone_would_be(said: list[Verdict]) -> None:
     for _ in range(2):  # What was concluded before is shared with what comes.
         together = conclusions.all([standing(cheap=verdict) for verdict in said])
         assert list(map(repr, together)) == [repr(rewarded(ONE, cheap=v)) for v in said]
+
+
+def test_after_thousands_of_scores_old_and_new_ones_are_concluded_together() -> None:
+    conclusions = Conclusions(ONE, create_model(ONE))
+
+    def scored(*scores: float) -> list[float | None]:
+        standings = [standing(cheap=Verdict.accept(score)) for score in scores]
+        return [reward.value for reward in conclusions.all(standings)]
+
+    assert 4096 == len(scored(*map(float, range(4096))))
+    assert [1.0, -1.0, 1.0] == scored(1.0, -1.0, 1.0)
+    assert [-1.0, 7.0] == scored(-1.0, 7.0)
