@@ -31,7 +31,7 @@ from verifier_ladder.verdict import Verdict
 
 HOSTILE = (
     "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "\"'><svg onload=alert(1)>",
-    "</style><script>1</script>", "\x1b[31mred\x1b[0m", "\u202egnp.exe", "{{ 7 * 7 }}",
+    "</style><script>1</script>", "\x1b[31mred\x1b[0m", "\u202egnp.exe", "{{ 1234 * 5678 }}",
     "{% include 'x' %}", "javascript:alert(1)", "&lt;b&gt;", "<!--", "]]>", "\x00\x01", "\ud800",
 )  # fmt: skip
 BLOCKS = "html head meta title style body header main section article div p h1 h2 h3 figure"
@@ -169,7 +169,7 @@ def test_hostile_text_is_shown_as_text(text: str) -> None:
 
     page = assert_safe(render_report(history.ledger, "try"))
 
-    assert not re.findall(r"\b49\b", "".join(page.words))  # 7 * 7: no template was run
+    assert "7006652" not in "".join(page.words)  # 1234 * 5678: no template was run
 
 
 @settings(max_examples=25)  # A page takes about 30 ms.
