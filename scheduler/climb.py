@@ -127,11 +127,11 @@ class Climb:
         """Decide for a batch."""
         result = Step([], self.knowledge.rewards(scene.standings), [])
         going = self._go_on(scene, result) if scene.draws else frozenset()
-        open_, over = _shared(scene, going)
+        open_, over = _parted(scene, going)
         if over:
             self._close(over, scene, result)
         if open_:
-            self._decide(open_, scene, result)
+            self._decide(_twins(open_, scene), scene, result)
         return result
 
     def _go_on(self, scene: Scene, result: Step) -> frozenset[int]:
@@ -150,14 +150,15 @@ class Climb:
 
     # -- climbs that are over ----------------------------------------------------------------
 
-    def _close(self, over: Sequence[list[int]], scene: Scene, result: Step) -> None:
+    def _close(self, chosen: Sequence[int], scene: Scene, result: Step) -> None:
         """Record why climbs are over; rejects of a gate are audited now and then."""
-        audited = self._audit(over, scene, result)
-        chosen = [index for twins in over for index in twins]
-        standings = [scene.standings[index] for index in chosen]
+        standings = scene.standings
+        if len(chosen) < len(standings):
+            standings = [standings[index] for index in chosen]
+        audited = self._audit(chosen, scene, result)
         beliefs = [standing.belief or _UNKNOWN for standing in standings]
         reasons = [standing.end for standing in standings]
-        propensity = [float(end == ANSWERED) for end in reasons]
+        propensity = [1.0 if end == ANSWERED else 0.0 for end in reasons]
         columns = DecisionColumns(
             policy=self._policy,
             sample=chosen,
@@ -198,20 +199,21 @@ class Climb:
             factor=_factors(draws),
         )
 
-    def _audit(self, over: Sequence[list[int]], scene: Scene, result: Step) -> dict[int, Draw]:
+    def _audit(self, over: Sequence[int], scene: Scene, result: Step) -> dict[int, Draw]:
         """Draw rejected candidates for the top tier, which may know better."""
         standings = scene.standings
-        chosen = [
-            twins for twins in over
-            if standings[twins[0]].end == REJECTED and _may_know_better(standings[twins[0]])
+        rejected = [
+            index for index in over
+            if standings[index].end == REJECTED and _may_know_better(standings[index])
         ]  # fmt: skip
-        if not chosen or not self.knowledge.affordable(scene.accounts)[-1]:
+        if not rejected or not self.knowledge.affordable(scene.accounts)[-1]:
             return {}
-        chance = self._floors(chosen, scene)
+        shared = _twins(rejected, scene)
+        chance = self._floors(shared, scene)
         if not chance.any():
             return {}
-        draws = self._draw(chosen, chance, scene, result)
-        return {index: draw for twins, draw in zip(chosen, draws, strict=True) for index in twins}
+        draws = self._draw(shared, chance, scene, result)
+        return {index: draw for twins, draw in zip(shared, draws, strict=True) for index in twins}
 
     # -- climbs that go on -------------------------------------------------------------------
 
@@ -376,21 +378,21 @@ def revised(reward: Reward, draw: Draw, *, is_judged: bool) -> Reward:
     return reward._replace(value=corrected(draw.estimate, truth, draw.factor))
 
 
-def _shared(scene: Scene, going: frozenset[int]) -> tuple[list[list[int]], list[list[int]]]:
-    """Samples by candidate and step: those whose climb goes on, and those whose climb is over."""
+def _parted(scene: Scene, going: frozenset[int]) -> tuple[list[int], list[int]]:
+    """Samples whose climb goes on, and those whose climb is over."""
+    ends = [standing.end for standing in scene.standings]
+    if not going and min(ends, default=0) >= 0:
+        return [], list(range(len(ends)))
+    places = [place for place in range(len(ends)) if place not in going]
+    return [i for i in places if ends[i] < 0], [i for i in places if ends[i] >= 0]
+
+
+def _twins(chosen: Sequence[int], scene: Scene) -> list[list[int]]:
+    """Samples by candidate and step."""
     in_one_step = isinstance(scene.samples, StepSamples)
-    if in_one_step and not going and len(set(map(id, scene.standings))) == len(scene.standings):
-        ends = [standing.end for standing in scene.standings]
-        return (
-            [[index] for index, end in enumerate(ends) if end < 0],
-            [[index] for index, end in enumerate(ends) if end >= 0],
-        )
-    open_: dict[Hashable, list[int]] = {}
-    over: dict[Hashable, list[int]] = {}
-    for index, standing in enumerate(scene.standings):
-        if index in going:
-            continue
-        home = open_ if standing.end < 0 else over
+    shared: dict[Hashable, list[int]] = {}
+    for index in chosen:
+        standing = scene.standings[index]
         key = id(standing) if in_one_step else (id(standing), *scene.samples[index][:2])
-        home.setdefault(key, []).append(index)
-    return list(open_.values()), list(over.values())
+        shared.setdefault(key, []).append(index)
+    return list(shared.values())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from itertools import repeat
+from itertools import chain, repeat
 from threading import RLock
 from typing import Any
 
@@ -177,7 +177,7 @@ class Intake:
         standings, forms = yield from self._enter(givens, arrivals)
         mine = dict(zip(keys, standings, strict=True))
         found.update(mine)
-        yield from self._asking.ask_all(list(dict.fromkeys(standings)), forms.lane, arrivals)
+        yield from self._asking.ask_all(standings, forms.lane, arrivals)
         if forms.problems:
             mine = {key: standing for key, standing in mine.items() if not _is_unusable(standing)}
         with self._lock:
@@ -190,7 +190,8 @@ class Intake:
         contents = [g.content if isinstance(g, Candidate) else g for g in givens]
         forms = yield from self._canonicals.forms(contents, arrivals)
         with uncollected:
-            standings = self._publish(self._begun(givens, contents, forms))
+            made = self._begun(givens, contents, forms)
+            standings = self._publish(made, has_problems=bool(forms.problems))
         if self._canonicals.is_identity:
             # A candidate with a verdict is known; only now it shows which ones are not.
             new = [place for place, standing in enumerate(standings) if not standing.verdicts]
@@ -200,17 +201,17 @@ class Intake:
     def _begun(self, givens: list[Given], contents: list[Content], forms: Forms) -> list[Standing]:
         """Standings without verdicts."""
         kind, problems = self._ladder.kind, forms.problems
-        changed = [
-            place for place, (given, form) in enumerate(zip(givens, forms.contents, strict=True))
-            if form is not given
-        ]  # fmt: skip
+        changed: list[int] = []
+        if forms.contents != givens:
+            pairs = enumerate(zip(givens, forms.contents, strict=True))
+            changed = [place for place, (given, form) in pairs if form is not given]
         candidates: list[Candidate | str] = [kind] * len(givens)
         for place, candidate in zip(changed, self._whole(givens, forms, changed), strict=True):
             candidates[place] = candidate
         why = map(problems.get, range(len(givens))) if problems else repeat(None, len(givens))
         return list(map(Standing, candidates, forms.keys, contents, why))
 
-    def _publish(self, made: list[Standing]) -> list[Standing]:
+    def _publish(self, made: list[Standing], *, has_problems: bool) -> list[Standing]:
         """Share standings with other callers, once they hold all that the ledger knows."""
         names = [standing.subject for standing in made]
         with self._lock:
@@ -222,7 +223,7 @@ class Intake:
             fresh = {name: one for name, one in fresh.items() if name not in known}
         self._look_up(list(fresh.values()))
         kept = fresh
-        if any(standing.problem is not None for standing in fresh.values()):
+        if has_problems:
             kept = {name: one for name, one in fresh.items() if not _is_unusable(one)}
         with self._lock:
             subjects = self._subjects
@@ -243,7 +244,7 @@ class Intake:
         columns = [self._check_keys(clean, *asking) for asking in askings]
         for standing, keys in zip(clean, zip(*columns, strict=True), strict=True):
             standing.keys = keys
-        known = self._ledger.verdicts([key for column in columns for key in column])
+        known = self._ledger.verdicts(list(chain.from_iterable(columns)))
         if not known:
             return
         for (verifier, number), column in zip(askings, columns, strict=True):

@@ -165,18 +165,28 @@ def content_keys(kind: str, canonical: Iterable[str | bytes]) -> list[bytes]:
 
 
 def _all_of_kind(purpose: bytes, kind: str, contents: Iterable[str | bytes]) -> list[bytes]:
-    head, sha = _head(purpose, kind), hashlib.sha256
+    head = _head(purpose, kind)
     try:  # Nearly always all are text that UTF-8 can write.
-        return [sha(head + text.encode()).digest() for text in contents]  # type: ignore[union-attr]
+        return _digests(head, [text.encode() for text in contents])  # type: ignore[union-attr]
     except (AttributeError, UnicodeEncodeError):
-        return [sha(head + _bytes(content)).digest() for content in contents]
+        return _digests(head, [_bytes(content) for content in contents])
+
+
+def _digests(head: bytes, rests: Iterable[bytes]) -> list[bytes]:
+    """SHA-256 of many texts that begin alike: a copy of what has read the head is quicker."""
+    copy = hashlib.sha256(head).copy
+    found = []
+    for rest in rests:
+        sha = copy()
+        sha.update(rest)
+        found.append(sha.digest())
+    return found
 
 
 def check_keys(verifier: bytes, contents: Iterable[bytes], replicate: int = 0) -> list[bytes]:
     """`check_key` of many contents, for a verifier that reads neither task nor turns."""
-    head, sha = _CHECK + verifier, hashlib.sha256
     tail = NO_TASK + NO_TASK + replicate.to_bytes(4, "big")
-    return [sha(head + content + tail).digest() for content in contents]
+    return _digests(_CHECK + verifier, [content + tail for content in contents])
 
 
 def seed(key: bytes) -> int:

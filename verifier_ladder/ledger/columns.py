@@ -37,6 +37,8 @@ def is_constant(values: Sequence[Any]) -> bool:
     first = values[0]
     if values[-1] is not first and values[-1] != first:
         return False
+    if len(set(map(id, values))) == 1:
+        return True
     try:
         if values.count(first) != len(values):
             return False
