@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from threading import RLock
 from time import monotonic
 
@@ -27,6 +27,7 @@ from verifier_ladder.scheduler.importing import Importer
 from verifier_ladder.scheduler.intake import Intake
 from verifier_ladder.scheduler.knowledge import Knowledge
 from verifier_ladder.scheduler.learning import Learning
+from verifier_ladder.scheduler.occupancy import Occupancy
 from verifier_ladder.scheduler.onethread import one_thread
 from verifier_ladder.scheduler.reviser import Reviser
 from verifier_ladder.scheduler.runsteps import RunSteps
@@ -58,6 +59,7 @@ class Conductor:
         self._watches = Watches()
         self._believes = len(ladder.rungs) > 1
         self._turn = RLock()
+        self._occupancy = Occupancy()
         self._is_stale = True
 
     def _build(self) -> None:
@@ -74,7 +76,7 @@ class Conductor:
         self._learning = Learning(knowledge, ledger, name)
         self._reviser = Reviser(desk, self._holding, self._learning)
         self._cancellations = Cancellations(ledger, name)
-        self._importer = Importer(desk, self._holding, self._learning, engine.announce)
+        self._importer = Importer(desk, self._holding, self._learning)
 
     def start(self) -> None:
         """Restore beliefs and go on with checks that were under way.
@@ -107,6 +109,8 @@ class Conductor:
             if not self._baton.hold():
                 self._is_stale = True
             if self._is_stale:
+                # Who is still at work would decide, and write, beside those who read it anew.
+                self._occupancy.wait_empty()
                 self._build()
                 self._restore()
                 self._is_stale = False
@@ -117,13 +121,17 @@ class Conductor:
 
         What is in memory may be ahead of a ledger that went away while it was written.
         """
-        self._be_current()
-        try:
-            with one_thread if self._believes else nullcontext():
-                yield
-        except LedgerError:
-            self._is_stale = True
-            raise
+        with ExitStack() as inside:
+            if not self._occupancy.has_me:  # A verifier that scores in its turn is inside already.
+                with self._turn:
+                    self._be_current()
+                    inside.enter_context(self._occupancy)
+            try:
+                with one_thread if self._believes else nullcontext():
+                    yield
+            except LedgerError:
+                self._is_stale = True
+                raise
 
     def _unfinished(self) -> list[CheckRow]:
         """Checks that this campaign has asked for and will pay."""
@@ -250,9 +258,13 @@ class Conductor:
     def import_rows(self, rows: Sequence[ImportRow], source: str) -> ImportReport:
         """Take old verdicts into the ledger, and learn from them."""
         with self._working():
-            report = self._importer.take(rows, source)
+            taken = self._importer.take(rows, source)
+        if taken.ended:  # Every campaign comes in by itself: none waits inside another.
+            self._engine.announce(taken.ended)
+        with self._working():
+            self._importer.teach(taken)
         self._engine.wake()
-        return report
+        return taken.report
 
     def expect(self, samples: int) -> None:
         """Pace the budget by how many samples there will be in all.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from verifier_ladder.badrow import BadRow
 from verifier_ladder.imports import ImportReport, ImportRow
@@ -21,6 +22,16 @@ _OPEN = (CheckState.QUEUED, CheckState.LEASED, CheckState.WAITING)
 Told = tuple[ImportRow, Standing]
 
 
+class Taken(NamedTuple):
+    """Rows that were taken."""
+
+    report: ImportReport
+    ended: Mapping[bytes, Verdict]
+    """Verdicts of checks that campaigns wait for: they are to be told."""
+    good: Sequence[Told]
+    """What the beliefs learn from."""
+
+
 class Importer:
     """Takes old verdicts into one campaign's ledger.
 
@@ -28,25 +39,17 @@ class Importer:
     changes, except of samples that wait for the very check.
     """
 
-    def __init__(
-        self,
-        desk: Desk,
-        holding: Holding,
-        learning: Learning,
-        announce: Callable[[Mapping[bytes, Verdict]], None],
-    ) -> None:
+    def __init__(self, desk: Desk, holding: Holding, learning: Learning) -> None:
         """Work at a campaign's desk.
 
         Args:
             desk: The desk.
             holding: Samples that are compared again when something is learnt.
             learning: What teaches the beliefs.
-            announce: Tells every open campaign that checks have ended.
         """
         self._desk, self._holding, self._learning = desk, holding, learning
-        self._announce = announce
 
-    def take(self, rows: Sequence[ImportRow], source: str) -> ImportReport:
+    def take(self, rows: Sequence[ImportRow], source: str) -> Taken:
         """Take some rows; a bad one is skipped whole.
 
         The new verdicts are one entry. A crash before the beliefs have learnt from it is made
@@ -62,12 +65,16 @@ class Importer:
             self._write(source, arrivals, written)
             _learn(self._desk.ladder, [standing for _, standing in good], fresh)
         report.verdicts, report.answered = len(fresh), len(awaited)
-        self._answer({key: fresh[key].verdict for key in awaited}, source)
+        ended = {key: fresh[key].verdict for key in awaited}
+        self._answer(ended, source)
+        return Taken(report, ended, good)
+
+    def teach(self, taken: Taken) -> None:
+        """Teach the beliefs what rows say, once the samples that waited for it have learnt."""
         with self._desk.lock:
-            report.taught = self._teach(good)
-            if report.taught:
+            taken.report.taught = self._teach(taken.good)
+            if taken.report.taught:
                 self._holding.reconsider()
-        return report
 
     # -- what is new ---------------------------------------------------------------------------
 
@@ -129,14 +136,12 @@ class Importer:
             ))  # fmt: skip
 
     def _answer(self, ended: Mapping[bytes, Verdict], source: str) -> None:
-        """End the checks that are waited for. No lock is held: every campaign takes its own."""
+        """End the checks that are waited for."""
         for key, verdict in ended.items():
             ledger = self._desk.ledger
             ledger.answer(
                 key, verdict, source=f"import of {source}", event=key.hex(), now=ledger.clock()
             )
-        if ended:
-            self._announce(ended)
 
     def _teach(self, good: Sequence[Told]) -> int:
         """Teach the beliefs what the top tier has said; none of it was drawn at random."""

@@ -14,6 +14,7 @@ import os
 import socket
 import stat
 import tempfile
+import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
@@ -302,6 +303,8 @@ def _reply(connection: Connection[Any, Any], call: Callable[[], Any], *, say: bo
         # This process ends: the caller finds the next home when its connection breaks.
         raise EOFError(str(error)) from error
     except Exception as error:  # noqa: BLE001 - it belongs to the caller's process
+        if not isinstance(error, LadderError):  # Its own words don't say where to look.
+            error.add_note(f"at the home of the ledger:\n{traceback.format_exc()}")
         connection.send((False, error))
         return None
     connection.send((True, result if say else None))
