@@ -85,14 +85,15 @@ class Scorer:
         before = self._recorded(batch, standings)
         if before is not None:
             return before
+        wanted = None if until is None else self._desk.ledger.clock() + until - monotonic()
         with self._desk.lock, uncollected:
             scene = Scene(
                 StepSamples(batch.run, batch.step, batch.positions), standings,
                 self._desk.accounts(), len(standings), len(standings), batch.weights, batch.groups,
             )  # fmt: skip
             step = self._desk.climb.step(scene)
-        wanted = None if until is None else self._desk.ledger.clock() + until - monotonic()
-        rewards, enqueue = self._ask_on(batch, standings, step, wanted)
+            rewards, enqueue = self._ask_on(batch, standings, step, wanted)
+            samples = _samples(batch, standings)
         if wanted is not None and enqueue:
             enqueue = hurried(enqueue, wanted)
         if telemetry.active is not None:
@@ -101,7 +102,7 @@ class Scorer:
         self._desk.watches.open(batch.run, batch.step, batch.positions, rewards)
         block = Block(
             "score", self._desk.campaign, arrivals.candidates, arrivals.verdicts,
-            _samples(batch, standings), step.decisions, rewards,
+            samples, step.decisions, rewards,
         )  # fmt: skip
         self._desk.ledger.append(block, enqueue=enqueue, charges=arrivals.charges)
         self._desk.intake.forget_failures(standings)

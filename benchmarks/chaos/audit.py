@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 from chaos.campaigning import CAMPAIGN, CHECK, open_campaign, said, texts, truth
+from chaos.crew import Stuck
 from chaos.place import Place
 from chaos.rank import told
 
+import verifier_ladder as vl
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.ledger.encoding import leaf
 from verifier_ladder.ledger.records import CheckState
@@ -40,13 +43,32 @@ class Audit(NamedTuple):
 
 
 def finish(place: Place) -> None:
-    """Let all climbs end; every case of the world is answered, and told twice."""
+    """Let all climbs end; every case of the world is answered, and told twice.
+
+    Raises:
+        Stuck: If for minutes no check ends.
+    """
+    before = -1
     with open_campaign(place.ledger, place.folder / "executions", "closing") as campaign:
-        while campaign.drain("120 s") and (cases := campaign.cases()):
-            for case in cases:
-                key, verdict = case.check_key, said(case.candidate)
-                for _ in range(2):
-                    campaign.answer(key, verdict, source="lab", event=key.hex())
+        while not (campaign.drain("120 s") & _answer(campaign)):
+            ended = sum(states.get(CheckState.DONE, 0) for states in _counts(campaign))
+            if ended == before:
+                raise Stuck(f"no check has ended for minutes; {ended} have before")
+            before = ended
+
+
+def _answer(campaign: vl.Campaign) -> bool:
+    """Answer the open cases; whether there was none."""
+    cases = campaign.cases()
+    for case in cases:
+        key, verdict = case.check_key, said(case.candidate)
+        for _ in range(2):
+            campaign.answer(key, verdict, source="lab", event=key.hex())
+    return not cases
+
+
+def _counts(campaign: vl.Campaign) -> Iterable[dict[CheckState, int]]:
+    return campaign.ledger.counts(CAMPAIGN).values()
 
 
 def audit(place: Place, ranks: int) -> Audit:
