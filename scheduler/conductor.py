@@ -14,7 +14,7 @@ from verifier_ladder.imports import ImportReport, ImportRow
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.baton import Baton, BatonLostError
-from verifier_ladder.ledger.records import HELD, CheckRow, CheckState
+from verifier_ladder.ledger.records import HELD, Answer, CheckRow, CheckState
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.beliefs import create_model
 from verifier_ladder.scheduler.cancellations import Cancellations
@@ -233,27 +233,43 @@ class Conductor:
         self._be_current()
         return is_done
 
-    def answer(self, check_key: bytes, value: object, source: str, event: str) -> bool:
-        """Take a result from the world and revise the rewards that waited for it.
+    def answers(self, given: Mapping[bytes, tuple[object, str]], source: str) -> list[bool]:
+        """Take results from the world and revise the rewards that waited for them.
+
+        Args:
+            given: By check, its value and the id of its delivery.
+            source: Who answers.
+
+        Returns:
+            Whether each was taken.
 
         Raises:
-            ConfigError: If there is no such case, or the value is not valid for it.
+            ConfigError: If there is no such case, or a value is not valid for it; none is taken.
         """
-        check = next(iter(self._ledger.checks(keys=[check_key])), None)
+        checks = {check.check_key: check for check in self._ledger.checks(keys=list(given))}
+        told = [
+            Answer(key, self._said(key, checks.get(key), value), source, event)
+            for key, (value, event) in given.items()
+        ]
+        taken = self._ledger.answers(told, now=self._ledger.clock())
+        ended = {
+            answer.check_key: answer.verdict
+            for answer, is_taken in zip(told, taken, strict=True) if is_taken
+        }  # fmt: skip
+        if ended:
+            self._engine.announce(ended)
+        return taken
+
+    def _said(self, key: bytes, check: CheckRow | None, value: object) -> Verdict:
+        """The verdict that a value from the world amounts to."""
         if check is None:
-            raise ConfigError(f"no open case has the key {check_key.hex()}")
+            raise ConfigError(f"no open case has the key {key.hex()}")
         verifier = next((v for v in self.ladder.verifiers if v.name == check.verifier), None)
         if verifier is None:
             raise ConfigError(
                 f"the ladder has no verifier {check.verifier}; open the campaign that has it"
             )
-        verdict = verifier.answered(candidate_of(check.payload), value)
-        taken = self._ledger.answer(
-            check_key, verdict, source=source, event=event, now=self._ledger.clock()
-        )
-        if taken:
-            self._engine.announce({check_key: verdict})
-        return taken
+        return verifier.answered(candidate_of(check.payload), value)
 
     def import_rows(self, rows: Sequence[ImportRow], source: str) -> ImportReport:
         """Take old verdicts into the ledger, and learn from them."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from verifier_ladder.badrow import BadRow
 from verifier_ladder.imports import ImportReport, ImportRow
 from verifier_ladder.ladder import Ladder
-from verifier_ladder.ledger.records import Block, CheckState, VerdictRow
+from verifier_ladder.ledger.records import Answer, Block, CheckState, VerdictRow
 from verifier_ladder.scheduler.arrivals import Arrivals
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.holding import Holding
@@ -137,11 +137,13 @@ class Importer:
 
     def _answer(self, ended: Mapping[bytes, Verdict], source: str) -> None:
         """End the checks that are waited for."""
-        for key, verdict in ended.items():
-            ledger = self._desk.ledger
-            ledger.answer(
-                key, verdict, source=f"import of {source}", event=key.hex(), now=ledger.clock()
-            )
+        ledger = self._desk.ledger
+        told = [
+            Answer(key, verdict, f"import of {source}", key.hex())
+            for key, verdict in ended.items()
+        ]
+        if told:
+            ledger.answers(told, now=ledger.clock())
 
     def _teach(self, good: Sequence[Told]) -> int:
         """Teach the beliefs what the top tier has said; none of it was drawn at random."""

@@ -28,6 +28,7 @@ from verifier_ladder.imports import ImportReport
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.ledger.records import CheckRow, CheckState
+from verifier_ladder.ledger.store import chunks
 from verifier_ladder.reward import Reward
 from verifier_ladder.run import Run
 from verifier_ladder.scheduler.batches import batches_of
@@ -45,6 +46,8 @@ T = TypeVar("T")
 _PATIENCE = 60.0
 """Seconds for which a call waits for a ledger that went away in the midst of it."""
 _PAUSE, _LONGEST_PAUSE = 0.2, 2.0
+_ANSWERS = 256
+"""Results of the world that are taken in one transaction."""
 _NAME = re.compile(r"[\w.\-:+ ]{1,100}")
 
 
@@ -333,8 +336,38 @@ class Campaign(CampaignControl):
             ConfigError: If there is no such case.
             VerifierError: If the value is not valid for it.
         """
+        given = {check_key: (value, event or uuid4().hex)}
+        (is_taken,) = self._call(methodcaller("answers", given, source))
+        return bool(is_taken)
+
+    def answer_all(
+        self,
+        values: Mapping[bytes, Verdict | float | None],
+        *,
+        source: str,
+        event: str | None = None,
+    ) -> int:
+        """Hand in the world's results for many cases, such as those of a plate.
+
+        Up to 256 at a time are taken together: all of them or none.
+
+        Args:
+            values: By case, as `answer` takes them.
+            source: Who answers.
+            event: Id of the delivery: the same cases under the same (source, event) again change
+                nothing.
+
+        Returns:
+            How many were taken.
+
+        Raises:
+            ConfigError: If there is no such case.
+            VerifierError: If a value is not valid for its case.
+        """
         delivery = event or uuid4().hex
-        return self._call(lambda conductor: conductor.answer(check_key, value, source, delivery))
+        given = {key: (value, f"{delivery}/{key.hex()}") for key, value in values.items()}
+        parts = chunks(list(given.items()), _ANSWERS)
+        return sum(sum(self._call(methodcaller("answers", dict(p), source))) for p in parts)
 
     # -- warm start ----------------------------------------------------------------------------
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from verifier_ladder.scheduler.engines.relay import Relay
 
 CALLS = frozenset({
-    "score", "submit", "drain", "answer", "wake", "take_step", "expect", "import_rows",
+    "score", "submit", "drain", "answers", "wake", "take_step", "expect", "import_rows",
     "withdraw",
 })  # fmt: skip
 """What an attached process may ask of a conductor."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Client, Connection
 from threading import Lock
@@ -87,9 +87,9 @@ class RemoteConductor:
         """Wait until the home has nothing left to do by itself."""
         return self._call("drain", timeout)  # type: ignore[no-any-return]
 
-    def answer(self, check_key: bytes, value: object, source: str, event: str) -> bool:
-        """Hand in a result from the world."""
-        return self._call("answer", check_key, value, source, event)  # type: ignore[no-any-return]
+    def answers(self, given: Mapping[bytes, tuple[object, str]], source: str) -> list[bool]:
+        """Hand in results from the world."""
+        return self._call("answers", given, source)  # type: ignore[no-any-return]
 
     def import_rows(self, rows: Sequence[ImportRow], source: str) -> ImportReport:
         """Take old verdicts at the home."""

@@ -208,6 +208,23 @@ def test_a_world_case_stays_open_until_it_is_answered(ledger: Path) -> None:
     assert (revision.reward.value, revision.previous) == (7.0, 3.0)
 
 
+def test_the_results_of_a_plate_are_taken_at_once(ledger: Path) -> None:
+    """One delivery answers many cases, and counts once."""
+    ladder = vl.Ladder("l", [fast(), Oracle()])
+    with vl.Campaign.open("c", ladder=ladder, ledger=ledger) as campaign:
+        campaign.score(["abc", "de", "f"], deadline=10, step=0)
+        values = {case.check_key: 7.0 for case in campaign.cases()}
+        taken = [campaign.answer_all(values, source="lab", event="plate 1") for _ in range(2)]
+        rows = campaign.ledger.recorded("c", campaign.run.name, 0)
+        left = campaign.cases()
+        with pytest.raises(vl.ConfigError, match="no open case has the key 0000"):
+            campaign.answer_all({bytes(32): 1.0}, source="lab")
+
+    assert taken == [3, 0]
+    assert [row.reward.value for row in rows.values()] == [7.0, 7.0, 7.0]
+    assert left == []
+
+
 def test_a_dead_check_leaves_the_belief_and_says_where_it_failed(ledger: Path) -> None:
     """A higher tier that fails for good does not take the reward away."""
     broken = vl.verifier(name="broken", version="1", tier="simulation")(hostile)

@@ -20,6 +20,7 @@ from verifier_ladder.ledger.baton import Baton
 from verifier_ladder.ledger.records import (
     Account,
     Alias,
+    Answer,
     Block,
     CampaignRow,
     Charged,
@@ -267,16 +268,25 @@ class Ledger(Replies):
     def wait(self, claims: Sequence[Claim], *, deadline: float | None, now: float) -> list[Claim]:
         """Turn claims into open world cases; returns those that were still ours."""
 
-    @abstractmethod
     def answer(
         self, check_key: bytes, verdict: Verdict, *, source: str, event: str, now: float
     ) -> bool:
-        """Take the world's result for a waiting, expired or even done check.
+        """Take one result of the world, as `answers` does; whether it was taken."""
+        (is_taken,) = self.answers([Answer(check_key, verdict, source, event)], now=now)
+        return is_taken
 
-        A worker that is on the check loses its lease.
+    @abstractmethod
+    def answers(self, told: Sequence[Answer], *, now: float) -> list[bool]:
+        """Take the world's results for waiting, expired or even done checks: all or none.
 
-        A second delivery of the same (source, event) changes nothing and returns False. A result
-        after done supersedes: the newer verdict becomes current, the older stays in history.
+        A worker that is on such a check loses its lease. A result after done supersedes: the
+        newer verdict becomes current, the older stays in history. Each is an entry of its own.
+
+        Returns:
+            Whether each was taken: a second delivery of the same (source, event) changes nothing.
+
+        Raises:
+            LedgerError: If one of the checks was never asked for; nothing is written.
         """
 
     @abstractmethod

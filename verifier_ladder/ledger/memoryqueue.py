@@ -32,6 +32,7 @@ from verifier_ladder.ledger.protocol import (
 )
 from verifier_ladder.ledger.records import (
     HELD,
+    Answer,
     Block,
     CheckRow,
     CheckState,
@@ -43,7 +44,6 @@ from verifier_ladder.ledger.records import (
     Waiting,
 )
 from verifier_ladder.ledger.values import dumps, loads
-from verifier_ladder.verdict import Verdict
 
 
 @dataclass(slots=True)
@@ -279,29 +279,31 @@ class MemoryQueue(MemoryAccounts):
                     ours.append(claim)
         return ours
 
-    def answer(
-        self, check_key: bytes, verdict: Verdict, *, source: str, event: str, now: float
-    ) -> bool:
-        """See `Ledger.answer`."""
-        refuse_failures([verdict])
+    def answers(self, told: Sequence[Answer], *, now: float) -> list[bool]:
+        """See `Ledger.answers`."""
+        refuse_failures([answer.verdict for answer in told])
         with self._held(tell=True):
-            work = self._work.get(check_key)
-            if work is None:
-                raise LedgerError(no_such_check(check_key))
-            if (source, event) in self._inbox:
-                return False
-            self._inbox.add((source, event))
-            row = work.row
-            if row.state in {CheckState.LEASED, CheckState.WAITING}:
-                self._settle(work, spent(verdict, work.reserved, 0.0), failed=False)
-            _close(work, CheckState.DONE)
-            if row.state is CheckState.LEASED:
-                work.row = work.row._replace(fence=row.fence + 1)
-            facts = {"source": source, "event": event}
-            block = Block(
-                "review", row.campaign, verdicts=[verdict_row(row, verdict)], facts=facts
-            )
-            self._record(block, now)
+            for answer in told:
+                if answer.check_key not in self._work:
+                    raise LedgerError(no_such_check(answer.check_key))
+            return [self._hear(answer, now) for answer in told]
+
+    def _hear(self, answer: Answer, now: float) -> bool:
+        """Take one result of the world; whether it is the first delivery."""
+        key, verdict, source, event = answer
+        if (source, event) in self._inbox:
+            return False
+        self._inbox.add((source, event))
+        work = self._work[key]
+        row = work.row
+        if row.state in {CheckState.LEASED, CheckState.WAITING}:
+            self._settle(work, spent(verdict, work.reserved, 0.0), failed=False)
+        _close(work, CheckState.DONE)
+        if row.state is CheckState.LEASED:
+            work.row = work.row._replace(fence=row.fence + 1)
+        facts = {"source": source, "event": event}
+        block = Block("review", row.campaign, verdicts=[verdict_row(row, verdict)], facts=facts)
+        self._record(block, now)
         return True
 
     def reap(self, *, now: float) -> int:

@@ -7,6 +7,7 @@ neither finish nor charge the check a second time.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger.accounts import Balances
@@ -31,10 +32,12 @@ from verifier_ladder.ledger.protocol import (
     refuse_failures,
     verdict_row,
 )
-from verifier_ladder.ledger.records import Block, CheckState, Claim, Completion
+from verifier_ladder.ledger.records import Answer, Block, CheckState, Claim, Completion
 from verifier_ladder.ledger.rows import draft, write
 from verifier_ladder.ledger.schema import RESERVED
-from verifier_ladder.verdict import Verdict
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 
 class SqlQueue(SqlClaiming, SqlLooking):
@@ -110,30 +113,16 @@ class SqlQueue(SqlClaiming, SqlLooking):
             change(connection, keys, "state = 2, lease_until = 0", deadline=[deadline] * len(keys))
         return [claim for claim in claims if _name(claim) in held]
 
-    def answer(
-        self, check_key: bytes, verdict: Verdict, *, source: str, event: str, now: float
-    ) -> bool:
-        """See `Ledger.answer`."""
-        refuse_failures([verdict])
+    def answers(self, told: Sequence[Answer], *, now: float) -> list[bool]:
+        """See `Ledger.answers`."""
+        refuse_failures([answer.verdict for answer in told])
         sealed = self.is_sealed
         with self._writing() as connection:
-            held = hold(connection, "c.check_key = ?", (check_key,))
-            if not held:
-                raise LedgerError(no_such_check(check_key))
-            fresh = connection.exec_driver_sql(
-                "INSERT INTO inbox (source, event, received_at) VALUES (?, ?, ?) "
-                "ON CONFLICT DO NOTHING RETURNING 1",
-                (source, event, now),
-            ).first()
-            if fresh is None:
-                return False
-            (check,) = check_rows(connection, "WHERE c.check_key = ?", (check_key,))
-            row = verdict_row(check, verdict)
-            facts = {"source": source, "event": event}
-            block = Block("review", check.campaign, verdicts=[row], facts=facts)
-            write(connection, draft(block, now, sealed=sealed))
-            end_from_outside(connection, check, verdict, reserved(held[0]))
-        return True
+            held = hold_keys(connection, [answer.check_key for answer in told], "true")
+            for answer in told:
+                if answer.check_key not in held:
+                    raise LedgerError(no_such_check(answer.check_key))
+            return [_take(connection, answer, now, sealed=sealed) for answer in told]
 
     def reap(self, *, now: float) -> int:
         """See `Ledger.reap`."""
@@ -177,6 +166,26 @@ class SqlQueue(SqlClaiming, SqlLooking):
                 "state = 0, attempt = 0, not_before = 0, note = '', deadline = NULL",
             )  # fmt: skip
         return len(held)
+
+
+def _take(connection: Connection, answer: Answer, now: float, *, sealed: bool) -> bool:
+    """Take a result for a check that is held; whether it is the first delivery."""
+    key, verdict, source, event = answer
+    is_new = connection.exec_driver_sql(
+        "INSERT INTO inbox (source, event, received_at) VALUES (?, ?, ?) "
+        "ON CONFLICT DO NOTHING RETURNING 1",
+        (source, event, now),
+    ).first()
+    if is_new is None:
+        return False
+    # As it is now: one that came just before may have been for the same check.
+    (row,) = hold(connection, "c.check_key = ?", (key,))
+    (check,) = check_rows(connection, "WHERE c.check_key = ?", (key,))
+    facts = {"source": source, "event": event}
+    block = Block("review", check.campaign, verdicts=[verdict_row(check, verdict)], facts=facts)
+    write(connection, draft(block, now, sealed=sealed))
+    end_from_outside(connection, check, verdict, reserved(row))
+    return True
 
 
 def _name(claim: Claim) -> tuple[bytes, int]:

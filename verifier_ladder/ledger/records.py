@@ -226,6 +226,17 @@ class Completion(NamedTuple):
     content_key: bytes
 
 
+class Answer(NamedTuple):
+    """What the world says of one check."""
+
+    check_key: bytes
+    verdict: Verdict
+    source: str
+    """Who says so."""
+    event: str
+    """Id of the delivery among those of its source."""
+
+
 class Account(NamedTuple):
     """The budget of one tier of a campaign, or of all together, in one resource."""
 

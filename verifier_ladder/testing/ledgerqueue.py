@@ -9,7 +9,7 @@ import pytest
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.protocol import ATTEMPTS, backoff
-from verifier_ladder.ledger.records import HELD, Block, CheckRow, CheckState, Claim, Vitals
+from verifier_ladder.ledger.records import HELD, Answer, Block, CheckRow, CheckState, Claim, Vitals
 from verifier_ladder.testing.records import (
     CAMPAIGN,
     NOW,
@@ -404,6 +404,28 @@ class QueueTests:
     def test_an_answer_to_nothing_is_refused(self, ledger: Ledger) -> None:
         with pytest.raises(LedgerError, match="ever asked"):
             answer(ledger, 5.0)
+
+    def test_many_results_are_taken_at_once(self, ledger: Ledger) -> None:
+        enqueue(ledger, check_row("a"), check_row("b"))
+        ledger.wait(claim(ledger, limit=2), deadline=None, now=NOW)
+        told = [
+            Answer(key("check a"), Verdict.accept(1.0), "lab", "event 1"),
+            Answer(key("check b"), Verdict.accept(2.0), "lab", "event 2"),
+            Answer(key("check a"), Verdict.accept(3.0), "lab", "event 1"),
+            Answer(key("check a"), Verdict.accept(4.0), "lab", "event 3"),
+        ]
+        assert ledger.answers(told, now=NOW) == [True, True, False, True]
+        current = ledger.verdicts([key("check a"), key("check b")])
+        assert [verdict.score for verdict in current.values()] == [4.0, 2.0]
+        assert len(list(ledger.entries(kind="review"))) == 3
+
+    def test_of_results_with_one_to_nothing_none_is_taken(self, ledger: Ledger) -> None:
+        ledger.wait([queue_one(ledger)], deadline=None, now=NOW)
+        told = [Answer(key(f"check {name}"), Verdict.accept(1.0), "lab", name) for name in "ab"]
+        with pytest.raises(LedgerError, match="ever asked"):
+            ledger.answers(told, now=NOW)
+        assert only(ledger, "a").state is CheckState.WAITING
+        assert not list(ledger.entries(kind="review"))
 
     # -- looking ---------------------------------------------------------------------------------
 
