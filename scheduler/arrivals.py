@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.records import CandidateRow, Charged, VerdictRow
 from verifier_ladder.ledger.table import Table
+from verifier_ladder.scheduler.flights import Flight
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
 
@@ -20,6 +21,13 @@ class Arrivals:
     verdicts: Table[VerdictRow] = field(default_factory=lambda: Table(VerdictRow))
     charges: dict[Charged, tuple[Cost, int]] = field(default_factory=dict)
     """Cost and number of checks, by whom they were paid to."""
+    flights: list[Flight] = field(default_factory=list)
+    """What this call has taken on, until `close`."""
+
+    def close(self) -> None:
+        """Say that what came is recorded, or never will be."""
+        for flight in self.flights:
+            flight.close()
 
     def spend(self, charged: Charged, cost: Cost, checks: int) -> None:
         """Add what some checks took."""

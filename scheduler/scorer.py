@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -20,6 +20,7 @@ from verifier_ladder.ledger.records import (
     SampleColumns,
 )
 from verifier_ladder.reward import Reward
+from verifier_ladder.scheduler.arrivals import Arrivals
 from verifier_ladder.scheduler.candidates import candidate_json
 from verifier_ladder.scheduler.climb import Scene, Step
 from verifier_ladder.scheduler.desk import Desk
@@ -82,9 +83,32 @@ class Scorer:
             standings, arrivals = self._desk.intake.standings(
                 batch.candidates, until, when_begun=held.close
             )
+        try:
+            return self._answer(batch, standings, arrivals, until)
+        finally:
+            arrivals.close()
+
+    def _answer(
+        self, batch: Batch, standings: list[Standing], arrivals: Arrivals, until: float | None
+    ) -> list[Reward]:
+        """The recorded rewards of samples that were submitted before; the rest is recorded now."""
         before = self._recorded(batch, standings)
-        if before is not None:
-            return before
+        if not before:
+            return self._record(batch, standings, arrivals, until)
+        fresh = [place for place, p in enumerate(batch.positions) if p not in before]
+        made: Iterator[Reward] = iter(())
+        if fresh:
+            some = [standings[place] for place in fresh]
+            made = iter(self._record(_part(batch, fresh), some, arrivals, until))
+        elif arrivals.verdicts:  # A failure that was asked about once more.
+            block = Block("score", self._desk.campaign, arrivals.candidates, arrivals.verdicts)
+            self._desk.ledger.append(block, charges=arrivals.charges)
+        return [before[p] if p in before else next(made) for p in batch.positions]
+
+    def _record(
+        self, batch: Batch, standings: list[Standing], arrivals: Arrivals, until: float | None
+    ) -> list[Reward]:
+        """Decide, and write down what came of it."""
         wanted = None if until is None else self._desk.ledger.clock() + until - monotonic()
         with self._desk.lock, uncollected:
             scene = Scene(
@@ -117,29 +141,25 @@ class Scorer:
             self._holding.note(requests, {check.check_key for check, _ in enqueue})
             self._holding.reconsider()
 
-    def _recorded(self, batch: Batch, standings: Sequence[Standing]) -> list[Reward] | None:
-        """The recorded rewards if every sample was submitted before, None if none was."""
+    def _recorded(self, batch: Batch, standings: Sequence[Standing]) -> dict[int, Reward]:
+        """The rewards of those samples that were submitted before, by position."""
         within = (min(batch.positions), max(batch.positions))
         rows = self._desk.ledger.recorded(
             self._desk.campaign, batch.run, batch.step, within=within
         )
         if not rows:
-            return None
-        again = [rows.get(position) for position in batch.positions]
-        for position, row, standing in zip(batch.positions, again, standings, strict=True):
+            return {}
+        before = {}
+        for position, standing in zip(batch.positions, standings, strict=True):
+            row = rows.get(position)
             if row is not None and row.content_key != standing.content_key:
                 raise ConfigError(
                     f"sample {position} of step {batch.step} in run {batch.run!r} was recorded "
                     "with another candidate; give each sample an id of its own"
                 )
-        known = [row.reward for row in again if row is not None]
-        if len(known) == len(again):
-            return known
-        if known:
-            fresh = [i for i, row in enumerate(again) if row is None]
-            made = iter(self._score_part(_part(batch, fresh), None, Lock()))
-            return [row.reward if row is not None else next(made) for row in again]
-        return None
+            if row is not None:
+                before[position] = row.reward
+        return before
 
     def _ask_on(
         self, batch: Batch, standings: Sequence[Standing], step: Step, until: float | None

@@ -33,6 +33,7 @@ from verifier_ladder.scheduler.engines.pool import WorkerPool
 from verifier_ladder.scheduler.engines.reservation import Reservation
 from verifier_ladder.scheduler.engines.retry import retry_at
 from verifier_ladder.scheduler.engines.work import Work
+from verifier_ladder.scheduler.flights import Flight
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
@@ -325,18 +326,30 @@ class Dispatcher(ABC):
         if len(fit) < len(claims):
             other = [claim for claim in claims if claim not in fit]
             self.ledger.release(other, now=self.ledger.clock())
+        flight, fit = self._board(verifier, fit)
+        known = self.ledger.end_known(fit, now=self.ledger.clock()) if fit else {}
+        if known:
+            self.announce(known)
+            fit = [claim for claim in fit if claim.check.check_key not in known]
         if fit:
-            self._start(verifier, fit)
-        return bool(fit)
+            self._start(verifier, fit, flight)
+        elif flight is not None:
+            flight.close()
+        return bool(fit or known)
 
-    def _start(self, verifier: Verifier, claims: list[Claim]) -> None:
+    def _board(self, verifier: Verifier, claims: list[Claim]) -> tuple[Flight | None, list[Claim]]:
+        """Take on claims that nobody else in this process is at work on; the others go back."""
+        del verifier
+        return None, claims
+
+    def _start(self, verifier: Verifier, claims: list[Claim], flight: Flight | None) -> None:
         candidates = [candidate_of(claim.check.payload) for claim in claims]
         reserve = self._measured.of(verifier).reserve
         limit = None if verifier.waits else Reservation(self.ledger, claims, reserve)
         future = without_sandbox(verifier, candidates) or self._answer(
             verifier, candidates, claims, limit
         )
-        self._working.append(Work(verifier, claims, future, limit))
+        self._working.append(Work(verifier, claims, future, limit, flight))
         future.on_news = self._wake.set
         future.add_done_callback(lambda _: self._wake.set())
 
@@ -356,6 +369,7 @@ class Dispatcher(ABC):
     def _collect(self) -> None:
         """Write what has been said; what could not be written is written the next time."""
         ended: dict[bytes, Verdict] = {}
+        over: list[Work] = []
         for work in list(self._working):
             is_over = work.future.done()
             if is_over and work.future.cancelled():
@@ -364,8 +378,11 @@ class Dispatcher(ABC):
                 ended |= self._settle(work)
             if is_over:
                 self._working.remove(work)
+                over.append(work)
         if ended:
             self.announce(ended)
+        for work in over:
+            work.close(ended)
 
     def _settle(self, work: Work) -> dict[bytes, Verdict]:
         """Write what was said of a batch so far; the rest of it goes on."""
@@ -429,6 +446,7 @@ class Dispatcher(ABC):
         claims = [claim for work in self._working for claim in work.claims]
         for work in self._working:
             work.future.cancel()
+            work.close({})
         self._working = []
         if claims:
             try:

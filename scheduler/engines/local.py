@@ -16,12 +16,12 @@ from verifier_ladder.keys import seed
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.protocol import PARKED
-from verifier_ladder.ledger.records import HELD, CheckRow, CheckState
+from verifier_ladder.ledger.records import HELD, CheckRow, CheckState, Claim
 from verifier_ladder.scheduler.engines.dispatcher import Dispatcher
 from verifier_ladder.scheduler.engines.inline import without_sandbox
 from verifier_ladder.scheduler.engines.job import BatchAnswer, BatchFuture
 from verifier_ladder.scheduler.engines.pool import WorkerPool
-from verifier_ladder.scheduler.flights import Flights
+from verifier_ladder.scheduler.flights import Flight, Flights
 from verifier_ladder.scheduler.shadow import is_shadow
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
@@ -165,6 +165,19 @@ class LocalEngine(Dispatcher):
         names = [name for name in served if not is_shadow(name)]
         has_shadows = len(names) < len(served)
         return [names, None] if names and has_shadows else [None]
+
+    def _board(self, verifier: Verifier, claims: list[Claim]) -> tuple[Flight | None, list[Claim]]:
+        if verifier.tier is not Tier.FAST:  # Nobody else asks those but through the queue.
+            return None, claims
+        keys = [claim.check.check_key for claim in claims]
+        flight, theirs = self.flights.board(keys, is_leased=True)
+        ours = [claim for claim in claims if claim.check.check_key in flight.keys]
+        if len(ours) < len(claims):
+            others = [claim for claim in claims if claim not in ours]
+            self.ledger.release(others, now=self.ledger.clock())
+            for other in theirs:
+                other.closed.add_done_callback(lambda _: self._wake.set())
+        return flight, ours
 
     def _look_round(self) -> None:
         if not self._has_helpers:

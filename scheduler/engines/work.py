@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from time import monotonic
 
 from verifier_ladder.ledger.records import Claim
 from verifier_ladder.scheduler.engines.job import BatchAnswer, BatchFuture
 from verifier_ladder.scheduler.engines.reservation import Reservation
+from verifier_ladder.scheduler.flights import Flight
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
 
@@ -23,10 +24,11 @@ class Work:
 
     def __init__(
         self, verifier: Verifier, claims: Sequence[Claim], future: BatchFuture[BatchAnswer],
-        limit: Reservation | None,
+        limit: Reservation | None, flight: Flight | None = None,
     ) -> None:  # fmt: skip
         """Keep what belongs together."""
         self.verifier, self.future = verifier, future
+        self._flight = flight
         self._claims = dict(enumerate(claims))
         self._limit = limit
         self._due = monotonic() + _LONG
@@ -67,6 +69,13 @@ class Work:
             n: claim for n, claim in self._claims.items() if claim.check.check_key not in ended
         }
         self._due = monotonic() + _LONG
+
+    def close(self, ended: Mapping[bytes, Verdict]) -> None:
+        """Tell whoever waits for the same checks in this process what was said of them."""
+        if self._flight is not None:
+            keys = self._flight.keys
+            self._flight.verdicts.update({key: ended[key] for key in keys if key in ended})
+            self._flight.close()
 
 
 def batch_limit(verifier: Verifier) -> int:

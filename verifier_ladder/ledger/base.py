@@ -265,6 +265,16 @@ class Ledger(Replies):
         """Give claims back untouched: queued again, reservation freed, attempt not counted."""
 
     @abstractmethod
+    def end_known(self, claims: Sequence[Claim], *, now: float) -> dict[bytes, Verdict]:
+        """End claims on checks that were answered elsewhere since they were asked for.
+
+        They are done; what they have reserved is freed, and nothing is charged.
+
+        Returns:
+            The current verdicts of those that have one, by check.
+        """
+
+    @abstractmethod
     def wait(self, claims: Sequence[Claim], *, deadline: float | None, now: float) -> list[Claim]:
         """Turn claims into open world cases; returns those that were still ours."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -83,6 +83,12 @@ def end_from_outside(
         bill = Bill()
         bill.add(amounts, spent(verdict, amounts, 0.0))
         _settle(connection, {_to(check): bill}, failed=False)
+
+
+def end_unpaid(connection: Connection, held: Mapping[tuple[bytes, int], Any]) -> None:
+    """Close claimed checks that nobody has to work on; they are held."""
+    change(connection, [key for key, _ in held], f"state = 3, {_GONE}, not_before = 0, note = ''")
+    give_back(connection, list(held.values()))
 
 
 def take_back(connection: Connection, rows: Sequence[Any], now: float) -> None:

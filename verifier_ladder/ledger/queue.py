@@ -14,7 +14,13 @@ from verifier_ladder.ledger.accounts import Balances
 from verifier_ladder.ledger.asking import check_rows
 from verifier_ladder.ledger.cancelling import cancel_unwanted
 from verifier_ladder.ledger.claiming import SqlClaiming
-from verifier_ladder.ledger.ending import end, end_from_outside, give_back, take_back
+from verifier_ladder.ledger.ending import (
+    end,
+    end_from_outside,
+    end_unpaid,
+    give_back,
+    take_back,
+)
 from verifier_ladder.ledger.holding import (
     NOTHING_RESERVED,
     change,
@@ -35,6 +41,7 @@ from verifier_ladder.ledger.protocol import (
 from verifier_ladder.ledger.records import Answer, Block, CheckState, Claim, Completion
 from verifier_ladder.ledger.rows import draft, write
 from verifier_ladder.ledger.schema import RESERVED
+from verifier_ladder.verdict import Verdict
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -103,6 +110,16 @@ class SqlQueue(SqlClaiming, SqlLooking):
                 "attempt = attempt - 1",
             )  # fmt: skip
             give_back(connection, list(held.values()))
+
+    def end_known(self, claims: Sequence[Claim], *, now: float) -> dict[bytes, Verdict]:
+        """See `Ledger.end_known`."""
+        del now
+        known = self.verdicts([claim.check.check_key for claim in claims])
+        if known:
+            with self._writing() as connection:
+                told = [claim for claim in claims if claim.check.check_key in known]
+                end_unpaid(connection, hold_claims(connection, told))
+        return known
 
     def wait(self, claims: Sequence[Claim], *, deadline: float | None, now: float) -> list[Claim]:
         """See `Ledger.wait`."""

@@ -12,6 +12,7 @@ from verifier_ladder.ledger.protocol import ATTEMPTS, backoff
 from verifier_ladder.ledger.records import HELD, Answer, Block, CheckRow, CheckState, Claim, Vitals
 from verifier_ladder.testing.records import (
     CAMPAIGN,
+    CPU,
     NOW,
     check_row,
     claim,
@@ -404,6 +405,18 @@ class QueueTests:
     def test_an_answer_to_nothing_is_refused(self, ledger: Ledger) -> None:
         with pytest.raises(LedgerError, match="ever asked"):
             answer(ledger, 5.0)
+
+    def test_claims_on_checks_answered_elsewhere_end_unpaid(self, ledger: Ledger) -> None:
+        ledger.set_caps(CAMPAIGN, {(1, CPU): 100.0})
+        enqueue(ledger, check_row("a"), check_row("b"))
+        claims = claim(ledger, limit=2)
+        ledger.append(Block("score", CAMPAIGN, verdicts=[verdict_row("a", Verdict.accept(5.0))]))
+        assert ledger.end_known(claims, now=NOW) == {key("check a"): Verdict.accept(5.0)}
+        assert only(ledger, "a").state is CheckState.DONE
+        assert only(ledger, "b").state is CheckState.LEASED
+        (account,) = ledger.accounts(CAMPAIGN)
+        assert (account.settled, account.reserved) == (0.0, 1.0)
+        assert ledger.end_known(claims[1:], now=NOW) == {}
 
     def test_many_results_are_taken_at_once(self, ledger: Ledger) -> None:
         enqueue(ledger, check_row("a"), check_row("b"))

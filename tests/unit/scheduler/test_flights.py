@@ -23,7 +23,7 @@ def test_what_is_in_flight_is_not_started_twice() -> None:
     assert [first] == others
 
 
-def test_a_landing_wakes_who_waits_and_frees_the_keys() -> None:
+def test_a_landing_wakes_who_waits() -> None:
     flights = Flights()
     first, _ = flights.board([b"a"])
     _, (other,) = flights.board([b"a"])
@@ -33,7 +33,37 @@ def test_a_landing_wakes_who_waits_and_frees_the_keys() -> None:
 
     assert other.future.done()
     assert 1.0 == other.verdicts[b"a"].score
+
+
+def test_what_has_landed_is_taken_until_it_is_recorded() -> None:
+    flights = Flights()
+    first, _ = flights.board([b"a"])
+    first.verdicts[b"a"] = Verdict.accept(1.0)
+    first.land()
+
+    assert [first] == flights.board([b"a"])[1]
+    first.close()
     assert [b"a"] == flights.board([b"a"])[0].keys
+
+
+def test_a_landing_gives_back_what_nothing_was_said_of() -> None:
+    flights = Flights()
+    first, _ = flights.board([b"a", b"b"])
+    first.verdicts[b"a"] = Verdict.accept(1.0)
+
+    first.land()
+
+    assert [b"b"] == flights.board([b"a", b"b"])[0].keys
+
+
+def test_keys_that_need_no_work_are_given_back() -> None:
+    flights = Flights()
+    first, _ = flights.board([b"a", b"b"])
+
+    first.drop([b"a"])
+
+    assert [b"b"] == first.keys
+    assert [b"a"] == flights.board([b"a", b"b"])[0].keys
 
 
 def test_one_key_given_twice_is_taken_once() -> None:
@@ -48,6 +78,8 @@ def test_a_second_landing_does_not_free_what_another_has_taken() -> None:
 
     first.land()
 
+    assert [second] == flights.board([b"a"])[1]
+    first.close()
     assert [second] == flights.board([b"a"])[1]
 
 
@@ -74,7 +106,7 @@ def test_every_key_is_held_by_exactly_one_flight(calls: list[tuple[list[bytes], 
         assert all(other in aloft for other in others)
         aloft.append(flight)
         if lands:
-            aloft.pop(0).land()
+            aloft.pop(0).close()
 
 
 def test_of_many_threads_one_takes_each_key() -> None:

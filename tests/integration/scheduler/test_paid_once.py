@@ -1,0 +1,69 @@
+"""Calls ask the fast tier, and the work queue does once a call gives up: it is paid once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import verifier_ladder as vl
+from verifier_ladder.ledger import Ledger, open_ledger
+
+COST = vl.Cost(seconds=0.001)
+TEXTS = [f"text {i}" for i in range(40)]
+
+
+@vl.verifier(tier="fast", kind="text", version="1", cost=COST, batch_size=4)
+def once_paid(candidate: vl.Candidate) -> vl.Verdict:
+    return vl.Verdict(vl.Outcome.ACCEPT, float(len(candidate.content)), cost=COST)
+
+
+def answers(ledger: Ledger) -> Counter[bytes]:
+    """How often each check was answered."""
+    return Counter(
+        row.check_key
+        for entry in ledger.entries() for row in ledger.read(entry).verdicts
+        if row.verdict.is_answer
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("threads", [1, 8])
+def test_calls_that_give_up_and_calls_that_wait_pay_once(threads: int, tmp_path: Path) -> None:
+    place, ladder = tmp_path / "ledger.db", vl.Ladder("l", [once_paid])
+    with (
+        ThreadPoolExecutor(threads) as callers,
+        vl.Campaign.open("c", ladder=ladder, ledger=place, workers=2) as campaign,
+    ):
+        for begin in range(0, len(TEXTS), 4):
+            texts = TEXTS[begin : begin + 8]
+            deadlines = [0.0, 0.002, 0.005, None] * (threads // 4 + 1)
+            calls = [callers.submit(campaign.score, texts, deadline=d) for d in deadlines]
+            assert all(call.result() for call in calls)
+        assert campaign.drain("60 s")
+        rewards = campaign.score(TEXTS)
+
+    with open_ledger(place) as ledger:
+        told = answers(ledger)
+        (account,) = ledger.accounts("c")
+    assert [reward.value for reward in rewards] == [float(len(text)) for text in TEXTS]
+    assert set(told.values()) == {1}
+    assert round(account.settled / COST.seconds) == len(TEXTS)
+
+
+def test_what_a_call_finds_for_a_sample_told_before_is_recorded(tmp_path: Path) -> None:
+    place, ladder = tmp_path / "ledger.db", vl.Ladder("l", [once_paid])
+    first = vl.Sample(vl.Candidate("text", "first"), run="r", step=0, position=0)
+    second = vl.Sample(vl.Candidate("text", "second"), run="r", step=0, position=1)
+    with vl.Campaign.open("c", ladder=ladder, ledger=place, workers=1) as campaign:
+        campaign.score([first])
+    with vl.Campaign.open("c", ladder=ladder, ledger=place, workers=1) as campaign:
+        rewards = campaign.score([first, second])
+
+    with open_ledger(place) as ledger:
+        told = answers(ledger)
+        (account,) = ledger.accounts("c")
+    assert [reward.value for reward in rewards] == [5.0, 6.0]
+    assert sorted(told.values()) == [1, 1]
+    assert round(account.settled / COST.seconds) == 2
