@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from functools import partial
@@ -19,20 +19,15 @@ from uuid import uuid4
 
 from verifier_ladder import telemetry
 from verifier_ladder.budget import Budget, Caps, parse_budget
-from verifier_ladder.campaigncontrol import CampaignControl
+from verifier_ladder.campaigntruth import CampaignTruth
 from verifier_ladder.candidate import Candidate, Sample
-from verifier_ladder.case import Case
 from verifier_ladder.cost import seconds
 from verifier_ladder.errors import ConfigError, LedgerAwayError
-from verifier_ladder.imports import ImportReport
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger, open_ledger
-from verifier_ladder.ledger.records import CheckRow, CheckState
-from verifier_ladder.ledger.store import chunks
 from verifier_ladder.reward import Reward
 from verifier_ladder.run import Run
 from verifier_ladder.scheduler.batches import batches_of
-from verifier_ladder.scheduler.candidates import candidate_of
 from verifier_ladder.scheduler.conductor import Conductor
 from verifier_ladder.scheduler.engines.home import namespace_of
 from verifier_ladder.scheduler.engines.remote import HomeLostError, RemoteConductor
@@ -40,18 +35,15 @@ from verifier_ladder.scheduler.engines.shared import join, leave
 from verifier_ladder.scheduler.shadow import Shadow, shadow_name
 from verifier_ladder.settings import engine_of, load_settings
 from verifier_ladder.transcript import Transcript, transcript_block
-from verifier_ladder.verdict import Verdict
 
 T = TypeVar("T")
 _PATIENCE = 60.0
 """Seconds for which a call waits for a ledger that went away in the midst of it."""
 _PAUSE, _LONGEST_PAUSE = 0.2, 2.0
-_ANSWERS = 256
-"""Results of the world that are taken in one transaction."""
 _NAME = re.compile(r"[\w.\-:+ ]{1,100}")
 
 
-class Campaign(CampaignControl):
+class Campaign(CampaignTruth):
     """A named durable unit of work: ladder, budget and ledger.
 
     **Durability.** Whatever `score` returned is in the ledger. A campaign that was killed is
@@ -297,124 +289,6 @@ class Campaign(CampaignControl):
         if transcripts:
             block = transcript_block(self.name, run or self.run.name, transcripts)
             self._call(lambda _: self.ledger.append(block))
-
-    # -- world cases ---------------------------------------------------------------------------
-
-    def cases(self, limit: int | None = None) -> list[Case]:
-        """Open world cases, the most valuable first; all of them, or so many."""
-        waiting = self.ledger.checks(states=[CheckState.WAITING], campaign=self.name, limit=limit)
-        return [self._case(check) for check in waiting]
-
-    def _case(self, check: CheckRow) -> Case:
-        candidate = candidate_of(check.payload)
-        verifier = next((v for v in self.ladder.verifiers if v.name == check.verifier), None)
-        ask: Callable[[Candidate], str] | None = getattr(verifier, "question", None)
-        question = ask(candidate) if ask else f"What does {check.verifier} say of it?"
-        unit = verifier.unit if verifier else ""
-        return Case(check.check_key, check.verifier, candidate, question, unit, check.deadline)
-
-    def answer(
-        self,
-        check_key: bytes,
-        value: Verdict | float | None,
-        *,
-        source: str,
-        event: str | None = None,
-    ) -> bool:
-        """Hand in the world's result for a case; the rewards that waited for it are revised.
-
-        Args:
-            check_key: The case.
-            value: A number in the case's unit, a truth value, a verdict, or None to decline.
-            source: Who answers.
-            event: Id of the delivery: the same (source, event) again changes nothing.
-
-        Returns:
-            Whether it was taken.
-
-        Raises:
-            ConfigError: If there is no such case.
-            VerifierError: If the value is not valid for it.
-        """
-        given = {check_key: (value, event or uuid4().hex)}
-        (is_taken,) = self._call(methodcaller("answers", given, source))
-        return bool(is_taken)
-
-    def answer_all(
-        self,
-        values: Mapping[bytes, Verdict | float | None],
-        *,
-        source: str,
-        event: str | None = None,
-    ) -> int:
-        """Hand in the world's results for many cases, such as those of a plate.
-
-        Up to 256 at a time are taken together: all of them or none.
-
-        Args:
-            values: By case, as `answer` takes them.
-            source: Who answers.
-            event: Id of the delivery: the same cases under the same (source, event) again change
-                nothing.
-
-        Returns:
-            How many were taken.
-
-        Raises:
-            ConfigError: If there is no such case.
-            VerifierError: If a value is not valid for its case.
-        """
-        delivery = event or uuid4().hex
-        given = {key: (value, f"{delivery}/{key.hex()}") for key, value in values.items()}
-        parts = chunks(list(given.items()), _ANSWERS)
-        return sum(sum(self._call(methodcaller("answers", dict(p), source))) for p in parts)
-
-    # -- warm start ----------------------------------------------------------------------------
-
-    def import_verdicts(
-        self,
-        rows: Any,
-        *,
-        source: str,
-        columns: Mapping[str, str] | None = None,
-        ignore: Collection[str] = (),
-    ) -> ImportReport:
-        """Take over old scores: they are never paid for again, and beliefs learn from them.
-
-        Nothing is verified: candidates are only brought to canonical form. A bad row is skipped
-        whole and told in the report. The same rows again change nothing.
-
-        Args:
-            rows: Rows by name, a table of pandas, polars or Arrow, or a file of JSON lines, CSV
-                or Parquet. The column `content` holds the candidate, `task` its task if it has
-                one, and one column per verifier its score, true or false; null was not asked.
-            source: Where they come from; it is kept as evidence in every verdict.
-            columns: Names of columns that are called otherwise: `{"content": "smiles"}`.
-            ignore: Columns that are nothing of this.
-
-        Raises:
-            ConfigError: If a column is missing or unknown; nothing is imported then.
-            LedgerError: If the ledger can't be written; what is not written is imported by the
-                next call.
-
-        Example:
-            >>> import verifier_ladder as vl
-            >>> @vl.verifier(tier="simulation", kind="text", version="1")
-            ... def relax(candidate): ...
-            >>> with vl.Campaign.open("warm", ladder=vl.Ladder("l", [relax])) as campaign:
-            ...     rows = [{"content": "a", "relax": 0.5}, {"content": "b", "relax": None}]
-            ...     campaign.import_verdicts(rows, source="last year").verdicts
-            1
-        """
-        from verifier_ladder.rollouts.imported import ImportTable
-
-        report = ImportReport()
-        table = ImportTable(rows, self.ladder, columns=columns, ignore=ignore)
-        for good, bad in table.chunks():
-            report += ImportReport(rows=len(bad), bad_rows=bad)
-            report += self._call(methodcaller("import_rows", good, source))
-        report.bad_rows.sort()
-        return report
 
     # -- life ----------------------------------------------------------------------------------
 
