@@ -13,6 +13,7 @@ The number of values stands once, with the columns.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import repeat
 from math import copysign, isfinite, isnan, nan
 from typing import Any
 
@@ -37,8 +38,6 @@ def is_constant(values: Sequence[Any]) -> bool:
     first = values[0]
     if values[-1] is not first and values[-1] != first:
         return False
-    if len(set(map(id, values))) == 1:
-        return True
     try:
         if values.count(first) != len(values):
             return False
@@ -55,7 +54,7 @@ def _is_one_kind(values: Sequence[Any]) -> bool:
     if len(set(map(type, values))) > 1:
         return False
     if first == 0 and isinstance(first, float):
-        return len({copysign(1.0, value) for value in values}) == 1
+        return len(set(map(id, values))) == 1 or len(set(map(copysign, repeat(1.0), values))) == 1
     return True
 
 
