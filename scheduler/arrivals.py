@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from types import TracebackType
+from typing import Self
 
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.records import CandidateRow, Charged, VerdictRow
@@ -22,10 +24,19 @@ class Arrivals:
     charges: dict[Charged, tuple[Cost, int]] = field(default_factory=dict)
     """Cost and number of checks, by whom they were paid to."""
     flights: list[Flight] = field(default_factory=list)
-    """What this call has taken on, until `close`."""
+    """What this call has taken on, until it ends."""
 
-    def close(self) -> None:
-        """Say that what came is recorded, or never will be."""
+    def __enter__(self) -> Self:
+        """Begin a call."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End the call: what came is recorded, or never will be."""
         for flight in self.flights:
             flight.close()
 

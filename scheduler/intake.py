@@ -57,32 +57,33 @@ class Intake:
         self,
         candidates: Sequence[Given],
         until: float | None,
+        arrivals: Arrivals,
         when_begun: Callable[[], object] = lambda: None,
-    ) -> tuple[list[Standing], Arrivals]:
+    ) -> list[Standing]:
         """Bring candidates in; the result holds one standing each, in order.
 
         Args:
             candidates: Content alone stands for a candidate of the ladder's kind without a task.
             until: Monotonic time at which to stop waiting; what is not known by then is missing
                 from the standings.
+            arrivals: Where to note what the ledger does not hold yet; the caller closes it.
             when_begun: Called once workers are at the last of them, where any is new.
         """
         keys = [memo_key(c) if isinstance(c, Candidate) else c for c in candidates]
         held = list(map(self._memo.get, keys))
-        arrivals = Arrivals()
         if held.count(None) == len(held):
             found = self._bring(
                 dict(zip(keys, candidates, strict=True)), until, arrivals, when_begun
             )
-            return list(map(found.__getitem__, keys)), arrivals
+            return list(map(found.__getitem__, keys))
         new = {
             key: given for key, given, known in zip(keys, candidates, held, strict=True)
             if known is None or known.lapsed
         }  # fmt: skip
         if not new:
-            return held, arrivals  # type: ignore[return-value]
+            return held  # type: ignore[return-value]
         found = self._bring(new, until, arrivals, when_begun)
-        return [found.get(key) or known for key, known in zip(keys, held, strict=True)], arrivals  # type: ignore[misc]
+        return [found.get(key) or known for key, known in zip(keys, held, strict=True)]  # type: ignore[misc]
 
     def _bring(
         self,

@@ -77,16 +77,18 @@ class Scorer:
             return [reward for rewards in made for reward in rewards]
 
     def _score_part(self, batch: Batch, until: float | None, turn: Lock) -> list[Reward]:
-        with ExitStack() as held:
-            held.enter_context(turn)
-            # The next part begins while the workers are at the end of this one.
-            standings, arrivals = self._desk.intake.standings(
-                batch.candidates, until, when_begun=held.close
-            )
-        try:
-            return self._answer(batch, standings, arrivals, until)
-        finally:
-            arrivals.close()
+        with Arrivals() as arrivals:
+            with ExitStack() as held:
+                held.enter_context(turn)
+                # The next part begins while the workers are at the end of this one.
+                standings = self._desk.intake.standings(
+                    batch.candidates, until, arrivals, when_begun=held.close
+                )
+            try:
+                return self._answer(batch, standings, arrivals, until)
+            except BaseException:  # What nobody has recorded, nobody knows.
+                self._desk.intake.forget(standings)
+                raise
 
     def _answer(
         self, batch: Batch, standings: list[Standing], arrivals: Arrivals, until: float | None

@@ -225,14 +225,13 @@ class SqlAccounts(Store):
 
     def accounts(self, campaign: str) -> list[Account]:
         """See `Ledger.accounts`."""
-        with self._reading() as connection:
-            rows = connection.exec_driver_sql(
-                "SELECT tier, resource, cap, settled, reserved, failed, checks FROM account "
-                "WHERE campaign = ? AND (cap IS NOT NULL "
-                f"OR tier <> {TOTAL} AND settled + reserved + failed + checks > 0) "
-                "ORDER BY tier, resource",
-                (campaign,),
-            ).all()
+        rows = self._ask(
+            "SELECT tier, resource, cap, settled, reserved, failed, checks FROM account "
+            "WHERE campaign = ? AND (cap IS NOT NULL "
+            f"OR tier <> {TOTAL} AND settled + reserved + failed + checks > 0) "
+            "ORDER BY tier, resource",
+            campaign,
+        )
         return [_account(row) for row in rows]
 
     def spend(self, campaign: str | None = None) -> list[Spend]:
@@ -269,11 +268,8 @@ class SqlAccounts(Store):
 
     def paused(self, campaign: str) -> set[int]:
         """See `Ledger.paused`."""
-        with self._reading() as connection:
-            rows = connection.exec_driver_sql(
-                "SELECT tier FROM pause WHERE campaign = ?", (campaign,)
-            )
-            return {tier for (tier,) in rows}
+        rows = self._ask("SELECT tier FROM pause WHERE campaign = ?", campaign)
+        return {tier for (tier,) in rows}
 
 
 def _account(row: Any) -> Account:

@@ -135,13 +135,12 @@ class SqlHistory(Store):
     ) -> dict[int, SampleReward]:
         """See `Ledger.recorded`."""
         first, last = within or (-(2**62), 2**62)
-        with self._reading() as connection:
-            rows = connection.exec_driver_sql(
-                "SELECT id, body FROM entry WHERE id IN (SELECT entry_id FROM span "
-                "WHERE campaign = ? AND run = ? AND step = ? AND last >= ? AND first <= ?) "
-                "ORDER BY id",
-                (campaign, run, step, first, last),
-            ).all()
+        rows = self._ask(
+            "SELECT id, body FROM entry WHERE id IN (SELECT entry_id FROM span "
+            "WHERE campaign = ? AND run = ? AND step = ? AND last >= ? AND first <= ?) "
+            "ORDER BY id",
+            campaign, run, step, first, last,
+        )  # fmt: skip
         found: dict[int, SampleReward] = {}
         for entry, body in rows:
             found.update(sample_rewards(entry, decode(body)))

@@ -102,7 +102,7 @@ class SqliteDatabase(Database):
 
     def ask(self, statement: str, values: tuple[Any, ...] = ()) -> Sequence[Any]:
         """See `Database.ask`."""
-        with self.reading() as connection:
+        with self.engine.connect() as connection:
             return connection.exec_driver_sql(statement, values).all()
 
     @contextmanager

@@ -67,3 +67,19 @@ def test_what_a_call_finds_for_a_sample_told_before_is_recorded(tmp_path: Path) 
     assert [reward.value for reward in rewards] == [5.0, 6.0]
     assert sorted(told.values()) == [1, 1]
     assert round(account.settled / COST.seconds) == 2
+
+
+def test_what_a_refused_call_found_is_recorded_by_the_next(tmp_path: Path) -> None:
+    place, ladder = tmp_path / "ledger.db", vl.Ladder("l", [once_paid])
+    with vl.Campaign.open("c", ladder=ladder, ledger=place, workers=1) as campaign:
+        campaign.score([vl.Sample(vl.Candidate("text", "first"), run="r", step=0, position=0)])
+        with pytest.raises(vl.ConfigError, match="recorded with another candidate"):
+            campaign.score(
+                [vl.Sample(vl.Candidate("text", "second"), run="r", step=0, position=0)]
+            )
+        (reward,) = campaign.score(["second"])
+
+    with open_ledger(place) as ledger:
+        told = answers(ledger)
+    assert reward.value == 6.0
+    assert sorted(told.values()) == [1, 1]

@@ -52,14 +52,15 @@ def new_intake(ledger: Ledger, ladder: Ladder = ONE) -> Intake:
 
 
 def taken(intake: Intake, given: Sequence[Given]) -> list[Standing]:
-    return intake.standings(given, None)[0]
+    return intake.standings(given, None, Arrivals())
 
 
 def recorded(
     ledger: Ledger, ladder: Ladder, given: Sequence[Given]
 ) -> tuple[list[Standing], Arrivals]:
     """Bring in what nobody has seen, and write it down."""
-    standings, arrivals = new_intake(ledger, ladder).standings(given, None)
+    arrivals = Arrivals()
+    standings = new_intake(ledger, ladder).standings(given, None, arrivals)
     ledger.append(Block("score", "trial", arrivals.candidates, arrivals.verdicts))
     return standings, arrivals
 
@@ -74,7 +75,8 @@ def test_what_the_ledger_knows_is_not_asked_again(ledger: Ledger, ladder: Ladder
         "a",
     ]
     first, new = recorded(ledger, ladder, given)
-    again, known = new_intake(ledger, ladder).standings(given, None)
+    known = Arrivals()
+    again = new_intake(ledger, ladder).standings(given, None, known)
 
     assert len(new.verdicts)
     assert 0 == len(known.candidates) == len(known.verdicts)
@@ -85,7 +87,8 @@ def test_what_the_ledger_knows_is_not_asked_again(ledger: Ledger, ladder: Ladder
 
 def test_only_what_is_new_among_the_known_is_asked(ledger: Ledger) -> None:
     recorded(ledger, ONE, ["a", "ccc"])
-    standings, arrivals = new_intake(ledger).standings(["a", "bb", "ccc"], None)
+    arrivals = Arrivals()
+    standings = new_intake(ledger).standings(["a", "bb", "ccc"], None, arrivals)
 
     assert [standings[1].keys[0]] == [row.check_key for row in arrivals.verdicts]
     assert ["bb"] == [row.content for row in arrivals.candidates]
