@@ -11,6 +11,7 @@ import logging
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from functools import cached_property
 from threading import Condition, Event, RLock, Thread
 from time import monotonic
@@ -327,14 +328,16 @@ class Dispatcher(ABC):
             other = [claim for claim in claims if claim not in fit]
             self.ledger.release(other, now=self.ledger.clock())
         flight, fit = self._board(verifier, fit)
-        known = self.ledger.end_known(fit, now=self.ledger.clock()) if fit else {}
-        if known:
-            self.announce(known)
-            fit = [claim for claim in fit if claim.check.check_key not in known]
-        if fit:
-            self._start(verifier, fit, flight)
-        elif flight is not None:
-            flight.close()
+        with ExitStack() as ours:
+            if flight is not None:
+                ours.callback(flight.close)
+            known = self.ledger.end_known(fit, now=self.ledger.clock()) if fit else {}
+            if known:
+                self.announce(known)
+                fit = [claim for claim in fit if claim.check.check_key not in known]
+            if fit:
+                self._start(verifier, fit, flight)
+                ours.pop_all()  # The work has it now.
         return bool(fit or known)
 
     def _board(self, verifier: Verifier, claims: list[Claim]) -> tuple[Flight | None, list[Claim]]:
@@ -379,10 +382,12 @@ class Dispatcher(ABC):
             if is_over:
                 self._working.remove(work)
                 over.append(work)
-        if ended:
-            self.announce(ended)
-        for work in over:
-            work.close(ended)
+        try:
+            if ended:
+                self.announce(ended)
+        finally:
+            for work in over:
+                work.close(ended)
 
     def _settle(self, work: Work) -> dict[bytes, Verdict]:
         """Write what was said of a batch so far; the rest of it goes on."""

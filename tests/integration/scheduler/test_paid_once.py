@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import verifier_ladder as vl
+from verifier_ladder.errors import LedgerAwayError
 from verifier_ladder.ledger import Ledger, open_ledger
+from verifier_ladder.ledger.sql import SqlLedger
+from verifier_ladder.scheduler.engines import dispatcher
 
 COST = vl.Cost(seconds=0.001)
 TEXTS = [f"text {i}" for i in range(40)]
@@ -50,6 +55,36 @@ def test_calls_that_give_up_and_calls_that_wait_pay_once(threads: int, tmp_path:
     assert [reward.value for reward in rewards] == [float(len(text)) for text in TEXTS]
     assert set(told.values()) == {1}
     assert round(account.settled / COST.seconds) == len(TEXTS)
+
+
+@pytest.mark.parametrize("when", ["end_known", "complete"])
+def test_a_ledger_that_goes_away_leaves_no_check_taken(
+    when: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, ladder = tmp_path / "ledger.db", vl.Ladder("l", [once_paid])
+    monkeypatch.setattr(dispatcher, "_ABSENCE", 0.0)
+    real: Callable[..., Any] = getattr(SqlLedger, when)
+    left = [None, None, None]
+
+    def away(*arguments: Any, **options: Any) -> Any:
+        if left:
+            left.pop()
+            raise LedgerAwayError("gone for a moment")
+        return real(*arguments, **options)
+
+    with vl.Campaign.open("c", ladder=ladder, ledger=place, workers=1) as campaign:
+        monkeypatch.setattr(SqlLedger, when, away)
+        campaign.score(TEXTS[:4], deadline=0.0, step=0)
+        assert campaign.drain("60 s")
+        rewards = [
+            row.reward for row in campaign.ledger.recorded("c", campaign.run.name, 0).values()
+        ]
+        again = campaign.score(TEXTS[:4])
+
+    with open_ledger(place) as ledger:
+        told = answers(ledger)
+    assert [reward.value for reward in rewards] == [reward.value for reward in again] == [6.0] * 4
+    assert list(told.values()) == [1] * 4
 
 
 def test_what_a_call_finds_for_a_sample_told_before_is_recorded(tmp_path: Path) -> None:
