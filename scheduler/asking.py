@@ -12,6 +12,7 @@ from verifier_ladder.ledger.records import Charged
 from verifier_ladder.scheduler.arrivals import Arrivals, cost_of
 from verifier_ladder.scheduler.engines.inline import judge_inline
 from verifier_ladder.scheduler.engines.local import LocalEngine
+from verifier_ladder.scheduler.flights import Flight
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.uncollected import uncollected
 from verifier_ladder.tier import Tier
@@ -61,8 +62,7 @@ class Asking:
         try:
             for start in range(0, len(flight.keys), verifier.batch_size):
                 keys = flight.keys[start : start + verifier.batch_size]
-                verdicts = yield from self._judge(asked, keys, lane, arrivals)
-                flight.verdicts.update(zip(keys, verdicts, strict=True))
+                yield from self._judge(asked, flight, keys, lane, arrivals)
         finally:
             flight.land()
         for other in theirs:
@@ -85,8 +85,9 @@ class Asking:
         return blocked or standing.is_rejected
 
     def _judge(
-        self, asked: Asked, keys: list[bytes], lane: int | None, arrivals: Arrivals
-    ) -> Generator[Future[Any], Any, list[Verdict]]:
+        self, asked: Asked, flight: Flight, keys: list[bytes], lane: int | None,
+        arrivals: Arrivals,
+    ) -> Job:  # fmt: skip
         candidates = Standing.all_seen_by([asked.first[key] for key in keys], asked.verifier)
         if asked.verifier.isolation == "inline":
             verdicts, seconds = judge_inline(asked.verifier, candidates)
@@ -96,26 +97,26 @@ class Asking:
                 answer = yield future
             except GeneratorExit:
                 settled = sorted(future.abandon().items())
-                known = [keys[place] for place, _ in settled]
-                self._take(asked, known, [verdict for _, verdict in settled], arrivals)
+                told = {keys[place]: verdict for place, verdict in settled}
+                self._take(asked, flight, told, arrivals)
                 raise
             verdicts, seconds = answer.verdicts, 0.0
-        self._take(asked, keys, verdicts, arrivals, seconds)
-        return verdicts
+        self._take(asked, flight, dict(zip(keys, verdicts, strict=True)), arrivals, seconds)
 
     def _take(
-        self, asked: Asked, keys: list[bytes], verdicts: list[Verdict], arrivals: Arrivals,
+        self, asked: Asked, flight: Flight, told: Mapping[bytes, Verdict], arrivals: Arrivals,
         seconds: float = 0.0,
     ) -> None:  # fmt: skip
         """Take what a verifier has said; `seconds` are for verdicts that name no cost."""
-        verifier, count = asked.verifier, len(keys)
-        tier = int(verifier.tier)
+        verifier, count = asked.verifier, len(told)
+        tier, verdicts = int(verifier.tier), list(told.values())
         charged = Charged(tier, verifier.name, verifier.version)
         arrivals.spend(charged, cost_of(verifier, verdicts, seconds), count)
         with uncollected, self._lock:
-            asked.learn(dict(zip(keys, verdicts, strict=True)))
+            asked.learn(told)
+            flight.verdicts.update(told)
         arrivals.verdicts.extend(
-            keys, [asked.first[key].content_key for key in keys], [verifier.name] * count,
+            list(told), [asked.first[key].content_key for key in told], [verifier.name] * count,
             [verifier.version] * count, [tier] * count, verdicts, [1] * count,
         )  # fmt: skip
 
