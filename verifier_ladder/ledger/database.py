@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from sqlalchemy import event
+
 from verifier_ladder.ledger.baton import Baton
 
 if TYPE_CHECKING:
@@ -63,6 +65,12 @@ class Database(ABC):
             LedgerAwayError: If it is lost, or may be.
         """
 
-    @abstractmethod
     def close(self) -> None:
-        """Release files and connections."""
+        """Release files and connections; those that another thread still uses, once it is done."""
+        event.listen(self.engine, "checkin", _release)
+        self.engine.dispose()
+
+
+def _release(connection: Any, _record: Any) -> None:
+    if connection is not None:
+        connection.close()

@@ -194,10 +194,6 @@ class PostgresqlDatabase(Database):
         self._offset = float(now) - (before + after) / 2
         self._adjust_at = after + _ADJUST
 
-    def close(self) -> None:
-        """See `Database.close`."""
-        self.engine.dispose()
-
 
 _CLOCK = "SELECT CAST(extract(epoch FROM clock_timestamp()) AS double precision)"
 

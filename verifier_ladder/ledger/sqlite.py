@@ -117,7 +117,7 @@ class SqliteDatabase(Database):
         """See `Database.close`."""
         with self._lock:
             self._writer.close()
-            self.engine.dispose()
+            super().close()
 
 
 class SqliteDialect(Dialect):

@@ -17,7 +17,7 @@ import pytest
 from chaos import smalldisk
 
 SCRIPT = """
-import json, logging, sys, tempfile
+import json, logging, os, sys, tempfile
 from pathlib import Path
 from chaos.smalldisk import fill, mount
 
@@ -41,9 +41,11 @@ def guess(candidate):
 
 @vl.verifier(tier="simulation", kind="text", version="1", isolation="inline")
 def measure(candidate):
-    if "full" in str(candidate.content):
-        fill_up()
-    return float(len(candidate.content))
+    if "full" not in str(candidate.content):
+        return float(len(candidate.content))
+    fill_up()
+    # A server keeps room in the pages that it has: this is more than it has there.
+    return vl.Verdict.accept(4.0, evidence={"log": os.urandom(50_000).hex()})
 
 def fill_up():
     '''Leave no room on the disk, and none in the file either.'''
@@ -62,8 +64,9 @@ def make_room(*_):
 
 class OnWarning(logging.Handler):
     def emit(self, record):
-        said.setdefault("warned", record.getMessage())
-        make_room()
+        if "The engine goes on" in record.getMessage():  # Not the log of what was noted.
+            said.setdefault("warned", record.getMessage())
+            make_room()
 
 tempfile.tempdir = str(folder)
 server = PostgresqlServer() if on_server else None
