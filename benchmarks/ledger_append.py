@@ -29,7 +29,7 @@ from verifier_ladder.ledger.records import (
     SampleColumns,
     VerdictRow,
 )
-from verifier_ladder.ledger.rows import draft, write
+from verifier_ladder.ledger.rows import Draft, write
 from verifier_ladder.ledger.samples import IDENTITY
 from verifier_ladder.ledger.sql import SqlLedger
 from verifier_ladder.ledger.sqlite import PRAGMAS
@@ -163,7 +163,7 @@ def measure_log(folder: Path, entries: int) -> dict[str, tuple[float, int]]:
         assert isinstance(ledger, SqlLedger)  # noqa: S101 - a path opens nothing else
         with ledger._writing() as connection:  # noqa: SLF001 - as a merge writes
             for number in range(entries):
-                write(connection, draft(Block("belief", "bench", facts={"n": number})))
+                write(connection, Draft(Block("belief", "bench", facts={"n": number})))
         start = time.perf_counter()
         done = sum(iter(ledger.sequence, 0))
         times["sequence, an entry"] = (time.perf_counter() - start, done)

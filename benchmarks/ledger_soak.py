@@ -18,7 +18,7 @@ from typing import NamedTuple
 import psutil
 
 from verifier_ladder.ledger import open_ledger
-from verifier_ladder.ledger.rows import draft, write
+from verifier_ladder.ledger.rows import Draft, write
 from verifier_ladder.ledger.sequencer import Sequencer
 from verifier_ladder.ledger.sql import SqlLedger
 from verifier_ladder.testing.records import score_block
@@ -104,7 +104,7 @@ def soak(path: Path, entries: int, records: int) -> list[Line]:
 def append(ledger: SqlLedger, numbers: range, records: int) -> None:
     """Write one entry for each number."""
     drafts = [
-        draft(score_block([f"{number}.{at}" for at in range(records)], step=number))
+        Draft(score_block([f"{number}.{at}" for at in range(records)], step=number))
         for number in numbers
     ]
     with ledger._writing() as connection:  # noqa: SLF001 - several entries in one transaction

@@ -7,7 +7,7 @@ databases differ, a statement asks the dialect of its connection, and nothing el
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -67,12 +67,25 @@ class Dialect(ABC):
         """
 
     @abstractmethod
-    def insert_verdicts(self, connection: Connection, columns: Columns) -> None:
+    def together(self, connection: Connection, insert: Callable[..., None], *, rows: int) -> None:
+        """Insert what belongs together.
+
+        Args:
+            connection: The one that writes.
+            insert: Does it, by statements whose rows it doesn't ask for; it may be called again
+                after its rows were taken back. `is_new` tells it whether checks are taken to
+                have no verdict yet.
+            rows: How many it inserts, about.
+        """
+
+    @abstractmethod
+    def insert_verdicts(self, connection: Connection, columns: Columns, *, is_new: bool) -> None:
         """Insert the verdicts of those checks that have none.
 
         Args:
             connection: The one that writes.
             columns: Rows of `verdict`; no check is in them twice.
+            is_new: See `together`.
         """
 
     @abstractmethod
@@ -89,8 +102,11 @@ class Dialect(ABC):
         """
 
     @abstractmethod
-    def announce(self, connection: Connection) -> None:
-        """Say that this transaction is about to write an entry, so that `settled` can tell."""
+    def next_entry(self, connection: Connection) -> int:
+        """Take the id of the entry that this transaction is about to write.
+
+        `settled` can tell that it is about to be written.
+        """
 
     @abstractmethod
     def hold_accounts(

@@ -19,7 +19,7 @@ from verifier_ladder.ledger.protocol import (
     spent,
 )
 from verifier_ladder.ledger.records import Charged, CheckRow, CheckState, Completion
-from verifier_ladder.ledger.rows import draft, write
+from verifier_ladder.ledger.rows import Draft, write
 from verifier_ladder.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def end(
         note=[note_of(verdict) if failed else "" for _, verdict, _ in ours],
     )  # fmt: skip
     for block in blocks_of(ours):
-        write(connection, draft(block, now, sealed=sealed))
+        write(connection, Draft(block, now, sealed=sealed))
     _settle(connection, bills, failed=failed)
     return ours
 

@@ -15,7 +15,7 @@ from verifier_ladder.ledger.records import (
     Entry,
     SampleReward,
 )
-from verifier_ladder.ledger.rows import draft, write
+from verifier_ladder.ledger.rows import Draft, write
 from verifier_ladder.ledger.samples import sample_rewards
 from verifier_ladder.ledger.store import Store, chunks, marks
 from verifier_ladder.ledger.values import dumps, loads
@@ -187,7 +187,7 @@ class SqlHistory(Store):
             ).first()
             if fresh is not None:  # Else another process was faster.
                 facts = {"name": name, "ladder": ladder, "ladder_digest": digest.hex()}
-                write(connection, draft(Block("campaign", name, facts=facts), now))
+                write(connection, Draft(Block("campaign", name, facts=facts), now))
             return _campaign_rows(connection, name)[0]
 
     def campaigns(self) -> list[CampaignRow]:
@@ -204,7 +204,7 @@ class SqlHistory(Store):
                 (campaign, run["name"], dumps(dict(run))),
             ).first()
             if fresh is not None:
-                write(connection, draft(Block("run", campaign, facts=dict(run))))
+                write(connection, Draft(Block("run", campaign, facts=dict(run))))
 
     def runs(self, campaign: str) -> list[Mapping[str, Any]]:
         """See `Ledger.runs`."""

@@ -15,7 +15,7 @@ from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.dialect import dialect_of
 from verifier_ladder.ledger.log import SqlLog
 from verifier_ladder.ledger.records import Block, Entry, VerdictRow
-from verifier_ladder.ledger.rows import Draft, draft, write
+from verifier_ladder.ledger.rows import Draft, write
 from verifier_ladder.ledger.samples import SUPERSEDING
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def merge(ledger: SqlLog, other: SqlLog) -> Merged:
     entries = verdicts = known = 0
     for found in _batches(other):
         sealed = ledger.is_sealed
-        drafts = [(entry, draft(block)) for entry, block in found]
+        drafts = [(entry, Draft(block)) for entry, block in found]
         with ledger._writing() as connection:  # noqa: SLF001 - several entries at once
             for entry, made in drafts:
                 source = _source(entry, made.block, origin)
@@ -126,10 +126,10 @@ def _write(
     if newer:
         rest = [row for row in block.verdicts if row not in newer]
         corrections = replace(block, kind=entry.kind, verdicts=newer)
-        write(connection, draft(corrections, sealed=sealed))
+        write(connection, Draft(corrections, sealed=sealed))
         block = replace(block, candidates=(), verdicts=rest)
     if block.candidates or block.verdicts:
-        write(connection, draft(block, sealed=sealed))
+        write(connection, Draft(block, sealed=sealed))
 
 
 def _standing(connection: Connection, block: Block) -> dict[bytes, float]:

@@ -9,14 +9,17 @@ to the smallest noted one are there for good (`ledger_settled`). Writers never w
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+import psycopg
 from sqlalchemy.dialects import postgresql
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from verifier_ladder.ledger.arrays import array
+from verifier_ladder.ledger.columns import is_constant
 from verifier_ladder.ledger.dialect import Columns, Dialect
 from verifier_ladder.ledger.schema import HISTORY, VERSION_TABLE, metadata
 from verifier_ladder.ledger.store import prefixes
@@ -31,6 +34,12 @@ _MARK = re.compile(r"\?(\d*)")
 # ledgers in two schemas of one database don't wait for each other.
 _CLASS = "CAST(CAST('{}' AS regclass) AS oid)"
 _ACCOUNTS = f"CAST({_CLASS.format('account')} AS integer), hashtext(n.name)"
+# First the note, then the id: CASE keeps that order.
+_NEXT_ENTRY = (
+    f"SELECT CASE WHEN pg_advisory_xact_lock_shared(CAST({_CLASS.format('entry')} AS integer), "
+    "CAST(CASE WHEN is_called THEN last_value ELSE 0 END AS integer)) IS NOT NULL "
+    "THEN nextval('entry_id_seq') END FROM entry_id_seq"
+)
 
 
 @lru_cache(maxsize=1024)
@@ -81,21 +90,27 @@ class PostgresqlDialect(Dialect):
         """See `Dialect.insert`."""
         _insert(connection, table, columns, "" if keep_order else "ORDER BY 1", rest)
 
-    def insert_verdicts(self, connection: Connection, columns: Columns) -> None:
-        """See `Dialect.insert_verdicts`.
+    def together(self, connection: Connection, insert: Callable[..., None], *, rows: int) -> None:
+        """See `Dialect.together`: statements are sent while the server is still at the last one.
 
-        The caller has looked before, so nearly always none is there; then a plain insert takes
-        two thirds of the time of one that minds conflicts.
+        Who writes has looked before, so nearly always no verdict is there; then a plain insert
+        takes two thirds of the time of one that minds conflicts.
         """
-        with_care = "ON CONFLICT DO NOTHING"
-        if len(columns["check_key"]) < _FEW:
-            _insert(connection, "verdict", columns, "ORDER BY 1", with_care)
-            return
-        try:
-            with connection.begin_nested():
-                _insert(connection, "verdict", columns, "ORDER BY 1")
-        except IntegrityError:
-            _insert(connection, "verdict", columns, "ORDER BY 1", with_care)
+        if rows >= _FEW:
+            try:
+                with connection.begin_nested(), _not_awaited(connection):
+                    insert(is_new=True)
+            except IntegrityError:
+                pass
+            else:
+                return
+        with _not_awaited(connection):
+            insert(is_new=False)
+
+    def insert_verdicts(self, connection: Connection, columns: Columns, *, is_new: bool) -> None:
+        """See `Dialect.insert_verdicts`."""
+        rest = "" if is_new else "ON CONFLICT DO NOTHING"
+        _insert(connection, "verdict", columns, "ORDER BY 1", rest)
 
     def change(
         self, connection: Connection, fixed: str, columns: Columns, keys: Sequence[bytes]
@@ -111,12 +126,9 @@ class PostgresqlDialect(Dialect):
             tuple(array(types[name], data) for name, data in given.items()),
         )
 
-    def announce(self, connection: Connection) -> None:
-        """See `Dialect.announce`: its entry will come behind the newest id that was given."""
-        connection.exec_driver_sql(
-            f"SELECT pg_advisory_xact_lock_shared(CAST({_CLASS.format('entry')} AS integer), "
-            "CAST(CASE WHEN is_called THEN last_value ELSE 0 END AS integer)) FROM entry_id_seq"
-        )
+    def next_entry(self, connection: Connection) -> int:
+        """See `Dialect.next_entry`: it is noted that it will come behind the newest one given."""
+        return int(connection.exec_driver_sql(_NEXT_ENTRY).scalar_one())
 
     def hold_accounts(
         self, connection: Connection, campaigns: Collection[str], *, wait: bool = True
@@ -141,20 +153,39 @@ class PostgresqlDialect(Dialect):
 POSTGRESQL: Final = PostgresqlDialect()
 
 
+@contextmanager
+def _not_awaited(connection: Connection) -> Iterator[None]:
+    """Send statements without waiting for them; at the end, all are waited for.
+
+    Raises:
+        DBAPIError: If one of them failed.
+    """
+    driver = connection.connection.driver_connection
+    try:
+        with driver.pipeline():  # type: ignore[union-attr]
+            yield
+    except psycopg.Error as error:
+        raise DBAPIError.instance(None, None, error, psycopg.Error) from error
+
+
 def _insert(
     connection: Connection, table: str, columns: Columns, which: str, rest: str = ""
 ) -> None:
-    """Insert rows by one statement; columns without a value are left out."""
+    """Insert rows by one statement; what is the same in all of them is sent once."""
+    first, *others = columns
+    if not columns[first]:
+        return
     types = _types(table)
-    used = {name: data for name, data in columns.items() if data.count(None) < len(data)}
-    if used:
-        names = ", ".join(used)
-        arrays = ", ".join(f"CAST(? AS {types[name]}[])" for name in used)
-        connection.exec_driver_sql(
-            f"INSERT INTO {table} ({names}) SELECT * FROM unnest({arrays}) AS u ({names}) "
-            f"{which} {rest}",
-            tuple(array(types[name], data) for name, data in used.items()),
-        )
+    same = {name: columns[name][0] for name in others if is_constant(columns[name])}
+    varied = {name: data for name, data in columns.items() if name not in same}
+    names = ", ".join(varied)
+    arrays = ", ".join(f"CAST(? AS {types[name]}[])" for name in varied)
+    values = "".join(f", CAST(? AS {types[name]})" for name in same)
+    connection.exec_driver_sql(
+        f"INSERT INTO {table} ({', '.join([*varied, *same])}) "
+        f"SELECT u.*{values} FROM unnest({arrays}) AS u ({names}) {which} {rest}",
+        (*same.values(), *(array(types[name], data) for name, data in varied.items())),
+    )
 
 
 @lru_cache

@@ -39,7 +39,7 @@ from verifier_ladder.ledger.protocol import (
     verdict_row,
 )
 from verifier_ladder.ledger.records import Answer, Block, CheckState, Claim, Completion
-from verifier_ladder.ledger.rows import draft, write
+from verifier_ladder.ledger.rows import Draft, write
 from verifier_ladder.ledger.schema import RESERVED
 from verifier_ladder.verdict import Verdict
 
@@ -200,7 +200,7 @@ def _take(connection: Connection, answer: Answer, now: float, *, sealed: bool) -
     (check,) = check_rows(connection, "WHERE c.check_key = ?", (key,))
     facts = {"source": source, "event": event}
     block = Block("review", check.campaign, verdicts=[verdict_row(check, verdict)], facts=facts)
-    write(connection, draft(block, now, sealed=sealed))
+    write(connection, Draft(block, now, sealed=sealed))
     end_from_outside(connection, check, verdict, reserved(row))
     return True
 

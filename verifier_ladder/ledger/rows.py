@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.columns import pack_shared
@@ -23,51 +24,69 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
-class Draft(NamedTuple):
-    """A block made ready to be written; making it needs no lock."""
+class Draft:
+    """A block made ready to be written: its bytes are made when they are first asked for."""
 
-    block: Block
-    recorded_at: float
-    body: bytes
-    leaf: bytes
-    verdicts: Columns | None
+    def __init__(self, block: Block, now: float | None = None, *, sealed: bool = False) -> None:
+        """Write a block as one of this moment, or of `now`; in a sealed ledger it is sealed."""
+        self.block = block
+        self.recorded_at = time.time() if now is None else now
+        self.verdicts = verdict_columns(block.verdicts) if block.verdicts else None
+        self._sealed = sealed
 
-
-def draft(block: Block, now: float | None = None, *, sealed: bool = False) -> Draft:
-    """Encode a block; in a sealed ledger it is sealed."""
-    now = time.time() if now is None else now
-    columns = verdict_columns(block.verdicts) if block.verdicts else None
-    body = encode(block, now, columns, sealed=sealed)
-    return Draft(block, now, body, leaf(body), columns)
+    @cached_property
+    def encoded(self) -> tuple[bytes, bytes]:
+        """The entry's body and its leaf."""
+        body = encode(self.block, self.recorded_at, self.verdicts, sealed=self._sealed)
+        return body, leaf(body)
 
 
 def write(connection: Connection, draft: Draft) -> int:
     """Write an entry and its index rows inside a running transaction; return its id."""
+    block, dialect = draft.block, dialect_of(connection)
+    entry = dialect.next_entry(connection)
+    verdicts = _verdict_rows(connection, draft, entry)
+    if verdicts and block.kind in SUPERSEDING:
+        for row in zip(*verdicts.values(), strict=True):
+            _supersede(connection, row)
+        verdicts = {}
+    once, aliases = _told_once(verdicts), _alias_rows(connection, block.candidates)
+
+    def insert(*, is_new: bool) -> None:
+        if aliases:
+            dialect.insert(connection, "alias", aliases)
+        if once:
+            dialect.insert_verdicts(connection, once, is_new=is_new)
+        _write_entry(connection, draft, entry)
+
+    dialect.together(connection, insert, rows=len(block.verdicts) + len(block.candidates))
+    return entry
+
+
+def _write_entry(connection: Connection, draft: Draft, entry: int) -> None:
     block = draft.block
-    dialect_of(connection).announce(connection)
-    entry: int = connection.exec_driver_sql(
-        "INSERT INTO entry (kind, campaign, recorded_at, leaf, body) VALUES (?, ?, ?, ?, ?) "
-        "RETURNING id",
-        (block.kind, block.campaign, draft.recorded_at, draft.leaf, draft.body),
-    ).scalar_one()
+    body, leaf = draft.encoded
+    connection.exec_driver_sql(
+        "INSERT INTO entry (id, kind, campaign, recorded_at, leaf, body) "
+        "VALUES (?, ?, ?, ?, ?, ?)",
+        (entry, block.kind, block.campaign, draft.recorded_at, leaf, body),
+    )
     connection.exec_driver_sql("INSERT INTO pending (entry_id) VALUES (?)", (entry,))
-    if block.candidates:
-        _write_aliases(connection, block.candidates)
-    if draft.verdicts is not None:
-        _write_verdicts(connection, draft, draft.verdicts, entry)
     if block.samples is not None:
         _write_spans(connection, block.campaign, block.samples, entry)
-    return entry
 
 
 # -- aliases -------------------------------------------------------------------------------------
 
 
-def _write_aliases(connection: Connection, rows: Sequence[CandidateRow]) -> None:
+def _alias_rows(connection: Connection, rows: Sequence[CandidateRow]) -> Columns:
+    """The columns of the table; empty if there is nothing to write."""
+    if not rows:
+        return {}
     raws, contents, _, _, forms, makers, verdicts = columns_of(rows)
     ids = {key: canonicaliser_id(connection, key) for key in set(makers) - {IDENTITY}}
     if not ids:
-        return
+        return {}
     details = _alias_details(forms, verdicts)
     columns = {
         "key": prefixes(raws), "raw_key": raws, "canonicaliser": list(map(ids.get, makers)),
@@ -80,7 +99,7 @@ def _write_aliases(connection: Connection, rows: Sequence[CandidateRow]) -> None
         place for place, (by, verdict) in enumerate(zip(makers, verdicts, strict=True))
         if by in ids and (verdict is None or verdict.is_answer)
     ]  # fmt: skip
-    dialect_of(connection).insert(connection, "alias", _chosen(columns, kept))
+    return _chosen(columns, kept)
 
 
 def _alias_details(
@@ -142,22 +161,21 @@ _NEWER_VERDICT = (
 )
 
 
-def _write_verdicts(connection: Connection, draft: Draft, columns: Columns, entry: int) -> None:
-    rows = draft.block.verdicts
-    if any(columns["failed_at"]):
+def _verdict_rows(connection: Connection, draft: Draft, entry: int) -> Columns:
+    """The columns of the table; empty if nothing was answered."""
+    rows, columns = draft.block.verdicts, draft.verdicts
+    if columns is not None and any(columns["failed_at"]):
         rows = [row for row in rows if row.verdict.is_answer]
-        if not rows:
-            return
-        columns = verdict_columns(rows)
-    values = _verdict_values(connection, rows, columns, entry)
-    if draft.block.kind in SUPERSEDING:
-        for row in zip(*values.values(), strict=True):
-            _supersede(connection, row)
-        return
-    first: dict[bytes, int] = {}  # A check that is told twice keeps what was said first.
-    for place, key in enumerate(values["check_key"]):
+        columns = verdict_columns(rows) if rows else None
+    return {} if columns is None else _verdict_values(connection, rows, columns, entry)
+
+
+def _told_once(columns: Columns) -> Columns:
+    """A check that is told twice keeps what was said first."""
+    first: dict[bytes, int] = {}
+    for place, key in enumerate(columns.get("check_key", ())):
         first.setdefault(key, place)
-    dialect_of(connection).insert_verdicts(connection, _chosen(values, list(first.values())))
+    return _chosen(columns, list(first.values()))
 
 
 def _supersede(connection: Connection, row: Sequence[Any]) -> None:
@@ -218,7 +236,7 @@ def _chosen(
     columns: Mapping[str, Sequence[Any]], places: Sequence[int]
 ) -> Mapping[str, Sequence[Any]]:
     """Some of the rows; `places` differ, so as many as there are rows means all of them."""
-    if len(places) == len(next(iter(columns.values()))):
+    if not columns or len(places) == len(next(iter(columns.values()))):
         return columns
     return {name: [values[place] for place in places] for name, values in columns.items()}
 

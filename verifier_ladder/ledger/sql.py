@@ -13,7 +13,7 @@ from verifier_ladder.ledger.dialect import dialect_of
 from verifier_ladder.ledger.protocol import micros
 from verifier_ladder.ledger.queue import SqlQueue
 from verifier_ladder.ledger.records import Block, Charged, CheckRow, Request
-from verifier_ladder.ledger.rows import draft, write
+from verifier_ladder.ledger.rows import Draft, write
 from verifier_ladder.ledger.sqlreplies import SqlReplies
 from verifier_ladder.ledger.totals import SqlTotals
 
@@ -39,8 +39,9 @@ class SqlLedger(SqlAudit, SqlTotals, SqlQueue, SqlAccounts, SqlReplies):
         unwanted: Sequence[bytes] = (),
     ) -> int:
         """See `Ledger.append`."""
-        # Before the lock: other threads may write meanwhile.
-        ready = draft(block, sealed=self.is_sealed)
+        ready = Draft(block, sealed=self.is_sealed)
+        if not self.is_shared:
+            _ = ready.encoded  # Before the lock: other threads may write meanwhile.
         with self._writing() as connection:
             self._database.guard(connection, block.campaign)
             entry = write(connection, ready)

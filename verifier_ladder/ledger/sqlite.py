@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from operator import itemgetter
@@ -162,12 +162,18 @@ class SqliteDialect(Dialect):
                     [tuple(chain(*part[i : i + size])) for i in range(0, len(part), size)],
                 )
 
-    def insert_verdicts(self, connection: Connection, columns: Columns) -> None:
+    def together(self, connection: Connection, insert: Callable[..., None], *, rows: int) -> None:
+        """See `Dialect.together`."""
+        del connection, rows
+        insert(is_new=False)
+
+    def insert_verdicts(self, connection: Connection, columns: Columns, *, is_new: bool) -> None:
         """See `Dialect.insert_verdicts`.
 
         What is known is asked in one query: `INSERT … WHERE NOT EXISTS` would take twice the
         time of the insert.
         """
+        del is_new
         keys = columns["check_key"]
         rows = connection.exec_driver_sql(
             f"SELECT v.check_key {self.matching('verdict', 'v')}", (self.keys(keys),)
@@ -188,8 +194,10 @@ class SqliteDialect(Dialect):
             list(zip(*columns.values(), keys, strict=True)),
         )
 
-    def announce(self, connection: Connection) -> None:
-        """See `Dialect.announce`."""
+    def next_entry(self, connection: Connection) -> int:
+        """See `Dialect.next_entry`: nobody else writes, and no entry is ever deleted."""
+        newest = connection.exec_driver_sql("SELECT max(id) FROM entry").scalar()
+        return int(newest or 0) + 1
 
     def hold_accounts(
         self, connection: Connection, campaigns: Collection[str], *, wait: bool = True

@@ -103,6 +103,15 @@ class HistoryTests:
         found = ledger.verdicts([row.check_key for row in rows])
         assert [repr(found[row.check_key].score) for row in rows] == list(map(repr, numbers))
 
+    @pytest.mark.parametrize("numbers", [[-0.0, -0.0], [0.0, -0.0], [2.0, 2.0], [None, None]])
+    def test_equal_numbers_keep_their_signs(
+        self, ledger: Ledger, numbers: list[float | None]
+    ) -> None:
+        rows = [verdict_row(f"n{i}", Verdict.accept(n)) for i, n in enumerate(numbers)]
+        ledger.append(Block("score", CAMPAIGN, (), rows))
+        found = ledger.verdicts([row.check_key for row in rows])
+        assert [repr(found[row.check_key].score) for row in rows] == list(map(repr, numbers))
+
     def test_an_outage_is_not_an_answer(self, ledger: Ledger) -> None:
         crash = Verdict.abstain("crashed", failed_at="engine")
         ledger.append(Block("score", CAMPAIGN, (), [verdict_row("a", crash)]))

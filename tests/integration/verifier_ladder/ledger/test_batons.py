@@ -15,7 +15,7 @@ from verifier_ladder.ledger import Ledger, open_ledger, postgresqlbaton, postgre
 from verifier_ladder.ledger.baton import Baton, BatonLostError
 from verifier_ladder.ledger.postgresqlbaton import PostgresqlBaton
 from verifier_ladder.ledger.records import Block
-from verifier_ladder.ledger.rows import draft, write
+from verifier_ladder.ledger.rows import Draft, write
 from verifier_ladder.ledger.sql import SqlLedger
 from verifier_ladder.testing.servers import PostgresqlServer
 
@@ -152,7 +152,7 @@ def test_who_takes_a_baton_waits_for_what_is_just_being_written(
             taken = one.submit(elsewhere.baton, "one")
             while not postgresql_server.execute(WAITING, "ledger"):
                 assert not taken.done()
-            write(connection, draft(Block("note", "one")))
+            write(connection, Draft(Block("note", "one")))
         with taken.result():
             assert 1 == len(list(elsewhere.entries(kind="note")))
 

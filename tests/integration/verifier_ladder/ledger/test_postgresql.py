@@ -4,7 +4,7 @@
 
 import shutil
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import create_engine, event, make_url
 
 from verifier_ladder.cost import Cost
-from verifier_ladder.errors import ConfigError, LedgerError
+from verifier_ladder.errors import ConfigError, LedgerAwayError, LedgerError
 from verifier_ladder.ledger import open_ledger, postgresqldatabase
 from verifier_ladder.ledger.creation import MIGRATIONS
 from verifier_ladder.ledger.postgresqltables import prepare
@@ -261,13 +261,35 @@ def test_what_the_database_cannot_hold_is_refused_whole(ledger: SqlLedger, block
 # -- faults ---------------------------------------------------------------------------------------
 
 
+def strikes(ledger: SqlLedger, server: PostgresqlServer) -> Callable[..., None]:
+    """Cuts all connections when the next rows are about to be inserted."""
+
+    def strike(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        if statement.startswith("INSERT"):
+            cut(ledger, server)
+
+    return strike
+
+
+@pytest.mark.parametrize("count", [1, 3, 300])
+def test_a_block_cut_while_it_is_sent_leaves_nothing_half_written(
+    ledger: SqlLedger, postgresql_server: PostgresqlServer, count: int
+) -> None:
+    strike = strikes(ledger, postgresql_server)
+    block = score_block([f"w{n}" for n in range(count)])
+    event.listen(ledger._database.engine, "before_cursor_execute", strike)
+    with pytest.raises(LedgerAwayError, match="can't be reached; nothing of this call"):
+        ledger.append(block)
+    event.remove(ledger._database.engine, "before_cursor_execute", strike)
+    assert ledger.newest() == 0
+    assert ledger.append(block) > 0
+    assert [entry.kind for entry in ledger.entries()] == ["score"]
+
+
 def test_a_connection_cut_in_a_call_leaves_nothing_half_written(
     ledger: SqlLedger, postgresql_server: PostgresqlServer
 ) -> None:
-    def strike(_connection: object, _cursor: object, statement: str, *_: object) -> None:
-        if statement.startswith("INSERT"):
-            cut(ledger, postgresql_server)
-
+    strike = strikes(ledger, postgresql_server)
     event.listen(ledger._database.engine, "before_cursor_execute", strike)
     with pytest.raises(LedgerError, match="can't be reached; nothing of this call"):
         ledger.pause("one", 1)

@@ -14,7 +14,7 @@ import pytest
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.ledger.records import Block, Charged, CheckState
-from verifier_ladder.ledger.rows import draft, write
+from verifier_ladder.ledger.rows import Draft, write
 from verifier_ladder.ledger.sql import SqlLedger
 from verifier_ladder.testing.records import (
     CAMPAIGN,
@@ -119,7 +119,7 @@ def test_many_processes_may_make_one_ledger(new_database: str) -> None:
 def test_an_entry_is_shown_only_when_none_can_come_before_it(ledger: SqlLedger) -> None:
     ledger.append(score_block(["a"]))
     with ledger._writing() as early:
-        first = write(early, draft(score_block(["early"]), NOW))
+        first = write(early, Draft(score_block(["early"]), NOW))
         second = ledger.append(score_block(["late"]))
         assert (ledger.newest(), list(ledger.entries(after=1))) == (1, [])
         assert set(ledger.verdicts([key("check late")])) == {key("check late")}
@@ -130,7 +130,7 @@ def test_an_entry_is_shown_only_when_none_can_come_before_it(ledger: SqlLedger) 
 def test_a_call_that_fails_holds_nothing_back(ledger: SqlLedger) -> None:
     ledger.append(score_block(["a"]))
     with suppress(ZeroDivisionError), ledger._writing() as lost:
-        write(lost, draft(score_block(["lost"]), NOW))
+        write(lost, Draft(score_block(["lost"]), NOW))
         later = ledger.append(score_block(["a"]))
         raise ZeroDivisionError
     assert [entry.id for entry in ledger.entries(after=1)] == [later]
@@ -159,8 +159,9 @@ def test_a_listener_hears_of_what_others_write(ledger: SqlLedger, postgresql: st
 # -- the same thing at once -----------------------------------------------------------------------
 
 
-def test_a_check_told_by_many_at_once_has_one_verdict(ledger: SqlLedger) -> None:
-    words = [f"w{n}" for n in range(30)]
+@pytest.mark.parametrize("count", [1, 30, 300])
+def test_a_check_told_by_many_at_once_has_one_verdict(ledger: SqlLedger, count: int) -> None:
+    words = [f"w{n}" for n in range(count)]
 
     def tell(number: int) -> None:
         order = words if number % 2 else words[::-1]
@@ -172,6 +173,7 @@ def test_a_check_told_by_many_at_once_has_one_verdict(ledger: SqlLedger) -> None
         assert connection.exec_driver_sql("SELECT count(*) FROM verdict").scalar() == len(words)
     found = ledger.verdicts([key(f"check {word}") for word in words])
     assert len({verdict.score for verdict in found.values()}) == 1
+    assert [len(ledger.read(entry).verdicts) for entry in ledger.entries()] == [count] * AT_ONCE
 
 
 def test_of_corrections_at_once_each_supersedes_the_one_before(ledger: SqlLedger) -> None:

@@ -17,7 +17,7 @@ from verifier_ladder.ledger import open_ledger
 from verifier_ladder.ledger.encoding import encode, leaf
 from verifier_ladder.ledger.offline import Key
 from verifier_ladder.ledger.records import Block
-from verifier_ladder.ledger.rows import draft, write
+from verifier_ladder.ledger.rows import Draft, write
 from verifier_ladder.ledger.signer import Signer
 from verifier_ladder.ledger.sql import SqlLedger
 from verifier_ladder.ledger.verification import Verification
@@ -65,7 +65,7 @@ def honest(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ledger.sequence()
         with ledger._writing() as connection:
             for number in range(ENTRIES - 4):
-                write(connection, draft(Block("belief", CAMPAIGN, facts={"n": number})))
+                write(connection, Draft(Block("belief", CAMPAIGN, facts={"n": number})))
     return path
 
 

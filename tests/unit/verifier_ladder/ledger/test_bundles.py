@@ -14,7 +14,7 @@ from verifier_ladder.ledger import open_ledger
 from verifier_ladder.ledger.bundles import export_tiles
 from verifier_ladder.ledger.offline import RejectedError, check_export, main
 from verifier_ladder.ledger.records import Block
-from verifier_ladder.ledger.rows import draft, write
+from verifier_ladder.ledger.rows import Draft, write
 from verifier_ladder.ledger.sql import SqlLedger
 from verifier_ladder.testing.records import CAMPAIGN, score_block
 
@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (place / "saved").write_text(str(ledger.checkpoint()))
         with ledger._writing() as connection:
             for number in range(ENTRIES - 1):
-                write(connection, draft(Block("belief", CAMPAIGN, facts={"n": number})))
+                write(connection, Draft(Block("belief", CAMPAIGN, facts={"n": number})))
         assert ENTRIES == export_tiles(ledger, place / "log")
     return place / "log"
 

@@ -39,11 +39,11 @@ def ledger(tmp_path: Path) -> Iterator[SqlLedger]:
 
 def add_entries(ledger: SqlLedger, count: int) -> None:
     """Write many small entries in one transaction, as a merge does."""
-    from verifier_ladder.ledger.rows import draft, write
+    from verifier_ladder.ledger.rows import Draft, write
 
     with ledger._writing() as connection:
         for number in range(count):
-            write(connection, draft(Block("score", CAMPAIGN, facts={"n": number})))
+            write(connection, Draft(Block("score", CAMPAIGN, facts={"n": number})))
 
 
 def sequence(ledger: SqlLedger) -> int:
