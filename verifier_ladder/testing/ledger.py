@@ -15,13 +15,17 @@ from __future__ import annotations
 
 from verifier_ladder.testing.ledgeraccounts import AccountTests
 from verifier_ladder.testing.ledgerbatons import BatonTests
+from verifier_ladder.testing.ledgercases import CaseTests
 from verifier_ladder.testing.ledgerhistory import HistoryTests
 from verifier_ladder.testing.ledgerlog import LogTests
+from verifier_ladder.testing.ledgerpayers import PayerTests
 from verifier_ladder.testing.ledgerqueue import QueueTests
 from verifier_ladder.testing.ledgerreplies import ReplyTests
 
 __all__ = ["LedgerTestCase"]
 
 
-class LedgerTestCase(HistoryTests, LogTests, QueueTests, AccountTests, BatonTests, ReplyTests):
+class LedgerTestCase(
+    HistoryTests, LogTests, QueueTests, CaseTests, AccountTests, PayerTests, BatonTests, ReplyTests
+):
     """Holds a ledger to its contract. Override the fixture `ledger` with one that is empty."""

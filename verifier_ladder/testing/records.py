@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import (
+    Account,
     Block,
     CandidateRow,
     CheckRow,
@@ -28,6 +30,7 @@ CAMPAIGN = "trial"
 NOW = 1_000_000.0
 """The fake clock of the tests."""
 CPU = Resource.CPU_SECONDS
+CRASH = Verdict.abstain("segmentation fault", failed_at="engine")
 
 
 def key(word: str) -> bytes:
@@ -130,3 +133,54 @@ def completion(claimed: Claim, verdict: Verdict | None = None) -> Completion:
     """The end of a claimed check; an answer unless told otherwise."""
     said = Verdict.accept(1.0) if verdict is None else verdict
     return Completion(claimed, said, claimed.check.content_key)
+
+
+def only(ledger: Ledger, word: str) -> CheckRow:
+    """The check of that name."""
+    (row,) = ledger.checks(keys=[key(f"check {word}")])
+    return row
+
+
+def queue_one(ledger: Ledger) -> Claim:
+    """Ask for one check and claim it."""
+    enqueue(ledger, check_row("a"), requests=[request("a")])
+    (claimed,) = claim(ledger)
+    return claimed
+
+
+def end_as(ledger: Ledger, state: CheckState) -> None:
+    """Bring the check `a` to an end."""
+    if state is CheckState.CANCELLED:
+        enqueue(ledger, check_row("a"))
+        ledger.cancel([key("check a")], now=NOW)
+    elif state is CheckState.DEAD:
+        enqueue(ledger, check_row("a"))
+        ledger.fail([completion(claim(ledger)[0], CRASH)], retry_at=None, now=NOW)
+    else:
+        enqueue(ledger, check_row("a"))
+        ledger.wait(claim(ledger), deadline=NOW + 1, now=NOW)
+        ledger.reap(now=NOW + 2)
+
+
+def costing(verdict: Verdict, seconds: float) -> Verdict:
+    """The verdict with a measured cost."""
+    return replace(verdict, cost=Cost(seconds))
+
+
+def account(ledger: Ledger, tier: int = 1) -> Account:
+    """The cpu-seconds of a tier."""
+    return next(row for row in ledger.accounts(CAMPAIGN) if row[:2] == (tier, CPU))
+
+
+def amounts(ledger: Ledger, campaign: str = CAMPAIGN) -> dict[tuple[int, Resource], float]:
+    """What is spent or reserved of each account."""
+    return {
+        (row.tier, row.resource): row.settled + row.failed + row.reserved
+        for row in ledger.accounts(campaign)
+    }
+
+
+def join(ledger: Ledger, campaign: str, word: str, **changes: Any) -> None:
+    """A campaign asks for a check that another has asked for."""
+    row = check_row(word, campaign=campaign, **changes)
+    ledger.append(Block("score", campaign), enqueue=[(row, [request(word, campaign=campaign)])])

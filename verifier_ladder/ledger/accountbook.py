@@ -1,0 +1,56 @@
+"""The contract of a ledger's accounts: caps, what was reserved and spent, and by whom."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+
+from verifier_ladder.ledger.records import Account, Spend
+from verifier_ladder.resource import Resource
+
+
+class AccountBook(ABC):
+    """**Abstract:** what campaigns may spend, and have spent."""
+
+    @abstractmethod
+    def set_caps(self, campaign: str, caps: Mapping[tuple[int, Resource], float | None]) -> None:
+        """Set caps, in units of the resource; None lifts one. Spend is kept.
+
+        Args:
+            campaign: Who pays.
+            caps: By tier, or `budget.TOTAL` for all tiers together, and resource.
+        """
+
+    @abstractmethod
+    def accounts(self, campaign: str) -> list[Account]:
+        """The accounts that have a cap or have spent, in the order of tier and resource.
+
+        settled + failed + reserved ≤ cap. What all tiers spent together is an account only if
+        that has a cap.
+        """
+
+    @abstractmethod
+    def spend(self, campaign: str | None = None) -> list[Spend]:
+        """What was spent, by the run that asked first, by verifier and by resource.
+
+        For every campaign, tier and resource the sums are those of its account. What was spent
+        before a ledger knew who asked stands under an empty run and verifier.
+
+        Args:
+            campaign: Who pays; None for all campaigns.
+        """
+
+    @abstractmethod
+    def pause(self, campaign: str, tier: int) -> None:
+        """Have `claim` pass over the campaign's checks of a tier, unless others pay for them.
+
+        Checks that run go on, and cases stay open. Pausing twice changes nothing.
+        """
+
+    @abstractmethod
+    def resume(self, campaign: str, tier: int) -> None:
+        """Have a paused tier's checks claimed again."""
+
+    @abstractmethod
+    def paused(self, campaign: str) -> set[int]:
+        """The tiers that are paused."""

@@ -1,0 +1,212 @@
+"""The contract of a ledger's work queue: checks wait, are leased to workers, and end."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+
+from verifier_ladder.cost import Cost
+from verifier_ladder.ledger.records import (
+    Answer,
+    CheckRow,
+    CheckState,
+    Claim,
+    Completion,
+    Request,
+    Vitals,
+)
+from verifier_ladder.verdict import Verdict
+
+
+class WorkQueue(ABC):
+    """**Abstract:** the checks that are asked for, and the samples that wait for them."""
+
+    @abstractmethod
+    def claim(
+        self,
+        *,
+        verifier: tuple[str, str] | None = None,
+        tiers: Sequence[int] | None = None,
+        campaigns: Sequence[str] | None = None,
+        owner: str,
+        lease: float,
+        limit: int,
+        now: float,
+        reserve: Callable[[CheckRow], Cost] = attrgetter("reserve"),
+    ) -> list[Claim]:
+        """Lease up to `limit` queued checks of ONE verifier for `lease` seconds.
+
+        Takes what a learner waits for first, then those with the highest priority, and of them
+        only what the accounts of the paying campaign can reserve, in every resource and in its
+        total, all or nothing. If they can't, or the campaign has paused the tier, the first other
+        campaign whose samples wait for the check and whose accounts can takes over as payer. What
+        nobody can pay stays queued with the note "budget" and does not block cheaper checks
+        behind it. Each claim counts an attempt and raises the fence. What is reserved is what
+        was expected when the check was asked for, unless `reserve` says otherwise.
+        """
+
+    @abstractmethod
+    def heartbeat(self, claims: Sequence[Claim], *, lease: float, now: float) -> list[Claim]:
+        """Extend leases; the result holds only the claims that are still ours."""
+
+    @abstractmethod
+    def extend(self, claim: Claim, seconds: float) -> bool:
+        """Reserve more cpu time for a claimed check; False if its budget does not allow it."""
+
+    @abstractmethod
+    def complete(self, completions: Sequence[Completion], *, now: float) -> list[Completion]:
+        """Finish claimed checks: state done, verdict recorded, reservation settled.
+
+        Only those whose fence still matches are finished and returned; for the others the
+        result is discarded, and what the attempt cost was charged when its lease was taken away.
+        The verdict's `cost` is what is settled. If nothing was measured, it is the time since
+        the claim, and of the other resources what was reserved. Never more than was reserved.
+
+        Raises:
+            LedgerError: If a verdict is a failure: those go to `fail`.
+        """
+
+    @abstractmethod
+    def fail(
+        self, completions: Sequence[Completion], *, retry_at: float | None, now: float
+    ) -> list[Completion]:
+        """End claimed checks without an answer: queued again at `retry_at`, or dead if None.
+
+        The verdict (an abstention with `failed_at`) is recorded in an entry and not cached.
+        """
+
+    @abstractmethod
+    def release(self, claims: Sequence[Claim], *, now: float) -> None:
+        """Give claims back untouched: queued again, reservation freed, attempt not counted."""
+
+    @abstractmethod
+    def end_known(self, claims: Sequence[Claim], *, now: float) -> dict[bytes, Verdict]:
+        """End claims on checks that were answered elsewhere since they were asked for.
+
+        They are done; what they have reserved is freed, and nothing is charged.
+
+        Returns:
+            The current verdicts of those that have one, by check.
+        """
+
+    @abstractmethod
+    def wait(self, claims: Sequence[Claim], *, deadline: float | None, now: float) -> list[Claim]:
+        """Turn claims into open world cases; returns those that were still ours."""
+
+    def answer(
+        self, check_key: bytes, verdict: Verdict, *, source: str, event: str, now: float
+    ) -> bool:
+        """Take one result of the world, as `answers` does; whether it was taken."""
+        (is_taken,) = self.answers([Answer(check_key, verdict, source, event)], now=now)
+        return is_taken
+
+    @abstractmethod
+    def answers(self, told: Sequence[Answer], *, now: float) -> list[bool]:
+        """Take the world's results for waiting, expired or even done checks: all or none.
+
+        A worker that is on such a check loses its lease. A result after done supersedes: the
+        newer verdict becomes current, the older stays in history. Each is an entry of its own.
+
+        Returns:
+            Whether each was taken: a second delivery of the same (source, event) changes nothing.
+
+        Raises:
+            LedgerError: If one of the checks was never asked for; nothing is written.
+        """
+
+    @abstractmethod
+    def reap(self, *, now: float) -> int:
+        """Queue checks whose lease ran out, expire those past their deadline; count both.
+
+        A lost attempt is charged as failed for the time until its lease ended, never more than
+        was reserved. The check waits longer after each loss, and after the fifth it is dead.
+        """
+
+    @abstractmethod
+    def hasten(self, *, lease: float, now: float) -> int:
+        """Bring forward what a clock that was ahead has put off; count the checks.
+
+        A check that waits for its next attempt longer than any does is tried now, and a lease
+        that would last longer ends after `lease` seconds, unless it is renewed.
+        """
+
+    @abstractmethod
+    def cancel(self, check_keys: Sequence[bytes], *, now: float, at_work: bool = False) -> int:
+        """Cancel queued or waiting checks that nobody requests; count them.
+
+        A queued check that only others than its payer request is handed over to the first of
+        these, who pays from now on.
+
+        Args:
+            check_keys: Which checks.
+            now: Seconds since 1970.
+            at_work: Whether checks at work are cancelled too: they lose their lease, and what
+                was begun is charged as failed for its time so far.
+        """
+
+    @abstractmethod
+    def revive(self, check_keys: Sequence[bytes], *, now: float) -> int:
+        """Queue dead, cancelled or expired checks again, with a fresh count of attempts."""
+
+    @abstractmethod
+    def checks(
+        self,
+        *,
+        states: Sequence[CheckState] | None = None,
+        campaign: str | None = None,
+        verifier: str | None = None,
+        tiers: Sequence[int] | None = None,
+        keys: Sequence[bytes] | None = None,
+        limit: int | None = None,
+    ) -> list[CheckRow]:
+        """Checks of the work queue, highest priority first; those that fit all that is given.
+
+        Args:
+            states: Where they stand.
+            campaign: A campaign that asked for them, whoever pays.
+            verifier: Their verifier's name, in any version.
+            tiers: Their tiers.
+            keys: Their check keys.
+            limit: The most to give.
+
+        Example:
+            >>> from verifier_ladder.ledger import open_ledger
+            >>> from verifier_ladder.ledger.records import CheckState
+            >>> with open_ledger(None) as ledger:
+            ...     ledger.checks(states=[CheckState.DEAD], verifier="xtb-hydration")
+            []
+        """
+
+    @abstractmethod
+    def requests(
+        self,
+        *,
+        campaign: str | None = None,
+        check_keys: Sequence[bytes] | None = None,
+        final: bool | None = None,
+        limit: int | None = None,
+    ) -> list[Request]:
+        """Samples that wait; with `final=True` only those whose check has ended."""
+
+    @abstractmethod
+    def counts(self, campaign: str) -> dict[int, dict[CheckState, int]]:
+        """How many checks stand where, per tier, among those this campaign asked for."""
+
+    @abstractmethod
+    def parked(self, campaign: str) -> dict[int, int]:
+        """How many of its queued checks wait for their budget, per tier that has such."""
+
+    @abstractmethod
+    def queued(self, *, now: float) -> dict[tuple[str, str], int]:
+        """How many checks wait for a worker, by the verifier's name and version.
+
+        Those that are held, due later or parked on a budget don't; those of a paused tier do.
+        """
+
+    @abstractmethod
+    def vitals(self, *, now: float) -> Vitals:
+        """What waits for a worker and for how long, what is dead, what is not signed for.
+
+        Those that are held, due later or parked on a budget don't wait for a worker.
+        """
