@@ -12,6 +12,8 @@ from chaos.crew import Crew, children
 from chaos.outages import SERVER_FAULTS, Fault, revive
 from chaos.smalldisk import fill
 
+from verifier_ladder.scheduler.engines.dispatcher import LEASE
+
 _HOUR = 3600.0
 
 
@@ -72,6 +74,16 @@ def kill_host(crew: Crew, rng: Random) -> None:
         _kill([host, *(children(host) if rng.random() < 0.5 else [])])  # noqa: PLR2004 - a coin
 
 
+def freeze_past_lease(crew: Crew, rng: Random) -> None:
+    """Stop a worker host until others have taken its checks over; then it goes on with them."""
+    if crew.hosts:
+        host = rng.choice(crew.hosts)
+        with suppress(psutil.Error):
+            host.suspend()
+            sleep(LEASE + rng.uniform(5.0, 15.0))
+            host.resume()
+
+
 def kill_worker_of_host(crew: Crew, rng: Random) -> None:
     """Kill one worker process of a host."""
     workers = [worker for host in crew.hosts for worker in children(host)]
@@ -102,12 +114,14 @@ FAULTS: dict[str, Fault] = {
 }  # fmt: skip
 HOST_FAULTS: dict[str, Fault] = {"host": kill_host, "host's worker": kill_worker_of_host}
 """Faults of a crew that has worker hosts."""
+SLOW_FAULTS: dict[str, Fault] = {"host past its lease": freeze_past_lease}
+"""Those that take minutes; they strike only where they are named."""
 DISK_FAULTS: dict[str, Fault] = {"full disk": fill_disk}
 """Faults of a crew whose ledger lies on a small disk."""
 
 
 def faults_of(crew: Crew) -> dict[str, Fault]:
     """What can strike a crew."""
-    beside = HOST_FAULTS if crew.hosts else {}
+    beside = HOST_FAULTS | SLOW_FAULTS if crew.hosts else {}
     servers = SERVER_FAULTS if crew.place.database else {}
     return FAULTS | beside | servers | (DISK_FAULTS if crew.place.disk else {})

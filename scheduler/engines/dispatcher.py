@@ -40,7 +40,8 @@ from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
 
 _LOG = logging.getLogger("verifier_ladder")
-_LEASE = 60.0
+LEASE = 60.0
+"""Seconds for which a check is leased; whoever works on it extends that."""
 _REAP = 5.0
 _ABSENCE = 1.0
 """Seconds to leave a ledger alone that went away."""
@@ -109,7 +110,7 @@ class Dispatcher(ABC):
         ends in dead.
         """
         now = self.ledger.clock()
-        self.ledger.hasten(lease=_LEASE, now=now)
+        self.ledger.hasten(lease=LEASE, now=now)
         for check in self.ledger.checks(states=[CheckState.LEASED]):
             if has_died(check.owner):
                 lost = Verdict.abstain("the engine died while it was at work", failed_at="engine")
@@ -256,7 +257,7 @@ class Dispatcher(ABC):
         self._retries = [at + jump for at in self._retries]
         # Nobody's leases are taken for lost before all have had the time to renew them.
         self._duties.heartbeat, self._duties.reap = 0.0, monotonic() + 2 * _REAP
-        self.ledger.hasten(lease=_LEASE, now=self.ledger.clock())
+        self.ledger.hasten(lease=LEASE, now=self.ledger.clock())
 
     def _note_absence(self, error: LedgerAwayError) -> None:
         """Say once that the ledger is away, or full."""
@@ -296,7 +297,7 @@ class Dispatcher(ABC):
         claims = [claim for work in self._working for claim in work.claims]
         if not claims:
             return
-        held = self.ledger.heartbeat(claims, lease=_LEASE, now=self.ledger.clock())
+        held = self.ledger.heartbeat(claims, lease=LEASE, now=self.ledger.clock())
         ours = {claim.check.check_key for claim in held}
         for work in self._working:
             if not any(claim.check.check_key in ours for claim in work.claims):
@@ -321,7 +322,7 @@ class Dispatcher(ABC):
         measured = self._measured.of(verifier)
         claims = self.ledger.claim(
             verifier=(verifier.name, verifier.version), campaigns=campaigns, owner=self.owner,
-            lease=_LEASE, limit=measured.most, now=self.ledger.clock(), reserve=measured.reserve,
+            lease=LEASE, limit=measured.most, now=self.ledger.clock(), reserve=measured.reserve,
         )  # fmt: skip
         fit = [c for c in claims if c.check.payload.get("digest") == verifier.digest.hex()]
         if len(fit) < len(claims):
@@ -398,7 +399,7 @@ class Dispatcher(ABC):
         for claim, verdict in zip(claims, verdicts, strict=True):
             self._measured.of(work.verifier).note(claim.check, verdict)
         if telemetry.active is not None and claims:
-            begun = claims[0].check.lease_until - _LEASE
+            begun = claims[0].check.lease_until - LEASE
             telemetry.active.checked(work.verifier, claims, verdicts, begun, self.ledger.clock())
         work.written(claims)
         return ended
