@@ -10,6 +10,8 @@ from typing import Any
 from verifier_ladder.candidate import Turn
 from verifier_ladder.errors import ConfigError
 
+_encode = json.JSONEncoder(sort_keys=True, default=repr).encode
+
 
 def text_of(completion: Any) -> str:
     """The text that is verified: the completion, or its last message from the assistant.
@@ -64,7 +66,7 @@ def messages_of(messages: Any) -> Any:
 
 def group_of(prompt: Any) -> str:
     """A short name for a prompt: completions of one prompt form a group."""
-    text = prompt if isinstance(prompt, str) else json.dumps(prompt, sort_keys=True, default=repr)
+    text = prompt if isinstance(prompt, str) else _encode(prompt)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 

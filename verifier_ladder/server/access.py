@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from base64 import b64decode
 from binascii import Error as NotBase64
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from fastapi import Depends, HTTPException, Request, Security
 from fastapi.security import HTTPBearer
-from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -22,6 +21,7 @@ from verifier_ladder.server.problems import problem
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _CALLER = "verifier_ladder.caller"
+_LENGTH = b"content-length"
 _bearer = HTTPBearer(
     auto_error=False, description="A token of `vladder token add`; also as password of Basic."
 )
@@ -31,13 +31,27 @@ def needs(scope: tokens.Scope) -> Any:
     """A dependency of routes: the caller's token must have a scope, once there are tokens."""
 
     async def check(request: Request, _: Annotated[Any, Security(_bearer)]) -> None:
-        allow(request, scope, shown_secret(request.headers.get("authorization")))
+        allow(request, scope)
 
     return Depends(check)
 
 
-def allow(request: Request, scope: tokens.Scope, secret: str | None) -> None:
+def authorization(request: Request) -> str | None:
+    """The token in a request's `Authorization` header."""
+    return shown_secret(request.headers.get("authorization"))
+
+
+def allow(
+    request: Request,
+    scope: tokens.Scope,
+    shown: Callable[[Request], str | None] = authorization,
+) -> None:
     """Let a request pass, or refuse it.
+
+    Args:
+        request: The request.
+        scope: What its token must allow.
+        shown: Finds the token in it.
 
     Raises:
         HTTPException: If there are tokens and the secret is none of them, or has not the scope.
@@ -45,6 +59,7 @@ def allow(request: Request, scope: tokens.Scope, secret: str | None) -> None:
     known: tokens.TokenFile | None = request.app.state.tokens
     if known is None or known.is_empty:
         return
+    secret = shown(request)
     token = None if secret is None else known.find(secret)
     if token is None:
         why = "this token is not valid" if secret else "send a token: Authorization: Bearer TOKEN"
@@ -112,7 +127,7 @@ class Door:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
+        headers = dict(reversed(scope["headers"]))  # Of one that is there twice, the first.
         refused = self._refusal(headers)
         if refused is not None:
             await refused(scope, receive, send)
@@ -121,55 +136,84 @@ class Door:
         else:
             # A client that went away in the midst of its body gets no answer.
             with suppress(ClientDisconnect):
-                await self._with_body(int(headers.get("content-length", 0)), scope, receive, send)
+                await self._with_body(headers, scope, receive, send)
 
-    def _refusal(self, headers: Headers) -> Any:
-        host = headers.get("host", "").lower()
-        if not headers.get("content-length", "0").isdecimal():
+    def _refusal(self, headers: Mapping[bytes, bytes]) -> Any:
+        host = headers.get(b"host", b"").decode("latin-1").lower()
+        if not headers.get(_LENGTH, b"0").isdigit():
             return problem(400, "Content-Length must be a number")
         if self._hosts is not None and _name(host) not in self._hosts:
             return problem(421, f"this server is not {host}; allow it with --allow-host")
-        origin = headers.get("origin", "").lower()
+        origin = headers.get(b"origin", b"").decode("latin-1").lower()
         if origin and origin not in self._origins and urlsplit(origin).netloc != host:
             return problem(403, f"pages of {origin} may not ask; allow it with --allow-origin")
         return None
 
-    async def _with_body(self, announced: int, scope: Scope, receive: Receive, send: Send) -> None:
-        held = 0
-
-        def hold(size: int) -> None:
-            nonlocal held
-            if size > self._limits.body:
-                raise HTTPException(413, f"a body may have {self._limits.body} bytes; send less")
-            if size > held:
-                if self.held and self.held + size - held > self._limits.held:
-                    raise BusyError("many large bodies", self._admission.pause())
-                self.held += size - held
-                held = size
-
-        read = 0
-
-        async def counted() -> Message:
-            nonlocal read
-            message = await receive()
-            read += len(message.get("body", b""))
-            try:
-                hold(read)
-            except BusyError as error:  # Only HTTPException passes through the reading of bodies.
-                raise HTTPException(429, str(error), {"Retry-After": str(error.pause)}) from None
-            return message
-
+    async def _with_body(
+        self, headers: Mapping[bytes, bytes], scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        body = _Body(self, receive)
+        # A server reads no more than was announced, unless the body comes in chunks.
+        is_counted = _LENGTH not in headers or b"transfer-encoding" in headers
         try:
-            hold(announced)
+            body.hold(int(headers.get(_LENGTH, 0)))
         except BusyError as error:
             refused = problem(429, str(error), headers={"Retry-After": str(error.pause)})
             await refused(scope, receive, send)
         except HTTPException as error:
             await problem(error.status_code, error.detail)(scope, receive, send)
         else:
-            await self._app(scope, counted, send)
+            await self._app(scope, body.receive if is_counted else receive, send)
         finally:
-            self.held -= held
+            self.held -= body.held
+
+    def hold(self, more: int) -> None:
+        """Hold more bytes of a body.
+
+        Raises:
+            BusyError: If those of others leave no room.
+        """
+        if self.held and self.held + more > self._limits.held:
+            raise BusyError("many large bodies", self._admission.pause())
+        self.held += more
+
+    @property
+    def largest(self) -> int:
+        """How many bytes one body may have."""
+        return self._limits.body
+
+
+class _Body:
+    """One request's body, as it comes in."""
+
+    __slots__ = ("_door", "_read", "_receive", "held")
+
+    def __init__(self, door: Door, receive: Receive) -> None:
+        self._door, self._receive = door, receive
+        self._read = self.held = 0
+
+    def hold(self, size: int) -> None:
+        """Hold so many bytes in all.
+
+        Raises:
+            HTTPException: If that is too large.
+            BusyError: If there is no room.
+        """
+        if size > self._door.largest:
+            raise HTTPException(413, f"a body may have {self._door.largest} bytes; send less")
+        if size > self.held:
+            self._door.hold(size - self.held)
+            self.held = size
+
+    async def receive(self) -> Message:
+        """Receive the next part, and count it."""
+        message = await self._receive()
+        self._read += len(message.get("body", b""))
+        try:
+            self.hold(self._read)
+        except BusyError as error:  # Only HTTPException passes through the reading of bodies.
+            raise HTTPException(429, str(error), {"Retry-After": str(error.pause)}) from None
+        return message
 
 
 def _name(host: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, FastAPI
+from starlette.types import Receive, Scope, Send
 
 from verifier_ladder import __version__
 from verifier_ladder.server import cases, health, revisions, scores
@@ -36,6 +37,22 @@ ROUTERS: Sequence[APIRouter] = (
 _ABOUT = "Rewards from verifiers that cost from microseconds to weeks."
 
 
+class RewardApp(FastAPI):
+    """An application whose calls are answered before FastAPI's own layers."""
+
+    door: Door
+    """The outermost layer."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or whatever else a server asks."""
+        scope["app"] = self
+        await self.door(scope, receive, send)
+
+    async def routed(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer by FastAPI's routes."""
+        await super().__call__(scope, receive, send)
+
+
 def create_app(
     campaign: Campaign,
     *,
@@ -52,7 +69,7 @@ def create_app(
     hosts: Collection[str] | None = LOOPBACK,
     origins: Collection[str] = (),
     routers: Sequence[APIRouter] = (),
-) -> FastAPI:
+) -> RewardApp:
     """An application that serves one campaign; any ASGI server runs it.
 
     `app.state.service` is the `RewardService`; its lifespan ends with all accepted work done. The
@@ -108,7 +125,7 @@ def create_app(
             await gateway.close()
 
     # Its pages of documentation would load scripts from elsewhere.
-    app = FastAPI(
+    app = RewardApp(
         title="verifier-ladder", version=__version__, description=_ABOUT, lifespan=lifespan,
         docs_url=None, redoc_url=None,
     )  # fmt: skip
@@ -120,8 +137,8 @@ def create_app(
         app.include_router(router)
         if isinstance(router, CallRouter):
             calls.update(router.calls)
-    app.add_middleware(Lane, calls=calls)
-    app.add_middleware(
-        Door, limits=service.limits, admission=service.admission, hosts=hosts, origins=origins
-    )
+    app.door = Door(
+        Lane(app.routed, calls), limits=service.limits, admission=service.admission, hosts=hosts,
+        origins=origins,
+    )  # fmt: skip
     return app

@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 from fastapi import APIRouter, HTTPException, Request, Response
 from pydantic import BaseModel
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from verifier_ladder.errors import LadderError
 from verifier_ladder.server import tokens
-from verifier_ladder.server.access import allow, needs, shown_secret
+from verifier_ladder.server.access import allow, needs
 from verifier_ladder.server.bodies import read_body
 from verifier_ladder.server.problems import problem_of, responses
 
@@ -29,7 +30,7 @@ class _Call(NamedTuple):
 
     async def answer(self, request: Request) -> Response:
         if self.scope is not None:
-            allow(request, self.scope, shown_secret(request.headers.get("authorization")))
+            allow(request, self.scope)
         return await self.endpoint(await read_body(request, self.model), request)
 
 
@@ -75,7 +76,10 @@ class CallRouter(APIRouter):
 
 
 class Lane:
-    """Answers calls by their path, and leaves everything else to the application."""
+    """Answers calls by their path, and leaves everything else to the application.
+
+    It stands before all layers of FastAPI, for these take longer than a call.
+    """
 
     def __init__(self, app: ASGIApp, calls: Mapping[str, _Call]) -> None:
         """Stand before an application."""
@@ -92,4 +96,9 @@ class Lane:
             response = await call.answer(request)
         except (HTTPException, LadderError) as error:
             response = problem_of(error)
+        except ClientDisconnect:
+            raise
+        except Exception as error:  # The server logs it.
+            await problem_of(error)(scope, receive, send)
+            raise
         await response(scope, receive, send)

@@ -85,7 +85,7 @@ class CaseList(Message):
 
 @reading.get(
     "/v1/cases", response_model=CaseList, dependencies=[needs("answer")],
-    responses=responses(401, 403, 421, 503), summary="Read open cases",
+    responses=responses(401, 403, 421, 422, 503), summary="Read open cases",
 )  # fmt: skip
 async def cases(
     request: Request,

@@ -43,7 +43,7 @@ async def set_reward(body: ArealCall, request: Request) -> Response:
     server goes into `X-Verifier-Ladder-Token`. Where nothing is known nothing is set, and the
     answer is 503, unless the server was started with `--on-abstain`.
     """
-    allow(request, "score", request.headers.get(TOKEN))
+    allow(request, "score", lambda request: request.headers.get(TOKEN))
     service = service_of(request)
     gateway: Gateway | None = request.app.state.gateway
     if gateway is None:

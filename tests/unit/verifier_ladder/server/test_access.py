@@ -155,7 +155,7 @@ def test_a_client_that_goes_away_gets_no_answer_and_leaves_nothing(serve: Any) -
     sent = ask.runner.run(asked(ask.app, headers, part, {"type": "http.disconnect"}))
 
     assert [] == sent
-    assert [0] == [layer.held for layer in layers(ask.app)]
+    assert 0 == ask.app.door.held
 
 
 @pytest.mark.parametrize("length", [b"x", b"-1", b""])
@@ -199,7 +199,7 @@ def test_bodies_together_may_hold_only_so_much(serve: Any) -> None:
         headers = {"Content-Type": "application/json"}
         first = asyncio.create_task(ask.ask("POST", "/v1/score", content=slow(), headers=headers))
         await asyncio.sleep(0)
-        while not any(layer.held for layer in layers(ask.app)):  # noqa: ASYNC110 - looks until it is so
+        while not ask.app.door.held:  # noqa: ASYNC110 - looks until it is so
             await asyncio.sleep(0)
         second = await ask.ask("POST", "/v1/score", json={"samples": ["b" * 60]})
         gate.set()
@@ -208,12 +208,3 @@ def test_bodies_together_may_hold_only_so_much(serve: Any) -> None:
         return second.status_code, third.status_code, last.status_code
 
     assert (429, 200, 200) == ask.runner.run(ask_while_another_sends())
-
-
-def layers(app: Any) -> list[Any]:
-    """The layers around an application that count bytes."""
-    found, layer = [], app.middleware_stack
-    while layer is not None:
-        found += [layer] if hasattr(layer, "held") else []
-        layer = getattr(layer, "app", getattr(layer, "_app", None))
-    return found
