@@ -8,7 +8,7 @@ most 10 more than in process.
 
 *Singles*: `POST /verify` in NeMo-Gym's form from 64 connections, each with one request at a time,
 against a bare FastAPI route, which does nothing else, and against NeMo-Gym's own server, if
-`build/learners/nemo-gym` has it. Requests a second: goal, at least five times NeMo-Gym's.
+`build/learners/nemo-gym` has it, in turn. Requests a second: goal, at least five times NeMo-Gym's.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from time import perf_counter, process_time
@@ -89,11 +89,11 @@ def other(program: str | Path, name: str) -> Iterator[str]:
 
 
 class Spent(NamedTuple):
-    """Microseconds per sample of one case, round by round."""
+    """Microseconds of one case, round by round."""
 
     wall: list[float]
     cpu: list[float]
-    """Processor time of both processes; it says more where others use the machine too."""
+    """Processor time; it says more where others use the machine too."""
 
 
 def batches(folder: Path, batch: int, rounds: int) -> dict[str, Spent]:
@@ -193,19 +193,14 @@ def cpu_time() -> float:
     return sum(sum(server.cpu_times()[:2]) for server in servers)
 
 
-def singles(url: str, count: int, rounds: int, connections: int) -> tuple[list[float], float]:
-    """Requests a second, round by round, and processor time of the server in µs a request."""
-    speeds, before = [], cpu_time()
+def singles(url: str, first: int, count: int, connections: int) -> tuple[float, float]:
+    """What a request takes, and of it the server's processor time, in µs; bodies are numbered."""
     head = "POST /verify HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-    for number in range(rounds):
-        bodies = [verify_body(number * count + i) for i in range(count)]
-        requests = [
-            f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body for body in bodies
-        ]
-        since = perf_counter()
-        asyncio.run(call_all(url, requests, connections))
-        speeds.append(count / (perf_counter() - since))
-    return speeds, (cpu_time() - before) / count / rounds * 1e6
+    bodies = map(verify_body, range(first, first + count))
+    requests = [f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body for body in bodies]
+    since, before = perf_counter(), cpu_time()
+    asyncio.run(call_all(url, requests, connections))
+    return (perf_counter() - since) / count * 1e6, (cpu_time() - before) / count * 1e6
 
 
 def print_batches(folder: Path, batch: int, rounds: int) -> None:
@@ -227,26 +222,40 @@ def print_batches(folder: Path, batch: int, rounds: int) -> None:
 
 
 def print_singles(folder: Path, count: int, rounds: int, connections: int) -> None:
-    """Print how many single requests each server answers in a second."""
-    servers: dict[str, Callable[[], AbstractContextManager[str]]] = {
-        "verifier-ladder": partial(serving, folder / "singles.db"),
-        "bare FastAPI": partial(other, sys.executable, "echo"),
+    """Print how many single requests each server answers in a second; they take turns."""
+    starts: dict[str, AbstractContextManager[str]] = {
+        "verifier-ladder": serving(folder / "singles.db"),
+        "bare FastAPI": other(sys.executable, "echo"),
     }
     if NEMO_GYM.exists():
-        servers["NeMo-Gym"] = partial(other, NEMO_GYM, "nemo-gym")
-    middle = {}
-    for name, start in servers.items():
-        with start() as url:
-            singles(url, 200, 1, connections)
-            speeds, took = singles(url, count, rounds, connections)
-        middle[name] = statistics.median(speeds)
+        starts["NeMo-Gym"] = other(NEMO_GYM, "nemo-gym")
+    spent = {name: Spent([], []) for name in starts}
+    with ExitStack() as running:
+        urls = {name: running.enter_context(start) for name, start in starts.items()}
+        for url in urls.values():
+            singles(url, 0, 200, connections)
+        for number in range(1, rounds + 1):
+            for name, url in urls.items():
+                for kept, value in zip(
+                    spent[name], singles(url, number * count, count, connections), strict=True
+                ):
+                    kept.append(value)
+    for name, (wall, cpu) in spent.items():
+        middle = statistics.median(wall)
         print(
-            f"{name:>18}: {middle[name]:6.0f} requests/s, {1e6 / middle[name]:5.0f} µs each "
-            f"({took:.0f} µs of processor time)"
+            f"{name:>18}: {1e6 / middle:6.0f} requests/s, {middle:5.0f} µs each "
+            f"({statistics.median(cpu):.0f} µs of processor time)"
         )
-    for name in list(middle)[1:]:
-        ratio = middle["verifier-ladder"] / middle[name]
-        print(f"verifier-ladder answers {ratio:.2f} × as many as {name}")
+    ours = spent.pop("verifier-ladder")
+    for name, theirs in spent.items():
+        faster, less = (
+            statistics.median(a / b for a, b in zip(*pair, strict=True))
+            for pair in zip(theirs, ours, strict=True)
+        )
+        print(
+            f"verifier-ladder answers {faster:.2f} × as many as {name} (median of rounds), "
+            f"{less:.2f} × by processor time"
+        )
 
 
 def main() -> None:

@@ -7,10 +7,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import orjson
+
 from verifier_ladder.candidate import Turn
 from verifier_ladder.errors import ConfigError
-
-_encode = json.JSONEncoder(sort_keys=True, default=repr).encode
 
 
 def text_of(completion: Any) -> str:
@@ -66,8 +66,14 @@ def messages_of(messages: Any) -> Any:
 
 def group_of(prompt: Any) -> str:
     """A short name for a prompt: completions of one prompt form a group."""
-    text = prompt if isinstance(prompt, str) else _encode(prompt)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    if isinstance(prompt, str):
+        data = prompt.encode("utf-8", "surrogatepass")
+    else:
+        try:
+            data = orjson.dumps(prompt, repr, orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
+        except TypeError:  # Half characters and large numbers, which it does not take.
+            data = json.dumps(prompt, sort_keys=True, default=repr).encode()
+    return hashlib.sha256(data).hexdigest()[:16]
 
 
 def _messages(completion: Any) -> Sequence[Mapping[str, Any]]:

@@ -8,8 +8,9 @@ from math import isfinite
 from typing import Any, TypeVar
 
 import orjson
-from fastapi import HTTPException, Request
+from fastapi import HTTPException, Request, Response
 from pydantic import BaseModel, ConfigDict, ValidationError
+from starlette.requests import ClientDisconnect
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -28,6 +29,38 @@ class InvalidBodyError(HTTPException):
         super().__init__(422)
         found = error.errors(include_url=False, include_context=False, include_input=False)
         self.errors: Sequence[Mapping[str, Any]] = found
+
+
+class Posted(Request):
+    """A request whose body is read at once; Starlette's takes twice as long for a short one."""
+
+    async def body(self) -> bytes:
+        """The whole body.
+
+        Raises:
+            ClientDisconnect: If the client goes away before its end.
+        """
+        if not hasattr(self, "_body"):
+            parts, more = [], True
+            while more:
+                message = await self.receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientDisconnect
+                parts.append(message.get("body", b""))
+                more = message.get("more_body", False)
+            self._body = b"".join(parts)
+        return self._body
+
+
+class Json(Response):
+    """An answer that is JSON already."""
+
+    def __init__(self, body: bytes) -> None:
+        """Take the bytes as they are."""
+        self.status_code, self.background, self.body = 200, None, body
+        self.raw_headers = [
+            (b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)),
+        ]  # fmt: skip
 
 
 async def read_body(request: Request, model: type[M]) -> M:

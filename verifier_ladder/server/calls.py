@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from verifier_ladder.errors import LadderError
 from verifier_ladder.server import tokens
 from verifier_ladder.server.access import allow, needs
-from verifier_ladder.server.bodies import read_body
+from verifier_ladder.server.bodies import Posted, read_body
 from verifier_ladder.server.problems import problem_of, responses
 
 Endpoint = Callable[[Any, Request], Awaitable[Response]]
@@ -91,7 +91,7 @@ class Lane:
         if call is None or scope["method"] != "POST":
             await self._app(scope, receive, send)
             return
-        request = Request(scope, receive, send)
+        request = Posted(scope, receive, send)
         try:
             response = await call.answer(request)
         except (HTTPException, LadderError) as error:

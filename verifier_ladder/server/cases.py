@@ -11,7 +11,7 @@ from verifier_ladder.case import Case
 from verifier_ladder.errors import VerifierError
 from verifier_ladder.exchange import candidate_message, verdict_from
 from verifier_ladder.server.access import needs
-from verifier_ladder.server.bodies import Message, encoded
+from verifier_ladder.server.bodies import Json, Message, encoded
 from verifier_ladder.server.calls import CallRouter
 from verifier_ladder.server.messages import Name
 from verifier_ladder.server.problems import responses
@@ -94,10 +94,8 @@ async def cases(
     """What the world is asked and has not answered yet."""
     service: RewardService = request.app.state.service
     found = await service.read(service.campaign.cases, limit + 1)
-    return Response(
-        encoded({"cases": [_shown(c) for c in found[:limit]], "more": len(found) > limit}),
-        media_type="application/json",
-    )
+    shown = [_shown(case) for case in found[:limit]]
+    return Json(encoded({"cases": shown, "more": len(found) > limit}))
 
 
 @router.call("/v1/answers", Taken, summary="Answer a case", scope="answer")
@@ -117,7 +115,7 @@ async def answered(
         VerifierError: If the value is not valid for it.
     """
     taken = await service.read(_hand_in, service, result, source, event)
-    return Response(encoded({"taken": taken}), media_type="application/json")
+    return Json(encoded({"taken": taken}))
 
 
 def _hand_in(service: RewardService, result: Result, source: str, event: str | None) -> bool:

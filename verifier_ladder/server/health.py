@@ -8,7 +8,7 @@ from typing import Literal
 from fastapi import APIRouter, Request, Response
 
 from verifier_ladder.errors import LadderError
-from verifier_ladder.server.bodies import Message, encoded
+from verifier_ladder.server.bodies import Json, Message, encoded
 from verifier_ladder.server.problems import problem, responses
 from verifier_ladder.server.service import RewardService
 
@@ -52,4 +52,4 @@ def _ok(service: RewardService) -> Response:
     said = {
         "status": "ok", "campaign": service.campaign.name, "waiting": service.admission.waiting,
     }  # fmt: skip
-    return Response(encoded(said), media_type="application/json")
+    return Json(encoded(said))

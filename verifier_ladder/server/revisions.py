@@ -12,7 +12,7 @@ from fastapi.responses import StreamingResponse
 from verifier_ladder.reward import Revision
 from verifier_ladder.scheduler.late import RevisionReader
 from verifier_ladder.server.access import needs
-from verifier_ladder.server.bodies import encoded
+from verifier_ladder.server.bodies import Json, encoded
 from verifier_ladder.server.messages import LARGEST, RevisionPage, revision_json
 from verifier_ladder.server.problems import responses
 from verifier_ladder.server.service import RewardService
@@ -55,11 +55,11 @@ async def rewards(
         )  # fmt: skip
     reader = RevisionReader(service.campaign.ledger, service.campaign.name)
     found, more = await service.read(page, reader, after, limit)
-    return Response(
+    return Json(
         encoded({
             "revisions": [revision_json(revision) for revision in found],
             "cursor": found[-1].cursor if found else after, "more": more,
-        }), media_type="application/json",
+        })
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from fastapi import Request, Response
 
 from verifier_ladder.candidate import Candidate, Sample, Turn
 from verifier_ladder.errors import ConfigError
-from verifier_ladder.server.bodies import encoded
+from verifier_ladder.server.bodies import Json, encoded
 from verifier_ladder.server.calls import CallRouter
 from verifier_ladder.server.idempotency import Place, Replier
 from verifier_ladder.server.messages import (
@@ -41,7 +41,7 @@ async def score(body: ScoreRequest, request: Request) -> Response:
         found = await answer(await service.read(begin))
     else:
         found = await replier.once(request, key, begin, answer)
-    return Response(found, media_type="application/json")
+    return Json(found)
 
 
 def _place(service: RewardService, body: ScoreRequest) -> Place:

@@ -10,7 +10,7 @@ from fastapi import HTTPException, Request, Response
 from verifier_ladder.candidate import Sample
 from verifier_ladder.learners.messages import group_of
 from verifier_ladder.reward import Reward
-from verifier_ladder.server.bodies import encoded
+from verifier_ladder.server.bodies import Json, encoded
 from verifier_ladder.server.calls import CallRouter
 from verifier_ladder.server.learners.asking import Call, Row, service_of
 from verifier_ladder.server.service import RewardService
@@ -75,13 +75,13 @@ async def verify(body: VerifyCall, request: Request) -> Response:
     if reward.value is None and not service.masks:
         why = reward.reason or "no verifier has answered"
         raise HTTPException(503, f"nothing is known ({why})", {"Retry-After": "1"})
-    return Response(encoded(_answer(service, body, reward)), media_type="application/json")
+    return Json(encoded(_answer(service, body, reward)))
 
 
 def _named(body: Session) -> Response:
     name = body.resources_session_id
     said = {} if name is None else {"resources_session_id": name}
-    return Response(encoded(said), media_type="application/json")
+    return Json(encoded(said))
 
 
 def _sample(service: RewardService, body: VerifyCall) -> Sample:

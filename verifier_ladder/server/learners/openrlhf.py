@@ -11,7 +11,7 @@ from verifier_ladder.errors import ConfigError
 from verifier_ladder.learners.messages import group_of
 from verifier_ladder.learners.openrlhf import ENDS, answer_of
 from verifier_ladder.reward import Reward
-from verifier_ladder.server.bodies import encoded
+from verifier_ladder.server.bodies import Json, encoded
 from verifier_ladder.server.calls import CallRouter
 from verifier_ladder.server.learners.asking import Call, needs_number, service_of
 from verifier_ladder.server.limits import MOST_SAMPLES
@@ -49,7 +49,7 @@ async def openrlhf(body: OpenRlhfCall, request: Request) -> Response:
         "pending": [float(reward.pending) for reward in rewards],
     }
     answer = encoded({"rewards": numbers, "scores": numbers, "extra_logs": logs})
-    return Response(answer, media_type="application/json")
+    return Json(answer)
 
 
 async def _rewards(service: RewardService, body: OpenRlhfCall) -> list[Reward]:

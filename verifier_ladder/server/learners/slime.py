@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import Request, Response
 
 from verifier_ladder.learners.messages import group_of
-from verifier_ladder.server.bodies import encoded
+from verifier_ladder.server.bodies import Json, encoded
 from verifier_ladder.server.calls import CallRouter
 from verifier_ladder.server.learners.asking import Row, needs_number, service_of
 from verifier_ladder.server.messages import Content
@@ -31,4 +31,4 @@ async def slime(body: SlimeCall, request: Request) -> Response:
     fields = {**body.fields, "label": body.label, "prompt": body.prompt}
     sample = service.learner.sample(body.response, fields, group=group_of(body.prompt))
     reward = await service.reward(sample)
-    return Response(encoded(service.readout.value(reward)), media_type="application/json")
+    return Json(encoded(service.readout.value(reward)))
