@@ -53,7 +53,7 @@ class Measured:
         for place, (took, reserved) in enumerate(pairs):
             self._means[place] += weight * (took - self._means[place])
             if took > 0 and reserved > 0:
-                over = log(MARGIN * took / reserved)
+                over = log(MARGIN) + log(took) - log(reserved)
                 self._logs[place] += weight * (over - self._logs[place])
 
     def reserve(self, check: CheckRow) -> Cost:

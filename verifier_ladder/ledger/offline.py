@@ -230,11 +230,11 @@ def read_checkpoint(signed: str) -> Checkpoint:
     Raises:
         RejectedError: If it is none.
     """
-    text, _, _ = signed.rpartition("\n\n")
     try:
+        text, _, _ = signed.rpartition("\n\n")
         origin, size, root, *_ = text.split("\n")
         found = Checkpoint(origin, int(size), b64decode(root, validate=True))
-    except ValueError:
+    except (AttributeError, TypeError, ValueError):  # SQLite keeps values of any type.
         raise RejectedError("this is no checkpoint") from None
     whole = signed.endswith("\n")
     if (

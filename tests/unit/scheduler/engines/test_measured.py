@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import isclose
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from verifier_ladder.cost import Cost
@@ -94,6 +94,8 @@ def test_a_declared_cost_is_trusted() -> None:
 
 
 @given(st.lists(st.tuples(amounts, amounts)), amounts)
+@example([(1e9, 5e-324)], 1.0)
+@example([(5e-324, 1e9)], 1.0)
 def test_it_never_reserves_less_nor_more_than_can_be_counted(
     checks: list[tuple[float, float]], expected: float
 ) -> None:

@@ -2,6 +2,7 @@
 
 # ruff: noqa: S608 - the names are those of our own tables
 
+import json
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
+from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.ledger.encoding import encode, leaf
 from verifier_ladder.ledger.offline import Key
@@ -138,6 +140,17 @@ def test_a_changed_value_is_found(
         assert done.rowcount == 1
 
     assert not verified(path).is_intact
+
+
+@pytest.mark.parametrize("note", [b"bytes", 7, "", "text", "a\nb\nc\n\nd\n"])
+def test_a_checkpoint_that_cannot_be_read_is_told(note: Any, honest: Path, tmp_path: Path) -> None:
+    with tampered(honest, tmp_path) as (path, connection):
+        connection.execute("UPDATE checkpoint SET note = ?", (note,))
+
+    assert any("checkpoint" in str(problem) for problem in verified(path).problems)
+    json.dumps(verified(path).as_json())
+    with opened(path) as ledger, pytest.raises(LedgerError, match="changed this ledger"):
+        ledger.size()
 
 
 @pytest.mark.parametrize("table", COLUMNS)
