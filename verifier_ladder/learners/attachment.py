@@ -170,7 +170,7 @@ class Attachment:
         """Positions for samples of a learner that tells no step, and may have many processes."""
         return list(islice(self._loose, number))
 
-    def score(self, samples: Sequence[Sample], *, waited: float = 0.0) -> list[Reward]:
+    def score(self, samples: Sequence[Sample], waited: float = 0.0) -> list[Reward]:
         """Score samples; one reward each, in order.
 
         Args:
@@ -181,8 +181,7 @@ class Attachment:
             ConfigError: If the samples can't be keyed.
             LadderError: If the campaign can't be opened, or failed three times in a row.
         """
-        campaign = self.campaign
-        left = None if self.deadline is None else max(0.0, self.deadline - waited)
+        campaign, left = self.campaign, self._left(waited)
         try:
             self._keep(campaign)
             rewards = campaign.score(samples, deadline=left)
@@ -193,19 +192,22 @@ class Attachment:
         self._failures = 0
         return rewards
 
-    async def ascore(self, samples: Sequence[Sample]) -> list[Reward]:
+    async def ascore(self, samples: Sequence[Sample], waited: float = 0.0) -> list[Reward]:
         """Score samples without holding up the event loop; see `score`."""
-        campaign = self.campaign
+        campaign, left = self.campaign, self._left(waited)
         try:
             if self._untold:
                 await asyncio.to_thread(self._keep, campaign)
-            rewards = await campaign.ascore(samples, deadline=self.deadline)
+            rewards = await campaign.ascore(samples, deadline=left)
         except ConfigError:
             raise
         except LadderError as error:
             return self._unknown(error, len(samples))
         self._failures = 0
         return rewards
+
+    def _left(self, waited: float) -> float | None:
+        return None if self.deadline is None else max(0.0, self.deadline - waited)
 
     def tell(self, transcripts: Sequence[Transcript]) -> None:
         """Keep transcripts with the next samples that are scored, in one entry."""

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
-from threading import Lock
-from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from weakref import WeakKeyDictionary
 
 from verifier_ladder.budget import Budget
 from verifier_ladder.candidate import Candidate, Sample
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.attachment import Attachment
+from verifier_ladder.learners.gathering import Gatherer
 from verifier_ladder.learners.reader import Reader
 from verifier_ladder.learners.scribe import Scribe
+from verifier_ladder.learners.threadgathering import ThreadGatherer
 from verifier_ladder.reward import Reward
 from verifier_ladder.run import Run
 from verifier_ladder.verifiers import Verifier
@@ -28,7 +25,7 @@ if TYPE_CHECKING:
     from verifier_ladder.ledger import Ledger
 
 _CALLS = 4
-"""Calls for single samples at one time: one whose verifier hangs must not hold up the others."""
+"""Calls for single samples of one event loop at one time."""
 
 
 class Options(TypedDict, total=False):
@@ -59,9 +56,8 @@ class Backend:
 
     **Pickling.** Travels as its attachment does.
 
-    **One by one.** A call has its own transaction in the ledger. So samples that `areward` is
-    asked for in the same turn of an event loop are scored in one call, and so are those that
-    `reward` is asked for by other threads while its calls are busy.
+    **One by one.** A call has its own transaction in the ledger. So single samples that `areward`
+    and `reward` are asked for while a call is at work are scored in one call.
     """
 
     def __init__(self, attachment: Attachment) -> None:
@@ -70,12 +66,9 @@ class Backend:
         self.name = attachment.name
         self.reader = Reader(attachment.ladder, attachment.name)
         self._scribe = Scribe(attachment.ladder)
-        self._waiting: WeakKeyDictionary[asyncio.AbstractEventLoop, list[_Waiting]]
-        self._waiting = WeakKeyDictionary()
-        self._calls: set[asyncio.Task[None]] = set()
-        self._asked: deque[_Asked] = deque()
-        self._threads: ThreadPoolExecutor | None = None
-        self._lock = Lock()
+        self._threads = ThreadGatherer(attachment.score)
+        self._gatherers: WeakKeyDictionary[asyncio.AbstractEventLoop, Gatherer]
+        self._gatherers = WeakKeyDictionary()
 
     @classmethod
     def of(cls, verifier: Verifier | Ladder | str | Path, **options: Unpack[Options]) -> Backend:
@@ -151,63 +144,19 @@ class Backend:
 
     def reward(self, sample: Sample) -> Reward:
         """Score one sample, together with those that other threads ask for meanwhile."""
-        asked = _Asked(sample, Future(), monotonic())
-        self._asked.append(asked)
-        with self._lock:
-            if self._threads is None:
-                self._threads = ThreadPoolExecutor(_CALLS, "verifier-ladder")
-            self._threads.submit(self._answer_asked)
-        return asked.answer.result()
-
-    def _answer_asked(self) -> None:
-        """Score all that was asked until now; nothing is left if another call has taken it."""
-        taken: list[_Asked] = []
-        while self._asked:
-            with suppress(IndexError):  # The other call was faster.
-                taken.append(self._asked.popleft())
-        if not taken:
-            return
-        waited = monotonic() - taken[0].since
-        try:
-            rewards = self.attachment.score([one.sample for one in taken], waited=waited)
-        except Exception as error:  # noqa: BLE001 - raised where it is awaited
-            for one in taken:
-                one.answer.set_exception(error)
-            return
-        for one, reward in zip(taken, rewards, strict=True):
-            one.answer.set_result(reward)
+        return self._threads.ask(sample)
 
     async def arewards(self, samples: Sequence[Sample]) -> list[Reward]:
         """Score samples without holding up the event loop."""
         return await self.attachment.ascore(samples) if samples else []
 
     async def areward(self, sample: Sample) -> Reward:
-        """Score one sample, together with the others that are asked for at the same moment."""
+        """Score one sample, together with those that the event loop's other tasks ask for."""
         loop = asyncio.get_running_loop()
-        waiting = self._waiting.setdefault(loop, [])
-        if not waiting:
-            # After whatever else is ready to run now: all of it may ask, too.
-            loop.call_soon(self._start, loop)
-        answer: asyncio.Future[Reward] = loop.create_future()
-        waiting.append(_Waiting(sample, answer))
-        return await answer
-
-    def _start(self, loop: asyncio.AbstractEventLoop) -> None:
-        call = loop.create_task(self._answer(self._waiting.pop(loop)))
-        self._calls.add(call)  # The loop itself holds tasks only weakly.
-        call.add_done_callback(self._calls.discard)
-
-    async def _answer(self, waiting: list[_Waiting]) -> None:
-        try:
-            rewards = await self.arewards([one.sample for one in waiting])
-        except Exception as error:  # noqa: BLE001 - raised where it is awaited
-            for one in waiting:
-                if not one.answer.done():
-                    one.answer.set_exception(error)
-            return
-        for one, reward in zip(waiting, rewards, strict=True):
-            if not one.answer.done():  # Its caller may have gone.
-                one.answer.set_result(reward)
+        gatherer = self._gatherers.get(loop)
+        if gatherer is None:
+            gatherer = self._gatherers[loop] = Gatherer(self.attachment.ascore, calls=_CALLS)
+        return await gatherer.ask(sample)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel as the attachment."""
@@ -220,18 +169,3 @@ def _sample(candidate: Candidate, group: str, step: int | None, place: int) -> S
     return Sample(
         candidate, step=step, position=place, group=group, learner_version=f"step {step}"
     )
-
-
-class _Asked(NamedTuple):
-    """A sample whose reward a thread waits for."""
-
-    sample: Sample
-    answer: Future[Reward]
-    since: float
-
-
-class _Waiting(NamedTuple):
-    """A sample whose reward somebody awaits."""
-
-    sample: Sample
-    answer: asyncio.Future[Reward]

@@ -55,8 +55,11 @@ class Scribe:
     def _groups(
         self, samples: Sequence[Sample], columns: Mapping[str, Any]
     ) -> Iterator[Transcript]:
+        new = {sample.group for sample in samples} - self._described - {""}
+        if not new:
+            return
         first = {sample.group: i for i, sample in reversed(list(enumerate(samples)))}
-        for group in first.keys() - self._described - {""}:
+        for group in new:
             told = {
                 name: values[first[group]]
                 for name in ("prompt", *_TAGS)

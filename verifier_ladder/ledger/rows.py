@@ -11,6 +11,7 @@ from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.columns import pack_shared
 from verifier_ladder.ledger.dialect import dialect_of
 from verifier_ladder.ledger.encoding import encode, leaf
+from verifier_ladder.ledger.numbers import numbers_of
 from verifier_ladder.ledger.records import Block, CandidateRow, SampleColumns, VerdictRow
 from verifier_ladder.ledger.samples import IDENTITY, SUPERSEDING, contiguous
 from verifier_ladder.ledger.sections import Columns, verdict_columns
@@ -84,7 +85,7 @@ def _alias_rows(connection: Connection, rows: Sequence[CandidateRow]) -> Columns
     if not rows:
         return {}
     raws, contents, _, _, forms, makers, verdicts = columns_of(rows)
-    ids = {key: canonicaliser_id(connection, key) for key in set(makers) - {IDENTITY}}
+    ids = {key: _canonicaliser_id(connection, key) for key in set(makers) - {IDENTITY}}
     if not ids:
         return {}
     details = _alias_details(forms, verdicts)
@@ -134,12 +135,15 @@ def _is_text(value: str | bytes | None) -> bool:
     return True
 
 
-def canonicaliser_id(connection: Connection, digest: bytes) -> int:
+def _canonicaliser_id(connection: Connection, digest: bytes) -> int:
     """Number of a canonicaliser, given when it is first seen."""
-    return _number(
-        connection, "SELECT id FROM canonicaliser WHERE digest = ?",
-        "INSERT INTO canonicaliser (digest) VALUES (?) ON CONFLICT DO NOTHING", (digest,),
-    )  # fmt: skip
+    numbers = numbers_of(connection)
+    if digest not in numbers:
+        numbers[digest] = _number(
+            connection, "SELECT id FROM canonicaliser WHERE digest = ?",
+            "INSERT INTO canonicaliser (digest) VALUES (?) ON CONFLICT DO NOTHING", (digest,),
+        )  # fmt: skip
+    return numbers[digest]
 
 
 def _number(connection: Connection, look: str, make: str, values: tuple[Any, ...]) -> int:
@@ -220,13 +224,16 @@ def _verifier_ids(connection: Connection, columns: Columns) -> list[int]:
 
 
 def _verifier_id(connection: Connection, name: tuple[Any, ...]) -> int:
-    return _number(
-        connection,
-        "SELECT id FROM verifier WHERE name = ? AND version = ? AND tier = ? AND unit = ?",
-        "INSERT INTO verifier (name, version, tier, unit) VALUES (?, ?, ?, ?) "
-        "ON CONFLICT DO NOTHING",
-        (name[0], name[1], int(name[2]), name[3]),
-    )
+    numbers = numbers_of(connection)
+    if name not in numbers:
+        numbers[name] = _number(
+            connection,
+            "SELECT id FROM verifier WHERE name = ? AND version = ? AND tier = ? AND unit = ?",
+            "INSERT INTO verifier (name, version, tier, unit) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT DO NOTHING",
+            (name[0], name[1], int(name[2]), name[3]),
+        )
+    return numbers[name]
 
 
 # -- rows --------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from verifier_ladder.ledger.base import Ledger
 from verifier_ladder.ledger.baton import Baton
 from verifier_ladder.ledger.database import Database
 from verifier_ladder.ledger.faults import explained
+from verifier_ladder.ledger.numbers import Numbers
 from verifier_ladder.ledger.records import Block
 from verifier_ladder.ledger.watching import Watch
 
@@ -42,6 +43,7 @@ class Store(Ledger):
         self.url = database.url
         self.is_shared = database.is_shared
         self._database = database
+        self._numbers = Numbers(self._ask)
         self._pid = os.getpid()
         self._closed = False
         self._watch: Watch | None = None
@@ -88,8 +90,13 @@ class Store(Ledger):
     def _writing(self, *, tell: bool = True) -> Iterator[Connection]:
         """Give a connection that writes, inside one transaction; then tell the listeners."""
         self._check_open()
-        with explained(self._database.name), self._database.writing() as connection:
+        with (
+            explained(self._database.name),
+            self._database.writing() as connection,
+            self._numbers.lent(connection) as numbers,
+        ):
             yield connection
+        self._numbers.note(numbers)
         if tell:
             self._tell()
 

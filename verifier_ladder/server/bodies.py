@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from typing import Any, TypeVar
 
@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.requests import ClientDisconnect
 
 M = TypeVar("M", bound=BaseModel)
+_JSON = b"application/json"
 
 
 class Message(BaseModel):
@@ -59,7 +60,7 @@ class Json(Response):
         """Take the bytes as they are."""
         self.status_code, self.background, self.body = 200, None, body
         self.raw_headers = [
-            (b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)),
+            (b"content-type", _JSON), (b"content-length", b"%d" % len(body)),
         ]  # fmt: skip
 
 
@@ -72,14 +73,21 @@ async def read_body(request: Request, model: type[M]) -> M:
     Raises:
         HTTPException: If it is not JSON, or not what the model says.
     """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
+    if not _is_json(request.scope["headers"]):
         # A page of another site can post text here without asking, but not JSON.
         raise HTTPException(415, "send the body with Content-Type: application/json")
     try:
         return model.model_validate_json(await request.body())
     except ValidationError as error:
         raise InvalidBodyError(error) from None
+
+
+def _is_json(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Whether the first `Content-Type` says so."""
+    for name, value in headers:
+        if name == b"content-type":
+            return value == _JSON or value.partition(b";")[0].strip().lower() == _JSON
+    return False
 
 
 def encoded(value: Any) -> bytes:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _SWITCH = 0.0005
 """Seconds after which a thread that computes lets the event loop go on; Python's own 5 ms would be
 the answer time of everything."""
+_COLLECT = (20_000, 10, 10)
+"""How much garbage may gather: some hundred calls under way are no reason to look for it."""
 _BACKLOG = 4096
 _GRACE = 3600
 _IDLE = 75
@@ -130,13 +132,15 @@ def run(app: FastAPI, sock: socket.socket, *, linger: float, started: Callable[[
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, backlog=_BACKLOG,
         timeout_graceful_shutdown=_GRACE, timeout_keep_alive=_IDLE, server_header=False,
-        date_header=False,
+        date_header=False, proxy_headers=False,
     )  # fmt: skip
     gc.collect()
     gc.freeze()  # What is there for good need not be looked at with every batch.
-    before = sys.getswitchinterval()
+    before = sys.getswitchinterval(), gc.get_threshold()
     sys.setswitchinterval(_SWITCH)
+    gc.set_threshold(*_COLLECT)
     try:
         Server(config).run(sockets=[sock])
     finally:
-        sys.setswitchinterval(before)
+        sys.setswitchinterval(before[0])
+        gc.set_threshold(*before[1])

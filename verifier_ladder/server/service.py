@@ -14,11 +14,11 @@ from verifier_ladder.candidate import Candidate, Sample
 from verifier_ladder.cost import seconds
 from verifier_ladder.errors import ConfigError, EngineError
 from verifier_ladder.learners.backend import Backend
+from verifier_ladder.learners.gathering import Gatherer
 from verifier_ladder.learners.readout import Readout
 from verifier_ladder.reward import Reward
 from verifier_ladder.run import Run
 from verifier_ladder.server.admission import Admission
-from verifier_ladder.server.gathering import Gatherer
 from verifier_ladder.server.limits import Limits
 from verifier_ladder.server.news import News
 from verifier_ladder.server.prompts import Prompts

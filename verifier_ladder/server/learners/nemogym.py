@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import HTTPException, Request, Response
@@ -23,6 +23,8 @@ _KINDS = {
 }  # fmt: skip
 """NeMo-Gym's names for boundaries that failed; others get one under a name of ours."""
 _OURS = "verifier_ladder"
+_OF_RUN = ("agent_ref", "instance_config")
+"""Fields that belong to the run, not to the task."""
 
 
 class Session(Row):
@@ -86,14 +88,16 @@ def _named(body: Session) -> Response:
 
 def _sample(service: RewardService, body: VerifyCall) -> Sample:
     prompt = body.responses_create_params.get("input")
-    fields = {name: v for name, v in body.fields.items() if not name.startswith("_")}
-    for name in ("agent_ref", "instance_config"):  # They belong to the run, not to the task.
-        fields.pop(name, None)
-    metadata = fields.get("verifier_metadata")
-    if isinstance(metadata, Mapping):
+    metadata = body.fields.get("verifier_metadata")
+    fields = {
+        name: value for name, value in body.fields.items()
+        if name not in _OF_RUN and not name.startswith("_")
+    }  # fmt: skip
+    if isinstance(metadata, dict):
         fields = {**metadata, **fields}
+    fields["prompt"] = prompt
     completion = completion_of(body.response.get("output"))
-    return service.learner.sample(completion, {**fields, "prompt": prompt}, group=group_of(prompt))
+    return service.learner.sample(completion, fields, group=group_of(prompt))
 
 
 def completion_of(output: Any) -> str | list[dict[str, Any]]:
@@ -107,10 +111,10 @@ def completion_of(output: Any) -> str | list[dict[str, Any]]:
         '4'
     """
     messages: list[dict[str, Any]] = []
-    for item in output if isinstance(output, Sequence) and not isinstance(output, str) else ():
-        if isinstance(item, Mapping):
+    for item in output if isinstance(output, list) else ():
+        if isinstance(item, dict):
             _add(messages, item)
-    if len(messages) == 1 and set(messages[0]) == {"role", "content"}:
+    if len(messages) == 1 and messages[0].keys() == {"role", "content"}:
         return str(messages[0]["content"])
     return messages or ""
 
@@ -131,8 +135,8 @@ def _add(messages: list[dict[str, Any]], item: Mapping[str, Any]) -> None:
 def _text(content: Any) -> str:
     if isinstance(content, str):
         return content
-    parts = content if isinstance(content, Sequence) else ()
-    return "".join(str(p.get("text", "")) for p in parts if isinstance(p, Mapping))
+    parts = content if isinstance(content, list) else ()
+    return "".join([str(part.get("text", "")) for part in parts if isinstance(part, dict)])
 
 
 def _answer(service: RewardService, body: VerifyCall, reward: Reward) -> dict[str, Any]:
@@ -146,7 +150,7 @@ def _answer(service: RewardService, body: VerifyCall, reward: Reward) -> dict[st
         "reward_components": {n: v for n, v in reward.components.items() if v is not None},
         # NeMo-RL has read the mask there before it was a field of its own.
         "instance_config": {
-            **(given if isinstance(given, Mapping) else {}), "mask_sample": is_unknown,
+            **(given if isinstance(given, dict) else {}), "mask_sample": is_unknown,
         },
     }  # fmt: skip
 

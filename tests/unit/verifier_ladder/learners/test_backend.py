@@ -89,13 +89,13 @@ def test_the_deadline_counts_from_the_question(tmp_path: Path) -> None:
     made.close()
 
 
-def test_a_failure_reaches_everyone_who_asked(backend: Backend) -> None:
+def test_what_can_not_be_scored_costs_nobody_else_a_reward(backend: Backend) -> None:
     async def together() -> list[object]:
         strange = vl.Sample(vl.Candidate("molecule", "CCO"), position=7)
         asking = (backend.areward(strange), backend.areward(backend.sample("a", {})))
         return list(await asyncio.gather(*asking, return_exceptions=True))
 
-    assert [vl.ConfigError] * 2 == [type(answer) for answer in asyncio.run(together())]
+    assert [vl.ConfigError, vl.Reward] == [type(answer) for answer in asyncio.run(together())]
 
 
 def test_two_processes_of_one_run_have_places_of_their_own(tmp_path: Path) -> None:

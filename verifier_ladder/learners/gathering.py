@@ -1,4 +1,4 @@
-"""Gathering: samples that are asked for one by one are scored together."""
+"""Gathering in an event loop: samples that are asked for one by one are scored together."""
 
 from __future__ import annotations
 
@@ -102,8 +102,19 @@ class Gatherer:
     def _end(self, call: asyncio.Task[None]) -> None:
         took = monotonic() - self._begun.pop(call)
         self._took = _MEMORY * self._took + (1 - _MEMORY) * took
-        if self._asked:
+        if not self._asked:
+            return
+        if not self._ends_one_soon():
             self._begin()
+        elif self._timer is None:
+            self._arm(asyncio.get_running_loop())
+
+    def _ends_one_soon(self) -> bool:
+        """Whether a call is at work that began so late that it is worth waiting for its end.
+
+        Calls beside each other share one interpreter, so many small ones are slower than one.
+        """
+        return bool(self._begun) and monotonic() - max(self._begun.values()) < self._window()
 
     async def _answer(self, taken: Sequence[_Asked]) -> None:
         samples = [one.sample for one in taken]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import verifier_ladder as vl
-from verifier_ladder.server.gathering import Gatherer
+from verifier_ladder.learners.gathering import Gatherer
 
 
 class Scorer:
@@ -71,6 +71,30 @@ def test_what_comes_meanwhile_waits_for_the_end_of_the_call() -> None:
 
     asyncio.run(run())
     assert [["a"], ["bb", "ccc"]] == scorer.batches
+
+
+def test_calls_that_are_as_fast_as_ever_are_one_at_a_time() -> None:
+    """Another one had begun while the first was late; its end takes along who waits now."""
+    made, scorer = gatherer()
+
+    async def run() -> None:
+        for name in ("a", "bb"):
+            scorer.gates[name] = asyncio.Event()
+        first = asyncio.create_task(ask(made, "a"))
+        await until(lambda: ["a"] in scorer.batches)
+        second = asyncio.create_task(ask(made, "bb"))
+        await until(lambda: ["bb"] in scorer.batches)
+        made._took = 60.0
+        third = asyncio.create_task(ask(made, "ccc"))
+        await until(lambda: made._asked)
+        scorer.gates["a"].set()
+        await first
+        assert ["ccc"] not in scorer.batches
+        scorer.gates["bb"].set()
+        await asyncio.gather(second, third)
+
+    asyncio.run(run())
+    assert [["a"], ["bb"], ["ccc"]] == scorer.batches
 
 
 def test_nobody_waits_behind_a_call_that_hangs() -> None:
