@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from verifier_ladder.candidate import Candidate, Turn
+from verifier_ladder.keys import NO_TASK, digest
 from verifier_ladder.verifiers import Verifier
 
 
@@ -40,6 +41,11 @@ def turns_json(turns: Sequence[Turn]) -> list[list[Any]]:
         [t.action, t.observation, dict(t.metadata)] if t.metadata else [t.action, t.observation]
         for t in turns
     ]
+
+
+def turns_digest(turns: Sequence[Turn]) -> bytes:
+    """Digest of a trajectory; `NO_TASK` if there is none."""
+    return digest(turns_json(turns)) if turns else NO_TASK
 
 
 def candidate_of(stored: Mapping[str, Any]) -> Candidate:

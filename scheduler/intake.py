@@ -14,12 +14,12 @@ from threading import RLock
 from typing import Any
 
 from verifier_ladder.candidate import Candidate, checked_candidate, checked_candidates
-from verifier_ladder.keys import check_keys, content_key, digest
+from verifier_ladder.keys import check_keys, content_key, task_digest
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.scheduler.arrivals import Arrivals
 from verifier_ladder.scheduler.asking import Asking
-from verifier_ladder.scheduler.candidates import turns_json
+from verifier_ladder.scheduler.candidates import turns_digest
 from verifier_ladder.scheduler.canonical import Canonicals, Content, Forms
 from verifier_ladder.scheduler.engines.local import LocalEngine
 from verifier_ladder.scheduler.pipeline import drive
@@ -34,12 +34,21 @@ Given = Candidate | Content
 Job = Generator[Future[Any], Any, None]
 
 
-def memo_key(candidate: Candidate) -> Hashable:
-    """What tells two candidates of one kind apart, as a dictionary key."""
-    if not candidate.task and not candidate.turns:
-        return candidate.content
-    turns = digest(turns_json(candidate.turns))
-    return (candidate.content, digest(dict(candidate.task or {})), turns)
+def memo_keys(given: Sequence[Given]) -> list[Hashable]:
+    """What tells candidates of one kind apart, as dictionary keys."""
+    tasks: dict[int, bytes] = {}  # Those of a batch are often one object, alive while this runs.
+
+    def key(one: Given) -> Hashable:
+        if not isinstance(one, Candidate):
+            return one
+        if not one.task and not one.turns:
+            return one.content
+        task = tasks.get(id(one.task))
+        if task is None:
+            task = tasks[id(one.task)] = task_digest(one.task or {})
+        return (one.content, task, turns_digest(one.turns))
+
+    return list(map(key, given))
 
 
 class Intake:
@@ -69,7 +78,7 @@ class Intake:
             arrivals: Where to note what the ledger does not hold yet; the caller closes it.
             when_begun: Called once workers are at the last of them, where any is new.
         """
-        keys = [memo_key(c) if isinstance(c, Candidate) else c for c in candidates]
+        keys = memo_keys(candidates)
         held = list(map(self._memo.get, keys))
         if held.count(None) == len(held):
             found = self._bring(
@@ -106,7 +115,7 @@ class Intake:
 
     def recognise(self, candidates: Sequence[Candidate]) -> tuple[list[Standing], Arrivals]:
         """Bring candidates in without asking any verifier; one standing each, in order."""
-        keys = [memo_key(candidate) for candidate in candidates]
+        keys = memo_keys(candidates)
         new = dict(zip(keys, candidates, strict=True))
         self._trim(len(new))
         names, givens = list(new), list[Given](new.values())
@@ -260,7 +269,9 @@ class Intake:
     def _check_keys(standings: list[Standing], verifier: Verifier, number: int) -> list[bytes]:
         reads_more = verifier.reads_turns or verifier.task_fields != ()
         if verifier.reads == "raw" or reads_more:
-            return [standing.key_of(verifier, number) for standing in standings]
+            named = [standing.named_for(verifier) for standing in standings]
+            of_content, tasks, turns = zip(*named, strict=True)
+            return check_keys(verifier.key_digest, of_content, number, tasks=tasks, turns=turns)
         contents = [standing.content_key for standing in standings]
         return check_keys(verifier.key_digest, contents, number)
 
@@ -273,13 +284,14 @@ class Intake:
 
     def _whole(self, givens: list[Given], forms: Forms, places: Sequence[int]) -> list[Candidate]:
         """What was given in canonical form, with its task and turns."""
-        kind = self._ladder.kind
-        made = checked_candidates(kind, [forms.contents[place] for place in places])
-        for at, place in enumerate(places):
-            given = givens[place]
-            if isinstance(given, Candidate) and (given.task is not None or given.turns):
-                made[at] = Candidate(kind, forms.contents[place], given.task, given.turns)
-        return made
+        kind, contents = self._ladder.kind, [forms.contents[place] for place in places]
+        wholes = [
+            given if isinstance(given, Candidate) else None
+            for given in map(givens.__getitem__, places)
+        ]
+        tasks = [None if whole is None else whole.task for whole in wholes]
+        turns = [() if whole is None else whole.turns for whole in wholes]
+        return checked_candidates(kind, contents, tasks, turns)
 
 
 def _is_unusable(standing: Standing) -> bool:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from verifier_ladder.candidate import Candidate, checked_candidate, checked_candidates
+from verifier_ladder.candidate import Candidate, Turn, checked_candidate, checked_candidates
 from verifier_ladder.decision import Belief
-from verifier_ladder.keys import NO_TASK, check_key, digest, raw_key
+from verifier_ladder.keys import NO_TASK, check_key, raw_key, task_digest
 from verifier_ladder.reward import Reward
-from verifier_ladder.scheduler.candidates import task_fields, turns_json
+from verifier_ladder.scheduler.candidates import task_fields, turns_digest
 from verifier_ladder.scheduler.replicates import combined
 from verifier_ladder.verdict import Outcome, Verdict
 from verifier_ladder.verifiers import Verifier
@@ -34,7 +34,7 @@ class Standing:
     __slots__ = (
         "_candidate", "belief", "concluded", "content_key", "end", "explained", "given",
         "is_judged", "keys", "lapsed", "parts", "problem", "reward", "subject", "survey",
-        "task_key", "used", "verdicts",
+        "task_key", "turns_key", "used", "verdicts",
     )  # fmt: skip
 
     def __init__(
@@ -80,6 +80,8 @@ class Standing:
         """Check keys that its reward rests on, once concluded."""
         self.task_key = NO_TASK
         """Digest of the whole task."""
+        self.turns_key = NO_TASK
+        """Digest of the trajectory."""
         self.subject: Hashable = content_key
         """What tells it apart from every other standing of its ladder."""
         if not isinstance(candidate, str) and (candidate.task or candidate.turns):
@@ -87,9 +89,9 @@ class Standing:
 
     def _tell_apart(self, candidate: Candidate) -> None:
         """Name it by its task and turns too."""
-        if candidate.task:
-            self.task_key = digest(dict(candidate.task))
-        self.subject = (self.content_key, self.task_key, digest(turns_json(candidate.turns)))
+        self.task_key = task_digest(candidate.task or {})
+        self.turns_key = turns_digest(candidate.turns)
+        self.subject = (self.content_key, self.task_key, self.turns_key)
 
     @property
     def kind(self) -> str:
@@ -106,19 +108,17 @@ class Standing:
 
     @staticmethod
     def all_seen_by(standings: Sequence[Standing], verifier: Verifier) -> list[Candidate]:
-        """`seen_by` of many; candidates that nobody has asked for yet are made together."""
+        """The candidates of many standings, as a verifier may see them; made together."""
         waiting = [one for one in standings if isinstance(one._candidate, str)]  # noqa: SLF001
         if waiting:
             made = checked_candidates(waiting[0].kind, [one.given for one in waiting])
             for one, candidate in zip(waiting, made, strict=True):
                 one._candidate = candidate  # noqa: SLF001 - its own class
-        if verifier.reads == "raw":
-            return [standing.seen_by(verifier) for standing in standings]
         candidates = [one.candidate for one in standings]
-        return [
-            one.seen_by(verifier) if candidate.task or candidate.turns else candidate
-            for one, candidate in zip(standings, candidates, strict=True)
-        ]
+        if verifier.reads != "raw" and not any(one.task or one.turns for one in candidates):
+            return candidates
+        parts = zip(*[one._shown_to(verifier) for one in standings], strict=True)  # noqa: SLF001
+        return checked_candidates(candidates[0].kind, *map(list, parts)) if candidates else []
 
     def learn(self, verifier: str, verdict: Verdict) -> None:
         """Take a verdict; what was concluded before no longer holds."""
@@ -161,33 +161,37 @@ class Standing:
 
     def key_of(self, verifier: Verifier, number: int = 0) -> bytes:
         """Key of a verifier's check of this candidate; `number` is that of the replicate."""
+        return check_key(verifier.key_digest, *self.named_for(verifier), number)
+
+    def named_for(self, verifier: Verifier) -> tuple[bytes, bytes, bytes]:
+        """Digests of what a verifier reads of this candidate: its content, task and turns."""
         candidate, content = self.candidate, self.content_key
         if verifier.reads == "raw":
             content = raw_key(candidate.kind, self.given)
-        if not candidate.task and not candidate.turns:
-            return check_key(verifier.key_digest, content, replicate=number)
-        fields = task_fields(candidate.task or {}, verifier)
-        reads_turns = verifier.reads_turns and candidate.turns
-        return check_key(
-            verifier.key_digest, content, digest(fields) if fields else NO_TASK,
-            digest(turns_json(candidate.turns)) if reads_turns else NO_TASK, number,
-        )  # fmt: skip
+        if not candidate.task:
+            task = NO_TASK
+        else:
+            fields = task_fields(candidate.task, verifier)
+            is_whole = len(fields) == len(candidate.task)
+            task = self.task_key if is_whole else task_digest(fields)
+        return content, task, self.turns_key if verifier.reads_turns else NO_TASK
 
     def seen_by(self, verifier: Verifier) -> Candidate:
-        """The candidate with only what the verifier declares that it reads.
+        """The candidate with only what the verifier declares that it reads."""
+        return self.all_seen_by([self], verifier)[0]
+
+    def _shown_to(
+        self, verifier: Verifier
+    ) -> tuple[str | bytes, dict[str, Any] | None, tuple[Turn, ...]]:
+        """The content, task and turns that a verifier may see.
 
         What it doesn't declare is not in its check key: if it could read that all the same, a
-        verdict would be used again where it does not hold.
+        verdict would be used again where it does not hold. The task is its own to change.
         """
         candidate = self.candidate
         content = self.given if verifier.reads == "raw" else candidate.content
-        if not candidate.task and not candidate.turns:
-            if content is candidate.content:
-                return candidate
-            return Candidate(candidate.kind, content)
         task = None if candidate.task is None else task_fields(candidate.task, verifier)
-        turns = candidate.turns if verifier.reads_turns else ()
-        return Candidate(candidate.kind, content, task, turns)
+        return content, task, candidate.turns if verifier.reads_turns else ()
 
 
 def task_keys(standings: Sequence[Standing]) -> list[bytes] | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import repeat
 from math import isfinite
 from typing import Any
 
@@ -20,6 +21,9 @@ NO_TASK = bytes(32)
 """Task digest of a check that reads no task field."""
 _CHECK = b"vl:check:1\0"
 _LARGEST_INTEGER = 2**53
+_SIMPLE = {str, int, bool, type(None)}
+_FEW, _SHORT = 16, 2048
+"""Fields of a task that is remembered, and characters of their texts."""
 
 
 def canonical_json(value: Any) -> bytes:
@@ -108,6 +112,27 @@ def digest(value: Any) -> bytes:
     return hashlib.sha256(canonical_json(value)).digest()
 
 
+def task_digest(task: Mapping[str, Any]) -> bytes:
+    """`digest` of a task's fields; `NO_TASK` if there are none.
+
+    The candidates of a group have equal tasks, most often of a few texts and whole numbers;
+    those are digested once.
+    """
+    if not task:
+        return NO_TASK
+    types = (*map(type, task), *map(type, task.values()))
+    is_short = len(task) <= _FEW and _SIMPLE.issuperset(types)
+    if is_short and sum([len(text) for text in task.values() if type(text) is str]) <= _SHORT:
+        return _digest_of(tuple(task.items()), types)
+    return digest(dict(task))
+
+
+@lru_cache(maxsize=8192)
+def _digest_of(items: tuple[tuple[str, Any], ...], _types: tuple[type, ...]) -> bytes:
+    # With the types, for 1 and True are equal.
+    return digest(dict(items))
+
+
 def raw_key(kind: str, content: str | bytes) -> bytes:
     """Key of a candidate's bytes exactly as they were given."""
     return _of_kind(b"raw", kind, content)
@@ -136,8 +161,12 @@ def check_key(
         turns: Digest of the trajectory, if the verifier reads it.
         replicate: Number of the repetition, from 0, of a stochastic verifier.
     """
-    parts = _CHECK + verifier + content + task + turns + replicate.to_bytes(4, "big")
-    return hashlib.sha256(parts).digest()
+    return hashlib.sha256(_CHECK + verifier + _rest(content, task, turns, replicate)).digest()
+
+
+def _rest(content: bytes, task: bytes, turns: bytes, replicate: int) -> bytes:
+    """What follows the verifier's digest in what a check key is made of."""
+    return content + task + turns + replicate.to_bytes(4, "big")
 
 
 def in_namespace(verifier: bytes, namespace: str) -> bytes:
@@ -183,10 +212,20 @@ def _digests(head: bytes, rests: Iterable[bytes]) -> list[bytes]:
     return found
 
 
-def check_keys(verifier: bytes, contents: Iterable[bytes], replicate: int = 0) -> list[bytes]:
-    """`check_key` of many contents, for a verifier that reads neither task nor turns."""
-    tail = NO_TASK + NO_TASK + replicate.to_bytes(4, "big")
-    return _digests(_CHECK + verifier, [content + tail for content in contents])
+def check_keys(
+    verifier: bytes,
+    contents: Iterable[bytes],
+    replicate: int = 0,
+    *,
+    tasks: Iterable[bytes] | None = None,
+    turns: Iterable[bytes] | None = None,
+) -> list[bytes]:
+    """`check_key` of many contents; without tasks and turns, of a verifier that reads none."""
+    if tasks is None and turns is None:
+        tail = NO_TASK + NO_TASK + replicate.to_bytes(4, "big")
+        return _digests(_CHECK + verifier, [content + tail for content in contents])
+    rows = zip(contents, tasks or repeat(NO_TASK), turns or repeat(NO_TASK), strict=False)
+    return _digests(_CHECK + verifier, [_rest(*row, replicate) for row in rows])
 
 
 def seed(key: bytes) -> int:

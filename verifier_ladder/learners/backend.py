@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from weakref import WeakKeyDictionary
 
 from verifier_ladder.budget import Budget
-from verifier_ladder.candidate import Candidate, Sample
+from verifier_ladder.candidate import Sample, checked_samples
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.attachment import Attachment
 from verifier_ladder.learners.gathering import Gatherer
@@ -112,13 +112,14 @@ class Backend:
         candidates = self.reader.candidates(completions, columns)
         if not candidates:
             return []
-        of_group = groups if groups is not None else [""] * len(candidates)
+        count, of_group = len(candidates), [""] * len(candidates) if groups is None else groups
         if step is None:
-            places: Iterable[int] = self.attachment.loose_places(len(candidates))
+            made = checked_samples(candidates, self.attachment.loose_places(count), of_group)
         else:
-            places = self.attachment.places(step, len(candidates))
-        rows = zip(candidates, of_group, places, strict=True)
-        made = [_sample(candidate, group, step, place) for candidate, group, place in rows]
+            made = checked_samples(
+                candidates, self.attachment.places(step, count), of_group, step=step,
+                learner_version=f"step {step}",
+            )  # fmt: skip
         known = {**columns, "prompt": columns.get("prompt") if prompts is None else prompts}
         if transcripts := self._scribe.transcripts(made, completions, known):
             self.attachment.tell(transcripts)
@@ -161,11 +162,3 @@ class Backend:
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel as the attachment."""
         return Backend, (self.attachment,)
-
-
-def _sample(candidate: Candidate, group: str, step: int | None, place: int) -> Sample:
-    if step is None:
-        return Sample(candidate, position=place, group=group)
-    return Sample(
-        candidate, step=step, position=place, group=group, learner_version=f"step {step}"
-    )

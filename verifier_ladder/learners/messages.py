@@ -76,6 +76,14 @@ def group_of(prompt: Any) -> str:
     return hashlib.sha256(data).hexdigest()[:16]
 
 
+def groups_of(prompts: Sequence[Any]) -> list[str]:
+    """`group_of` of many prompts, each text once: a batch holds every prompt many times."""
+    if not {str}.issuperset(map(type, prompts)):
+        return list(map(group_of, prompts))
+    named = {prompt: group_of(prompt) for prompt in set(prompts)}
+    return list(map(named.__getitem__, prompts))
+
+
 def _messages(completion: Any) -> Sequence[Mapping[str, Any]]:
     if isinstance(completion, Sequence) and all(isinstance(m, Mapping) for m in completion):
         return completion

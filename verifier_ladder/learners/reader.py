@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from verifier_ladder.candidate import Candidate, Turn
+from verifier_ladder.candidate import Candidate, Turn, checked_candidates
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.keys import canonical_json
 from verifier_ladder.ladder import Ladder
@@ -48,11 +48,10 @@ class Reader:
             ConfigError: If a column that a verifier needs is missing, or one that it reads has
                 the wrong form or can't be keyed; the message names it.
         """
-        wanted = self._wanted(columns, len(completions))
-        return [
-            self._candidate(completion, {name: values[i] for name, values in wanted.items()})
-            for i, completion in enumerate(completions)
-        ]
+        tasks = _tasks(self._wanted(columns, len(completions)), len(completions))
+        if _all_text(completions):
+            return checked_candidates(self._kind, completions, tasks)
+        return list(map(self._candidate, completions, tasks))
 
     def _wanted(self, given: Mapping[str, Any], count: int) -> dict[str, Sequence[Any]]:
         """The columns that verifiers read, checked."""
@@ -70,14 +69,30 @@ class Reader:
                 )
         return found
 
-    def _candidate(self, completion: Any, task: dict[str, Any]) -> Candidate:
+    def _candidate(self, completion: Any, task: Mapping[str, Any] | None) -> Candidate:
         turns: tuple[Turn, ...] = ()
         if not isinstance(completion, str):
             if self._chat:
-                task[MESSAGES] = completion
+                task = {**(task or {}), MESSAGES: completion}
             if self._turns:
                 turns = turns_of(completion)
-        return Candidate(self._kind, text_of(completion), task or None, turns)
+        return Candidate(self._kind, text_of(completion), task, turns)
+
+
+def _tasks(columns: Mapping[str, Sequence[Any]], count: int) -> list[Mapping[str, Any] | None]:
+    """The rows of columns; equal ones are one object where all values are text."""
+    if not columns:
+        return [None] * count
+    rows = zip(*columns.values(), strict=True)
+    if not all(map(_all_text, columns.values())):
+        return [dict(zip(columns, row, strict=True)) for row in rows]
+    found = list(rows)
+    tasks = {row: dict(zip(columns, row, strict=True)) for row in set(found)}
+    return list(map(tasks.__getitem__, found))
+
+
+def _all_text(values: Sequence[Any]) -> bool:
+    return {str}.issuperset(map(type, values))
 
 
 def _fields(ladder: Ladder) -> list[str] | None:

@@ -14,7 +14,7 @@ from verifier_ladder.budget import Budget
 from verifier_ladder.candidate import Sample
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.backend import Backend
-from verifier_ladder.learners.messages import group_of
+from verifier_ladder.learners.messages import groups_of
 from verifier_ladder.learners.reader import same_length
 from verifier_ladder.learners.readout import Readout
 from verifier_ladder.reward import Reward
@@ -157,7 +157,7 @@ class RewardFunction:
         given = {**columns, "prompt": prompts, "completion_ids": completion_ids}
         groups = None
         if prompts is not None:
-            groups = list(map(group_of, same_length("prompts", prompts, len(completions))))
+            groups = groups_of(same_length("prompts", prompts, len(completions)))
         step = getattr(trainer_state, "global_step", None)
         return self._backend.samples(completions, given, groups=groups, step=step)
 

@@ -133,6 +133,13 @@ def test_a_verifier_sees_only_what_it_declares(declared: dict[str, Any], seen: C
     assert seen == WHOLE.seen_by(made("v", **declared))
 
 
+def test_what_a_verifier_does_to_its_task_stays_with_it() -> None:
+    seen = WHOLE.seen_by(made("v", task_fields=None))
+    dict.clear(seen.task)  # type: ignore[arg-type]
+
+    assert TASK == WHOLE.candidate.task
+
+
 def test_a_kind_stands_for_a_candidate_that_is_canonical_as_given() -> None:
     bare = Standing("text", content_key("text", "CCO"), "CCO")
 

@@ -20,6 +20,7 @@ from verifier_ladder.keys import (
     raw_key,
     raw_keys,
     seed,
+    task_digest,
 )
 
 NAMES = st.text(st.characters(max_codepoint=127), max_size=8)
@@ -188,3 +189,46 @@ def test_many_keys_are_the_keys_of_each(kind: str, contents: list[str | bytes]) 
     assert keys == [content_key(kind, content) for content in contents]
     assert raw_keys(kind, contents) == [raw_key(kind, content) for content in contents]
     assert check_keys(NO_TASK, keys) == [check_key(NO_TASK, key) for key in keys]
+
+
+@given(st.lists(st.tuples(KEYS, KEYS, KEYS)), st.integers(0, 2**32 - 1))
+def test_many_checks_with_tasks_have_the_keys_of_each(
+    named: list[tuple[bytes, bytes, bytes]], replicate: int
+) -> None:
+    contents, tasks, turns = ([row[i] for row in named] for i in range(3))
+
+    keys = check_keys(NO_TASK, contents, replicate, tasks=tasks, turns=turns)
+
+    assert keys == [check_key(NO_TASK, *row, replicate) for row in named]
+
+
+class Word(str):
+    """Text of another class, which may be written otherwise."""
+
+    __slots__ = ()
+
+
+TASKS = st.dictionaries(NAMES, trees(LEAVES | st.floats(-1, 1) | st.builds(Word)), max_size=4)
+
+
+@given(st.lists(TASKS, max_size=4))
+def test_the_digest_of_a_task_is_that_of_its_fields(tasks: list[dict[str, Any]]) -> None:
+    assert [digest(task) if task else NO_TASK for task in tasks] == list(map(task_digest, tasks))
+
+
+def test_tasks_that_python_takes_for_equal_are_told_apart() -> None:
+    tasks: list[dict[str, Any]] = [{"a": 1}, {"a": True}, {"a": 1.0}, {"a": "1"}, {"a": None}]
+
+    assert 5 == len(set(map(task_digest, tasks)))
+
+
+def test_a_task_that_no_key_can_hold_is_refused_each_time() -> None:
+    for _ in range(2):
+        with pytest.raises(ConfigError, match="too large"):
+            task_digest({"a": 2**53})
+
+
+def test_a_long_task_is_digested_all_the_same() -> None:
+    long = {"tests": "x" * 10**6}
+
+    assert digest(long) == task_digest(long)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verifier_ladder import ConfigError, Turn
-from verifier_ladder.learners.messages import group_of, text_of, turns_of
+from verifier_ladder.learners.messages import group_of, groups_of, text_of, turns_of
 
 CALL = {"role": "assistant", "content": "look", "tool_calls": [{"name": "search"}]}
 SEEN = {"role": "tool", "content": "found"}
@@ -62,3 +62,8 @@ def test_only_equal_prompts_share_a_group(first: Any, second: Any) -> None:
 
 def test_a_prompt_with_lone_surrogates_has_a_group() -> None:
     assert group_of("\ud800") != group_of("\ud801")
+
+
+@given(st.lists(prompts))
+def test_many_prompts_have_the_groups_of_each(many: list[Any]) -> None:
+    assert list(map(group_of, many)) == groups_of(many)

@@ -56,3 +56,10 @@ def test_a_megabyte_of_prompt_is_no_part_of_a_candidate() -> None:
     (made,) = reader().candidates(["a"], {"answer": ["4"], "prompt": ["x" * 2**20]})
 
     assert {"answer": "4"} == made.task
+
+
+@given(st.lists(st.sampled_from([1, 1.0, True, "1", None, "a"]), min_size=1))
+def test_rows_that_python_takes_for_equal_are_told_apart(answers: list[object]) -> None:
+    made = reader().candidates(["4"] * len(answers), {"answer": answers})
+
+    assert list(map(repr, answers)) == [repr((one.task or {})["answer"]) for one in made]
