@@ -88,7 +88,8 @@ class Asking:
         self, asked: Asked, flight: Flight, keys: list[bytes], lane: int | None,
         arrivals: Arrivals,
     ) -> Job:  # fmt: skip
-        candidates = Standing.all_seen_by([asked.first[key] for key in keys], asked.verifier)
+        with uncollected:
+            candidates = Standing.all_seen_by([asked.first[key] for key in keys], asked.verifier)
         if asked.verifier.isolation == "inline":
             verdicts, seconds = judge_inline(asked.verifier, candidates)
         else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from weakref import WeakKeyDictionary
 
 from verifier_ladder.budget import Budget
-from verifier_ladder.candidate import Sample, checked_samples
+from verifier_ladder.candidate import Candidate, Sample, checked_samples
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.attachment import Attachment
 from verifier_ladder.learners.gathering import Gatherer
@@ -18,6 +18,7 @@ from verifier_ladder.learners.scribe import Scribe
 from verifier_ladder.learners.threadgathering import ThreadGatherer
 from verifier_ladder.reward import Reward
 from verifier_ladder.run import Run
+from verifier_ladder.scheduler.uncollected import uncollected
 from verifier_ladder.verifiers import Verifier
 
 if TYPE_CHECKING:
@@ -109,21 +110,30 @@ class Backend:
         Raises:
             ConfigError: As for `Reader.candidates`.
         """
-        candidates = self.reader.candidates(completions, columns)
+        with uncollected:
+            candidates = self.reader.candidates(completions, columns)
         if not candidates:
             return []
-        count, of_group = len(candidates), [""] * len(candidates) if groups is None else groups
-        if step is None:
-            made = checked_samples(candidates, self.attachment.loose_places(count), of_group)
-        else:
-            made = checked_samples(
-                candidates, self.attachment.places(step, count), of_group, step=step,
-                learner_version=f"step {step}",
-            )  # fmt: skip
+        made = self._placed(candidates, groups, step)
         known = {**columns, "prompt": columns.get("prompt") if prompts is None else prompts}
         if transcripts := self._scribe.transcripts(made, completions, known):
             self.attachment.tell(transcripts)
         return made
+
+    def _placed(
+        self, candidates: Sequence[Candidate], groups: Sequence[str] | None, step: int | None
+    ) -> list[Sample]:
+        count, version = len(candidates), ""
+        if step is None:
+            places: Sequence[int] = self.attachment.loose_places(count)
+        else:
+            places, version = self.attachment.places(step, count), f"step {step}"
+        of_group = [""] * count if groups is None else groups
+        with uncollected:
+            return checked_samples(
+                candidates, places, of_group, step=-1 if step is None else step,
+                learner_version=version,
+            )  # fmt: skip
 
     def sample(
         self,
