@@ -43,6 +43,18 @@ def _visible(text: str) -> str:
     )
 
 
+def mended(text: str) -> str:
+    r"""Text that UTF-8 can hold: half of a character becomes U+FFFD, as decoders write it.
+
+    Language models' tokenizers can emit such halves.
+
+    Example:
+        >>> mended("one half: \ud800") == "one half: \ufffd"
+        True
+    """
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def csv_cell(value: object) -> object:
     """A value as it may stand in a CSV file: text that a spreadsheet would run is quoted.
 

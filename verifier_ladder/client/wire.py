@@ -17,6 +17,7 @@ from verifier_ladder.cost import seconds
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.exchange import candidate_from, verdict_message
 from verifier_ladder.reward import Revision, Reward
+from verifier_ladder.text import mended
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
 
@@ -139,9 +140,20 @@ def answering(
 
 def _encoded(what: str, message: Any) -> bytes:
     try:
-        return orjson.dumps(message)
+        try:
+            return orjson.dumps(message)
+        except TypeError:
+            return orjson.dumps(_mended(message))
     except TypeError as error:
         raise ConfigError(f"{what} can't be sent as JSON: {error}") from None
+
+
+def _mended(value: Any) -> Any:
+    if isinstance(value, str):
+        return mended(value)
+    if isinstance(value, Mapping):
+        return {_mended(name): _mended(part) for name, part in value.items()}
+    return list(map(_mended, value)) if isinstance(value, (list, tuple)) else value
 
 
 def _place(

@@ -12,8 +12,15 @@ from fastapi import HTTPException, Request, Response
 from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.requests import ClientDisconnect
 
+from verifier_ladder.text import mended
+
 M = TypeVar("M", bound=BaseModel)
 _JSON = b"application/json"
+_HALF = b"\\ud"
+"""How a character that UTF-8 can't hold begins in JSON."""
+
+_FORMS = ("constrained-str", "SampleMessage")
+_OTHER_FORM = ("string_type", "model_type")
 
 
 class Message(BaseModel):
@@ -29,7 +36,26 @@ class InvalidBodyError(HTTPException):
         """Keep where what was found, without what was sent."""
         super().__init__(422)
         found = error.errors(include_url=False, include_context=False, include_input=False)
-        self.errors: Sequence[Mapping[str, Any]] = found
+        self.errors: Sequence[Mapping[str, Any]] = _of_one_form([dict(one) for one in found])
+
+
+def _of_one_form(errors: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What is wrong with what was meant, where a value may be text or an object.
+
+    The validator says of each form why it is not that one.
+    """
+    forms: dict[Sequence[Any], list[dict[str, Any]]] = {}
+    for error in errors:
+        form = next((at for at, part in enumerate(error["loc"]) if part in _FORMS), None)
+        place = error["loc"] if form is None else error["loc"][:form]
+        rest = () if form is None else error["loc"][form + 1 :]
+        is_other = form is not None and not rest and error["type"] in _OTHER_FORM
+        forms.setdefault(place, []).append({**error, "loc": (*place, *rest), "other": is_other})
+    told = []
+    for place, found in forms.items():
+        meant = [error for error in found if not error["other"]]
+        told += meant or [{**found[0], "loc": place, "msg": "Input should be text or an object"}]
+    return told
 
 
 class Posted(Request):
@@ -76,10 +102,32 @@ async def read_body(request: Request, model: type[M]) -> M:
     if not _is_json(request.scope["headers"]):
         # A page of another site can post text here without asking, but not JSON.
         raise HTTPException(415, "send the body with Content-Type: application/json")
+    body = await request.body()
     try:
-        return model.model_validate_json(await request.body())
+        return model.model_validate_json(body)
     except ValidationError as error:
-        raise InvalidBodyError(error) from None
+        found = error
+    if (whole := _whole(body)) is not None:
+        try:
+            return model.model_validate_json(whole)
+        except ValidationError as error:
+            found = error
+    raise InvalidBodyError(found)
+
+
+def _whole(body: bytes) -> bytes | None:
+    """The body, if only halves of characters keep it from being JSON, without them."""
+    if _HALF not in body.lower():
+        return None
+    try:
+        value = json.loads(body, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return None
+    return encoded(value)
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(name)
 
 
 def _is_json(headers: Iterable[tuple[bytes, bytes]]) -> bool:
@@ -105,7 +153,7 @@ def encoded(value: Any) -> bytes:
 
 def _repaired(value: Any) -> Any:
     if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
+        return mended(value)
     if isinstance(value, dict):
         return {_repaired(key): _repaired(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

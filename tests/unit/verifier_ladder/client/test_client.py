@@ -129,6 +129,13 @@ def test_all_that_a_sample_says_is_sent(ask: Ask) -> None:
     }] == sent["samples"]  # fmt: skip
 
 
+def test_half_a_character_is_sent_as_decoders_write_it(ask: Ask) -> None:
+    server = Server((200, ANSWER))
+    ask(server, ["half \ud800"])
+
+    assert ["half \ufffd"] == json.loads(server.asked[0].content)["samples"]
+
+
 @pytest.mark.parametrize(
     "samples",
     [

@@ -1,5 +1,6 @@
 """`POST /v1/score`: what comes in is scored as the campaign does, and what is wrong is named."""
 
+import json
 from typing import Any
 
 import pytest
@@ -109,13 +110,49 @@ def test_what_is_wrong_is_named_and_nothing_is_recorded(
     assert before == campaign.cursor
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"\xff", b'{"samples": ["\\ud800"]}', b"[]"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"", b"{", b"\xff", b"[]", b'{"samples": ["\\ud800"',
+        b'{"samples": ["\\ud800"], "step": NaN}',
+        b'{"samples": ["\\ud800"], "deadline": "\\ud800"}', b"[" * 10_000 + b'"\\ud800"',
+    ],
+)  # fmt: skip
 def test_what_is_not_json_is_refused(serve: Any, content: bytes) -> None:
     answer = serve()(
         "POST", "/v1/score", content=content, headers={"Content-Type": "application/json"}
     )
 
     assert 422 == answer.status_code
+
+
+def test_half_a_character_costs_nobody_a_reward(serve: Any) -> None:
+    """A body of Python's `json` may hold what no other JSON does."""
+    body = json.dumps({"samples": ["half \ud800", "ok", "whole \U0001f600"], "step": 0})
+    answer = serve()(
+        "POST", "/v1/score", content=body, headers={"Content-Type": "application/json"}
+    )
+
+    assert [6.0, 2.0, 7.0] == [reward["value"] for reward in answer.json()["rewards"]]
+
+
+@pytest.mark.parametrize(
+    ("sample", "detail"),
+    [
+        ({"tsak": 1, "content": "a"}, "samples.0.tsak: Extra inputs are not permitted"),
+        ({}, "samples.0.content: Field required"),
+        (3, "samples.0: Input should be text or an object"),
+        ("a" * (4 * 2**20 + 1), "samples.0: String should have at most 4194304 characters"),
+    ],
+    ids=["field", "content", "number", "long"],
+)
+def test_of_two_forms_the_one_that_was_meant_is_spoken_of(
+    serve: Any, sample: Any, detail: str
+) -> None:
+    told = serve()("POST", "/v1/score", json={"samples": [sample]}).json()
+
+    assert detail == told["detail"]
+    assert 1 == len(told["errors"])
 
 
 def test_an_id_that_stands_for_another_candidate_is_refused(serve: Any) -> None:
