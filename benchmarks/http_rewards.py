@@ -271,7 +271,7 @@ def main() -> None:
         if options.batch:
             print_batches(folder, options.batch, options.rounds)
         if options.singles:
-            print_singles(folder, options.singles, 3, options.connections)
+            print_singles(folder, options.singles, options.rounds, options.connections)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from weakref import WeakKeyDictionary
 
 from verifier_ladder.budget import Budget
-from verifier_ladder.candidate import Candidate, Sample, checked_samples
+from verifier_ladder.candidate import Sample, checked_samples
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.attachment import Attachment
 from verifier_ladder.learners.gathering import Gatherer
@@ -114,26 +114,16 @@ class Backend:
             candidates = self.reader.candidates(completions, columns)
         if not candidates:
             return []
-        made = self._placed(candidates, groups, step)
-        known = {**columns, "prompt": columns.get("prompt") if prompts is None else prompts}
-        if transcripts := self._scribe.transcripts(made, completions, known):
-            self.attachment.tell(transcripts)
-        return made
-
-    def _placed(
-        self, candidates: Sequence[Candidate], groups: Sequence[str] | None, step: int | None
-    ) -> list[Sample]:
-        count, version = len(candidates), ""
-        if step is None:
-            places: Sequence[int] = self.attachment.loose_places(count)
-        else:
-            places, version = self.attachment.places(step, count), f"step {step}"
-        of_group = [""] * count if groups is None else groups
+        of_group = [""] * len(candidates) if groups is None else groups
+        places = self._places(step, len(candidates))
         with uncollected:
-            return checked_samples(
+            made = checked_samples(
                 candidates, places, of_group, step=-1 if step is None else step,
-                learner_version=version,
+                learner_version=_version(step),
             )  # fmt: skip
+        known = {**columns, "prompt": columns.get("prompt") if prompts is None else prompts}
+        self._tell(made, completions, known)
+        return made
 
     def sample(
         self,
@@ -145,9 +135,28 @@ class Backend:
         prompt: Any = None,
     ) -> Sample:
         """One sample, from a completion and the fields that its learner gives with it."""
-        columns = {name: [value] for name, value in fields.items() if value is not None}
-        prompts = None if prompt is None else [prompt]
-        return self.samples([completion], columns, groups=[group], step=step, prompts=prompts)[0]
+        given = {name: value for name, value in fields.items() if value is not None}
+        candidate = self.reader.candidate(completion, given)
+        (place,) = self._places(step, 1)
+        made = Sample(
+            candidate, step=-1 if step is None else step, position=place, group=group,
+            learner_version=_version(step),
+        )  # fmt: skip
+        if prompt is not None:
+            given["prompt"] = prompt
+        self._tell([made], [completion], {name: [given[name]] for name in given})
+        return made
+
+    def _places(self, step: int | None, count: int) -> Sequence[int]:
+        if step is None:
+            return self.attachment.loose_places(count)
+        return self.attachment.places(step, count)
+
+    def _tell(
+        self, samples: Sequence[Sample], completions: Sequence[Any], columns: Mapping[str, Any]
+    ) -> None:
+        if transcripts := self._scribe.transcripts(samples, completions, columns):
+            self.attachment.tell(transcripts)
 
     def rewards(self, samples: Sequence[Sample]) -> list[Reward]:
         """Score samples; see `Attachment.score`."""
@@ -172,3 +181,8 @@ class Backend:
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel as the attachment."""
         return Backend, (self.attachment,)
+
+
+def _version(step: int | None) -> str:
+    """The learner's version at a step."""
+    return "" if step is None else f"step {step}"

@@ -53,6 +53,16 @@ class Reader:
             return checked_candidates(self._kind, completions, tasks)
         return list(map(self._candidate, completions, tasks))
 
+    def candidate(self, completion: Any, fields: Mapping[str, Any]) -> Candidate:
+        """One candidate; see `candidates`, of which a batch of one would take three times as long.
+
+        Args:
+            completion: Text, or a list of chat messages.
+            fields: What its learner gives with it.
+        """
+        (task,) = _tasks(self._wanted({name: [fields[name]] for name in fields}, 1), 1)
+        return self._candidate(completion, task)
+
     def _wanted(self, given: Mapping[str, Any], count: int) -> dict[str, Sequence[Any]]:
         """The columns that verifiers read, checked."""
         everything = [name for name in given if name not in LIVE and given[name] is not None]
