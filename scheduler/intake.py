@@ -14,7 +14,7 @@ from threading import RLock
 from typing import Any
 
 from verifier_ladder.candidate import Candidate, checked_candidate, checked_candidates
-from verifier_ladder.keys import check_keys, content_key, task_digest
+from verifier_ladder.keys import NO_TASK, check_keys, content_key, task_digest
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.scheduler.arrivals import Arrivals
@@ -36,19 +36,21 @@ Job = Generator[Future[Any], Any, None]
 
 def memo_keys(given: Sequence[Given]) -> list[Hashable]:
     """What tells candidates of one kind apart, as dictionary keys."""
-    tasks: dict[int, bytes] = {}  # Those of a batch are often one object, alive while this runs.
+    if {str}.issuperset(map(type, given)):
+        return list(given)
+    digests = _task_digests(given)
+    return [
+        one if not isinstance(one, Candidate)
+        else one.content if not one.task and not one.turns
+        else (one.content, digests[id(one.task)], turns_digest(one.turns))
+        for one in given
+    ]  # fmt: skip
 
-    def key(one: Given) -> Hashable:
-        if not isinstance(one, Candidate):
-            return one
-        if not one.task and not one.turns:
-            return one.content
-        task = tasks.get(id(one.task))
-        if task is None:
-            task = tasks[id(one.task)] = task_digest(one.task or {})
-        return (one.content, task, turns_digest(one.turns))
 
-    return list(map(key, given))
+def _task_digests(given: Sequence[Given]) -> dict[int, bytes]:
+    """Digests of their tasks by the id of each, for those of a batch are often one object."""
+    tasks = {id(one.task): one.task for one in given if isinstance(one, Candidate)}
+    return {name: task_digest(task or {}) for name, task in tasks.items()}
 
 
 class Intake:
@@ -218,8 +220,12 @@ class Intake:
         candidates: list[Candidate | str] = [kind] * len(givens)
         for place, candidate in zip(changed, self._whole(givens, forms, changed), strict=True):
             candidates[place] = candidate
-        why = map(problems.get, range(len(givens))) if problems else repeat(None, len(givens))
-        return list(map(Standing, candidates, forms.keys, contents, why))
+        why = map(problems.get, range(len(givens))) if problems else repeat(None)
+        tasks: Iterable[bytes] = repeat(NO_TASK)
+        if changed:
+            digests = _task_digests(givens)
+            tasks = [digests.get(id(getattr(one, "task", None)), NO_TASK) for one in givens]
+        return list(map(Standing, candidates, forms.keys, contents, why, tasks))
 
     def _publish(self, made: list[Standing], *, has_problems: bool) -> list[Standing]:
         """Share standings with other callers, once they hold all that the ledger knows."""

@@ -43,6 +43,7 @@ class Standing:
         content_key: bytes,
         given: str | bytes,
         problem: Verdict | None = None,
+        task_key: bytes | None = None,
     ) -> None:
         """Start without verdicts.
 
@@ -52,6 +53,7 @@ class Standing:
             content_key: Key of the canonical form.
             given: One spelling, as the model wrote it, for verifiers that read raw text.
             problem: Why there is no canonical form, if there is none.
+            task_key: Digest of the whole task, if it is known.
         """
         self._candidate = candidate
         self.content_key = content_key
@@ -85,11 +87,11 @@ class Standing:
         self.subject: Hashable = content_key
         """What tells it apart from every other standing of its ladder."""
         if not isinstance(candidate, str) and (candidate.task or candidate.turns):
-            self._tell_apart(candidate)
+            self._tell_apart(candidate, task_key)
 
-    def _tell_apart(self, candidate: Candidate) -> None:
+    def _tell_apart(self, candidate: Candidate, task_key: bytes | None) -> None:
         """Name it by its task and turns too."""
-        self.task_key = task_digest(candidate.task or {})
+        self.task_key = task_digest(candidate.task or {}) if task_key is None else task_key
         self.turns_key = turns_digest(candidate.turns)
         self.subject = (self.content_key, self.task_key, self.turns_key)
 
@@ -168,12 +170,13 @@ class Standing:
         candidate, content = self.candidate, self.content_key
         if verifier.reads == "raw":
             content = raw_key(candidate.kind, self.given)
-        if not candidate.task:
-            task = NO_TASK
-        else:
-            fields = task_fields(candidate.task, verifier)
-            is_whole = len(fields) == len(candidate.task)
-            task = self.task_key if is_whole else task_digest(fields)
+        reads, task = verifier.task_fields, self.task_key
+        if (
+            candidate.task
+            and reads is not None
+            and not all(map(reads.__contains__, candidate.task))
+        ):
+            task = task_digest(task_fields(candidate.task, verifier))
         return content, task, self.turns_key if verifier.reads_turns else NO_TASK
 
     def seen_by(self, verifier: Verifier) -> Candidate:

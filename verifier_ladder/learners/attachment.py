@@ -11,7 +11,6 @@ import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import count, islice
 from multiprocessing import parent_process
 from multiprocessing.util import Finalize
 from pathlib import Path
@@ -96,7 +95,7 @@ class Attachment:
         self._token = uuid4().hex
         self._pickled: bytes | None = None
         self._untold: list[Transcript] = []
-        self._loose = count(secrets.randbits(_ORIGIN_BITS) * _RANK_STRIDE)
+        self._loose = secrets.randbits(_ORIGIN_BITS) * _RANK_STRIDE
         self._adopt(campaign)
 
     def _adopt(self, campaign: Any) -> None:
@@ -166,9 +165,11 @@ class Attachment:
             self._next[step] = first + number
         return range(first, first + number)
 
-    def loose_places(self, number: int) -> list[int]:
+    def loose_places(self, number: int) -> range:
         """Positions for samples of a learner that tells no step, and may have many processes."""
-        return list(islice(self._loose, number))
+        with self._lock:
+            first, self._loose = self._loose, self._loose + number
+        return range(first, first + number)
 
     def score(self, samples: Sequence[Sample], waited: float = 0.0) -> list[Reward]:
         """Score samples; one reward each, in order.
