@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 
 from verifier_ladder.candidate import Candidate, Sample
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.scheduler.scorer import Batch
 
 Given = Sample | Candidate | str | bytes
+_kind, _id = attrgetter("kind"), attrgetter("run", "step")
+_COLUMNS = tuple(
+    map(attrgetter, ("candidate", "group", "group_size", "learner_version", "weight"))
+)
+"""What a batch holds of each sample, in its order."""
 
 
 def batches_of(
@@ -39,8 +45,7 @@ def batches_of(
         raise ConfigError(f"groups has {len(groups)} entries for {len(given)} candidates")
     is_text = set(map(type, given)) <= {str}
     if not is_text:
-        for place, item in enumerate(given):
-            _check(place, item, kind)
+        _check_all(given, kind)
     if not given:
         return []
     if is_text or not any(isinstance(item, Sample) for item in given):
@@ -51,6 +56,14 @@ def batches_of(
         return [(plain, plain.positions)]
     samples = [_sample(item, kind, groups[i] if groups else "") for i, item in enumerate(given)]
     return _sorted(samples, run, step() if any(sample.step < 0 for sample in samples) else -1)
+
+
+def _check_all(given: Sequence[Given], kind: str) -> None:
+    candidates = [item.candidate if isinstance(item, Sample) else item for item in given]
+    if set(map(type, candidates)) == {Candidate} and set(map(_kind, candidates)) == {kind}:
+        return
+    for place, item in enumerate(given):
+        _check(place, item, kind)
 
 
 def _check(place: int, item: object, kind: str) -> None:
@@ -76,9 +89,14 @@ def _sample(item: Given, kind: str, group: str) -> Sample:
 
 def _sorted(samples: list[Sample], run: str, step: int) -> list[tuple[Batch, list[int]]]:
     by_step: dict[tuple[str, int], list[int]] = {}
-    for place, sample in enumerate(samples):
-        key = (sample.run or run, sample.step if sample.step >= 0 else step)
-        by_step.setdefault(key, []).append(place)
+    ids = set(map(_id, samples))
+    if len(ids) == 1:  # Nearly always.
+        ((given, at),) = ids
+        by_step[given or run, at if at >= 0 else step] = list(range(len(samples)))
+    else:
+        for place, sample in enumerate(samples):
+            key = (sample.run or run, sample.step if sample.step >= 0 else step)
+            by_step.setdefault(key, []).append(place)
     return [(_batch(samples, places, *key), places) for key, places in by_step.items()]
 
 
@@ -92,8 +110,4 @@ def _batch(samples: list[Sample], places: list[int], run: str, step: int) -> Bat
         raise ConfigError(
             f"two samples of step {step} in run {run!r} have one position; each needs its own"
         )
-    return Batch(
-        run, step, positions, [sample.candidate for sample in chosen],
-        [sample.group for sample in chosen], [sample.group_size for sample in chosen],
-        [sample.learner_version for sample in chosen], [sample.weight for sample in chosen],
-    )  # fmt: skip
+    return Batch(run, step, positions, *(list(map(column, chosen)) for column in _COLUMNS))
