@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from verifier_ladder.candidate import Sample
@@ -11,6 +12,7 @@ from verifier_ladder.ladder import Ladder
 from verifier_ladder.tags import capabilities_of
 from verifier_ladder.transcript import Transcript
 
+_turns = attrgetter("candidate.turns")
 _TAGS = ("capability", "domain")
 """Columns of a dataset that say what its tasks are about."""
 
@@ -47,10 +49,11 @@ class Scribe:
             completions: What the learner handed over for each.
             columns: Lists with one value for each; `prompt`, `capability` and `domain` are read.
         """
-        return [
-            *self._groups(samples, columns),
-            *filter(None, map(self._sample, samples, completions)),
-        ]
+        told = list(self._groups(samples, columns))
+        is_text = {str}.issuperset(map(type, completions))
+        if self._keeps_text or not is_text or any(map(_turns, samples)):
+            told += filter(None, map(self._sample, samples, completions))
+        return told
 
     def _groups(
         self, samples: Sequence[Sample], columns: Mapping[str, Any]

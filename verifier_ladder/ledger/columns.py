@@ -50,7 +50,7 @@ def _is_one_kind(values: Sequence[Any]) -> bool:
     """Whether equal values are the same: 1, 1.0 and True are equal, and so are 0.0 and -0.0."""
     first = values[0]
     if isinstance(first, (tuple, list, Mapping)):  # Their parts may differ in type.
-        return all(item is first for item in values) or not first
+        return len(set(map(id, values))) == 1 or not first
     if len(set(map(type, values))) > 1:
         return False
     if first == 0 and isinstance(first, float):
