@@ -2,8 +2,9 @@
 
 *Honest*: a sound estimate for every molecule, and xTB for one in four, drawn at random.
 *Gamed*: the estimate has a loophole, and nothing is drawn.
-*Caught*: the same, but after a third of the training the draws begin; from the drawn molecules
-alone the drift alarm tells of the loophole, and the belief learns what the estimate is worth.
+*Caught*: the same, but after half of these steps the draws begin, for as many as the others have;
+from the drawn molecules alone the drift alarm tells of the loophole, and the belief learns what
+the estimate is worth.
 
 Before the draws begin, the estimate is compared with xTB on fifty well-known molecules. Afterwards
 xTB is asked about some molecules of every fifth step, so that the picture can show what neither
@@ -193,11 +194,10 @@ def main() -> None:
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     honest, gamed, caught = trainings = [Training(n) for n in ("honest", "gamed", "caught")]
-    unseen = given.steps // 3
     train(honest, HydrationEstimate(), given.steps, given.out, audit=AUDIT)
     train(gamed, electronegativity, given.steps, given.out, audit=None)
-    train(caught, electronegativity, unseen, given.out, audit=None)
-    train(caught, electronegativity, given.steps - unseen, given.out, audit=AUDIT)
+    train(caught, electronegativity, given.steps // 2, given.out, audit=None)
+    train(caught, electronegativity, given.steps, given.out, audit=AUDIT)
     for training in trainings:
         ask_xtb(training, given.out)
         print(
