@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any
 
 _ESCAPES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # Colours, cursor movements.
@@ -43,16 +46,23 @@ def _visible(text: str) -> str:
     )
 
 
-def mended(text: str) -> str:
-    r"""Text that UTF-8 can hold: half of a character becomes U+FFFD, as decoders write it.
+def mended(value: Any) -> Any:
+    r"""JSON that every program can read: no halves of characters, no NaN, no infinity.
 
-    Language models' tokenizers can emit such halves.
+    Language models' tokenizers can emit half of a character, which UTF-8 can't hold; it becomes
+    U+FFFD, as decoders write it. What JSON has no number for becomes null.
 
     Example:
-        >>> mended("one half: \ud800") == "one half: \ufffd"
+        >>> mended(["one half: \ud800", float("nan")]) == ["one half: \ufffd", None]
         True
     """
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, Mapping):
+        return {mended(name): mended(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return list(map(mended, value))
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def csv_cell(value: object) -> object:

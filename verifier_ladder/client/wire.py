@@ -143,17 +143,9 @@ def _encoded(what: str, message: Any) -> bytes:
         try:
             return orjson.dumps(message)
         except TypeError:
-            return orjson.dumps(_mended(message))
+            return orjson.dumps(mended(message))
     except TypeError as error:
         raise ConfigError(f"{what} can't be sent as JSON: {error}") from None
-
-
-def _mended(value: Any) -> Any:
-    if isinstance(value, str):
-        return mended(value)
-    if isinstance(value, Mapping):
-        return {_mended(name): _mended(part) for name, part in value.items()}
-    return list(map(_mended, value)) if isinstance(value, (list, tuple)) else value
 
 
 def _place(

@@ -13,7 +13,7 @@ from verifier_ladder.candidate import Sample, checked_samples
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.attachment import Attachment
 from verifier_ladder.learners.gathering import Gatherer
-from verifier_ladder.learners.reader import Reader
+from verifier_ladder.learners.reader import Reader, same_length
 from verifier_ladder.learners.scribe import Scribe
 from verifier_ladder.learners.threadgathering import ThreadGatherer
 from verifier_ladder.reward import Reward
@@ -114,8 +114,9 @@ class Backend:
             candidates = self.reader.candidates(completions, columns)
         if not candidates:
             return []
-        of_group = [""] * len(candidates) if groups is None else groups
-        places = self._places(step, len(candidates))
+        count = len(candidates)
+        of_group = [""] * count if groups is None else same_length("groups", groups, count)
+        places = self._places(step, count)
         with uncollected:
             made = checked_samples(
                 candidates, places, of_group, step=-1 if step is None else step,

@@ -16,7 +16,7 @@ from verifier_ladder.badrow import BadRow
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import ConfigError, VerifierError
 from verifier_ladder.imports import ImportRow
-from verifier_ladder.keys import canonical_json, digest
+from verifier_ladder.keys import canonical_json, task_digest
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.rollouts.records import Record, words
 from verifier_ladder.rollouts.rows import RowError
@@ -84,7 +84,7 @@ class ImportTable:
         for record in self._all():
             row = record if isinstance(record, BadRow) else self._row(record)
             if isinstance(row, ImportRow) and self._is_repeated:
-                key = (row.candidate.content, digest(dict(row.candidate.task or {})))
+                key = (row.candidate.content, task_digest(row.candidate.task or {}))
                 row = row._replace(repeat=counts[key])
                 counts[key] += 1
             yield row

@@ -46,6 +46,11 @@ def test_samples_asked_for_at_one_moment_are_one_call(backend: Backend) -> None:
     assert ["a", "b", "b"] == list(block.samples.groups or ())
 
 
+def test_groups_of_another_length_are_refused(backend: Backend) -> None:
+    with pytest.raises(vl.ConfigError, match="groups has 1 values for 2"):
+        backend.samples(["a", "bb"], {}, groups=["g"])
+
+
 def test_another_event_loop_is_another_call(backend: Backend) -> None:
     for text in ("a", "bb"):
         assert [float(len(text))] == asyncio.run(asked(backend, text))

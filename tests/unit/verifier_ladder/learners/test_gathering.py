@@ -49,6 +49,14 @@ async def until(is_so: Any) -> None:
         await asyncio.sleep(0)
 
 
+async def hang(made: Gatherer, scorer: Scorer) -> asyncio.Task[list[Any]]:
+    """A call that is at work until its gate is opened."""
+    scorer.gates["hang"] = asyncio.Event()
+    hangs = asyncio.create_task(ask(made, "hang"))
+    await until(lambda: scorer.batches)
+    return hangs
+
+
 def test_what_is_asked_at_one_moment_is_one_batch() -> None:
     made, scorer = gatherer()
 
@@ -101,9 +109,7 @@ def test_nobody_waits_behind_a_call_that_hangs() -> None:
     made, scorer = gatherer(calls=2)
 
     async def run() -> list[Any]:
-        scorer.gates["hang"] = asyncio.Event()
-        hangs = asyncio.create_task(ask(made, "hang"))
-        await until(lambda: scorer.batches)
+        hangs = await hang(made, scorer)
         told = await ask(made, "a", "bb")
         scorer.gates["hang"].set()
         return [*told, *await hangs]
@@ -115,9 +121,7 @@ def test_no_more_calls_are_at_work_than_there_may_be() -> None:
     made, scorer = gatherer(calls=1)
 
     async def run() -> list[Any]:
-        scorer.gates["hang"] = asyncio.Event()
-        hangs = asyncio.create_task(ask(made, "hang"))
-        await until(lambda: scorer.batches)
+        hangs = await hang(made, scorer)
         waits = asyncio.create_task(ask(made, "a"))
         await asyncio.sleep(0.01)
         assert 1 == len(scorer.batches)
