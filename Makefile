@@ -18,6 +18,9 @@ CHAOS_FLAGS ?=
 # Flags of the routing benchmark, for example: make bench-routing ROUTING_FLAGS="--quick --data ../tables"
 ROUTING_FLAGS ?=
 
+# Sizes of the curves, for example: make bench-scale SCALE_FLAGS="--sizes 10000,100000"
+SCALE_FLAGS ?=
+
 # Flags of the soak, for example: make soak SOAK_FLAGS="--entries 100000"
 SOAK_FLAGS ?=
 
@@ -118,6 +121,10 @@ bench-decisions: $(VENV)/.stamp-test  ## How many decisions a second each policy
 soak: $(VENV)/.stamp-test  ## A million ledger entries: memory, lag of checkpoints (SOAK_FLAGS=--short)
 	@$(BIN)/python benchmarks/ledger_soak.py $(SOAK_FLAGS)
 
+.PHONY: bench-scale
+bench-scale: $(VENV)/.stamp-test  ## What grows from ten thousand to a million samples, as ratios
+	@$(BIN)/python benchmarks/scale.py $(SCALE_FLAGS)
+
 .PHONY: bench-routing
 bench-routing: $(VENV)/.stamp-test  ## Where the scheduler spends, on real tables (ROUTING_FLAGS=--quick)
 	@PYTHONPATH=benchmarks $(BIN)/python -m routing $(ROUTING_FLAGS)
@@ -127,6 +134,10 @@ BENCH_LEARNERS := areal openrlhf skyrl trl verifiers verl
 .PHONY: bench-learners
 bench-learners: $(BENCH_LEARNERS:%=build/learners/%/.stamp)  ## What a reward costs in each learner's own path
 	@for learner in $(BENCH_LEARNERS); do build/learners/$$learner/bin/python benchmarks/learners.py $$learner; done
+
+.PHONY: shape
+shape: $(VENV)/.stamp-test  ## How large the library is, how it hangs together, how far a sample goes
+	@PYTHONPATH=tools $(BIN)/python -m shape
 
 .PHONY: docs
 docs: $(VENV)/.stamp-docs  ## Build the documentation into build/docs; a warning is an error
