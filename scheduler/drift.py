@@ -100,11 +100,18 @@ class Alarm(NamedTuple):
         )  # fmt: skip
 
     @property
+    def headline(self) -> str:
+        """What has happened, without the numbers."""
+        if self.is_gamed:
+            return f"{self.stratum} is being gamed or has changed: audits find worse than it says"
+        return f"{self.stratum} has changed: audits disagree with what it says ({self.direction})"
+
+    @property
     def text(self) -> str:
         """The alarm as a sentence for people."""
         run, step, position = self.first
         return (
-            f"{self.stratum}: candidates {_SAID[self.direction]}, for the last {self.audits} "
+            f"{self.headline}. Candidates {_SAID[self.direction]}, for the last {self.audits} "
             f"audits; suspect since run {run}, step {step}, position {position}"
         )
 

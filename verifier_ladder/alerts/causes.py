@@ -73,14 +73,8 @@ def _drift(ledger: Ledger, after: int) -> Iterator[Cause]:
         alarm = Alarm.from_json(ledger.read(entry).facts)
         yield Cause(
             f"drift/{entry.campaign}/{entry.id}", "drift", entry.campaign,
-            printable(f"{entry.campaign}: {_says(alarm)}", 500),
+            printable(f"{entry.campaign}: {alarm.headline}", 500),
         )  # fmt: skip
-
-
-def _says(alarm: Alarm) -> str:
-    if alarm.is_gamed:
-        return f"{alarm.stratum} is being gamed or has changed: audits find worse than it says"
-    return f"{alarm.stratum} has changed: audits disagree with what it says ({alarm.direction})"
 
 
 def _queue(ledger: Ledger, rules: AlertRules) -> Iterator[Cause]:

@@ -142,6 +142,8 @@ class Examples:
             return f"unknown: failed at {failed}" if failed else "unknown: nobody has judged it"
         if sample.reward.failed_at is not None:
             return f"a tier failed at {sample.reward.failed_at}"
+        if doubt := self.record.doubt(sample):
+            return f"rests on {doubt}, which is being gamed"
         wanted = self.selection.tier
         reached = sample.reward.tier
         if wanted is not None and (reached is None or reached < wanted):  # type: ignore[operator]

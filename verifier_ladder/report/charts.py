@@ -110,15 +110,16 @@ def agreement_text(agreement: Agreement) -> str:
 
 
 def reward_chart(curve: Sequence[CurvePoint]) -> Markup:
-    """Best and mean reward against what had been spent."""
+    """The best that was known and the mean training reward against what had been spent."""
     best = [(p.seconds, p.best) for p in curve if p.best is not None]
     mean = [(p.seconds, p.mean) for p in curve if p.mean is not None]
     values = [y for _, y in best + mean] or [0.0, 1.0]
-    frame, scale = _cost_frame(curve, values, "reward")
+    frame, scale = _cost_frame(curve, values, "learner's scale")
     marks = _stairs(frame, best, scale, "best") + _stairs(frame, mean, scale, "mean")
     return frame.figure(
-        "Reward against cost",
-        "The best and the mean reward of all samples, as money was spent.", marks,
+        "What was known against cost",
+        "The best that was known of a candidate and the mean training reward, as cpu time was "
+        "spent.", marks,
     )  # fmt: skip
 
 
@@ -129,7 +130,7 @@ def uncertainty_chart(curve: Sequence[CurvePoint]) -> Markup:
     frame, scale = _cost_frame(curve, values, "mean uncertainty of the rewards")
     return frame.figure(
         "Uncertainty against cost",
-        "The mean uncertainty of the rewards, as money was spent.",
+        "The mean uncertainty of the rewards, as cpu time was spent.",
         _stairs(frame, points, scale, "spread"),
     )  # fmt: skip
 

@@ -106,7 +106,7 @@ def _stories(ledger: Ledger, summary: Summary) -> list[Story]:
 
 def _worth_telling(summary: Summary) -> list[tuple[CandidateSummary, str]]:
     measured = [c for c in summary.best if c.measured is not None]
-    waiting = [c for c in summary.best if c.measured is None]
+    waiting = [c for c in summary.best if c.measured is None and not c.doubt]
     return [
         *((c, "the best that was measured") for c in measured[:1]),
         *((c, "the best that was not measured") for c in waiting[:1]),
@@ -141,6 +141,7 @@ def _render(summary: Summary, stories: Sequence[Story], drawings: Mapping[str, M
     return environment.get_template("report.html.j2").render(
         summary=summary, stories=stories, drawings=drawings, charts=charts,
         outline=terminal.outline(summary), objective=terminal.objective(summary),
+        order=terminal.order_text(summary) if summary.tiers else "",
         number=amounts.number, plural=amounts.plural, Tier=Tier, version=__version__,
         style=Markup(style), style_hash=_hash(style), lead=_lead(summary),  # noqa: S704
         steps=_steps(summary), measures=_measures(summary), bars=_cost_bars(summary),

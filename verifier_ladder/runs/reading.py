@@ -14,6 +14,8 @@ from verifier_ladder.runs.moment import Moment, entries_at, moment_of
 from verifier_ladder.runs.records import RunRecord, Said, SampleRecord
 from verifier_ladder.scheduler.audits import Audit
 from verifier_ladder.scheduler.drift import Alarm
+from verifier_ladder.scheduler.replicates import combined
+from verifier_ladder.tier import Tier
 from verifier_ladder.transcript import KIND, Transcripts
 from verifier_ladder.verdict import Outcome, Verdict
 
@@ -121,6 +123,22 @@ class _Reading:
         for sample in run.samples:
             said = run.verdicts(sample)
             sample.is_rejected = any(s.verdict.outcome is Outcome.REJECT for s in said)
+            sample.truth = _truth(run, said) if sample.is_drawn else None
+
+
+def _truth(run: RunRecord, said: list[Said]) -> float | None:
+    """What the top tier's primary verifier has scored, on the learner's scale."""
+    listed = run.campaign.ladder["verifiers"]
+    top = max(Tier.parse(v["tier"]) for v in listed)
+    primaries = {
+        v["name"] for v in listed if Tier.parse(v["tier"]) is top and v.get("role") != "gate"
+    }
+    verdicts = [s.verdict for s in said if s.verifier in primaries]
+    told = combined(verdicts) if verdicts else None
+    if told is None or told.score is None or told.outcome is not Outcome.ACCEPT:
+        return None
+    sign = -1.0 if run.campaign.ladder["target"].get("direction") == "minimise" else 1.0
+    return run.rule.scale(told.score, sign=sign)
 
 
 Row = tuple[int, bytes, tuple[bytes, ...], str, str, bytes]

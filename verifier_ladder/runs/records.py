@@ -60,6 +60,9 @@ class SampleRecord:
     """Whether a draw for the top tier fell on it."""
     is_rejected: bool = False
     """Whether a verifier has rejected its candidate."""
+    truth: float | None = None
+    """What the top tier has said of a candidate that was drawn, on the learner's scale; None if
+    it gave no score, or another campaign has asked it."""
 
     @property
     def weight(self) -> float | None:
@@ -88,6 +91,8 @@ class SampleRecord:
         corrected = self.is_drawn and self.factor not in {0.0, 1.0}
         if value is None or self.estimate is None or not corrected:
             return value
+        if self.truth is not None:
+            return self.truth
         truth = self.estimate + (value - self.estimate) / self.factor
         return float(f"{truth:.{_DIGITS}g}")
 
@@ -134,6 +139,24 @@ class RunRecord:
             return True
         said = self.verdicts(sample)
         return any(s.tier == top and s.verdict.outcome is not Outcome.ABSTAIN for s in said)
+
+    def doubt(self, sample: SampleRecord) -> str:
+        """The verifier that a sample's worth rests on, if an alarm says that it was being gamed.
+
+        Empty for what the top tier has judged, and for samples from before the first suspect.
+        """
+        tier = sample.reward.tier
+        if tier is None or not self.alarms or self.has_truth(sample):
+            return ""
+        deepest = {
+            str(v["name"]) for v in self.campaign.ladder["verifiers"]
+            if Tier.parse(v["tier"]) is tier and v.get("role") != "gate"
+        }  # fmt: skip
+        since = (
+            (alarm.stratum, alarm.first.step if alarm.first.run == self.name else 0)
+            for alarm in self.alarms if alarm.is_gamed
+        )  # fmt: skip
+        return next((name for name, step in since if name in deepest and sample.step >= step), "")
 
     def tags(self, sample: SampleRecord) -> Tags:
         """What a sample is about: as its task says, else the run's labels, else its verifiers."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from math import hypot, sqrt
+from math import hypot
 from typing import NamedTuple
 
 from verifier_ladder.summary.amounts import number
+from verifier_ladder.summary.ranks import correlation, ranks
 from verifier_ladder.summary.records import Agreement
 from verifier_ladder.summary.subject import Subject
 from verifier_ladder.tier import Tier
@@ -65,25 +66,6 @@ def _agreement(
     )  # fmt: skip
 
 
-def correlation(xs: Sequence[float], ys: Sequence[float]) -> float | None:
-    """Pearson's r; None for fewer than three pairs or no spread.
-
-    Example:
-        >>> round(correlation([1.0, 2.0, 3.0], [2.0, 4.0, 6.0]), 6)
-        1.0
-    """
-    size = len(xs)
-    if size < 3:  # noqa: PLR2004 - two points always lie on a line
-        return None
-    mean_x, mean_y = sum(xs) / size, sum(ys) / size
-    spread_x = sum((x - mean_x) ** 2 for x in xs)
-    spread_y = sum((y - mean_y) ** 2 for y in ys)
-    if not spread_x or not spread_y:
-        return None
-    product = sum((x - mean_x) * (y - mean_y) for x, y in zip(xs, ys, strict=True))
-    return max(-1.0, min(1.0, product / (sqrt(spread_x) * sqrt(spread_y))))
-
-
 def gaps(
     subjects: Sequence[Subject], tiers: Sequence[Tier], units: Mapping[int, str], sign: float
 ) -> list[Gap]:
@@ -103,7 +85,11 @@ def gaps(
     for low, high in combinations(tiers, 2):
         pairs = _pairs(subjects, low, high)
         alike = units.get(low, "") == units.get(high, "") != ""
-        found = _apart(pairs, low, high, units, sign) if alike else _ranked(pairs, low, high)
+        if alike:
+            found = _apart(pairs, low, high, units, sign)
+        else:
+            turn = 1.0 if units.get(low, "") == units.get(high, "") else _turn(pairs)
+            found = _ranked(pairs, low, high, (turn * sign, sign))
         for gap in found:
             known = worst.get(id(gap.subject))
             if known is None or gap.size > known.size:
@@ -125,12 +111,22 @@ def _apart(
             yield Gap(subject, low, high, better / spread, text)
 
 
-def _ranked(pairs: list[_Pair], low: Tier, high: Tier) -> Iterable[Gap]:
+def _turn(pairs: list[_Pair]) -> float:
+    """-1 if the cheap tier's scores fall where the dear one's rise, as quantities may; else 1."""
+    along = correlation(ranks([p.low[0] for p in pairs]), ranks([p.high[0] for p in pairs]))
+    return -1.0 if along is not None and along < 0.0 else 1.0
+
+
+def _ranked(
+    pairs: list[_Pair], low: Tier, high: Tier, signs: tuple[float, float]
+) -> Iterable[Gap]:
+    """Compare by rank; `signs` turn either tier's scores so that more is better."""
     size = len(pairs)
     if size < _FEWEST_RANKED:
         return
-    by_low = sorted(pairs, key=lambda p: -p.low[0])
-    place = {id(p.subject): i for i, p in enumerate(sorted(pairs, key=lambda p: -p.high[0]))}
+    by_low = sorted(pairs, key=lambda p: -signs[0] * p.low[0])
+    by_high = sorted(pairs, key=lambda p: -signs[1] * p.high[0])
+    place = {id(p.subject): i for i, p in enumerate(by_high)}
     for rank, pair in enumerate(by_low[: size // 4]):
         fell = place[id(pair.subject)]
         if fell >= size // 2:

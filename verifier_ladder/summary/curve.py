@@ -1,8 +1,9 @@
-"""Curves: how the rewards stood as money was spent."""
+"""Curves: how the rewards, and the best that is known, stood as money was spent."""
 
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 
 from verifier_ladder.summary.records import CurvePoint
 from verifier_ladder.summary.subject import Subject
@@ -11,11 +12,16 @@ MOST_POINTS = 400
 
 
 class Curve:
-    """Keeps the best and the mean reward up to date, and a point for every step of spending."""
+    """Keeps the best candidate and the mean reward up to date, and a point for each spending."""
 
-    def __init__(self) -> None:
-        """Start with nothing spent."""
+    def __init__(self, worth: Callable[[float], float]) -> None:
+        """Start with nothing spent.
+
+        Args:
+            worth: Brings what is known of a candidate to the learner's scale.
+        """
         self.seconds = 0.0
+        self._worth = worth
         self._points: list[CurvePoint] = []
         self._every = 1
         self._calls = 0
@@ -36,9 +42,15 @@ class Curve:
         self._weigh(subject.reward, subject.uncertainty, -subject.samples)
         subject.reward, subject.uncertainty = reward, uncertainty
         self._weigh(reward, uncertainty, subject.samples)
-        if reward is not None:
+
+    def rank(self, subject: Subject, known: float | None) -> None:
+        """Replace what is known of a subject; larger is better, None takes it out."""
+        if known == subject.known:
+            return
+        subject.known = known
+        if known is not None:
             self._pushes += 1
-            heapq.heappush(self._heap, (-reward, self._pushes, subject))
+            heapq.heappush(self._heap, (-known, self._pushes, subject))
 
     def _weigh(self, reward: float | None, uncertainty: float | None, count: int) -> None:
         if reward is None:
@@ -60,14 +72,19 @@ class Curve:
             self._every *= 2
 
     def _now(self) -> CurvePoint:
-        while self._heap and self._heap[0][2].reward != -self._heap[0][0]:
-            heapq.heappop(self._heap)  # Was revised since.
+        while self._heap and self._heap[0][2].known != -self._heap[0][0]:
+            heapq.heappop(self._heap)  # More is known since.
         return CurvePoint(
             self.seconds,
-            -self._heap[0][0] if self._heap else None,
+            self._worth(-self._heap[0][0]) if self._heap else None,
             self._sum / self._known if self._known else None,
             self._spread / self._spreads if self._spreads else None,
         )
+
+    @property
+    def best(self) -> float | None:
+        """The best that is known of any candidate now, on the learner's scale."""
+        return self._now().best
 
     def points(self) -> tuple[CurvePoint, ...]:
         """All points, the present one last."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import sqrt
 from statistics import fmean
 from typing import NamedTuple
-
-from verifier_ladder.summary.comparison import correlation
 
 Order = tuple[float, float]
 """One sample's reward on either side."""
@@ -45,6 +44,25 @@ def compare_orders(groups: Iterable[Sequence[Order]]) -> Orders:
         len(found), fmean(correlations) if correlations else None,
         swapped / ordered if ordered else None,
     )  # fmt: skip
+
+
+def correlation(xs: Sequence[float], ys: Sequence[float]) -> float | None:
+    """Pearson's r; None for fewer than three pairs or no spread.
+
+    Example:
+        >>> round(correlation([1.0, 2.0, 3.0], [2.0, 4.0, 6.0]), 6)
+        1.0
+    """
+    size = len(xs)
+    if size < 3:  # noqa: PLR2004 - two points always lie on a line
+        return None
+    mean_x, mean_y = sum(xs) / size, sum(ys) / size
+    spread_x = sum((x - mean_x) ** 2 for x in xs)
+    spread_y = sum((y - mean_y) ** 2 for y in ys)
+    if not spread_x or not spread_y:
+        return None
+    product = sum((x - mean_x) * (y - mean_y) for x, y in zip(xs, ys, strict=True))
+    return max(-1.0, min(1.0, product / (sqrt(spread_x) * sqrt(spread_y))))
 
 
 def ranks(values: Sequence[float]) -> list[float]:

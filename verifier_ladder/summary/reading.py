@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from verifier_ladder.errors import ConfigError
@@ -95,7 +96,6 @@ class _Writer:
         self._look_up(tally.rejects.keys())
         self._look_up(tally.abstentions.keys())
         self._look_up(tally.failures.keys())
-        sign = -1.0 if self.target.get("direction") == "minimise" else 1.0
         return Summary(
             campaign=self.row.name, ledger=self.ledger.url, ladder=self.row.ladder,
             created_at=self.row.created_at, updated_at=tally.updated_at or self.row.created_at,
@@ -108,9 +108,9 @@ class _Writer:
             failures=tally.failures.failures(self._texts),
             agreement=agreements(self.subjects, tally.tiers, tally.units),
             suspicious=tuple(map(self._suspicion, gaps(
-                self.subjects, tally.tiers, tally.units, sign)[:best])),
-            alarms=tuple(tally.alarms), curve=tally.curve.points(), cases=self._cases(),
-            runs=self._runs(), budgets=self.budgets,
+                self.subjects, tally.tiers, tally.units, tally.sign)[:best])),
+            alarms=tuple(alarm.text for alarm in tally.alarms), curve=tally.curve.points(),
+            cases=self._cases(), runs=self._runs(), budgets=self.budgets,
         )  # fmt: skip
 
     # -- tiers ----------------------------------------------------------------------------
@@ -168,21 +168,20 @@ class _Writer:
     # -- candidates -----------------------------------------------------------------------
 
     def _best(self, count: int) -> tuple[CandidateSummary, ...]:
-        places = tuple(self.tally.places.values())
-        fair = (
-            s for s in self.subjects
-            if s.reward is not None and s.stand(places) not in (None, Stand.REJECTED)
-        )  # fmt: skip
-        chosen = heapq.nsmallest(count, fair, key=_rank)
+        fair = (s for s in self.subjects if s.known is not None)
+        chosen = heapq.nsmallest(count, fair, key=partial(_rank, self.tally))
         self._look_up(s.content for s in chosen)
         return tuple(map(self._candidate, chosen))
 
     def _candidate(self, subject: Subject) -> CandidateSummary:
         tally = self.tally
         self._look_up([subject.content])
+        known, spread = subject.best_known(tally.top) or (None, None)
         return CandidateSummary(
             key=subject.content.hex(), kind=str(self.row.ladder.get("kind", "")),
             content=self._texts.get(subject.content, ""), samples=subject.samples,
+            known=known, known_uncertainty=spread,
+            worth=None if known is None else tally.worth(known), doubt=tally.doubt(subject),
             reward=subject.reward, uncertainty=subject.uncertainty,
             mean=subject.mean, deviation=subject.deviation,
             scores={
@@ -213,7 +212,7 @@ class _Writer:
         return RewardSummary(
             count=self.tally.samples, unknown=self.tally.samples - count,
             mean=total / count if count else None,
-            best=max((s.reward for s in known if s.reward is not None), default=None),
+            best=self.tally.curve.best,
             revised=self.tally.revised,
         )  # fmt: skip
 
@@ -240,6 +239,10 @@ def _open(status: TierStatus) -> dict[str, int]:
     }  # fmt: skip
 
 
-def _rank(subject: Subject) -> tuple[float, int, bytes]:
-    """Best reward first; of equals the one that climbed further, then by key."""
-    return (-(subject.reward or 0.0), -subject.reached, subject.content)
+def _rank(tally: Tally, subject: Subject) -> tuple[bool, float, int, bytes]:
+    """The best known first, and what rests on a verifier that is being gamed last.
+
+    Of equals the one that climbed further comes first, then the smaller key.
+    """
+    known = subject.known or 0.0
+    return (bool(tally.doubt(subject)), -known, -(subject.deepest or 0), subject.content)

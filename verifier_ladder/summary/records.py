@@ -80,7 +80,7 @@ class TierSummary:
 
 @dataclass(frozen=True, slots=True)
 class CandidateSummary:
-    """One candidate: what it earns and what every tier said."""
+    """One candidate: what is known of it, what every tier said, and what it earns."""
 
     key: str
     """Its content key, in hexadecimal."""
@@ -88,10 +88,20 @@ class CandidateSummary:
     content: str
     """Its canonical form; model-made text, to be escaped wherever it is shown."""
     samples: int
+    known: float | None
+    """What is known of its target, in target units: what the top tier said, or else what is
+    believed. Candidates are listed in this order."""
+    known_uncertainty: float | None
+    worth: float | None
+    """The same on the learner's scale."""
+    doubt: str
+    """The verifier that all of this rests on, if audits have found it to be gamed; else empty."""
     reward: float | None
+    """The training reward: what the learner was told last. After a draw it is corrected for the
+    samples that were not drawn, so that it is right in the mean and no ranking."""
     uncertainty: float | None
     mean: float | None
-    """Predicted target before the world answered; target units."""
+    """Predicted target before the top tier answered; target units."""
     deviation: float | None
     scores: Mapping[Tier, Score]
     reached: Tier | None
@@ -160,10 +170,11 @@ class Suspicion:
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """Where the rewards stood when so much had been spent."""
+    """Where things stood when so much had been spent."""
 
     seconds: float
     best: float | None
+    """The best that was known of any candidate, on the learner's scale."""
     mean: float | None
     uncertainty: float | None
     """Mean uncertainty of the rewards that have one."""
@@ -202,6 +213,7 @@ class RewardSummary:
     """Rewards that are None: no tier has answered."""
     mean: float | None = None
     best: float | None = None
+    """The best that is known of any candidate, on the learner's scale; no corrected reward."""
     revised: int = 0
     """How many revisions were sent."""
 

@@ -29,7 +29,7 @@ class Subject:
     """One candidate of a campaign, in a few hundred bytes; its text stays in the ledger."""
 
     __slots__ = (
-        "_said", "_scores", "content", "deviation", "mean", "own", "pending", "reached",
+        "_said", "_scores", "content", "deviation", "known", "mean", "own", "pending", "reached",
         "reward", "samples", "spelled", "uncertainty",
     )  # fmt: skip
 
@@ -38,9 +38,13 @@ class Subject:
         self.content = content
         self.samples = 0
         self.reward: float | None = None
+        """What the learner was told of it last; corrected for the draw, so it ranks nothing."""
         self.uncertainty: float | None = None
         self.mean: float | None = None
         self.deviation: float | None = None
+        self.known: float | None = None
+        """What is known of its target, so that larger is better; None while nothing is, and for
+        one that was rejected."""
         self.reached = -1
         self.pending = False
         self.spelled = False
@@ -96,3 +100,22 @@ class Subject:
     def score(self, tier: int) -> tuple[float, float | None] | None:
         """One tier's score and its uncertainty."""
         return next(((value, spread) for t, value, spread in self._scores if t == tier), None)
+
+    @property
+    def deepest(self) -> int | None:
+        """The highest tier that has scored it; None if none has."""
+        return max((tier for tier, _, _ in self._scores), default=None)
+
+    def best_known(self, top: int) -> tuple[float, float | None] | None:
+        """What is known of its target, with one standard deviation; None if nothing is.
+
+        What the ladder's top tier said, else what is believed, else the deepest score. It is never
+        made of the reward: after a draw that is corrected, an estimate for a learner's mean that
+        says little of this one candidate.
+        """
+        truth = self.score(top)
+        if truth is not None:
+            return truth
+        if self.mean is not None:
+            return self.mean, self.deviation
+        return None if self.deepest is None else self.score(self.deepest)

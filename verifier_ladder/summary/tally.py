@@ -7,12 +7,13 @@ from math import isnan
 from typing import Any
 
 from verifier_ladder.ledger.records import Block, CandidateRow, Entry, SampleColumns, VerdictRow
+from verifier_ladder.reward import RewardRule
 from verifier_ladder.scheduler.drift import Alarm
 from verifier_ladder.scheduler.replicates import combined
 from verifier_ladder.summary.curve import Curve
 from verifier_ladder.summary.reasons import Reasons
 from verifier_ladder.summary.records import RunSummary
-from verifier_ladder.summary.subject import Subject
+from verifier_ladder.summary.subject import Stand, Subject
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Outcome, Verdict
 
@@ -48,7 +49,11 @@ class Tally:
         self.unknown_checks: _Owners = {}
         """Checks that rewards rest on and this campaign has not recorded."""
         self.unknown_contents: _Owners = {}
-        self.curve = Curve()
+        target = ladder.get("target") or {}
+        self.sign = -1.0 if target.get("direction") == "minimise" else 1.0
+        """1 if more of the target is better, -1 if less is."""
+        self._rule = RewardRule(**ladder.get("reward", {}))
+        self.curve = Curve(lambda known: self.worth(self.sign * known))
         self.rejects, self.abstentions, self.failures = Reasons(), Reasons(), Reasons()
         self.runs: dict[str, RunSummary] = {}
         self.units: dict[int, str] = {}
@@ -57,8 +62,7 @@ class Tally:
         """Measured cpu-seconds of the answers of each tier."""
         self.checks: dict[int, int] = {}
         self.entries = self.samples = self.respellings = self.revised = 0
-        self.alarms: list[str] = []
-        """Drift alarms, as sentences."""
+        self.alarms: list[Alarm] = []
         self.updated_at = 0.0
 
     def _place(self, verifier: str, tier: int) -> int:
@@ -76,7 +80,7 @@ class Tally:
         if block.kind == "import":
             return
         if block.kind == "alarm":
-            self.alarms.append(Alarm.from_json(block.facts).text)
+            self.alarms.append(Alarm.from_json(block.facts))
         samples = block.samples
         owners = self._owners(samples, count=block.kind == "score") if samples else []
         contents = {row.content_key: row for row in block.candidates}
@@ -138,6 +142,7 @@ class Tally:
             if row.verdict is not None:
                 subject.hear(0, tier, row.verdict, is_primary=False)
                 subject.own |= 1 << tier
+                self._rank(subject)
         if row.verdict is not None:
             self._reason(_CANONICAL, tier, row.verdict, _text(row.content))
         if subjects and row.verdict is None:
@@ -175,6 +180,7 @@ class Tally:
         if primary and row.verdict.score is not None:
             self.units.setdefault(row.tier, row.verdict.unit)
             self.primaries.setdefault(row.tier, row.verifier)
+        self._rank(subject)
 
     def _reason(
         self, verifier: str, tier: int, verdict: Verdict, example: str | bytes,
@@ -201,10 +207,41 @@ class Tally:
             for place, mean, deviation in zip(
                 columns.sample, columns.mean, columns.deviation, strict=True
             ):
-                # What is predicted is what was believed before the world answered.
-                if owners[place].reached != Tier.WORLD and not isnan(mean):
+                # What is predicted is what was believed before the top tier answered.
+                if owners[place].score(self.top) is None and not isnan(mean):
                     owners[place].mean = mean
                     owners[place].deviation = None if isnan(deviation) else deviation
+        for subject in owners:
+            self._rank(subject)
+
+    def _rank(self, subject: Subject) -> None:
+        """Compare a subject with the others anew."""
+        found = None if self.is_rejected(subject) else subject.best_known(self.top)
+        self.curve.rank(subject, None if found is None else self.sign * found[0])
+
+    @property
+    def top(self) -> int:
+        """The ladder's highest tier: what it says is the truth, as far as it can be known."""
+        return int(self.tiers[-1]) if self.tiers else 0
+
+    def is_rejected(self, subject: Subject) -> bool:
+        """Whether any verifier has rejected it."""
+        return subject.stand(self.places.values()) is Stand.REJECTED
+
+    def worth(self, known: float) -> float:
+        """Bring a value of the target to the learner's scale."""
+        return self._rule.scale(known, sign=self.sign)
+
+    def doubt(self, subject: Subject) -> str:
+        """The verifier that all that is known of a subject rests on, if it is being gamed.
+
+        Empty where none is, and where the top tier has judged the candidate.
+        """
+        deepest = subject.deepest
+        if deepest is None or deepest == self.top:
+            return ""
+        name = self.primaries.get(deepest, "")
+        return name if any(a.is_gamed and a.stratum == name for a in self.alarms) else ""
 
     def _notice(self, block: Block, owners: list[Subject]) -> None:
         """Count the run's reuse, and remember what other campaigns must have recorded."""
@@ -237,6 +274,7 @@ class Tally:
             if candidate.verdict is not None:
                 for subject in self.unknown_contents.pop(candidate.content_key, ()):
                     subject.hear(0, self.tier_of[_CANONICAL], candidate.verdict, is_primary=False)
+                    self._rank(subject)
 
 
 def _text(content: str | bytes) -> str:

@@ -28,7 +28,7 @@ _HINT = "dim"
 def print_summary(
     summary: Summary, console: Console, *, best: int = 8, report: str | Path | None = None
 ) -> None:
-    """Print a campaign's summary: funnel, costs, best, rejects, failures, what to do next.
+    """Print a campaign's summary: alarms, funnel, costs, best, rejects, failures, what to do next.
 
     Rejects are the candidates' doing, failures are not, and they are never mixed. Text that a
     model wrote is stripped of control characters.
@@ -44,6 +44,7 @@ def print_summary(
         >>> print_summary(summarise(ledger, "solvation"), Console())  # doctest: +SKIP
     """
     _heading(summary, console)
+    _alarms(summary, console)
     console.print(_funnel(summary))
     if summary.budgets:
         console.print()
@@ -51,7 +52,8 @@ def print_summary(
     _costs(summary, console)
     if summary.best:
         console.print()
-        console.print(_candidates(summary, best, max(14, min(40, console.width - 64))))
+        console.print(_candidates(summary, best, max(14, min(40, console.width - 72))))
+        _explain_order(summary, console)
     _rejects(summary, console)
     _failures(summary, console)
     _cases(summary, console)
@@ -76,6 +78,14 @@ def objective(summary: Summary) -> str:
     return f"{target['name']}{unit}, {good}" if target.get("name") else ""
 
 
+def order_text(summary: Summary) -> str:
+    """By what candidates are put in order, in words."""
+    top = summary.tiers[-1].tier
+    says = "the world said" if top is Tier.WORLD else f"the {top.label} tier said"
+    text = f"what {says}, or else what is believed"
+    return text.replace("high_fidelity", "high fidelity")
+
+
 def _heading(summary: Summary, console: Console) -> None:
     from rich.text import Text
 
@@ -84,6 +94,20 @@ def _heading(summary: Summary, console: Console) -> None:
         (printable(summary.campaign), "bold"), ("  " + printable(objective(summary)), _HINT)
     ))  # fmt: skip
     console.print(Text(outline(summary)))
+    console.print()
+
+
+def _alarms(summary: Summary, console: Console) -> None:
+    """What must not be overlooked: a verifier that is being gamed, or has changed."""
+    from rich.text import Text
+
+    if not summary.alarms:
+        return
+    *earlier, last = summary.alarms
+    line = Text.assemble(("ALARM  ", "bold red"), printable(last, 500))
+    console.print(line)
+    if earlier:
+        console.print(f"       and {plural(len(earlier), 'earlier alarm')}", style="red")
     console.print()
 
 
@@ -190,17 +214,32 @@ def _candidates(summary: Summary, best: int, longest: int) -> Table:
     shown = [t.tier for t in summary.tiers if any(t.tier in c.scores for c in summary.best)]
     names = {tier: _HEADINGS.get(tier, tier.label) for tier in shown}
     table = _table(
-        ("best", "left"), ("reward", "right"), ("predicted", "right"),
-        *((names[tier], "right") for tier in shown),
+        ("best", "left"), ("known", "right"), *((names[tier], "right") for tier in shown),
+        ("training reward", "right"),
     )  # fmt: skip
     for candidate in summary.best[:best]:
+        known = number(candidate.known, candidate.known_uncertainty)
         table.add_row(
             Text(printable(candidate.content, longest), style="bold"),
-            number(candidate.reward, candidate.uncertainty),
-            number(candidate.mean, candidate.deviation),
+            Text(f"{known} ?", style="red") if candidate.doubt else known,
             *(Text(_score(candidate, tier), style=_style(tier)) for tier in shown),
+            Text(number(candidate.reward), style=_HINT),
         )
     return table
+
+
+def _explain_order(summary: Summary, console: Console) -> None:
+    console.print(
+        f"Best first by what is known: {order_text(summary)}. The training "
+        "reward is what the learner was told: corrected for random draws, so it ranks nothing.",
+        style=_HINT, highlight=False,
+    )  # fmt: skip
+    doubts = sorted({candidate.doubt for candidate in summary.best} - {""})
+    if doubts:
+        console.print(
+            f"?  rests on {', '.join(map(printable, doubts))} alone, which is being gamed; "
+            "listed last", style="red", highlight=False, markup=False,
+        )  # fmt: skip
 
 
 _HEADINGS = {Tier.HIGH_FIDELITY: "high fid.", Tier.WORLD: "measured"}
@@ -230,8 +269,6 @@ def _failures(summary: Summary, console: Console) -> None:
         for f in summary.failures
     ]
     _listing("Failed (no reward was lowered)", rows, console, "yellow")
-    alarms = [(0, text, ()) for text in summary.alarms]
-    _listing("Drift alarms (audits have left the belief)", alarms, console, "red")
     rows = [
         (0, item.text.replace("_", " "), (item.candidate.content,)) for item in summary.suspicious
     ]

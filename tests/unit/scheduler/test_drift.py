@@ -92,7 +92,8 @@ def test_an_alarm_says_what_happened_and_since_when() -> None:
         alarm.last,
     )
     assert (
-        "guess: candidates are worse than believed, for the last 4 audits; "
+        "guess is being gamed or has changed: audits find worse than it says. "
+        "Candidates are worse than believed, for the last 4 audits; "
         "suspect since run run, step 0, position 4" == alarm.text
     )
 

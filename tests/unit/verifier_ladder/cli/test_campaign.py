@@ -31,7 +31,7 @@ def test_show_as_json_has_counts_costs_and_rewards_per_tier(run: Any, ledger: Pa
     assert ["fast", "simulation", "high_fidelity", "world"] == list(tiers)
     assert (1, 1) == (tiers["fast"]["accepted"], tiers["fast"]["rejected"])
     assert (2.0, 1) == (tiers["simulation"]["settled"], tiers["world"]["waiting"])
-    assert 0.47 == made["rewards"]["best"]
+    assert 0.5 == made["rewards"]["best"]
 
 
 def test_show_keeps_failures_apart_from_rejects(run: Any, ledger: Path) -> None:

@@ -140,9 +140,11 @@ def test_a_drift_alarm_is_told_and_what_it_names_is_only_text() -> None:
 
     words = "".join(assert_safe(render_report(history.ledger, "try")).words)
 
-    assert "Drift alarms" in words
+    assert "1 alarm" in words
+    assert f"{ESTIMATE} is being gamed" in words
+    assert words.index(f"{ESTIMATE} is being gamed") < words.index("The funnel")
     assert "<b>run</b>" in words
-    assert "Drift alarms" not in render_report(text_history().ledger, "try")
+    assert 'id="alarms"' not in render_report(text_history().ledger, "try")
 
 
 def test_agreement_and_curve_are_drawn_with_words_for_those_who_can_not_see() -> None:

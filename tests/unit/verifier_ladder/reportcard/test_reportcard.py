@@ -231,7 +231,7 @@ def test_alarms_of_the_run_are_told(ledger: Ledger) -> None:
 
     page = as_markdown(report_card(ledger))
 
-    assert "Drift alarm: cheap of r: candidates are worse than believed" in page
+    assert "Drift alarm: cheap of r is being gamed or has changed" in page
     assert "cheap of other" not in page
 
 

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verifier_ladder.summary.comparison import agreements, correlation, gaps
+from verifier_ladder.summary.comparison import agreements, gaps
+from verifier_ladder.summary.ranks import correlation
 from verifier_ladder.summary.subject import Subject
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
@@ -72,6 +73,26 @@ def test_too_bad_by_the_cheap_tier_is_not_suspicious() -> None:
 
 def test_without_uncertainties_nothing_is_called_suspicious() -> None:
     assert gaps([subject(1, -10.0, -4.0, None)], TIERS, SAME, sign=-1.0) == []
+
+
+@pytest.mark.parametrize("unit", ["", "kcal/mol"])
+def test_where_less_is_better_the_ranks_are_turned(unit: str) -> None:
+    others = [subject(n, float(n), float(n), None) for n in range(1, 12)]
+    fooled = subject(20, 0.0, 100.0, None)
+
+    found = gaps([*others, fooled], TIERS, {0: "", 2: unit}, sign=-1.0)
+
+    assert [fooled] == [gap.subject for gap in found]
+    assert found[0].text == "rank 1 of 12 by the fast tier, rank 12 by the high_fidelity tier"
+
+
+def test_a_cheap_quantity_may_fall_where_the_dear_one_rises() -> None:
+    others = [subject(n, -float(n), float(n), None) for n in range(1, 20)]
+    fooled = subject(30, -18.5, 0.5, None)
+
+    found = gaps([*others, fooled], TIERS, {0: "eV", 2: "kcal/mol"}, sign=1.0)
+
+    assert [fooled] == [gap.subject for gap in found]
 
 
 def test_different_units_are_compared_by_rank() -> None:

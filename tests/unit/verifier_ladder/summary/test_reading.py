@@ -224,7 +224,38 @@ def test_the_prediction_is_what_was_believed_before_the_world_answered(history: 
     assert best.reached is Tier.WORLD
 
 
-def test_the_best_are_ordered_by_reward_and_hold_no_rejects(history: History) -> None:
+def test_a_corrected_reward_ranks_nothing(history: History) -> None:
+    """Of one-sample estimates the largest is the one whose belief was furthest from the truth."""
+    corrected = {"O": Reward(1.9, 0.1, Tier.WORLD), "CCO": Reward(-0.8, 0.1, Tier.WORLD)}
+    told = {"O": -5.1, "CCO": -13.4}
+    items = [WATER, ETHANOL, passing("CCC", -9.0)]
+    history.score(items)
+    for place, item in enumerate(items[:2]):
+        verdict = accept(told[item.raw], 0.0, uncertainty=0.2)
+        history.check(item, MEASURED, verdict)
+        history.revise(0, place, with_verdict(
+            item, MEASURED, verdict, corrected[item.raw], float("nan")
+        ))  # fmt: skip
+
+    summary = summarise(history.ledger, "try")
+
+    assert [("CCO", -13.4), ("CCC", -9.0), ("O", -5.1)] == [
+        (c.content, c.known) for c in summary.best
+    ]
+    assert [-0.8, 0.9, 1.9] == [c.reward for c in summary.best]
+    assert 1.0 == summary.rewards.best == summary.curve[-1].best
+
+
+def test_what_a_verifier_said_outranks_before_the_learner_hears_of_it(history: History) -> None:
+    history.score([WATER, ETHANOL])
+    history.check(ETHANOL, MEASURED, accept(-13.0, 0.0))
+
+    best = summarise(history.ledger, "try").best
+
+    assert [("CCO", -13.0), ("O", -6.0)] == [(c.content, c.known) for c in best]
+
+
+def test_the_best_are_ordered_by_what_is_known_and_hold_no_rejects(history: History) -> None:
     history.score([BENZENE, BROKEN, WATER, CHARGED, ETHANOL])
 
     best = summarise(history.ledger, "try", best=2).best
@@ -282,7 +313,7 @@ def test_the_curve_ends_at_what_was_spent_with_the_present_best(history: History
     curve = summarise(history.ledger, "try").curve
 
     assert curve[-1].seconds == pytest.approx(7.0)
-    assert curve[-1].best == pytest.approx(0.6)
+    assert curve[-1].best == pytest.approx(8 / 14)
     assert curve[-1].mean == pytest.approx((0.6 + 0.1) / 2)
 
 
