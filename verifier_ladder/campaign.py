@@ -19,6 +19,7 @@ from uuid import uuid4
 
 from verifier_ladder import telemetry
 from verifier_ladder.budget import Budget, Caps, parse_budget
+from verifier_ladder.campaignrecord import AlarmWatch
 from verifier_ladder.campaigntruth import CampaignTruth
 from verifier_ladder.candidate import Candidate, Sample
 from verifier_ladder.cost import seconds
@@ -81,6 +82,7 @@ class Campaign(CampaignTruth):
         self._pid = os.getpid()
         self._is_closed = False
         self._shadow: Shadow | None = None
+        self._alarms = AlarmWatch(ledger, name)
         self._conductor: Conductor | RemoteConductor = join(name, ladder, ledger, **self._options)
 
     @classmethod
@@ -240,6 +242,7 @@ class Campaign(CampaignTruth):
         if self._shadow is not None:
             for batch, _ in batches:
                 self._shadow.follow(batch)
+        self._alarms.look()
         return rewards  # type: ignore[return-value]
 
     def take_step(self) -> int:
@@ -272,7 +275,9 @@ class Campaign(CampaignTruth):
         until = None if timeout is None else monotonic() + seconds(timeout)
         if self._shadow is not None and not self._shadow.drain(_left(until)):
             return False
-        return self._call(lambda conductor: conductor.drain(_left(until)))
+        is_over = self._call(lambda conductor: conductor.drain(_left(until)))
+        self._alarms.look(at_once=True)
+        return is_over
 
     def keep(self, transcripts: Sequence[Transcript], *, run: str | None = None) -> None:
         """Keep what a learner saw and wrote, so that its samples can be trained on later.
@@ -336,6 +341,7 @@ class Campaign(CampaignTruth):
             self._leave()
 
     def _leave(self) -> None:
+        self._alarms.look(at_once=True)
         self._is_closed = True
         if self._shadow is not None:
             self._shadow.close()

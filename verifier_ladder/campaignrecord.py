@@ -2,22 +2,71 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
+from pathlib import Path
+from threading import Lock
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
+from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.reward import Advantage, Revision
+from verifier_ladder.scheduler.drift import Alarm
 from verifier_ladder.scheduler.late import RevisionReader, step_advantages
 from verifier_ladder.status import CampaignStatus, campaign_status
 
 if TYPE_CHECKING:
     from verifier_ladder.forecast import Forecast
-    from verifier_ladder.scheduler.drift import Alarm
     from verifier_ladder.spending import Spending
     from verifier_ladder.summary.shadow import ShadowReport
 
+_LOG = logging.getLogger("verifier_ladder")
 _POLL = 0.05
+_LOOK = 1.0
+"""Seconds between two looks for new alarms while samples are scored."""
+
+
+class AlarmWatch:
+    """Tells this process's log of drift alarms, whichever process has raised them.
+
+    **Threads.** Any number may look at once; each alarm is told once.
+    """
+
+    def __init__(self, ledger: Ledger, campaign: str) -> None:
+        """Begin with what comes from now on."""
+        self.gaming = 0
+        """How many times audits have found a verifier to be gamed since then."""
+        self._ledger, self._campaign = ledger, campaign
+        self._cursor, self._next = ledger.newest(), 0.0
+        self._lock = Lock()
+
+    def look(self, *, at_once: bool = False) -> None:
+        """Tell of new alarms; unless `at_once`, only if the last look was a while ago.
+
+        A ledger that is away is asked again the next time.
+        """
+        if monotonic() < self._next and not at_once:
+            return
+        with self._lock:
+            self._next = monotonic() + _LOOK
+            try:
+                newest = self._ledger.newest()
+                for entry in self._ledger.entries(
+                    after=self._cursor, kind="alarm", campaign=self._campaign
+                ):
+                    self._tell(Alarm.from_json(self._ledger.read(entry).facts))
+                    newest = max(newest, entry.id)
+            except LedgerError:
+                return
+            self._cursor = newest
+
+    def _tell(self, alarm: Alarm) -> None:
+        self.gaming += alarm.is_gamed
+        _LOG.warning(
+            "ALARM in campaign %s: %s. `vladder campaign show %s` tells more",
+            self._campaign, alarm.text, self._campaign,
+        )  # fmt: skip
 
 
 class CampaignRecord:
@@ -26,6 +75,7 @@ class CampaignRecord:
     name: str
     ledger: Ledger
     _is_closed: bool
+    _alarms: AlarmWatch
 
     def revisions(self, *, after: int = 0, wait: float | None = None) -> Iterator[Revision]:
         """Rewards that were replaced because a higher tier answered, oldest first.
@@ -63,17 +113,44 @@ class CampaignRecord:
         Args:
             after: Cursor of what was seen before; 0 for all.
         """
-        from verifier_ladder.scheduler.drift import Alarm
-
         return [
             Alarm.from_json(self.ledger.read(entry).facts)
             for entry in self.ledger.entries(after=after, kind="alarm", campaign=self.name)
         ]
 
     @property
+    def gaming_alarms(self) -> int:
+        """How many times audits have found a verifier to be gamed since the campaign was opened.
+
+        For learners' metrics; the log has the sentences. New alarms are looked for once a second
+        while samples are scored, and whenever `drain` returns.
+        """
+        return self._alarms.gaming
+
+    @property
     def cursor(self) -> int:
         """Id of the newest entry of the ledger: `revisions(after=…)` gives what comes later."""
         return self.ledger.newest()
+
+    def report(self, path: str | Path = "report.html") -> Path:
+        """Write the campaign's report: one HTML file that opens without a network or a script.
+
+        Funnel, costs, the best candidates, how well the tiers agree, rejects and failures, while
+        the campaign is at work or after it; `vladder campaign report` writes the same.
+
+        Args:
+            path: Where to; missing folders are made, and a file that stands there is replaced.
+
+        Returns:
+            The path.
+
+        Raises:
+            ConfigError: If Jinja2 is not installed.
+            LedgerError: If the file can't be written.
+        """
+        from verifier_ladder.report import write_report
+
+        return write_report(self.ledger, self.name, path)
 
     def status(self) -> CampaignStatus:
         """Where every check stands right now, tier by tier."""

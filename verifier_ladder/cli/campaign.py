@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,6 +17,7 @@ from verifier_ladder.cli.output import (
     interrupted,
     moment,
     print_json,
+    say,
     table,
 )
 from verifier_ladder.cli.pausing import pause, resume
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="List campaigns, show one, watch one at work, look ahead, tell who spent, hold back.",
+    help="List campaigns, show or report one, watch it, look ahead, tell who spent, hold back.",
 )
 Name = Annotated[str | None, typer.Argument(help="The campaign. [default: the newest]")]
 
@@ -73,6 +75,24 @@ def show(name: Name = None, ledger: LedgerAt = None, *, as_json: AsJson = False)
         print_json(summary.as_json())
     else:
         print_summary(summary, console())
+
+
+@app.command("report")
+def report(
+    name: Name = None,
+    ledger: LedgerAt = None,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="HTML file to write.")] = Path(
+        "report.html"
+    ),
+) -> None:
+    """Write a campaign's report: one HTML file that opens without a network."""
+    from verifier_ladder.cli.opening import existing_ledger, only_campaign
+    from verifier_ladder.report import write_report
+
+    with existing_ledger(ledger) as store:
+        found = only_campaign(store, name).name
+        written = write_report(store, found, out)
+    say(f"report of {found} written to {written}")
 
 
 @app.command("watch")

@@ -91,6 +91,8 @@ def report(
         print_json(card.as_json())
         return
     text = as_markdown(card)
+    if card.pass_at is None:
+        say("which reward passes? say so with --pass-at REWARD; pass@k and hack share need it")
     if out is None:
         console().print(text, end="", soft_wrap=True)
         return

@@ -207,6 +207,11 @@ class Attachment:
         self._failures = 0
         return rewards
 
+    @property
+    def gaming_alarms(self) -> float:
+        """A number for the learner's metrics: see `Campaign.gaming_alarms`."""
+        return 0.0 if self._campaign is None else float(self._campaign.gaming_alarms)
+
     def _left(self, waited: float) -> float | None:
         return None if self.deadline is None else max(0.0, self.deadline - waited)
 

@@ -64,7 +64,9 @@ def reward_func(
         same_length("labels", labels, len(queries))
         answers = [answer_of(q, p, ends) for q, p in zip(queries, prompts, strict=True)]
         rewards = _scored(backend, answers, prompts, labels)
-        return _told(rewards, readout, names if len(names) > 1 else [])
+        told = _told(rewards, readout, names if len(names) > 1 else [])
+        told["extra_logs"]["gaming_alarms"] = _each(rewards, backend.attachment.gaming_alarms)
+        return told
 
     function.__name__ = backend.name
     return function
@@ -104,6 +106,13 @@ def _told(rewards: Sequence[Reward], readout: Readout, names: Sequence[str]) -> 
         parts = [reward.components.get(name) for reward in rewards]
         logs[name] = torch.tensor([nan if part is None else part for part in parts])
     return {"rewards": scores, "scores": scores, "extra_logs": logs}
+
+
+def _each(rewards: Sequence[Reward], number: float) -> Any:
+    """A number of the whole call, as OpenRLHF takes it: one for each sample."""
+    import torch
+
+    return torch.full((len(rewards),), number)
 
 
 def answer_of(query: str, prompt: str, ends: Sequence[str]) -> str | None:

@@ -19,6 +19,7 @@ _NAMES = {
     "evaluator": "Evaluator", "failure_recovery": "Failure recovery",
 }  # fmt: skip
 _UNKNOWN = "–"
+_ASK = "Which reward passes? Say so with `--pass-at REWARD` (`pass_at=` in Python)."
 
 
 def as_markdown(card: ReportCard) -> str:
@@ -38,7 +39,8 @@ def as_markdown(card: ReportCard) -> str:
         '# Report card of r'
     """
     parts = (
-        _head(card), _declared(card), _cohorts(card), _audits(card.audits, card.pass_at),
+        _head(card), _alarms(card.audits), _declared(card), _cohorts(card),
+        _audits(card.audits, card.pass_at),
         _tagged("By capability", card.capabilities), _tagged("By domain", card.domains),
         _verifiers(card), _costs(card), _end(card),
     )  # fmt: skip
@@ -55,6 +57,12 @@ def _head(card: ReportCard) -> Iterator[str]:
         ("By", _text(card.user)), ("Begun (UTC)", begun), ("Labels", _text(labels or _UNKNOWN)),
         ("Target", _text(card.target)), ("Ladder", _text(card.ladder)),
     )  # fmt: skip
+
+
+def _alarms(found: AuditEntry) -> Iterator[str]:
+    for alarm in found.alarms:
+        yield f"> **Alarm:** {_text(alarm)}"
+        yield ""
 
 
 def _declared(card: ReportCard) -> Iterator[str]:
@@ -75,7 +83,10 @@ def _cohorts(card: ReportCard) -> Iterator[str]:
     yield from _cohort_table("steps", (card.whole, *card.phases))
     yield from _why_unknown(card)
     if card.pass_at is None:
-        yield "Nobody said which reward passes, and these leave the scale from 0 to 1."
+        yield (
+            f"**{_ASK}** These leave the scale from 0 to 1, so nothing can be assumed, and pass@k "
+            "and the hack share can't be computed."
+        )
     else:
         how = "assumed" if card.is_assumed else "as asked"
         yield (
@@ -123,9 +134,9 @@ def _audits(found: AuditEntry, pass_at: float | None) -> Iterator[str]:
             f"- Of {gate.audited:,} rejects of {_text(gate.verifier)} that were audited, "
             f"{gate.good:,} were good; with 95 % confidence at most {gate.upper:.1%} are."
         )
-    for alarm in found.alarms:
-        yield f"- Drift alarm: {_text(alarm)}"
-    if not found.alarms:
+    if found.alarms:
+        yield f"- {plural(len(found.alarms), 'drift alarm')}, told at the top."
+    else:
         yield "- No drift alarm." if found.due else "- No drift alarm, for nothing was drawn."
     yield ""
 
@@ -135,7 +146,7 @@ def _hacks(found: AuditEntry, pass_at: float | None) -> str:
         count = plural(found.hacks.groups, "candidate")
         return f"{_share(found.hacks)}, from {count} judged"
     if pass_at is None:
-        return "not known: nobody said which reward passes"
+        return _ASK
     return "not known: of those believed to pass, the top tier has judged none that was drawn"
 
 

@@ -23,6 +23,24 @@ def test_ls_as_json(run: Any, ledger: Path) -> None:
     assert ("solvation", "solvation") == (row["name"], row["ladder"])
 
 
+def test_report_writes_the_page_where_it_is_told(run: Any, ledger: Path, tmp_path: Path) -> None:
+    done = run("campaign", "report", "--ledger", ledger, "--out", tmp_path / "new" / "page.html")
+
+    page = (tmp_path / "new" / "page.html").read_text()
+    assert 0 == done.exit_code
+    assert "report of solvation written to" in done.stderr
+    assert "hydration free energy" in page
+    assert "CCO" in page
+
+
+def test_report_of_an_unknown_campaign_names_those_there_are(run: Any, ledger: Path) -> None:
+    done = run("campaign", "report", "other", "--ledger", ledger)
+
+    assert 0 != done.exit_code
+    assert "solvation" in done.stderr
+    assert not Path("report.html").exists()
+
+
 def test_show_as_json_has_counts_costs_and_rewards_per_tier(run: Any, ledger: Path) -> None:
     done = run("campaign", "show", "solvation", "--json", "--ledger", ledger)
 

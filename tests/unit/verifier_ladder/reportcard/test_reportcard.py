@@ -122,7 +122,8 @@ def test_a_scale_that_nobody_named_has_no_pass(ledger: Ledger) -> None:
     assert card.pass_at is None
     assert card.whole.passes is None
     assert card.audits.hacks is None
-    assert "not known: nobody said which reward passes" in as_markdown(card)
+    assert "Which reward passes? Say so with `--pass-at REWARD`" in as_markdown(card)
+    assert "not known" not in as_markdown(card)
 
 
 # -- tags ----------------------------------------------------------------------------------------
@@ -231,7 +232,8 @@ def test_alarms_of_the_run_are_told(ledger: Ledger) -> None:
 
     page = as_markdown(report_card(ledger))
 
-    assert "Drift alarm: cheap of r is being gamed or has changed" in page
+    alarm = page.index("**Alarm:** cheap of r is being gamed or has changed")
+    assert alarm < page.index("## What was reported")
     assert "cheap of other" not in page
 
 
