@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from verifier_ladder.canonicaliser import Canonicaliser
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger.records import HELD, CheckRow, CheckState, Request
 from verifier_ladder.reward import Reward
@@ -104,7 +105,9 @@ def checks_of(
             content_key=standing.content_key, campaign=campaign, verifier=verifier.name,
             version=verifier.version, tier=int(verifier.tier), state=CheckState.QUEUED,
             priority=escalation.benefit, reserve=to_reserve(verifier, cost),
-            payload=_payload(verifier, number, standing), not_before=HELD if is_held else 0.0,
+            payload=_payload(verifier, number, standing, knowledge.ladder.canonicaliser),
+            not_before=HELD if is_held else 0.0,
+            digest=verifier.digest,
         )
         for standing, escalation, verifier, number, cost in zip(
             going, escalations, verifiers, numbers, expected, strict=True
@@ -120,7 +123,15 @@ def _next_number(verifier: Verifier, standing: Standing) -> int:
     return next(iter(standing.missing(verifier)), 0) if verifier.replicates > 1 else 0
 
 
-def _payload(verifier: Verifier, number: int, standing: Standing) -> dict[str, Any]:
-    """The candidate as the verifier reads it, and which check of which verifier that is."""
-    payload = {**candidate_json(standing.seen_by(verifier)), "digest": verifier.digest.hex()}
-    return {**payload, "replicate": number} if verifier.replicates > 1 else payload
+def _payload(
+    verifier: Verifier, number: int, standing: Standing, canonicaliser: Canonicaliser
+) -> dict[str, Any]:
+    """The candidate as the verifier reads it, and what else the check key is made of."""
+    payload = candidate_json(standing.seen_by(verifier))
+    if verifier.replicates > 1:
+        payload["replicate"] = number
+    if verifier.namespace:
+        payload["namespace"] = verifier.namespace
+    if verifier.reads == "raw":
+        payload["canonicaliser"] = canonicaliser.digest.hex()
+    return payload

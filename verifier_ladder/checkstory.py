@@ -56,7 +56,8 @@ class CheckStory(NamedTuple):
         return {
             "check_key": row.check_key.hex(), "content_key": row.content_key.hex(),
             "candidate": row.payload.get("content"), "campaign": row.campaign,
-            "verifier": row.verifier, "version": row.version, "tier": Tier(row.tier).label,
+            "verifier": row.verifier, "version": row.version, "digest": row.digest.hex(),
+            "tier": Tier(row.tier).label,
             "state": row.state.label, "priority": row.priority, "attempt": row.attempt,
             "failed_at": self.failed_at, "why": self.why, "owner": row.owner,
             "not_before": row.not_before, "deadline": row.deadline,

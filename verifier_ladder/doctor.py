@@ -11,11 +11,14 @@ from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, metadata, requires, version
 from pathlib import Path
 from time import time
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import LadderError
 from verifier_ladder.text import hide_password
+
+if TYPE_CHECKING:
+    from verifier_ladder.ledger.records import Queued
 
 PACKAGE = "verifier-ladder"
 _OLDEST = (3, 11)
@@ -23,6 +26,8 @@ _DEVELOPERS = {"all", "demo", "dev", "docs", "servers", "test"}
 _REQUIREMENT = re.compile(r"([\w.\-]+)[^;]*;.*extra == ['\"]([\w\-]+)['\"]")
 _PROBE_SECONDS = 120.0
 _SMALL_MEMORY, _SMALL_DISK = 2 * 2**30, 2**30
+_LONG_WAIT = 60.0
+"""Seconds after which a check that could go to work is taken to be left lying."""
 _CLOCK_DIFFERENCE = 5.0
 """Seconds by which the clocks of this machine and of the ledger's server may differ."""
 
@@ -174,13 +179,26 @@ def _ledger(place: str) -> Iterator[Finding]:
         campaigns = len(ledger.campaigns())
         entries = ledger.statistics()["entries"]
         ahead = ledger.clock() - time()
+        queued = ledger.queued(now=ledger.clock())
     shown = place if is_file else ledger.url
     yield Finding("ledger", State.OK, f"{shown} opens: {entries:,} entries, {campaigns} campaigns")
+    yield from map(_left, (group for group in queued if group.longest > _LONG_WAIT))
     if is_file:
         yield from _disk(path)
     elif abs(ahead) > _CLOCK_DIFFERENCE:
         text = f"this machine's clock and the server's differ by {abs(ahead):.0f} s"
         yield Finding("clock", State.WARN, text, "leases go by the server's; set both by NTP")
+
+
+def _left(group: Queued) -> Finding:
+    """Checks that nobody takes: their campaign is closed, and no worker holds their verifier."""
+    return Finding(
+        "queue", State.WARN,
+        f"{group.checks} checks of {group.verifier} {group.version}, made as "
+        f"{group.digest.hex()[:12]}, wait for a worker, one of them for {group.longest:.0f} s",
+        "open the campaign that asked for them, or start a worker that holds this verifier with "
+        f"the same settings; `vladder check ls --verifier {group.verifier}` lists them",
+    )  # fmt: skip
 
 
 def _disk(path: Path) -> Iterator[Finding]:

@@ -88,7 +88,7 @@ def _text(value: str) -> Any:
             value.encode()
         except UnicodeEncodeError:
             return {"surrogatepass": _bytes(value).hex()}
-    return str(value)
+    return str.__str__(value)  # An enumeration's value, as it is stored, not its name.
 
 
 def _bytes(content: str | bytes) -> bytes:

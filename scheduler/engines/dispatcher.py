@@ -116,7 +116,7 @@ class Dispatcher(ABC):
                 lost = Verdict.abstain("the engine died while it was at work", failed_at="engine")
                 end = Completion(Claim(check, check.fence), lost, check.content_key)
                 again = now if check.attempt < ATTEMPTS else None
-                self.ledger.fail([end], retry_at=again, now=now)
+                self.ledger.fail([end], retry_at=again, now=now, is_lost=True)
 
     # -- for whom it works ---------------------------------------------------------------------
 
@@ -321,14 +321,10 @@ class Dispatcher(ABC):
     def _claim_batch(self, verifier: Verifier, campaigns: Sequence[str] | None) -> bool:
         measured = self._measured.of(verifier)
         claims = self.ledger.claim(
-            verifier=(verifier.name, verifier.version), campaigns=campaigns, owner=self.owner,
+            verifier=verifier.digest, campaigns=campaigns, owner=self.owner,
             lease=LEASE, limit=measured.most, now=self.ledger.clock(), reserve=measured.reserve,
         )  # fmt: skip
-        fit = [c for c in claims if c.check.payload.get("digest") == verifier.digest.hex()]
-        if len(fit) < len(claims):
-            other = [claim for claim in claims if claim not in fit]
-            self.ledger.release(other, now=self.ledger.clock())
-        flight, fit = self._board(verifier, fit)
+        flight, fit = self._board(verifier, claims)
         with ExitStack() as ours:
             if flight is not None:
                 ours.callback(flight.close)

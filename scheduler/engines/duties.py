@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from time import monotonic
 
-HEARTBEAT = 15.0
-"""Seconds between two renewals of leases."""
+HEARTBEAT = 5.0
+"""Seconds between two renewals of leases; a lost attempt is charged up to the last."""
 
 
 @dataclass(slots=True)

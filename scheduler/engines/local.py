@@ -151,7 +151,7 @@ class LocalEngine(Dispatcher):
 
     def _verifiers(self, tier: Tier) -> Iterable[Verifier]:
         found = {
-            (v.name, v.version): v
+            v.digest: v
             for climber in self._open()
             for v in climber.ladder.verifiers
             if v.tier == tier

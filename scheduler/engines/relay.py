@@ -49,10 +49,11 @@ class Relay:
         if now < self._next:
             return
         self._next = now + _PAUSE
-        waiting = self._ledger.queued(now=self._ledger.clock())
+        queued = self._ledger.queued(now=self._ledger.clock())
+        waiting = Counter({group.digest: group.checks for group in queued})
         counts = Counter[str]()
         for verifier in verifiers:
-            counts[queue_of(verifier)] += waiting.get((verifier.name, verifier.version), 0)
+            counts[queue_of(verifier)] += waiting[verifier.digest]
         for queue, count in counts.items():
             if not self._ring(queue, count, now):
                 self._next = now + _PENANCE

@@ -204,7 +204,8 @@ def _tell(story: CheckStory) -> None:
     row, screen = story.check, console()
     screen.print(
         f"check {row.check_key.hex()}\n"
-        f"{row.verifier} {row.version} ({Tier(row.tier).label}) on "
+        f"{row.verifier} {row.version} ({Tier(row.tier).label}, "
+        f"made as {row.digest.hex()[:12]}) on "
         f"{printable(row.payload.get('content', ''), 500)}\n"
         f"asked for by {row.campaign}; {row.state.label}"
         + (f": {printable(row.note, 500)}" if row.note else "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from time import time
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 _OF_WHO_ASKS = (
-    "campaign", "run", "asked_at", *RESERVE, "payload", "deadline", "attempt", "note", "state",
+    "content_key", "verifier", "version", "digest", "tier", "campaign", "run", "asked_at",
+    *RESERVE, "payload", "deadline", "attempt", "note", "state",
 )  # fmt: skip
 _JOIN = (
     "ON CONFLICT (check_key) DO UPDATE SET "
@@ -41,7 +42,8 @@ _JOIN = (
 _CHECK = (
     "SELECT c.check_key, c.content_key, c.campaign, c.verifier, c.version, c.tier, c.state, "
     f"c.priority, {', '.join(f'c.{name}' for name in RESERVE)}, c.payload, c.not_before, "
-    "c.deadline, c.owner, c.lease_until, c.fence, c.attempt, c.note, c.run, c.wanted_until "
+    "c.deadline, c.owner, c.lease_until, c.fence, c.attempt, c.note, c.run, c.wanted_until, "
+    "c.digest "
     "FROM check_queue c "
 )
 _REQUEST = (
@@ -104,6 +106,7 @@ def _check_columns(connection: Connection, checks: Sequence[CheckRow]) -> Column
         "owner": [""] * count, "lease_until": [0.0] * count, "fence": [0] * count,
         "attempt": [0] * count, "note": [""] * count, "run": [check.run for check in checks],
         "wanted_until": [check.wanted_until for check in checks], "asked_at": [time()] * count,
+        "digest": [check.digest for check in checks],
     }  # fmt: skip
 
 
@@ -129,10 +132,19 @@ def check_rows(connection: Connection, clause: str, values: tuple[Any, ...]) -> 
     found = connection.exec_driver_sql(_CHECK + clause, values).all()
     return [
         CheckRow._make(
-            (*row[:6], CheckState(row[6]), row[7], Cost(*row[8:12]), loads(row[12]), *row[13:])
+            (*row[:6], CheckState(row[6]), row[7], Cost(*row[8:12]), _payload(row[12]), *row[13:])
         )
         for row in found
     ]
+
+
+def _payload(stored: Any) -> Mapping[str, Any]:
+    """What a check is about; nothing, if somebody wrote what can't be read."""
+    try:
+        found = loads(stored)
+    except Exception:  # noqa: BLE001 - it was not written by us, and one row must not hide the others
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def request_rows(connection: Connection, clause: str, values: tuple[Any, ...]) -> list[Request]:

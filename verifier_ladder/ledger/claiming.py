@@ -29,13 +29,14 @@ _SPARE = 16
 class Wish(NamedTuple):
     """What a worker is able to work on; None for anything."""
 
-    verifier: tuple[str, str] | None
+    verifier: bytes | None
+    """Digest."""
     tiers: Sequence[int] | None
     campaigns: Sequence[str] | None
 
     def takes(self, row: CheckRow) -> bool:
         """Whether a check is of the wished verifier."""
-        return self.verifier in {None, (row.verifier, row.version)}
+        return self.verifier in {None, row.digest}
 
 
 class Payer(NamedTuple):
@@ -52,7 +53,7 @@ class SqlClaiming(Store):
     def claim(
         self,
         *,
-        verifier: tuple[str, str] | None = None,
+        verifier: bytes | None = None,
         tiers: Sequence[int] | None = None,
         campaigns: Sequence[str] | None = None,
         owner: str,
@@ -105,7 +106,7 @@ def _choose(
             )
             payer = next(willing, None)
             if payer is not None:
-                wish = wish._replace(verifier=(row.verifier, row.version))  # Only its own now.
+                wish = wish._replace(verifier=row.digest)  # Only its own now.
                 chosen.append((row, payer, amounts))
             elif row.note != PARKED:
                 parked.append(row.check_key)
@@ -166,8 +167,7 @@ def _ready(connection: Connection, wish: Wish, now: float, limit: int) -> list[C
     """Queued checks in the order of their priority; those parked only if they are affordable."""
     clause, values = where(
         ("c.tier", wish.tiers),
-        ("c.verifier", None if wish.verifier is None else [wish.verifier[0]]),
-        ("c.version", None if wish.verifier is None else [wish.verifier[1]]),
+        ("c.digest", None if wish.verifier is None else [wish.verifier]),
         asked=wish.campaigns,
     )  # fmt: skip
     ready = f"{clause or 'WHERE true'} AND c.state = 0 AND c.not_before <= ? AND {_WANTED} "
@@ -193,6 +193,7 @@ def _lease(
         connection, [row.check_key for row, _, _ in chosen],
         "state = 1, fence = fence + 1, attempt = attempt + 1, note = ''",
         owner=[owner] * count, lease_until=[until] * count, claimed_at=[now] * count,
+        seen_at=[now] * count,
         campaign=[payer.campaign for _, payer, _ in chosen],
         run=[payer.run for _, payer, _ in chosen],
         **dict(zip(RESERVED, reserved, strict=False)),

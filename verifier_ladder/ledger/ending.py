@@ -38,6 +38,7 @@ def end(
     *,
     not_before: float = 0.0,
     sealed: bool = False,
+    is_lost: bool = False,
 ) -> list[Completion]:
     """Move claimed checks on, record what was said, settle their money; those still ours."""
     failed = state is not CheckState.DONE
@@ -49,7 +50,8 @@ def end(
         row = held.pop((claim.check.check_key, claim.fence), None)
         if row is None:  # Lost, or told twice.
             continue
-        cost = spent(completion.verdict, reserved(row), now - row.claimed_at)
+        until = row.seen_at if is_lost else now
+        cost = spent(completion.verdict, reserved(row), until - row.claimed_at)
         bills.setdefault(_to(row), Bill()).add(reserved(row), cost)
         ours.append(completion)
     change(
@@ -109,8 +111,8 @@ def _lost(row: Any, now: float) -> tuple[Amounts, CheckState, float, str]:
     """What a lost attempt cost, and where its check stands now: state, not before, note."""
     if row.state == CheckState.WAITING:
         return NOTHING, CheckState.EXPIRED, 0.0, "no answer before the deadline"
-    # Nobody knows what the attempt took; it can have worked until its lease ended.
-    cost = spent(None, reserved(row), row.lease_until - row.claimed_at)
+    # Nobody knows what the attempt took; its worker was last heard of then.
+    cost = spent(None, reserved(row), row.seen_at - row.claimed_at)
     state = CheckState.DEAD if row.attempt >= ATTEMPTS else CheckState.QUEUED
     note = f"lease ran out (attempt {row.attempt})"
     return cost, state, now + backoff(row.attempt), note
@@ -120,7 +122,8 @@ def lose(connection: Connection, rows: Sequence[Any], now: float) -> None:
     """Charge leased checks that are cancelled for their time so far; the rows are held."""
     bills: Bills = {}
     for row in rows:
-        cost = spent(None, reserved(row), now - row.claimed_at)
+        until = now if row.lease_until >= now else row.seen_at
+        cost = spent(None, reserved(row), until - row.claimed_at)
         bills.setdefault(_to(row), Bill()).add(reserved(row), cost)
     _settle(connection, bills, failed=True)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from verifier_ladder.ledger.asking import check_rows, request_rows, where
-from verifier_ladder.ledger.records import CheckRow, CheckState, Request, Vitals, Waiting
+from verifier_ladder.ledger.records import CheckRow, CheckState, Queued, Request, Vitals, Waiting
 from verifier_ladder.ledger.store import Store, chunks
 
 ALL = 2**62
@@ -113,12 +113,16 @@ class SqlLooking(Store):
             int(unsigned), 0.0 if first is None else max(0.0, now - first),
         )  # fmt: skip
 
-    def queued(self, *, now: float) -> dict[tuple[str, str], int]:
+    def queued(self, *, now: float) -> list[Queued]:
         """See `Ledger.queued`."""
         with self._reading() as connection:
             rows = connection.exec_driver_sql(
-                "SELECT verifier, version, count(*) FROM check_queue WHERE state = 0 "
-                "AND not_before <= ? AND note <> 'budget' GROUP BY verifier, version",
+                "SELECT verifier, version, digest, count(*), min(asked_at) FROM check_queue "
+                "WHERE state = 0 AND not_before <= ? AND note <> 'budget' "
+                "GROUP BY verifier, version, digest ORDER BY min(asked_at)",
                 (now,),
             ).all()
-        return {(verifier, version): int(count) for verifier, version, count in rows}
+        return [
+            Queued(verifier, version, bytes(digest), int(count), max(0.0, now - asked_at))
+            for verifier, version, digest, count, asked_at in rows
+        ]

@@ -15,6 +15,7 @@ from verifier_ladder.ledger.protocol import (
 from verifier_ladder.ledger.records import (
     CheckRow,
     CheckState,
+    Queued,
     Request,
     Vitals,
     Waiting,
@@ -28,6 +29,7 @@ class Work:
     row: CheckRow
     order: int
     claimed_at: float = 0.0
+    seen_at: float = 0.0
     asked_at: float = 0.0
     reserved: Amounts = NOTHING
 
@@ -123,14 +125,18 @@ class MemoryLooking(MemoryAccounts):
             dict(Counter((row.verifier, row.version) for row in dead)), 0, 0.0,
         )  # fmt: skip
 
-    def queued(self, *, now: float) -> dict[tuple[str, str], int]:
+    def queued(self, *, now: float) -> list[Queued]:
         """See `Ledger.queued`."""
         with self._held():
-            rows = [work.row for work in self._work.values()]
-        return dict(Counter(
-            (row.verifier, row.version) for row in rows
-            if row.state is CheckState.QUEUED and row.not_before <= now and row.note != PARKED
-        ))  # fmt: skip
+            ready = [work for work in self._ready(now) if work.row.note != PARKED]
+        found: dict[tuple[str, str, bytes], list[float]] = {}
+        for work in ready:
+            name = (work.row.verifier, work.row.version, work.row.digest)
+            found.setdefault(name, []).append(work.asked_at)
+        groups = [
+            Queued(*name, len(asked), max(0.0, now - min(asked))) for name, asked in found.items()
+        ]
+        return sorted(groups, key=lambda group: -group.longest)
 
     def _ready(self, now: float) -> list[Work]:
         """Checks that may go to work, the most urgent first."""

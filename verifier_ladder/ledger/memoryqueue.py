@@ -101,7 +101,7 @@ class MemoryQueue(MemoryLooking):
     def claim(
         self,
         *,
-        verifier: tuple[str, str] | None = None,
+        verifier: bytes | None = None,
         tiers: Sequence[int] | None = None,
         campaigns: Sequence[str] | None = None,
         owner: str,
@@ -117,7 +117,7 @@ class MemoryQueue(MemoryLooking):
                 row = work.row
                 if len(claims) >= limit:
                     break
-                if verifier not in {None, (row.verifier, row.version)} or not (
+                if verifier not in {None, row.digest} or not (
                     (tiers is None or row.tier in tiers)
                     and (campaigns is None or self._is_asked(row.check_key, campaigns))
                 ):
@@ -130,8 +130,8 @@ class MemoryQueue(MemoryLooking):
                 if payer is None:
                     work.row = row._replace(note=PARKED if payers else row.note)
                     continue
-                verifier = (row.verifier, row.version)
-                work.claimed_at, work.reserved = now, amounts
+                verifier = row.digest
+                work.claimed_at, work.seen_at, work.reserved = now, now, amounts
                 work.row = row._replace(
                     state=CheckState.LEASED, owner=owner, lease_until=now + lease,
                     fence=row.fence + 1, attempt=row.attempt + 1, note="", campaign=payer,
@@ -165,6 +165,7 @@ class MemoryQueue(MemoryLooking):
                 work = self._ours(claim)
                 if work is not None:
                     work.row = work.row._replace(lease_until=now + lease)
+                    work.seen_at = now
                     check = claim.check._replace(lease_until=now + lease)
                     ours.append(Claim(check, claim.fence))
         return ours
@@ -187,15 +188,26 @@ class MemoryQueue(MemoryLooking):
         return self._end(completions, CheckState.DONE, 0.0, now)
 
     def fail(
-        self, completions: Sequence[Completion], *, retry_at: float | None, now: float
+        self,
+        completions: Sequence[Completion],
+        *,
+        retry_at: float | None,
+        now: float,
+        is_lost: bool = False,
     ) -> list[Completion]:
         """See `Ledger.fail`."""
         refuse_answers([completion.verdict for completion in completions])
         state = CheckState.DEAD if retry_at is None else CheckState.QUEUED
-        return self._end(completions, state, retry_at or 0.0, now)
+        return self._end(completions, state, retry_at or 0.0, now, is_lost=is_lost)
 
     def _end(
-        self, completions: Sequence[Completion], state: CheckState, not_before: float, now: float
+        self,
+        completions: Sequence[Completion],
+        state: CheckState,
+        not_before: float,
+        now: float,
+        *,
+        is_lost: bool = False,
     ) -> list[Completion]:
         ours = []
         failed = state is not CheckState.DONE
@@ -204,7 +216,8 @@ class MemoryQueue(MemoryLooking):
                 work = self._ours(completion.claim)
                 if work is None:
                     continue
-                cost = spent(completion.verdict, work.reserved, now - work.claimed_at)
+                until = work.seen_at if is_lost else now
+                cost = spent(completion.verdict, work.reserved, until - work.claimed_at)
                 self._settle(work, cost, failed=failed)
                 note = note_of(completion.verdict) if failed else ""
                 _close(work, state, note=note, not_before=not_before)
@@ -310,7 +323,7 @@ class MemoryQueue(MemoryLooking):
     def _take_back(self, work: Work, now: float) -> bool:
         row = work.row
         if row.state is CheckState.LEASED and row.lease_until < now:
-            cost = spent(None, work.reserved, row.lease_until - work.claimed_at)
+            cost = spent(None, work.reserved, work.seen_at - work.claimed_at)
             self._settle(work, cost, failed=True)
             state = CheckState.DEAD if row.attempt >= ATTEMPTS else CheckState.QUEUED
             note = f"lease ran out (attempt {row.attempt})"
@@ -342,7 +355,8 @@ class MemoryQueue(MemoryLooking):
                 _hand_over(work, others)
                 continue
             if work.row.state is CheckState.LEASED:
-                cost = spent(None, work.reserved, now - work.claimed_at)
+                until = now if work.row.lease_until >= now else work.seen_at
+                cost = spent(None, work.reserved, until - work.claimed_at)
                 self._settle(work, cost, failed=True)
             else:
                 self._free(work)

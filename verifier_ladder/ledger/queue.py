@@ -56,7 +56,10 @@ class SqlQueue(SqlClaiming, SqlLooking):
         with self._writing(tell=False) as connection:
             held = hold_claims(connection, claims)
             keys = [key for key, _ in held]
-            change(connection, keys, "state = 1", lease_until=[until] * len(keys))
+            change(
+                connection, keys, "state = 1", lease_until=[until] * len(keys),
+                seen_at=[now] * len(keys),
+            )  # fmt: skip
         return [
             Claim(claim.check._replace(lease_until=until), claim.fence)
             for claim in claims
@@ -90,14 +93,22 @@ class SqlQueue(SqlClaiming, SqlLooking):
             return end(connection, completions, CheckState.DONE, now, sealed=sealed)
 
     def fail(
-        self, completions: Sequence[Completion], *, retry_at: float | None, now: float
+        self,
+        completions: Sequence[Completion],
+        *,
+        retry_at: float | None,
+        now: float,
+        is_lost: bool = False,
     ) -> list[Completion]:
         """See `Ledger.fail`."""
         refuse_answers([completion.verdict for completion in completions])
         state = CheckState.DEAD if retry_at is None else CheckState.QUEUED
         sealed, until = self.is_sealed, retry_at or 0.0
         with self._writing() as connection:
-            return end(connection, completions, state, now, not_before=until, sealed=sealed)
+            return end(
+                connection, completions, state, now, not_before=until, sealed=sealed,
+                is_lost=is_lost,
+            )  # fmt: skip
 
     def release(self, claims: Sequence[Claim], *, now: float) -> None:
         """See `Ledger.release`."""

@@ -209,6 +209,9 @@ class CheckRow(NamedTuple):
     """The run of the campaign that pays which asked first; "" if that is not known."""
     wanted_until: float = 0.0
     """Seconds since 1970 until which a learner waits for it: so long it goes before all others."""
+    digest: bytes = b""
+    """Digest of the verifier: its name, version, settings and tools. Only whoever holds that very
+    verifier claims the check."""
 
 
 class Claim(NamedTuple):
@@ -290,6 +293,17 @@ class Spend(NamedTuple):
     """Spent on attempts that gave no answer."""
     checks: int
     """How many checks were settled; of other resources than cpu time, those that used some."""
+
+
+class Queued(NamedTuple):
+    """Checks of one verifier, with the same settings and tools, that wait for a worker."""
+
+    verifier: str
+    version: str
+    digest: bytes
+    checks: int
+    longest: float
+    """Seconds since the first of them was asked for."""
 
 
 class Waiting(NamedTuple):

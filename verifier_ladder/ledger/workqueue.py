@@ -13,6 +13,7 @@ from verifier_ladder.ledger.records import (
     CheckState,
     Claim,
     Completion,
+    Queued,
     Request,
     Vitals,
 )
@@ -26,7 +27,7 @@ class WorkQueue(ABC):
     def claim(
         self,
         *,
-        verifier: tuple[str, str] | None = None,
+        verifier: bytes | None = None,
         tiers: Sequence[int] | None = None,
         campaigns: Sequence[str] | None = None,
         owner: str,
@@ -36,6 +37,8 @@ class WorkQueue(ABC):
         reserve: Callable[[CheckRow], Cost] = attrgetter("reserve"),
     ) -> list[Claim]:
         """Lease up to `limit` queued checks of ONE verifier for `lease` seconds.
+
+        `verifier` is a digest: checks of another version, or of other settings, are left alone.
 
         Takes what a learner waits for first, then those with the highest priority, and of them
         only what the accounts of the paying campaign can reserve, in every resource and in its
@@ -69,11 +72,18 @@ class WorkQueue(ABC):
 
     @abstractmethod
     def fail(
-        self, completions: Sequence[Completion], *, retry_at: float | None, now: float
+        self,
+        completions: Sequence[Completion],
+        *,
+        retry_at: float | None,
+        now: float,
+        is_lost: bool = False,
     ) -> list[Completion]:
         """End claimed checks without an answer: queued again at `retry_at`, or dead if None.
 
-        The verdict (an abstention with `failed_at`) is recorded in an entry and not cached.
+        The verdict (an abstention with `failed_at`) is recorded in an entry and not cached. The
+        time that nobody has measured is that since the claim, or, where the worker is lost,
+        until it was last heard of.
         """
 
     @abstractmethod
@@ -119,8 +129,9 @@ class WorkQueue(ABC):
     def reap(self, *, now: float) -> int:
         """Queue checks whose lease ran out, expire those past their deadline; count both.
 
-        A lost attempt is charged as failed for the time until its lease ended, never more than
-        was reserved. The check waits longer after each loss, and after the fifth it is dead.
+        A lost attempt is charged as failed for the time until its worker was last heard of, when
+        it claimed the check or renewed its lease, and never more than was reserved. The check
+        waits longer after each loss, and after the fifth it is dead.
         """
 
     @abstractmethod
@@ -198,8 +209,8 @@ class WorkQueue(ABC):
         """How many of its queued checks wait for their budget, per tier that has such."""
 
     @abstractmethod
-    def queued(self, *, now: float) -> dict[tuple[str, str], int]:
-        """How many checks wait for a worker, by the verifier's name and version.
+    def queued(self, *, now: float) -> list[Queued]:
+        """How many checks wait for a worker, by verifier, those that wait longest first.
 
         Those that are held, due later or parked on a budget don't; those of a paused tier do.
         """

@@ -91,22 +91,37 @@ class AccountTests:
         ledger.release(claim(ledger), now=NOW)
         assert ledger.accounts(CAMPAIGN) == []
 
-    def test_a_lost_attempt_is_charged_until_its_lease_ended(self, ledger: Ledger) -> None:
+    @pytest.mark.parametrize("beats", [(), (7.0,), (7.0, 21.0)])
+    @pytest.mark.parametrize("end", ["reaped", "found dead", "cancelled too late"])
+    def test_a_lost_attempt_is_charged_until_its_worker_was_last_heard_of(
+        self, ledger: Ledger, beats: tuple[float, ...], end: str
+    ) -> None:
         enqueue(ledger, check_row("a", reserve=Cost(400.0)))
-        claim(ledger)
-        ledger.reap(now=NOW + 1000)
-        assert account(ledger) == Account(1, CPU, None, 0.0, 0.0, 60.0, 0)
+        claimed = claim(ledger)
+        for after in beats:
+            ledger.heartbeat(claimed, lease=60.0, now=NOW + after)
+        if end == "reaped":
+            ledger.reap(now=NOW + 1000)
+        elif end == "found dead":
+            ledger.fail([completion(claimed[0], CRASH)], retry_at=None, now=NOW + 50, is_lost=True)
+        else:
+            ledger.cancel([claimed[0].check.check_key], now=NOW + 1000, at_work=True)
+        worked = max(beats, default=0.0)
+        lines = ledger.accounts(CAMPAIGN)
+        assert sum(line.failed for line in lines) == worked
+        assert sum(line.settled + line.reserved for line in lines) == 0.0
 
     def test_a_lost_attempt_costs_no_more_than_was_reserved(self, ledger: Ledger) -> None:
         enqueue(ledger, check_row("a", reserve=Cost(4.0)))
-        claim(ledger)
+        ledger.heartbeat(claim(ledger), lease=60.0, now=NOW + 30)
         ledger.reap(now=NOW + 1000)
         assert account(ledger).failed == 4.0
 
     def test_a_zombie_is_charged_once(self, ledger: Ledger) -> None:
         enqueue(ledger, check_row("a", reserve=Cost(4.0)))
         (lost,) = claim(ledger)
-        ledger.reap(now=NOW + 61)
+        ledger.heartbeat([lost], lease=60.0, now=NOW + 30)
+        ledger.reap(now=NOW + 91)
         ledger.complete([completion(lost, costing(Verdict.accept(1.0), 4.0))], now=NOW + 62)
         assert account(ledger) == Account(1, CPU, None, 0.0, 0.0, 4.0, 0)
 
@@ -116,13 +131,16 @@ class AccountTests:
         assert claim(ledger) == []
         assert [row.note for row in ledger.checks()] == ["budget"]
         assert (ledger.parked(CAMPAIGN), ledger.parked("another")) == ({1: 1}, {})
-        assert ledger.queued(now=NOW) == {}
+        assert ledger.queued(now=NOW) == []
         assert account(ledger).reserved == 0.0
 
     def test_a_dear_check_does_not_block_cheaper_ones(self, ledger: Ledger) -> None:
         ledger.set_caps(CAMPAIGN, {(1, CPU): 10.0})
         enqueue(
-            ledger, check_row("a", reserve=Cost(11.0), priority=9.0, verifier="dear"),
+            ledger,
+            check_row(
+                "a", reserve=Cost(11.0), priority=9.0, verifier="dear", digest=key("dear")
+            ),
             *(check_row(f"b{i}", reserve=Cost(4.0), priority=5.0 - i) for i in range(4)),
         )  # fmt: skip
         assert [c.check.payload["content"] for c in claim(ledger)] == ["b0", "b1"]
@@ -270,7 +288,7 @@ class AccountTests:
 
     def test_a_lost_attempt_may_have_paid(self, ledger: Ledger) -> None:
         enqueue(ledger, check_row("a", reserve=Cost(4.0, money=2.0)))
-        claim(ledger)
+        ledger.heartbeat(claim(ledger), lease=60.0, now=NOW + 30)
         ledger.reap(now=NOW + 1000)
         assert ledger.accounts(CAMPAIGN)[1] == Account(1, MONEY, None, 0.0, 0.0, 2.0, 0)
 
@@ -317,8 +335,8 @@ class AccountTests:
         enqueue(ledger, check_row("a", reserve=Cost(4.0)), requests=[request("a")])
         (first,) = claim(ledger)
         ledger.fail([completion(first, costing(CRASH, 1.0))], retry_at=NOW, now=NOW)
-        claim(ledger)
-        ledger.reap(now=NOW + 61)
+        ledger.heartbeat(claim(ledger), lease=60.0, now=NOW + 30)
+        ledger.reap(now=NOW + 91)
         assert ledger.spend() == [Spend(CAMPAIGN, "run", Charged(1, "xtb", "1"), CPU, 0.0, 5.0, 0)]
 
     def test_who_takes_over_as_payer_has_spent_it(self, ledger: Ledger) -> None:

@@ -152,10 +152,10 @@ class CaseTests:
     def test_vitals_tell_what_waits_for_how_long_and_what_is_dead(self, ledger: Ledger) -> None:
         assert ledger.vitals(now=NOW) == Vitals({}, {}, 0, 0.0)
         enqueue(
-            ledger, check_row("a"), check_row("b"), check_row("c", verifier="dft"),
-            check_row("d", not_before=HELD),
+            ledger, check_row("a"), check_row("b"), check_row("d", not_before=HELD),
+            check_row("c", verifier="dft", digest=key("dft")),
         )  # fmt: skip
-        (claimed,) = claim(ledger, verifier=("dft", "1"))
+        (claimed,) = claim(ledger, verifier=key("dft"))
         ledger.fail([completion(claimed, CRASH)], retry_at=None, now=NOW)
         found = ledger.vitals(now=time() + 100)
         assert found.dead == {("dft", "1"): 1}

@@ -68,13 +68,18 @@ class QueueTests:
         assert [claimed.check.check_key for claimed in claim(ledger)] == [key("check a")]
 
     def test_what_waits_for_a_worker_is_counted(self, ledger: Ledger) -> None:
-        assert ledger.queued(now=NOW) == {}
+        assert ledger.queued(now=NOW) == []
         for name, later in (("a", 0.0), ("b", 0.0), ("c", NOW + 1.0), ("d", HELD)):
             enqueue(ledger, check_row(name, not_before=later))
+        enqueue(ledger, check_row("e", digest=key("other settings")))
         row = check_row("a")
-        assert ledger.queued(now=NOW) == {(row.verifier, row.version): 2}
+        found = {group[:3]: group.checks for group in ledger.queued(now=NOW)}
+        assert found == {
+            (row.verifier, row.version, row.digest): 2,
+            (row.verifier, row.version, key("other settings")): 1,
+        }
         claim(ledger)
-        assert ledger.queued(now=NOW) == {}
+        assert [group.checks for group in ledger.queued(now=NOW)] == [1]
 
     def test_asking_for_a_check_again_does_not_hold_it(self, ledger: Ledger) -> None:
         for not_before in (0.0, HELD):
@@ -152,11 +157,19 @@ class QueueTests:
 
     def test_a_claim_takes_one_verifier(self, ledger: Ledger) -> None:
         enqueue(
-            ledger, check_row("a", priority=3.0), check_row("b", verifier="dft", priority=2.0),
-            check_row("c"), check_row("d", version="2"),
+            ledger, check_row("a", priority=3.0),
+            check_row("b", verifier="dft", digest=key("dft"), priority=2.0),
+            check_row("c"), check_row("d", version="2", digest=key("xtb 2")),
         )  # fmt: skip
         assert [c.check.payload["content"] for c in claim(ledger)] == ["a", "c"]
         assert [c.check.payload["content"] for c in claim(ledger)] == ["b"]
+
+    def test_checks_of_other_settings_do_not_stand_in_the_way(self, ledger: Ledger) -> None:
+        others = [check_row(f"a{i}", digest=key("old"), priority=9.0) for i in range(40)]
+        enqueue(ledger, *others, check_row("b", digest=key("new")))
+        assert [c.check.payload["content"] for c in claim(ledger, verifier=key("new"))] == ["b"]
+        assert claim(ledger, verifier=key("new")) == []
+        assert len(claim(ledger, 100, verifier=key("old"))) == 40
 
     def test_a_claim_may_name_verifier_tiers_and_campaigns(self, ledger: Ledger) -> None:
         enqueue(
@@ -164,10 +177,10 @@ class QueueTests:
             check_row("c", campaign="two"),
         )  # fmt: skip
         assert [c.check.payload["content"] for c in claim(ledger, tiers=[2, 3])] == ["b"]
-        assert claim(ledger, verifier=("xtb", "2")) == []
+        assert claim(ledger, verifier=key("xtb 2")) == []
         assert [c.check.payload["content"] for c in claim(ledger, campaigns=["two"])] == ["c"]
         assert claim(ledger, campaigns=[]) == []
-        assert len(claim(ledger, verifier=("xtb", "1"))) == 1
+        assert len(claim(ledger, verifier=check_row("a").digest)) == 1
 
     def test_a_campaign_that_joined_may_claim_too(self, ledger: Ledger) -> None:
         enqueue(ledger, check_row("a"), requests=[request("a", campaign="two")])

@@ -101,7 +101,7 @@ def check_row(word: str, **changes: Any) -> CheckRow:
     """A check for the queue: simulation tier, one cpu-second."""
     row = CheckRow(
         key(f"check {word}"), key(word), CAMPAIGN, "xtb", "1", 1, CheckState.QUEUED, 1.0,
-        Cost(1.0), {"kind": "text", "content": word},
+        Cost(1.0), {"kind": "text", "content": word}, digest=key("xtb"),
     )  # fmt: skip
     return row._replace(**changes)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -22,6 +21,7 @@ from verifier_ladder.registry import REGISTRY
 from verifier_ladder.scheduler.engines.catalog import Catalog
 from verifier_ladder.scheduler.engines.host import WorkerHost
 from verifier_ladder.scheduler.engines.local import LocalEngine
+from verifier_ladder.scheduler.engines.owners import new_owner
 
 Until = Callable[[Callable[[], object]], None]
 Open = Callable[..., vl.Campaign]
@@ -211,23 +211,23 @@ def test_a_host_that_leaves_ends_what_it_began(
 
 
 @pytest.mark.parametrize(
-    ("pid", "deaths", "state"),
+    ("who", "deaths", "state"),
     [
-        (os.getpid(), 1, CheckState.LEASED),
-        (0, 1, CheckState.QUEUED),
-        (0, 4, CheckState.QUEUED),
-        (0, 5, CheckState.DEAD),
+        ("alive", 1, CheckState.LEASED),
+        ("dead", 1, CheckState.QUEUED),
+        ("dead", 4, CheckState.QUEUED),
+        ("dead", 5, CheckState.DEAD),
     ],
     ids=["alive", "dead", "dead again and again", "dead too often"],
 )
 def test_only_leases_of_dead_processes_are_taken_over(
-    open_: Open, ledger: Ledger, pid: int, deaths: int, state: CheckState
+    open_: Open, ledger: Ledger, who: str, deaths: int, state: CheckState
 ) -> None:
-    dead = subprocess.Popen([sys.executable, "-c", ""])
-    dead.wait()
+    name = "from verifier_ladder.scheduler.engines.owners import new_owner; print(new_owner())"
+    told = subprocess.run([sys.executable, "-c", name], capture_output=True, text=True, check=True)
+    owner = told.stdout.strip() if who == "dead" else new_owner()
     with open_() as campaign:
         campaign.score(["a"])
-    owner = f"{socket.gethostname()}:{pid or dead.pid}:x"
     for _ in range(deaths):
         ledger.claim(owner=owner, lease=60.0, limit=1, now=time())
         LocalEngine(ledger, workers=1).take_over()

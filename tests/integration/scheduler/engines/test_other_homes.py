@@ -34,7 +34,7 @@ def test_what_another_home_has_completed_revises_the_reward(postgresql: str) -> 
         waiting = pool.submit(campaign.score, ["a", "bb"], deadline=30)
         assert AT_WORK.wait(30)
         (claim,) = elsewhere.claim(
-            verifier=("other_homes_measure", "1"), owner="elsewhere:1:x", lease=60.0, limit=1,
+            verifier=other_homes_measure.digest, owner="elsewhere", lease=60.0, limit=1,
             now=elsewhere.clock(),
         )  # fmt: skip
         said = vl.Verdict(vl.Outcome.ACCEPT, 7.0)

@@ -42,7 +42,9 @@ ACCOUNTS = st.tuples(st.sampled_from([TOTAL, 1, 2]), st.sampled_from([CPU, Resou
 CHECK_KEYS = [key(f"check {word}") for word in WORDS]
 CRASHES = st.none() | st.integers(0, 9)
 """At which statement of a call the process dies, if it does."""
-ENDS = st.sampled_from(["complete", "retry", "die", "release", "wait", "extend", "heartbeat"])
+ENDS = st.sampled_from(
+    ["complete", "retry", "lost", "die", "release", "wait", "extend", "heartbeat"]
+)
 
 Call = Callable[[Ledger], Any]
 
@@ -158,7 +160,7 @@ class LedgerMachine(RuleBasedStateMachine):
             tier = 1 + WORDS.index(word) % 2  # A check key stands for one verifier.
             row = check_row(
                 word, campaign=campaign, priority=priority, reserve=reserve, tier=tier,
-                verifier=f"v{tier}", wanted_until=until,
+                verifier=f"v{tier}", wanted_until=until, digest=key(f"v{tier}"),
             )  # fmt: skip
             waiting = [] if position is None else [request(word, position, campaign=campaign)]
             enqueue.append((row, waiting))
@@ -195,12 +197,13 @@ class LedgerMachine(RuleBasedStateMachine):
         said = Verdict(Outcome.ACCEPT, 1.0, cost=cost)
         failed = Verdict(Outcome.ABSTAIN, failed_at="engine", reason="crash", cost=cost)
         now, more = self.now, (cost.seconds if cost else 0.0) or 0.25
-        retry = now + more if how == "retry" else None
+        retry = now + more if how in {"retry", "lost"} else None
         done = [completion(claimed, said) for claimed in claims]
         lost = [completion(claimed, failed) for claimed in claims]
         calls: dict[str, Call] = {
             "complete": lambda ledger: ledger.complete(done, now=now),
             "retry": lambda ledger: ledger.fail(lost, retry_at=retry, now=now),
+            "lost": lambda ledger: ledger.fail(lost, retry_at=retry, now=now, is_lost=True),
             "die": lambda ledger: ledger.fail(lost, retry_at=None, now=now),
             "release": lambda ledger: ledger.release(claims, now=now),
             "wait": lambda ledger: ledger.wait(claims, deadline=now + more, now=now),

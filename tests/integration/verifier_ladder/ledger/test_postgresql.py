@@ -149,10 +149,12 @@ def test_an_older_schema_is_upgraded(
 
 # The way from this schema back to 0004, as that one made its tables.
 BACK = (
+    """UPDATE check_queue SET payload = convert_to(
+        '{"kind":"text","content":"q","digest":"' || encode(digest, 'hex') || '"}', 'UTF8')""",
     "DROP TABLE reply", "DROP TABLE spend", "DROP INDEX check_dead",
     *(
         f"ALTER TABLE check_queue DROP COLUMN {name}"
-        for name in ("run", "wanted_until", "asked_at")
+        for name in ("run", "wanted_until", "asked_at", "digest", "seen_at")
     ),
     f"UPDATE {VERSION_TABLE} SET version_num = '0004'",
 )  # fmt: skip
@@ -175,6 +177,8 @@ def test_a_ledger_of_an_older_schema_goes_on(
 
     with open_ledger(new_database) as ledger:
         assert [Spend(CAMPAIGN, "", Charged(0), CPU, 0.5, 0.0, 2)] == ledger.spend()
+        (check,) = ledger.checks()
+        assert (check.digest, check.payload) == (check_row("q").digest, check_row("q").payload)
         ledger.complete([completion(claim(ledger)[0])], now=NOW + 1)
         spend = sum(row.settled for row in ledger.spend())
         assert spend == sum(row.spent for row in ledger.accounts(CAMPAIGN)) == 1.5

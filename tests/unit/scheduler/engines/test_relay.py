@@ -9,6 +9,7 @@ import pytest
 
 import verifier_ladder as vl
 from verifier_ladder.ledger import Ledger
+from verifier_ladder.ledger.records import Queued
 from verifier_ladder.scheduler.engines import relay as module
 from verifier_ladder.scheduler.engines.relay import Relay
 
@@ -30,10 +31,11 @@ class Queue:
     """A ledger of which only the queue is asked."""
 
     def __init__(self) -> None:
-        self.waiting: dict[tuple[str, str], int] = {}
+        self.waiting: dict[bytes, int] = {}
 
-    def queued(self, *, now: float) -> dict[tuple[str, str], int]:
-        return dict(self.waiting) if now else {}
+    def queued(self, *, now: float) -> list[Queued]:
+        assert now
+        return [Queued("", "", digest, count, 0.0) for digest, count in self.waiting.items()]
 
     def clock(self) -> float:
         return 1.0
@@ -90,7 +92,7 @@ def look(relay: Relay, clock: Clock, after: float = 1.0) -> None:
 def test_one_message_stands_for_a_hundred_checks(
     relay: Relay, queue: Queue, bell: Rung, clock: Clock
 ) -> None:
-    queue.waiting = {("plain", "1"): 101, ("hungry", "1"): 7, ("stranger", "1"): 500}
+    queue.waiting = {plain.digest: 101, hungry.digest: 7, b"stranger": 500}
 
     look(relay, clock)
 
@@ -100,10 +102,10 @@ def test_one_message_stands_for_a_hundred_checks(
 def test_what_was_rung_for_is_not_rung_for_again(
     relay: Relay, queue: Queue, bell: Rung, clock: Clock
 ) -> None:
-    queue.waiting = {("plain", "1"): 150}
+    queue.waiting = {plain.digest: 150}
     look(relay, clock)
     look(relay, clock)
-    queue.waiting = {("plain", "1"): 350}
+    queue.waiting = {plain.digest: 350}
     look(relay, clock)
 
     assert {CPU: 4} == bell.sent
@@ -113,7 +115,7 @@ def test_messages_that_were_heard_make_room(
     relay: Relay, queue: Queue, bell: Rung, clock: Clock
 ) -> None:
     for waiting in (150, 0, 150):
-        queue.waiting = {("plain", "1"): waiting}
+        queue.waiting = {plain.digest: waiting}
         look(relay, clock)
 
     assert {CPU: 4} == bell.sent
@@ -122,7 +124,7 @@ def test_messages_that_were_heard_make_room(
 def test_lost_messages_are_sent_again_after_a_while(
     relay: Relay, queue: Queue, bell: Rung, clock: Clock
 ) -> None:
-    queue.waiting = {("plain", "1"): 50}
+    queue.waiting = {plain.digest: 50}
     look(relay, clock)
     look(relay, clock, after=11.0)
 
@@ -132,7 +134,7 @@ def test_lost_messages_are_sent_again_after_a_while(
 def test_a_million_checks_do_not_flood_the_broker(
     relay: Relay, queue: Queue, bell: Rung, clock: Clock
 ) -> None:
-    queue.waiting = {("plain", "1"): 1_000_000}
+    queue.waiting = {plain.digest: 1_000_000}
 
     look(relay, clock)
 
@@ -142,9 +144,9 @@ def test_a_million_checks_do_not_flood_the_broker(
 def test_a_broker_that_is_down_is_left_alone_for_a_while(
     relay: Relay, queue: Queue, bell: Rung, clock: Clock
 ) -> None:
-    queue.waiting, bell.is_up = {("plain", "1"): 50}, False
+    queue.waiting, bell.is_up = {plain.digest: 50}, False
     look(relay, clock)
-    queue.waiting = {("plain", "1"): 500}
+    queue.waiting = {plain.digest: 500}
     look(relay, clock)
     before = bell.sent[CPU]
     look(relay, clock, after=11.0)

@@ -177,14 +177,14 @@ def test_a_ledger_of_the_first_schema_goes_on(tmp_path: Path) -> None:
     with open_ledger(restored(tmp_path / "ledger.db", EARLIEST)) as ledger:
         ledger.set_caps(CAMPAIGN, {(TOTAL, CPU): 8.0})
         ledger.reap(now=NOW + 1000)
-        (again,) = claim(ledger, 1, now=NOW + 2000, verifier=("xtb", "1"))
+        (again,) = claim(ledger, 1, now=NOW + 2000)
         ledger.complete([completion(again)], now=NOW + 2001)
         ledger.answer(
             key("check waiting"), Verdict.accept(1.0), source="lab", event="1", now=NOW + 2002
         )
         total, *_, tier = ledger.accounts(CAMPAIGN)
         assert (total.spent, total.reserved) == (tier.spent + 0.5, 0.0)
-        assert (tier.failed, tier.checks) == (4.25, 3)
+        assert (tier.failed, tier.checks) == (1.25, 3)
 
 
 def test_a_ledger_that_did_not_tell_spend_apart_opens_with_its_checks(
