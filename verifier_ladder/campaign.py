@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -36,8 +37,10 @@ from verifier_ladder.scheduler.engines.shared import join, leave
 from verifier_ladder.scheduler.shadow import Shadow, shadow_name
 from verifier_ladder.settings import engine_of, load_settings
 from verifier_ladder.transcript import Transcript, transcript_block
+from verifier_ladder.verifiers import Verifier
 
 T = TypeVar("T")
+_LOG = logging.getLogger("verifier_ladder")
 _PATIENCE = 60.0
 """Seconds for which a call waits for a ledger that went away in the midst of it."""
 _PAUSE, _LONGEST_PAUSE = 0.2, 2.0
@@ -413,17 +416,14 @@ def _run_name() -> str:
     return f"run-{now}-{uuid4().hex[:6]}"
 
 
-def _note_source(ledger: Ledger, verifier: Any) -> None:
-    """Warn when a verifier's source changed and its version did not."""
-    source = verifier.source_digest
-    if not source:
-        return
-    earlier = ledger.note_verifier(verifier.name, verifier.version, source)
+def _note_source(ledger: Ledger, verifier: Verifier) -> None:
+    """Tell the log when a verifier's source changed and its version did not."""
+    source = verifier.source
+    earlier = ledger.note_verifier(verifier.name, verifier.version, source.digest)
     if earlier is not None:
-        import warnings
-
-        warnings.warn(
-            f"the source of verifier {verifier.name} changed and its version is still "
-            f"{verifier.version}; raise the version, or old verdicts answer for the new code",
-            stacklevel=4,
-        )
+        _LOG.warning(
+            "the source of verifier %s (%s) changed, from digest %.12s to %.12s, and its version "
+            "is still %s: old verdicts answer for the new code. Raise its version, or leave it "
+            "out to have the source digested",
+            verifier.name, source.place, earlier, source.digest, verifier.version,
+        )  # fmt: skip

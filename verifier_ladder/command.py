@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -16,6 +18,8 @@ from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError, LadderError, VerifierError
 from verifier_ladder.exchange import candidate_message, failed, verdict_from
 from verifier_ladder.jsonlines import JsonLines
+from verifier_ladder.keys import digest
+from verifier_ladder.sourcecode import Fingerprint
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
 
@@ -95,7 +99,16 @@ class CommandVerifier(Verifier):
 
     def __getstate__(self) -> dict[str, Any]:
         """Travel without the running program."""
-        return {**self.__dict__, "_program": None}
+        return {**super().__getstate__(), "_program": None}
+
+    @property
+    def source(self) -> Fingerprint:
+        """Digest of the files that the command names: the program's own and its scripts."""
+        folder = Path(self.folder or ".")
+        files = [file for part in self.command if (file := folder / part).is_file()]
+        if not files:
+            return Fingerprint("")
+        return Fingerprint(digest([_content(file) for file in files]).hex(), "", str(files[-1]))
 
     def patience(self, count: int) -> float:
         """Seconds the engine waits without progress: more than it waits itself."""
@@ -173,6 +186,12 @@ class CommandVerifier(Verifier):
         if self._program is not None:
             self._program.kill()
             self._program = None
+
+
+def _content(file: Path) -> str:
+    with contextlib.suppress(OSError), file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+    return ""
 
 
 def set_attributes(verifier: Verifier, attributes: Mapping[str, Any]) -> None:

@@ -93,6 +93,9 @@ class EndpointVerifier(Verifier):
         self.url, self.headers, self.retries = url, dict(headers or {}), retries
         super().__init__(**(settings or {}))
 
+    def _depends_on(self) -> object:
+        return None
+
     def patience(self, count: int) -> float:
         """Seconds the engine waits without progress: more than all requests and pauses take."""
         del count

@@ -11,9 +11,9 @@ from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError, VerifierError
 from verifier_ladder.registry import REGISTRY
-from verifier_ladder.signature import LISTS, MESSAGES, RewardSignature, is_async, name_of, plain
+from verifier_ladder.signature import LISTS, MESSAGES, RewardSignature, is_async, name_of
 from verifier_ladder.verdict import Verdict
-from verifier_ladder.verifiers import Verifier, _source_digest, failure
+from verifier_ladder.verifiers import Verifier, failure
 
 Answer = Verdict | float | bool | None
 _OPTIONS = {
@@ -35,24 +35,24 @@ class FunctionVerifier(Verifier):
         function: Callable[..., Any],
         *,
         name: str,
-        version: str,
+        version: str | None = None,
         batch: bool = False,
         concurrency: int = 32,
         settings: dict[str, Any] | None = None,
         **attributes: Any,
     ) -> None:
         """Wrap the function; see `verifier` for the arguments."""
-        self.name, self.version = name, version
+        self.name = name
+        if version is not None:
+            self.version = version
         self.function, self.batch, self.concurrency = function, batch, concurrency
         self.is_async = is_async(function)
         for key, value in attributes.items():
             setattr(self, key, value)
         super().__init__(**(settings or {}))
 
-    @property
-    def source_digest(self) -> str:
-        """Digest of the function's source code."""
-        return _source_digest(plain(self.function))
+    def _depends_on(self) -> object:
+        return self.function
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function itself, as if it had not been decorated."""
@@ -119,7 +119,7 @@ class RewardFunctionVerifier(FunctionVerifier):
         self,
         function: Callable[..., Any],
         *,
-        version: str,
+        version: str | None = None,
         columns: Sequence[str] | str = (),
         name: str | None = None,
         **attributes: Any,
@@ -193,7 +193,7 @@ def verifier(function: Callable[..., Any], /) -> FunctionVerifier: ...
 def verifier(
     *,
     name: str | None = None,
-    version: str = "1",
+    version: str | None = None,
     tier: str = "fast",
     kind: str = "text",
     cost: Cost | None = None,
@@ -205,7 +205,7 @@ def verifier(
     /,
     *,
     name: str | None = None,
-    version: str = "1",
+    version: str | None = None,
     tier: str = "fast",
     kind: str = "text",
     cost: Cost | None = None,
@@ -217,7 +217,10 @@ def verifier(
     Args:
         function: Set when the decorator is used without parentheses.
         name: Its name in the registry; the function's own by default.
-        version: Raise it when results may change: verdicts are filed under it.
+        version: Verdicts are filed under it: raise it when results may change. Without one, a
+            digest of the function's source is its version, with the helpers, constants and
+            defaults that it reads; a function that reads what can't be digested, such as a loaded
+            model, needs one.
         tier: fast, simulation, high_fidelity or world.
         kind: Kind of candidate it reads.
         cost: What one check is expected to take.
@@ -260,7 +263,7 @@ def verifier(
 def wrap(
     function: Callable[..., Any],
     *,
-    version: str = "1",
+    version: str | None = None,
     columns: Sequence[str] | str = (),
     batch: bool = False,
     **options: Any,
@@ -274,7 +277,8 @@ def wrap(
 
     Args:
         function: Returns one number (or None) per completion.
-        version: Raise it when results may change.
+        version: Raise it when results may change. Without one, a digest of the source is it, as
+            for `vl.verifier`.
         columns: Dataset columns that it reads; they become part of the check key.
         batch: Call it once for many completions, for functions that gain from it. Its answer
             about one completion must not depend on the others: verdicts are kept and used again.

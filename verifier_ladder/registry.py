@@ -38,16 +38,18 @@ class Registry:
     def __init__(self) -> None:
         """Start empty; entry points are read when a name is first looked up."""
         self._lock = RLock()
-        self._verifiers: dict[str, dict[str, Verifier]] = {}
+        self._verifiers: dict[str, list[Verifier]] = {}
         self._canonicalisers: dict[str, Canonicaliser] = {}
         self._found: dict[str, dict[str, EntryPoint]] | None = None
 
     def add(self, verifier: Verifier) -> None:
         """Register a verifier; the same name and version again replaces it."""
         with self._lock:
-            versions = self._verifiers.setdefault(verifier.name, {})
-            versions.pop(verifier.version, None)  # The last one registered stands last.
-            versions[verifier.version] = verifier
+            held = self._verifiers.setdefault(verifier.name, [])
+            # A version that is a digest of source is not asked for: helpers may stand below.
+            version = vars(verifier).get("version") or type(verifier).version
+            held[:] = [v for v in held if not version or _version(v) != version]
+            held.append(verifier)  # The last one registered stands last.
 
     def names(self) -> list[str]:
         """Every name that can be looked up, without importing anything."""
@@ -68,17 +70,16 @@ class Registry:
         if name not in self._verifiers and (point := self._entry_points(VERIFIER_GROUP).get(name)):
             self.add(_offered(point))  # Imports, so it must not hold the lock.
         with self._lock:
-            versions = self._verifiers.get(name)
-            if versions is None:
+            held = self._verifiers.get(name)
+            if not held:
                 raise ConfigError(self._unknown(name))
             if version is None:
-                return next(reversed(versions.values()))
-            if version not in versions:
-                raise ConfigError(
-                    f"verifier {name} has no version {version!r}; there is "
-                    f"{', '.join(sorted(versions))}"
-                )
-            return versions[version]
+                return held[-1]
+            for verifier in reversed(held):
+                if _version(verifier) == version:
+                    return verifier
+            there = ", ".join(sorted({_version(v) or "one that needs a version" for v in held}))
+            raise ConfigError(f"verifier {name} has no version {version!r}; there is {there}")
 
     def create(
         self, name: str, settings: dict[str, Any] | None = None, version: str | None = None
@@ -149,6 +150,14 @@ class Registry:
         near = get_close_matches(name, self.names(), n=3)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         return f"no verifier is called {name!r}; {hint}`vladder verifier ls` lists them all"
+
+
+def _version(verifier: Verifier) -> str:
+    """Its version; empty if it gives none and its source can't be digested."""
+    try:
+        return verifier.version
+    except ConfigError:
+        return ""
 
 
 def load(point: EntryPoint) -> Any:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 import numbers
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import isfinite
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, cast, get_args
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import CandidateError, ConfigError, LadderError, VerifierError
 from verifier_ladder.keys import canonical_json, digest, in_namespace
+from verifier_ladder.sourcecode import PREFIX, Fingerprint, SourceVersion, fingerprint
 from verifier_ladder.tags import checked_capabilities
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import NO_EVIDENCE, Outcome, Verdict, plain_verdict
@@ -52,7 +50,9 @@ class Verifier:
     """
 
     name: str = ""
-    version: str = ""
+    version: str = cast("str", SourceVersion())
+    """What a verdict is filed under beside the name; a digest of the source code if none is
+    given, so that edited code never answers with what the code before it said."""
     tier: Tier | str = Tier.FAST
     kind: str = "text"
     cost: Cost = Cost()
@@ -106,14 +106,15 @@ class Verifier:
             settings: JSON values; they are part of every check key.
 
         Raises:
-            ConfigError: If the class lacks a name or a version, an attribute makes no sense, or
-                a setting can't be a key.
+            ConfigError: If the class lacks a name, an attribute makes no sense, or a setting
+                can't be a key.
         """
-        identity: tuple[object, ...] = (self.name, self.version)
+        identity: tuple[object, ...] = (self.name, self._given_version)
         if not all(isinstance(part, str) and part for part in identity):
             raise ConfigError(
                 f"verifier {type(self).__name__} needs a name and a version, as text; both are "
-                "part of what a verdict is filed under"
+                "part of what a verdict is filed under. Without a version, a digest of the source "
+                "code is it"
             )
         self.tier = Tier.parse(self.tier)
         if isinstance(self.task_fields, str):
@@ -140,9 +141,31 @@ class Verifier:
         return in_namespace(self.digest, self.namespace)
 
     @property
+    def _given_version(self) -> object:
+        """The version that the author gave; how those from source begin if there is none."""
+        for space in (vars(self), *map(vars, type(self).__mro__)):
+            if "version" in space:
+                given = space["version"]
+                return PREFIX if isinstance(given, SourceVersion) else given
+        return PREFIX
+
+    @property
+    def source(self) -> Fingerprint:
+        """What is known of its source code, to notice a change without a new version."""
+        return fingerprint(self)
+
+    @property
     def source_digest(self) -> str:
-        """Digest of its source code, to notice a change without a new version; "" if unknown."""
-        return _source_digest(type(self))
+        """Digest of its source code; "" if unknown."""
+        return self.source.digest
+
+    def _depends_on(self) -> object:
+        """What its results depend on beside its settings; None if that is no code."""
+        return [type(self), {k: v for k, v in vars(self).items() if k not in _NOT_CODE}]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel with the version that it has here, for the source may be elsewhere another."""
+        return {**vars(self), "version": self.version}
 
     def setup(self) -> None:
         """Load models and tools; runs once in each worker, before the first `verify`."""
@@ -254,7 +277,11 @@ class Verifier:
 
     def __repr__(self) -> str:
         """Show what identifies it."""
-        return f"<verifier {self.name} {self.version} ({Tier.parse(self.tier).label})>"
+        try:
+            version = self.version
+        except ConfigError:
+            version = "without a version"
+        return f"<verifier {self.name} {version} ({Tier.parse(self.tier).label})>"
 
 
 def as_verdict(answer: object, *, unit: str = "") -> Verdict:
@@ -337,9 +364,5 @@ def failure(error: BaseException) -> Verdict:
     return Verdict.abstain(f"{type(error).__name__}: {text}", failed_at="verifier")
 
 
-def _source_digest(thing: Any) -> str:
-    try:
-        source = inspect.getsource(thing)
-    except (OSError, TypeError):
-        return ""
-    return hashlib.sha256(textwrap.dedent(source).encode()).hexdigest()
+_NOT_CODE = {*Verifier.__annotations__, "settings", "digest", "key_digest"}
+"""Attributes that change no result, or are part of the key already."""

@@ -128,7 +128,7 @@ def reward_manager(
 def wrap(
     compute_score: Callable[..., Any],
     *,
-    version: str = "1",
+    version: str | None = None,
     extra_info: Sequence[str] = (),
     **options: Any,
 ) -> RewardFunctionVerifier:
@@ -137,7 +137,8 @@ def wrap(
     Args:
         compute_score: Takes `data_source`, `solution_str`, `ground_truth` and `extra_info`, and
             returns a number, or a dictionary with `score`. It may be async.
-        version: Raise it when results may change.
+        version: Raise it when results may change. Without one, a digest of the source is it, as
+            for `vl.verifier`.
         extra_info: The keys of `extra_info` that it reads. Only these reach it; like the data
             source and the ground truth they become part of what a verdict is filed under.
         options: As for `vl.wrap`, such as `timeout`.
