@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.records import CandidateRow, Charged, VerdictRow
@@ -25,6 +25,8 @@ class Arrivals:
     """Cost and number of checks, by whom they were paid to."""
     flights: list[Flight] = field(default_factory=list)
     """What this call has taken on, until it ends."""
+    took: list[tuple[str, int, float, float]] = field(default_factory=list)
+    """How long answers took: verifier, number of checks, begin and end on a monotonic clock."""
 
     def __enter__(self) -> Self:
         """Begin a call."""
@@ -39,6 +41,22 @@ class Arrivals:
         """End the call: what came is recorded, or never will be."""
         for flight in self.flights:
             flight.close()
+
+    def facts(self) -> dict[str, Any]:
+        """What the call's verdicts don't tell: how long the learner waited for them.
+
+        `took` holds the verifier, how many checks it was asked together, and when that began and
+        ended, in seconds since the first of them began.
+        """
+        if not self.took:
+            return {}
+        first = min(begun for _, _, begun, _ in self.took)
+        return {
+            "took": [
+                [name, count, round(begun - first, 4), round(ended - first, 4)]
+                for name, count, begun, ended in self.took
+            ]
+        }
 
     def spend(self, charged: Charged, cost: Cost, checks: int) -> None:
         """Add what some checks took."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import Future
 from threading import RLock
+from time import monotonic
 from typing import Any
 
 from verifier_ladder.ladder import Ladder
@@ -90,6 +91,7 @@ class Asking:
     ) -> Job:  # fmt: skip
         with uncollected:
             candidates = Standing.all_seen_by([asked.first[key] for key in keys], asked.verifier)
+        begun = monotonic()
         if asked.verifier.isolation == "inline":
             verdicts, seconds = judge_inline(asked.verifier, candidates)
         else:
@@ -100,8 +102,10 @@ class Asking:
                 settled = sorted(future.abandon().items())
                 told = {keys[place]: verdict for place, verdict in settled}
                 self._take(asked, flight, told, arrivals)
+                arrivals.took.append((asked.verifier.name, len(told), begun, monotonic()))
                 raise
             verdicts, seconds = answer.verdicts, 0.0
+        arrivals.took.append((asked.verifier.name, len(keys), begun, monotonic()))
         self._take(asked, flight, dict(zip(keys, verdicts, strict=True)), arrivals, seconds)
 
     def _take(

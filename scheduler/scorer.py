@@ -103,7 +103,10 @@ class Scorer:
             some = [standings[place] for place in fresh]
             made = iter(self._record(_part(batch, fresh), some, arrivals, until))
         elif arrivals.verdicts:  # A failure that was asked about once more.
-            block = Block("score", self._desk.campaign, arrivals.candidates, arrivals.verdicts)
+            block = Block(
+                "score", self._desk.campaign, arrivals.candidates, arrivals.verdicts,
+                facts=arrivals.facts(),
+            )  # fmt: skip
             self._desk.ledger.append(block, charges=arrivals.charges)
         return [before[p] if p in before else next(made) for p in batch.positions]
 
@@ -128,7 +131,7 @@ class Scorer:
         self._desk.watches.open(batch.run, batch.step, batch.positions, rewards)
         block = Block(
             "score", self._desk.campaign, arrivals.candidates, arrivals.verdicts,
-            samples, step.decisions, rewards,
+            samples, step.decisions, rewards, arrivals.facts(),
         )  # fmt: skip
         self._desk.ledger.append(block, enqueue=enqueue, charges=arrivals.charges)
         self._desk.intake.forget_failures(standings)

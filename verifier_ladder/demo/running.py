@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from verifier_ladder.campaign import Campaign
     from verifier_ladder.candidate import Sample
     from verifier_ladder.cli.live import LiveView
+    from verifier_ladder.summary import Summary
 
 CAMPAIGN = "solvation"
 LEDGER = Path("demo-output") / "ledger.db"
@@ -32,15 +32,6 @@ _POLL = 0.25
 """Seconds between two looks at the campaign while it climbs."""
 _STOPPED = 130
 """Exit code after Ctrl-C, as shells have it."""
-
-
-@dataclass(slots=True)
-class _Work:
-    """What the demo did: rewards asked for, and checks that had to be run for them."""
-
-    rewards: int = 0
-    checks: int = 0
-    seconds: float = 0.0
 
 
 def run_demo(
@@ -133,16 +124,17 @@ def _run(
     with Campaign.open(
         name, ladder=LADDER, ledger=place, budget=budget, run=_run_card()
     ) as campaign:
-        before = campaign.cursor
+        before = summarise(campaign.ledger, name)
         _keep(campaign, len(steps))
         with LiveView(out, name) as view:
             _climb(campaign, steps, view)
-        work = _work(campaign, before, sum(map(len, steps)))
         taken = monotonic() - started
         summary = summarise(campaign.ledger, name)
         write_report(campaign.ledger, name, page)
         print_summary(summary, out, report=page)
-    out.print(_closing(work, taken, summary.spent), highlight=False, markup=False)
+    out.print(
+        _closing(before, summary, sum(map(len, steps)), taken), highlight=False, markup=False
+    )
 
 
 def _run_card() -> Run:
@@ -170,26 +162,16 @@ def _climb(campaign: Campaign, steps: list[list[Sample]], view: LiveView) -> Non
     view.update(campaign.status())
 
 
-def _work(campaign: Campaign, before: int, rewards: int) -> _Work:
-    """What was recorded since the demo began."""
-    from verifier_ladder.ledger.encoding import decode
-
-    work = _Work(rewards)
-    for entry in campaign.ledger.entries(after=before, campaign=campaign.name):
-        for row in decode(entry.body).verdicts:
-            work.checks += 1
-            work.seconds += row.verdict.cost.seconds if row.verdict.cost else 0.0
-    return work
-
-
-def _closing(work: _Work, taken: float, spent: float) -> str:
-    if work.checks == 0:
+def _closing(before: Summary, after: Summary, rewards: int, taken: float) -> str:
+    """What this run of the demo did, by the numbers of the summary above."""
+    checks = after.checks - before.checks
+    if checks == 0:
         return (
-            f"\nAll {plural(work.rewards, 'reward')} came from the ledger in {taken:.1f} s: "
-            f"0 new checks, 0 new cpu-seconds; the first time they took {duration(spent)}."
+            f"\nAll {plural(rewards, 'reward')} came from the ledger in {taken:.1f} s: "
+            f"0 new checks; the first time they took {duration(after.spent)} of cpu time."
         )
     return (
-        f"\n{plural(work.rewards, 'reward')}, {plural(work.checks, 'new check')}, "
-        f"{duration(work.seconds)} of cpu time, in {taken:.0f} s. "
+        f"\n{plural(rewards, 'reward')}, {plural(checks, 'new check')}, "
+        f"{duration(after.spent - before.spent)} of cpu time, in {taken:.0f} s. "
         "Run it again: the ledger will answer in seconds."
     )

@@ -13,6 +13,7 @@ from verifier_ladder.ledger.protocol import (
     ATTEMPTS,
     NOTHING,
     Amounts,
+    Ended,
     backoff,
     blocks_of,
     note_of,
@@ -44,6 +45,7 @@ def end(
     failed = state is not CheckState.DONE
     held = hold_claims(connection, [completion.claim for completion in completions])
     ours: list[Completion] = []
+    ended: list[Ended] = []
     bills: Bills = {}
     for completion in completions:
         claim = completion.claim
@@ -54,12 +56,13 @@ def end(
         cost = spent(completion.verdict, reserved(row), until - row.claimed_at)
         bills.setdefault(_to(row), Bill()).add(reserved(row), cost)
         ours.append(completion)
+        ended.append(Ended(completion, row.asked_at, row.claimed_at, cost))
     change(
         connection, [claim.check.check_key for claim, _, _ in ours],
         f"state = {int(state)}, {_GONE}", not_before=[not_before] * len(ours),
         note=[note_of(verdict) if failed else "" for _, verdict, _ in ours],
     )  # fmt: skip
-    for block in blocks_of(ours):
+    for block in blocks_of(ended, now):
         write(connection, Draft(block, now, sealed=sealed))
     _settle(connection, bills, failed=failed)
     return ours

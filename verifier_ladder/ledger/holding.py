@@ -21,7 +21,8 @@ NOTHING_RESERVED = ", ".join(f"{name} = 0" for name in RESERVED)
 """SQL: what a check has reserved is given back."""
 _COLUMNS = (
     "c.check_key, c.fence, c.campaign, c.run, c.tier, c.verifier, c.version, c.state, c.attempt, "
-    "c.claimed_at, c.seen_at, c.lease_until, " + ", ".join(f"c.{name}" for name in RESERVED)
+    "c.claimed_at, c.seen_at, c.asked_at, c.lease_until, "
+    + ", ".join(f"c.{name}" for name in RESERVED)
 )
 
 

@@ -16,6 +16,7 @@ from verifier_ladder.ledger.protocol import (
     NOTHING,
     PARKED,
     Amounts,
+    Ended,
     asked_by,
     backoff,
     blocks_of,
@@ -25,6 +26,7 @@ from verifier_ladder.ledger.protocol import (
     note_of,
     refuse_answers,
     refuse_failures,
+    since,
     spent,
     verdict_row,
 )
@@ -209,7 +211,8 @@ class MemoryQueue(MemoryLooking):
         *,
         is_lost: bool = False,
     ) -> list[Completion]:
-        ours = []
+        ours: list[Completion] = []
+        ended: list[Ended] = []
         failed = state is not CheckState.DONE
         with self._held(tell=True):
             for completion in completions:
@@ -219,10 +222,11 @@ class MemoryQueue(MemoryLooking):
                 until = work.seen_at if is_lost else now
                 cost = spent(completion.verdict, work.reserved, until - work.claimed_at)
                 self._settle(work, cost, failed=failed)
+                ended.append(Ended(completion, work.asked_at, work.claimed_at, cost))
                 note = note_of(completion.verdict) if failed else ""
                 _close(work, state, note=note, not_before=not_before)
                 ours.append(completion)
-            for block in blocks_of(ours):
+            for block in blocks_of(ended, now):
                 self._record(block, now)
         return ours
 
@@ -289,7 +293,8 @@ class MemoryQueue(MemoryLooking):
         _close(work, CheckState.DONE)
         if row.state is CheckState.LEASED:
             work.row = work.row._replace(fence=row.fence + 1)
-        facts = {"source": source, "event": event}
+        waited = [since(work.asked_at, now)]
+        facts = {"source": source, "event": event, "waited": waited}
         block = Block("review", row.campaign, verdicts=[verdict_row(row, verdict)], facts=facts)
         self._record(block, now)
         return True

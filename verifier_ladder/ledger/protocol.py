@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isfinite
+from typing import Any, NamedTuple
 
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import LedgerError
@@ -108,13 +109,61 @@ def asked_by(check: CheckRow, waiting: Sequence[Request]) -> CheckRow:
     return check._replace(run=next(runs, ""))
 
 
-def blocks_of(completions: Sequence[Completion]) -> list[Block]:
+class Ended(NamedTuple):
+    """A claimed check that has ended, with what its row of the queue knew."""
+
+    completion: Completion
+    asked_at: float
+    claimed_at: float
+    charged: Amounts
+    """What the attempt was charged."""
+
+
+def blocks_of(ended: Sequence[Ended], now: float) -> list[Block]:
     """One entry for each campaign that pays."""
-    blocks: dict[str, list[VerdictRow]] = {}
-    for claim, verdict, content_key in completions:
-        row = verdict_row(claim.check, verdict, content_key)
-        blocks.setdefault(claim.check.campaign, []).append(row)
-    return [Block("check", campaign, verdicts=rows) for campaign, rows in blocks.items()]
+    by_campaign: dict[str, list[Ended]] = {}
+    for one in ended:
+        by_campaign.setdefault(one.completion.claim.check.campaign, []).append(one)
+    return [
+        Block("check", campaign, verdicts=[_row(one) for one in its], facts=_facts(its, now))
+        for campaign, its in by_campaign.items()
+    ]
+
+
+def _row(ended: Ended) -> VerdictRow:
+    claim, verdict, content_key = ended.completion
+    return verdict_row(claim.check, verdict, content_key)
+
+
+def _facts(ended: Sequence[Ended], now: float) -> dict[str, Any]:
+    """What the verdicts of an entry don't tell: how long each took, and what it was charged.
+
+    `worked` is the time since its claim, `waited` that since it was asked for, in seconds; None
+    where a clock has jumped. `charged` are cpu-seconds; it is left out where all were charged
+    what was measured.
+    """
+    facts: dict[str, Any] = {
+        "worked": [since(one.claimed_at, now) for one in ended],
+        "waited": [since(one.asked_at, now) for one in ended],
+    }
+    charged = [one.charged[0] for one in ended]
+    if charged != [_measured(one.completion.verdict) for one in ended]:
+        facts["charged"] = [amount / MICRO for amount in charged]
+    return facts
+
+
+def _measured(verdict: Verdict) -> int | None:
+    return None if verdict.cost is None else _capped(verdict.cost.seconds)
+
+
+def since(begun: float, now: float) -> float | None:
+    """Seconds since a moment; None if it is not known, or lies in the future.
+
+    Example:
+        >>> since(100.0, 102.5), since(0.0, 102.5), since(200.0, 102.5)
+        (2.5, None, None)
+    """
+    return round(now - begun, 4) if 0.0 < begun <= now else None
 
 
 def refuse_failures(verdicts: Sequence[Verdict]) -> None:

@@ -36,6 +36,7 @@ from verifier_ladder.ledger.protocol import (
     no_such_check,
     refuse_answers,
     refuse_failures,
+    since,
     verdict_row,
 )
 from verifier_ladder.ledger.records import Answer, Block, CheckState, Claim, Completion
@@ -209,7 +210,7 @@ def _take(connection: Connection, answer: Answer, now: float, *, sealed: bool) -
     # As it is now: one that came just before may have been for the same check.
     (row,) = hold(connection, "c.check_key = ?", (key,))
     (check,) = check_rows(connection, "WHERE c.check_key = ?", (key,))
-    facts = {"source": source, "event": event}
+    facts = {"source": source, "event": event, "waited": [since(row.asked_at, now)]}
     block = Block("review", check.campaign, verdicts=[verdict_row(check, verdict)], facts=facts)
     write(connection, Draft(block, now, sealed=sealed))
     end_from_outside(connection, check, verdict, reserved(row))

@@ -51,6 +51,8 @@ _LINKED = {"keys", "groups"}
 """Of these, equal values of an entry are sealed alike: it can be seen what belongs together."""
 _OPEN_FACTS = {"campaign", "run"}
 """Kinds of entries whose facts tell what was done, and nothing of candidates."""
+_OPEN_NAMES = {"took", "worked", "waited", "charged"}
+"""Facts of any entry that tell how long checks took and what they were charged."""
 
 
 class Seal:
@@ -82,7 +84,10 @@ class Seal:
         """Seal the facts of the entry, as packed."""
         if self._kind in _OPEN_FACTS or not isinstance(facts, dict):
             return facts
-        return {name: self._value(fact, FACTS) for name, fact in facts.items()}
+        return {
+            name: fact if name in _OPEN_NAMES else self._value(fact, FACTS)
+            for name, fact in facts.items()
+        }
 
     def _section(self, name: str, section: Any) -> Any:
         if name not in _SECTIONS:

@@ -134,15 +134,16 @@ def _render(summary: Summary, stories: Sequence[Story], drawings: Mapping[str, M
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=finish,
     )  # fmt: skip
     environment.filters.update(
-        duration=amounts.duration, share=amounts.share, words=charts.words, shorten=printable,
-        moment=_moment, signed=_signed,
+        duration=amounts.duration, share=amounts.share,
+        words=charts.words, shorten=printable, moment=_moment, signed=_signed,
     )  # fmt: skip
     style = _style()
     return environment.get_template("report.html.j2").render(
         summary=summary, stories=stories, drawings=drawings, charts=charts,
         outline=terminal.outline(summary), objective=terminal.objective(summary),
         order=terminal.order_text(summary) if summary.tiers else "",
-        number=amounts.number, plural=amounts.plural, Tier=Tier, version=__version__,
+        number=amounts.number, resources=amounts.resources_text, plural=amounts.plural,
+        Tier=Tier, version=__version__,
         style=Markup(style), style_hash=_hash(style), lead=_lead(summary),  # noqa: S704
         steps=_steps(summary), measures=_measures(summary), bars=_cost_bars(summary),
         agreement=summary.agreement[:MOST_CHARTS], made_at=time.time(),
@@ -179,6 +180,7 @@ def _measures(summary: Summary) -> bool:
 def _lead(summary: Summary) -> str:
     """The campaign in two sentences, for the top of the page."""
     from verifier_ladder.summary.amounts import duration, plural
+    from verifier_ladder.summary.terminal import spent_text
 
     if not summary.samples:
         return "Nothing has been scored yet."
@@ -188,16 +190,19 @@ def _lead(summary: Summary) -> str:
     parts = [_reached(t) for t in climbed]
     if parts:
         text += f", of which {', '.join(parts[:-1])}{' and ' if parts[1:] else ''}{parts[-1]}"
-    text += f". It took {duration(summary.spent)} of cpu time"
+    text += f". It took {spent_text(summary)}"
     if summary.everything is not None and summary.everything > summary.spent:
-        text += f"; climbing everything would have taken about {duration(summary.everything)}"
+        everything = duration(summary.everything)
+        text += f"; climbing everything would have taken about {everything} of cpu time"
     return text + "."
 
 
 def _reached(tier: TierSummary) -> str:
-    if tier.tier is Tier.WORLD:
-        return f"{tier.answered} got an answer from the world"
-    return f"{tier.answered} climbed to {tier.tier.label.replace('_', ' ')}"
+    return f"{tier.answered} got an answer from {_name(tier.tier)}"
+
+
+def _name(tier: Tier) -> str:
+    return "the world" if tier is Tier.WORLD else tier.label.replace("_", " ")
 
 
 def _cost_bars(summary: Summary) -> list[tuple[TierSummary, Markup]]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import floor, log10
 
 from verifier_ladder.resource import Resource
+from verifier_ladder.summary.times import Latency
 
 _MOST_DIGITS = 6
 _STEPS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
 
 
 def duration(seconds: float | None) -> str:
-    """Cpu time in the unit that reads best.
+    """Seconds in the unit that reads best.
 
     Example:
         >>> duration(0.0042), duration(98.2), duration(9000.0), duration(None)
@@ -41,6 +42,37 @@ def shown_in(resource: Resource) -> Callable[[float], str]:
     if resource is Resource.PERSON_MINUTES:
         return lambda amount: duration(60.0 * amount)
     return duration
+
+
+def latency_text(latency: Latency | None) -> str:
+    """A tier's latency in words.
+
+    Example:
+        >>> latency_text(Latency(1.2, 8.0, 10)), latency_text(None)
+        ('1.2 s, 95 % in 8 s', '–')
+    """
+    if latency is None:
+        return "–"
+    return f"{duration(latency.median)}, 95 % in {duration(latency.high)}"
+
+
+def resources_text(resources: Mapping[Resource, float]) -> list[str]:
+    """What was spent of each resource that was used, with its name.
+
+    Example:
+        >>> resources_text({Resource.MONEY: 4.31, Resource.GPU_SECONDS: 90.0})
+        ['90 s of gpu time', '4.31 of money']
+    """
+    return [
+        f"{shown_in(resource)(amount)} of {_RESOURCES[resource]}"
+        for resource, amount in sorted(resources.items()) if amount
+    ]  # fmt: skip
+
+
+_RESOURCES = {
+    Resource.CPU_SECONDS: "cpu time", Resource.GPU_SECONDS: "gpu time", Resource.MONEY: "money",
+    Resource.PERSON_MINUTES: "people's time",
+}  # fmt: skip
 
 
 def _short(value: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
+from dataclasses import replace
 
 from verifier_ladder.summary.records import CurvePoint
 from verifier_ladder.summary.subject import Subject
@@ -86,8 +87,14 @@ class Curve:
         """The best that is known of any candidate now, on the learner's scale."""
         return self._now().best
 
-    def points(self) -> tuple[CurvePoint, ...]:
-        """All points, the present one last."""
+    def points(self, spent: float | None = None) -> tuple[CurvePoint, ...]:
+        """All points, the present one last.
+
+        Args:
+            spent: What has been spent until now, where more is known than the entries tell.
+        """
         now = self._now()
+        if spent is not None:
+            now = replace(now, seconds=max(spent, now.seconds))
         return tuple(self._points if self._points and self._points[-1] == now
                      else [*self._points, now])  # fmt: skip

@@ -109,9 +109,16 @@ class _Writer:
             agreement=agreements(self.subjects, tally.tiers, tally.units),
             suspicious=tuple(map(self._suspicion, gaps(
                 self.subjects, tally.tiers, tally.units, tally.sign)[:best])),
-            alarms=tuple(alarm.text for alarm in tally.alarms), curve=tally.curve.points(),
-            cases=self._cases(), runs=self._runs(), budgets=self.budgets,
+            alarms=tuple(alarm.text for alarm in tally.alarms),
+            curve=tally.curve.points(self._spent()), cases=self._cases(), runs=self._runs(),
+            budgets=self.budgets,
         )  # fmt: skip
+
+    def _spent(self) -> float | None:
+        """Cpu-seconds by the accounts, for lost attempts stand in no entry."""
+        if not self.status:
+            return None
+        return sum(one.settled + one.failed for one in self.status.values())
 
     # -- tiers ----------------------------------------------------------------------------
 
@@ -137,6 +144,7 @@ class _Writer:
         told = stands[Stand.ACCEPTED] + stands[Stand.REJECTED] + stands[Stand.ABSTAINED]
         spent = tally.seconds.get(tier, 0.0)
         mean = spent / own if own and spent else None
+        times = tally.times.get(tier)
         return TierSummary(
             tier=tier, verifiers=self._verifiers(tier), asked=told + failed + sum(open_.values()),
             reused=answers - own, accepted=stands[Stand.ACCEPTED],
@@ -145,6 +153,11 @@ class _Writer:
             reserved=status.reserved if status else 0.0,
             failed_seconds=status.failed if status else 0.0, cap=status.cap if status else None,
             paused=status is not None and status.paused,
+            wall=times.wall if times else None, latency=times.latency if times else None,
+            resources={
+                account.resource: account.spent for account in self.budgets
+                if account.tier == tier and account.spent
+            },
             mean_seconds=mean, everything=None if mean is None else mean * self._acceptable(),
             **open_,
         )  # fmt: skip

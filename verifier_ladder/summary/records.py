@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 from verifier_ladder.ledger.records import Account
+from verifier_ladder.resource import Resource
+from verifier_ladder.summary.times import Latency
 from verifier_ladder.tier import Tier
 
 
@@ -50,15 +52,21 @@ class TierSummary:
     checks: int = 0
     """Checks this campaign paid for that gave an answer."""
     settled: float = 0.0
-    """Cpu-seconds spent on checks that answered."""
+    """Cpu-seconds charged for checks that answered."""
     reserved: float = 0.0
     failed_seconds: float = 0.0
-    """Cpu-seconds spent on attempts that gave no answer."""
+    """Cpu-seconds charged for attempts that gave no answer."""
     cap: float | None = None
+    wall: float | None = None
+    """Seconds of wall time during which any of its checks was at work; None if not recorded."""
+    latency: Latency | None = None
+    """How long its answers took, from the question to the record; None if not recorded."""
+    resources: Mapping[Resource, float] = field(default_factory=dict)
+    """What was spent of other resources than cpu time, failed attempts included."""
     paused: bool = False
     """Whether its checks wait until somebody resumes it."""
     mean_seconds: float | None = None
-    """Measured cpu-seconds per candidate that was answered; None if none was."""
+    """Cpu-seconds charged per candidate that was answered; None if none was."""
     everything: float | None = None
     """Estimate: what asking every acceptable candidate would have cost; None if unknown."""
 
@@ -265,6 +273,20 @@ class Summary:
         return sum(tier.spent for tier in self.tiers)
 
     @property
+    def checks(self) -> int:
+        """Checks this campaign paid for that gave an answer, on all tiers."""
+        return sum(tier.checks for tier in self.tiers)
+
+    @property
+    def resources(self) -> dict[Resource, float]:
+        """Spent of other resources than cpu time, on all tiers together."""
+        sums: dict[Resource, float] = {}
+        for tier in self.tiers:
+            for resource, amount in tier.resources.items():
+                sums[resource] = sums.get(resource, 0.0) + amount
+        return sums
+
+    @property
     def everything(self) -> float | None:
         """Estimate: cpu-seconds if every acceptable candidate had climbed through every tier.
 
@@ -280,18 +302,18 @@ class Summary:
         """The summary as JSON values; tiers by label, keys in hexadecimal."""
         made: dict[str, Any] = _plain(self)
         return {
-            **made, "duplicates": self.duplicates, "spent": self.spent,
-            "everything": self.everything,
+            **made, "duplicates": self.duplicates, "spent": self.spent, "checks": self.checks,
+            "everything": self.everything, "resources": _plain(self.resources),
         }  # fmt: skip
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Tier):
+    if isinstance(value, (Tier, Resource)):
         return value.label
-    if isinstance(value, Account):
-        value = value.as_json()
+    if isinstance(value, (Account, Latency)):
+        value = value.as_json() if isinstance(value, Account) else value._asdict()
     if is_dataclass(value) and not isinstance(value, type):
-        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+        value = {f.name: getattr(value, f.name) for f in fields(value)}
     if isinstance(value, Mapping):
         return {str(_plain(key)): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

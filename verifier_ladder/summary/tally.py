@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import repeat
 from math import isnan
 from typing import Any
 
@@ -14,6 +15,7 @@ from verifier_ladder.summary.curve import Curve
 from verifier_ladder.summary.reasons import Reasons
 from verifier_ladder.summary.records import RunSummary
 from verifier_ladder.summary.subject import Stand, Subject
+from verifier_ladder.summary.times import Times, told
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Outcome, Verdict
 
@@ -59,7 +61,8 @@ class Tally:
         self.units: dict[int, str] = {}
         self.primaries: dict[int, str] = {}
         self.seconds: dict[int, float] = {}
-        """Measured cpu-seconds of the answers of each tier."""
+        """Cpu-seconds that the answers of each tier were charged."""
+        self.times: dict[int, Times] = {}
         self.checks: dict[int, int] = {}
         self.entries = self.samples = self.respellings = self.revised = 0
         self.alarms: list[Alarm] = []
@@ -89,12 +92,33 @@ class Tally:
             self._link(samples, owners, whose)
         for candidate in block.candidates:
             self._canonical(candidate)
-        for row in block.verdicts:
-            self._verdict(row, whose, contents.get(row.content_key))
+        charged = told(block.facts, "charged", len(block.verdicts)) or repeat(None)
+        for row, seconds in zip(block.verdicts, charged, strict=False):
+            self._verdict(row, whose, contents.get(row.content_key), seconds)
         if samples:
             self._rewards(block, owners)
             self._notice(block, owners)
+        self._time(entry, block)
         self.curve.mark()
+
+    def _time(self, entry: Entry, block: Block) -> None:
+        """Note how long the entry's checks took, as far as it was recorded."""
+        count, facts = len(block.verdicts), block.facts
+        for row, seconds in zip(block.verdicts, told(facts, "waited", count), strict=False):
+            if seconds is not None and row.verdict.is_answer:
+                self._times(row.tier).waited(seconds)
+        for row, seconds in zip(block.verdicts, told(facts, "worked", count), strict=False):
+            if seconds is not None:
+                self._times(row.tier).worked(entry.recorded_at - seconds, entry.recorded_at)
+        calls = facts.get("took") if block.kind == "score" else None
+        last = max((end for *_, end in calls), default=0.0) if isinstance(calls, list) else 0.0
+        for name, checks, begun, ended in calls if isinstance(calls, list) else ():
+            times, start = self._times(self.tier_of.get(name, self.top)), entry.recorded_at - last
+            times.waited(ended - begun, checks)
+            times.worked(start + begun, start + ended)
+
+    def _times(self, tier: int) -> Times:
+        return self.times.setdefault(tier, Times())
 
     # -- samples and their subjects ---------------------------------------------------------
 
@@ -149,10 +173,15 @@ class Tally:
             self.respellings += subjects[0].spelled
             subjects[0].spelled = True
 
-    def _verdict(self, row: VerdictRow, whose: _Owners, candidate: CandidateRow | None) -> None:
+    def _verdict(
+        self, row: VerdictRow, whose: _Owners, candidate: CandidateRow | None,
+        charged: float | None = None,
+    ) -> None:  # fmt: skip
         if row.verdict.evidence.get("waiting"):
             return
+        # What was charged is what the accounts hold, however much more was measured.
         spent = row.verdict.cost.seconds if row.verdict.cost else 0.0
+        spent = spent if charged is None else charged
         self.curve.seconds += spent
         if row.verdict.is_answer:
             self.seconds[row.tier] = self.seconds.get(row.tier, 0.0) + spent

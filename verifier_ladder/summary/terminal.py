@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verifier_ladder.budget import place_label
-from verifier_ladder.summary.amounts import duration, number, plural, share, shown_in
+from verifier_ladder.summary.amounts import (
+    duration,
+    latency_text,
+    number,
+    plural,
+    resources_text,
+    share,
+    shown_in,
+)
 from verifier_ladder.summary.records import CandidateSummary, Summary, TierSummary
 from verifier_ladder.text import printable
 from verifier_ladder.tier import Tier
@@ -46,6 +54,8 @@ def print_summary(
     _heading(summary, console)
     _alarms(summary, console)
     console.print(_funnel(summary))
+    console.print()
+    console.print(_spending(summary))
     if summary.budgets:
         console.print()
         console.print(_budgets(summary))
@@ -68,6 +78,13 @@ def outline(summary: Summary) -> str:
         spelled = f" ({summary.respellings} in another spelling)" if summary.respellings else ""
         text += f"; {plural(summary.duplicates, 'duplicate')}{spelled} cost nothing"
     return text
+
+
+def spent_text(summary: Summary) -> str:
+    """All that was spent, in words."""
+    cpu = f"{duration(summary.spent)} of cpu time"
+    *first, last = [cpu, *resources_text(summary.resources)]
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def objective(summary: Summary) -> str:
@@ -145,16 +162,37 @@ def _funnel(summary: Summary) -> Table:
         column for place, column in enumerate(_COUNTS)
         if place < _ALWAYS or any(column[1](tier) for tier in summary.tiers)
     ]  # fmt: skip
-    names = [("tier", "left"), *((name, "right") for name, _, _ in shown)]
-    table = _table(*names, ("cpu time", "right"), ("of budget", "left"))
+    table = _table(("candidates", "left"), *((name, "right") for name, _, _ in shown))
     for tier in summary.tiers:
         counts = [(count(tier), style) for _, count, style in shown]
         cells = [Text(str(n), style=style) if n else Text("·", style=_HINT) for n, style in counts]
-        spent = Text("–" if tier.tier is Tier.WORLD and not tier.spent else duration(tier.spent))
         name = Text(tier.tier.label, style="bold")
         if tier.paused:
             name.append(" (paused)", style="magenta")
-        table.add_row(name, *cells, spent, _budget(tier.spent, tier.cap, duration))
+        table.add_row(name, *cells)
+    return table
+
+
+def _spending(summary: Summary) -> Table:
+    """What each tier took: checks, cpu time, wall time, and what else was spent."""
+    from rich.text import Text
+
+    others = sorted(summary.resources)
+    table = _table(
+        ("cost", "left"), ("checks", "right"), ("cpu time", "right"), ("wall time", "right"),
+        ("median answer", "right"), *((resource.label.replace("_", " "), "right")
+        for resource in others), ("cpu budget", "left"),
+    )  # fmt: skip
+    for tier in summary.tiers:
+        amounts = [tier.resources.get(resource) for resource in others]
+        table.add_row(
+            Text(tier.tier.label, style="bold"), str(tier.checks) if tier.checks else "·",
+            "–" if tier.tier is Tier.WORLD and not tier.spent else duration(tier.spent),
+            duration(tier.wall), latency_text(tier.latency),
+            *(shown_in(resource)(amount) if amount else "·"
+              for resource, amount in zip(others, amounts, strict=True)),
+            _budget(tier.spent, tier.cap, duration),
+        )  # fmt: skip
     return table
 
 
@@ -186,7 +224,7 @@ def _budgets(summary: Summary) -> Table:
 
 
 def _costs(summary: Summary, console: Console) -> None:
-    text = f"\nSpent {duration(summary.spent)} of cpu time. "
+    text = f"\nSpent {spent_text(summary)}. "
     if summary.everything is not None:
         text += (
             f"Climbing everything would have cost about {duration(summary.everything)} "
