@@ -105,7 +105,11 @@ def test_a_judge_that_sleeps_is_told_with_its_wall_time_latency_and_money(run: R
     assert duration(tier.latency.median) in row["median answer"]
     assert f"{tier.resources[Resource.MONEY]:.2f}" == row["money"]
     assert f"{tier.resources[Resource.MONEY]:.2f} of money" in run.terminal
-    for told in (duration(tier.wall) + " of wall time", f"half answered in {duration(tier.latency.median)}", "of money"):
+    for told in (
+        duration(tier.wall) + " of wall time",
+        f"half answered in {duration(tier.latency.median)}",
+        "of money",
+    ):
         assert told in words(run.page)
 
 
