@@ -7,10 +7,11 @@ from operator import attrgetter
 
 from verifier_ladder.candidate import Candidate, Sample
 from verifier_ladder.errors import ConfigError
+from verifier_ladder.run import Run, evaluation_name
 from verifier_ladder.scheduler.scorer import Batch
 
 Given = Sample | Candidate | str | bytes
-_kind, _id = attrgetter("kind"), attrgetter("run", "step")
+_kind, _home = attrgetter("kind"), attrgetter("run", "step", "evaluation")
 _COLUMNS = tuple(
     map(attrgetter, ("candidate", "group", "group_size", "learner_version", "weight"))
 )
@@ -21,9 +22,10 @@ def batches_of(
     given: Sequence[Given],
     *,
     kind: str,
-    run: str,
-    step: Callable[[], int],
+    run: Run,
+    step: Callable[[str], int],
     groups: Sequence[str] | None,
+    evaluation: bool = False,
 ) -> list[tuple[Batch, list[int]]]:
     """Sort what was given by run and step; each batch comes with the places of its samples.
 
@@ -31,8 +33,11 @@ def batches_of(
         given: Samples, candidates, or bare content.
         kind: The ladder's kind of candidate.
         run: Run of those that name none.
-        step: Gives the step of those that name none; called only where there are such.
+        step: Gives the step of those samples of a run that name none; called only where there
+            are such.
         groups: One group per element, for elements that are not samples.
+        evaluation: Whether all of them evaluate the policy. Those that do are filed under the
+            evaluation of their run.
 
     Raises:
         ConfigError: If an element is of another kind, or ids repeat.
@@ -49,13 +54,14 @@ def batches_of(
     if not given:
         return []
     if is_text or not any(isinstance(item, Sample) for item in given):
+        name = (run.evaluations if evaluation else run).name
         plain = Batch(
-            run, step(), list(range(len(given))), given,  # type: ignore[arg-type]
+            name, step(name), list(range(len(given))), given,  # type: ignore[arg-type]
             list(groups) if groups is not None else None,
         )  # fmt: skip
         return [(plain, plain.positions)]
     samples = [_sample(item, kind, groups[i] if groups else "") for i, item in enumerate(given)]
-    return _sorted(samples, run, step() if any(sample.step < 0 for sample in samples) else -1)
+    return _sorted(samples, run, step, evaluation=evaluation)
 
 
 def _check_all(given: Sequence[Given], kind: str) -> None:
@@ -87,17 +93,31 @@ def _sample(item: Given, kind: str, group: str) -> Sample:
     return Sample(candidate, group=group)
 
 
-def _sorted(samples: list[Sample], run: str, step: int) -> list[tuple[Batch, list[int]]]:
-    by_step: dict[tuple[str, int], list[int]] = {}
-    ids = set(map(_id, samples))
-    if len(ids) == 1:  # Nearly always.
-        ((given, at),) = ids
-        by_step[given or run, at if at >= 0 else step] = list(range(len(samples)))
+def _sorted(
+    samples: list[Sample], run: Run, step: Callable[[str], int], *, evaluation: bool
+) -> list[tuple[Batch, list[int]]]:
+    homes = list(map(_home, samples))
+    found: dict[tuple[str, int, bool], tuple[str, int]] = {}
+    free: dict[str, int] = {}
+    for home in dict.fromkeys(homes):  # Nearly always one.
+        name = _run_of(home[0], run, evaluation=evaluation or home[2])
+        if home[1] < 0 and name not in free:
+            free[name] = step(name)
+        found[home] = (name, home[1] if home[1] >= 0 else free[name])
+    if len(found) == 1:
+        by_step = {found[homes[0]]: list(range(len(samples)))}
     else:
-        for place, sample in enumerate(samples):
-            key = (sample.run or run, sample.step if sample.step >= 0 else step)
-            by_step.setdefault(key, []).append(place)
+        by_step = {}
+        for place, home in enumerate(homes):
+            by_step.setdefault(found[home], []).append(place)
     return [(_batch(samples, places, *key), places) for key, places in by_step.items()]
+
+
+def _run_of(named: str, run: Run, *, evaluation: bool) -> str:
+    """Name of the run that a sample is filed under."""
+    if not named or named == run.name:
+        return (run.evaluations if evaluation else run).name
+    return evaluation_name(named) if evaluation else named
 
 
 def _batch(samples: list[Sample], places: list[int], run: str, step: int) -> Batch:

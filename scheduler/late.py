@@ -21,9 +21,19 @@ class RevisionReader:
     `step_advantages` for the others.
     """
 
-    def __init__(self, ledger: Ledger, campaign: str) -> None:
-        """Read from one campaign."""
-        self._ledger, self._campaign = ledger, campaign
+    def __init__(self, ledger: Ledger, campaign: str, *, evaluation: bool | None = None) -> None:
+        """Read from one campaign.
+
+        Args:
+            ledger: The ledger.
+            campaign: The campaign.
+            evaluation: Only the revisions of evaluations, or only those of training; None for
+                both.
+        """
+        self._ledger, self._campaign, self._wanted = ledger, campaign, evaluation
+        self._evaluations: dict[str, bool] = {}
+        self.cursor = 0
+        """Entry up to which all has been looked at, what was passed over too."""
         self._steps: dict[tuple[str, int], StepRewards] = {}
 
     def read(self, after: int) -> Iterator[Revision]:
@@ -31,7 +41,9 @@ class RevisionReader:
         for entry in self._ledger.entries(after=after, kind="revision", campaign=self._campaign):
             block = self._ledger.read(entry)
             samples = block.samples
-            if samples is None:
+            self.cursor = max(self.cursor, entry.id - 1)
+            evaluation = samples is not None and self._is_evaluation(samples.run)
+            if samples is None or self._wanted not in {None, evaluation}:
                 continue
             step = self._step(samples.run, samples.step)
             step.read(entry.id - 1)
@@ -45,8 +57,17 @@ class RevisionReader:
                 yield Revision(
                     entry.id, samples.run, samples.step, position, reward, previous,
                     step.groups[row], step.learner_versions[row], _known(now[row]),
-                    _known(change[row]),
+                    _known(change[row]), evaluation,
                 )  # fmt: skip
+            self.cursor = entry.id
+
+    def _is_evaluation(self, run: str) -> bool:
+        """Whether a run's samples train nobody; it is recorded before its first sample."""
+        if run not in self._evaluations:
+            known = self._ledger.runs(self._campaign)
+            self._evaluations = {str(r["name"]): bool(r.get("evaluation")) for r in known}
+            self._evaluations.setdefault(run, False)
+        return self._evaluations[run]
 
     def _step(self, run: str, number: int) -> StepRewards:
         step = self._steps.pop((run, number), None)

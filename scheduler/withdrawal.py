@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from verifier_ladder.decision import Action, Belief
 from verifier_ladder.ledger.records import DecisionColumns, Request
 from verifier_ladder.reward import Reward
+from verifier_ladder.run import evaluation_name
 from verifier_ladder.scheduler.climb import Scene, Step, revised
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.draws import Draw
@@ -40,9 +41,15 @@ class Wanted(NamedTuple):
     def takes(self, request: Request) -> bool:
         """Whether a waiting sample is one of them."""
         return (
-            self.run in {None, request.run}
+            (self.run in {None, request.run} or self._is_its_evaluation(request))
             and self.step in {None, request.step}
             and (self.positions is None or request.position in self.positions)
+        )
+
+    def _is_its_evaluation(self, request: Request) -> bool:
+        """Whether it evaluates the run that is meant as a whole; steps are each run's own."""
+        return (
+            self.run is not None and self.step is None and request.run == evaluation_name(self.run)
         )
 
 

@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from operator import methodcaller
@@ -27,13 +28,15 @@ from verifier_ladder.cost import seconds
 from verifier_ladder.errors import ConfigError, LedgerAwayError
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger, open_ledger
+from verifier_ladder.ledger.records import Block
 from verifier_ladder.reward import Reward
-from verifier_ladder.run import Run
+from verifier_ladder.run import Run, evaluation_name
 from verifier_ladder.scheduler.batches import batches_of
 from verifier_ladder.scheduler.conductor import Conductor
 from verifier_ladder.scheduler.engines.home import namespace_of
 from verifier_ladder.scheduler.engines.remote import HomeLostError, RemoteConductor
 from verifier_ladder.scheduler.engines.shared import join, leave
+from verifier_ladder.scheduler.scorer import Batch
 from verifier_ladder.scheduler.shadow import Shadow, shadow_name
 from verifier_ladder.settings import engine_of, load_settings
 from verifier_ladder.transcript import Transcript, transcript_block
@@ -86,6 +89,7 @@ class Campaign(CampaignTruth):
         self._is_closed = False
         self._shadow: Shadow | None = None
         self._alarms = AlarmWatch(ledger, name)
+        self._noted = {run.name}
         self._conductor: Conductor | RemoteConductor = join(name, ladder, ledger, **self._options)
 
     @classmethod
@@ -210,6 +214,7 @@ class Campaign(CampaignTruth):
         deadline: float | str | None = None,
         step: int | None = None,
         groups: Sequence[str] | None = None,
+        evaluation: bool = False,
     ) -> list[Reward]:
         """Reward samples, in the order given.
 
@@ -222,6 +227,8 @@ class Campaign(CampaignTruth):
                 as `"30 s"`. Without one, they are waited for only where no tier has answered.
             step: Training step of samples that name none; the next free one by default.
             groups: Group of each element, if they are not samples.
+            evaluation: Whether all of them evaluate the policy and train nothing. They are filed
+                under the run's evaluation, which has steps of its own; see `Sample.evaluation`.
 
         Returns:
             One reward each. `value` is None where nothing is known: mask it, never read it as 0.
@@ -232,9 +239,10 @@ class Campaign(CampaignTruth):
         """
         limit = None if deadline is None else seconds(deadline)
         batches = batches_of(
-            samples, kind=self.ladder.kind, run=self.run.name, groups=groups,
-            step=self.take_step if step is None else lambda: step,
+            samples, kind=self.ladder.kind, run=self.run, groups=groups,
+            step=self._take_step if step is None else lambda _: step, evaluation=evaluation,
         )  # fmt: skip
+        self._note_evaluations(batches)
         until = None if limit is None else monotonic() + limit
         rewards: list[Reward | None] = [None] * sum(len(places) for _, places in batches)
         with self._shadow.aside() if self._shadow else nullcontext():
@@ -248,12 +256,26 @@ class Campaign(CampaignTruth):
         self._alarms.look()
         return rewards  # type: ignore[return-value]
 
-    def take_step(self) -> int:
+    def take_step(self, *, evaluation: bool = False) -> int:
         """Take the next free step of the run, to know it before its samples are scored.
 
         No process that shares the campaign is given it again.
+
+        Args:
+            evaluation: Whether it is a step of the run's evaluation.
         """
-        return self._call(lambda conductor: conductor.take_step(self.run.name))
+        return self._take_step((self.run.evaluations if evaluation else self.run).name)
+
+    def _take_step(self, run: str) -> int:
+        return self._call(lambda conductor: conductor.take_step(run))
+
+    def _note_evaluations(self, batches: Sequence[tuple[Batch, list[int]]]) -> None:
+        """Record, before its first sample, that a run is the evaluation of another."""
+        for name in {batch.run for batch, _ in batches} - self._noted:
+            if name == evaluation_name(name):
+                facts = replace(self.run, name=name, evaluation=True).as_json()
+                self._call(partial(self._add_run, facts))
+            self._noted.add(name)
 
     async def ascore(
         self,
@@ -262,9 +284,12 @@ class Campaign(CampaignTruth):
         deadline: float | str | None = None,
         step: int | None = None,
         groups: Sequence[str] | None = None,
+        evaluation: bool = False,
     ) -> list[Reward]:
         """`score` for learners with an event loop; the loop is never blocked."""
-        call = partial(self.score, samples, deadline=deadline, step=step, groups=groups)
+        call = partial(
+            self.score, samples, deadline=deadline, step=step, groups=groups, evaluation=evaluation
+        )
         return await asyncio.to_thread(call)
 
     def drain(self, timeout: float | str | None = None) -> bool:
@@ -294,9 +319,18 @@ class Campaign(CampaignTruth):
         """
         if not self.keeps_transcripts:
             transcripts = [bare for t in transcripts if any((bare := t.without_words).tags)]
-        if transcripts:
-            block = transcript_block(self.name, run or self.run.name, transcripts)
-            self._call(lambda _: self.ledger.append(block))
+        own = self.run if run is None else replace(self.run, name=run, evaluation=False)
+        for evaluation, home in ((False, own), (True, own.evaluations)):
+            told = [one for one in transcripts if one.evaluation is evaluation]
+            if told:
+                block = transcript_block(self.name, home.name, told)
+                self._call(partial(self._append, block))
+
+    def _append(self, block: Block, _: object) -> None:
+        self.ledger.append(block)
+
+    def _add_run(self, facts: Mapping[str, Any], _: object) -> None:
+        self.ledger.add_run(self.name, facts)
 
     # -- life ----------------------------------------------------------------------------------
 

@@ -77,20 +77,22 @@ class CampaignRecord:
     _is_closed: bool
     _alarms: AlarmWatch
 
-    def revisions(self, *, after: int = 0, wait: float | None = None) -> Iterator[Revision]:
+    def revisions(
+        self, *, after: int = 0, wait: float | None = None, evaluation: bool | None = False
+    ) -> Iterator[Revision]:
         """Rewards that were replaced because a higher tier answered, oldest first.
 
         Args:
             after: Cursor of the last revision already read; 0 for all.
             wait: Seconds to go on waiting for more once the known ones are given; None gives
                 only those that are known.
+            evaluation: Those of training, which is the default, or True for those of evaluations,
+                or None for both; each says in `evaluation` which it is.
         """
         until = None if wait is None else monotonic() + wait
-        reader = RevisionReader(self.ledger, self.name)
+        reader = RevisionReader(self.ledger, self.name, evaluation=evaluation)
         while True:
-            for revision in reader.read(after):
-                after = revision.cursor
-                yield revision
+            yield from reader.read(max(after, reader.cursor))
             if until is None or monotonic() >= until or self._is_closed:
                 return
             sleep(_POLL)

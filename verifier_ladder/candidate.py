@@ -117,6 +117,14 @@ class Sample:
     """Version of the policy that wrote the candidate."""
     weight: float = 1.0
     """How strongly the learner reacts to this reward: the norm of the score function, if known."""
+    evaluation: bool = False
+    """Whether it was drawn to evaluate the policy, not to train it. It is filed under the run's
+    evaluation, a run of its own, so that nothing is trained on it and no training sample is
+    compared with it."""
+
+
+_TRAINS = False
+"""`Sample.evaluation` of most samples."""
 
 
 def checked_samples(
@@ -126,11 +134,12 @@ def checked_samples(
     *,
     step: int = -1,
     learner_version: str = "",
+    evaluation: Iterable[bool] | None = None,
 ) -> list[Sample]:
     """Samples of the campaign's own run, in a fifth of the constructor's time."""
     columns: dict[str, Iterable[Any]] = {
         "candidate": candidates, "run": repeat(""), "step": repeat(step), "position": positions,
         "group": groups, "group_size": repeat(0), "learner_version": repeat(learner_version),
-        "weight": repeat(1.0),
+        "weight": repeat(1.0), "evaluation": evaluation or repeat(_TRAINS),
     }  # fmt: skip
     return _filled(Sample, len(candidates), columns)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.intervals import wilson
 from verifier_ladder.ledger import Ledger
+from verifier_ladder.media import with_images
 from verifier_ladder.runs import Moment, RunRecord, SampleRecord, read_run
 from verifier_ladder.runs.chat import text_of_prompt
 from verifier_ladder.runs.tasks import task_key, task_of
@@ -216,6 +217,7 @@ def curriculum(
     at: int | None = None,
     pass_at: float | None = None,
     weighting: Weighting | None = None,
+    evaluation: bool = False,
 ) -> Curriculum:
     """Read a run's curriculum from the ledger; call it again as the run goes on.
 
@@ -229,9 +231,11 @@ def curriculum(
         at: Size of a signed checkpoint; by default all that is known now.
         pass_at: The reward that passes; by default 0.5 where rewards lie on a scale from 0 to 1.
         weighting: How tasks are weighted.
+        evaluation: Read the run's evaluation instead, which no curriculum has a part of otherwise.
 
     Raises:
-        ConfigError: If there is no such run, or nobody said which reward passes.
+        ConfigError: If there is no such run, it is an evaluation and that was not asked for, or
+            nobody said which reward passes.
 
     Example:
         >>> import verifier_ladder as vl
@@ -243,7 +247,7 @@ def curriculum(
         >>> [(task.groups[0], task.passes.rate) for task in curriculum(ledger).tasks]
         [('even', 0.5), ('odd', 0.0)]
     """
-    record = read_run(ledger, run, campaign=campaign, at=at)
+    record = read_run(ledger, run, campaign=campaign, at=at, evaluation=evaluation)
     wanted = (weighting or Weighting()).check()
     threshold = record.usual_threshold() if pass_at is None else pass_at
     if threshold is None:
@@ -328,7 +332,8 @@ def _names(row: Any) -> Iterator[str]:
     if isinstance(row, Mapping):
         for column in ("task", "prompt"):
             if isinstance(row.get(column), (str, list)):
-                yield task_key(text_of_prompt(row[column]))
+                shown = row.get("images", row.get("image"))
+                yield task_key(text_of_prompt(with_images(row[column], shown)))
         yield f"\0{row.get('group', '')}"
     else:
         yield task_key(text_of_prompt(row))

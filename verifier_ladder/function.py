@@ -10,6 +10,7 @@ from typing import Any, overload
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError, VerifierError
+from verifier_ladder.media import restored
 from verifier_ladder.registry import REGISTRY
 from verifier_ladder.signature import LISTS, MESSAGES, RewardSignature, is_async, name_of
 from verifier_ladder.verdict import Verdict
@@ -148,14 +149,14 @@ class RewardFunctionVerifier(FunctionVerifier):
             ]
         if self.signature.takes_completions:
             arguments["completions"] = [
-                task.get(MESSAGES, candidate.content)
+                restored(task.get(MESSAGES, candidate.content))
                 for task, candidate in zip(tasks, candidates, strict=True)
             ]
         return arguments
 
     def _field(self, task: Mapping[str, Any], name: str) -> Any:
         try:
-            return task[name]
+            return restored(task[name])
         except KeyError:
             raise VerifierError(
                 f"the candidate's task has no {name!r}, which {self.name} reads"

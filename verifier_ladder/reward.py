@@ -68,6 +68,8 @@ class Revision(NamedTuple):
     advantage_change: float | None = None
     """What this revision adds to the advantage it had. The other members of the group change too:
     `Campaign.advantages`."""
+    evaluation: bool = False
+    """Whether the sample evaluates the policy: no learner is to be corrected by it."""
 
 
 class Advantage(NamedTuple):

@@ -5,13 +5,25 @@ from __future__ import annotations
 import getpass
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.settings import load_settings
 
 _NAME = re.compile(r"[\w.\-:/+@ ]{1,200}")
+_EVALUATION = "/eval"
+"""What the name of a run's evaluation ends with."""
+
+
+def evaluation_name(run: str) -> str:
+    """Name of the run that the evaluation samples of a run are filed under.
+
+    Example:
+        >>> evaluation_name("first"), evaluation_name("first/eval")
+        ('first/eval', 'first/eval')
+    """
+    return run if run.endswith(_EVALUATION) else run + _EVALUATION
 
 
 def _user() -> str:
@@ -44,14 +56,19 @@ class Run:
     scaffold: str = ""
     evaluator: str = ""
     failure_recovery: str = ""
+    evaluation: bool = False
+    """Whether its samples evaluate a policy and train none. A name that ends in "/eval" says so
+    too. Exports, curricula and "the newest run" pass over such a run unless it is asked for."""
 
     def __post_init__(self) -> None:
         """Refuse names that could not be shown or typed."""
         name: object = self.name
-        if not isinstance(name, str) or not _NAME.fullmatch(name):
+        if not isinstance(name, str) or not _NAME.fullmatch(name.removesuffix(_EVALUATION)):
             raise ConfigError(
                 f"a run can't be called {self.name!r}; use up to 200 letters, digits and ._-:/+@"
             )
+        if name.endswith(_EVALUATION):
+            object.__setattr__(self, "evaluation", True)
         labels: object = self.labels
         if not isinstance(labels, Mapping) or not all(
             isinstance(part, str) for pair in labels.items() for part in pair
@@ -60,6 +77,18 @@ class Run:
                 f"labels={labels!r} of run {name}: give text for text, such as "
                 '{"team": "solvents"}'
             )
+
+    @property
+    def evaluations(self) -> Run:
+        """The run that its evaluation samples are filed under; itself if it is an evaluation.
+
+        Example:
+            >>> Run("first").evaluations.name
+            'first/eval'
+        """
+        if self.evaluation:
+            return self
+        return replace(self, name=evaluation_name(self.name), evaluation=True)
 
     def as_json(self) -> dict[str, Any]:
         """The run as the ledger records it."""

@@ -14,6 +14,7 @@ from typing import Any
 from verifier_ladder.candidate import Turn
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.records import Block
+from verifier_ladder.media import described
 from verifier_ladder.tags import Tags, capabilities_of
 
 KIND = "transcript"
@@ -54,6 +55,8 @@ class Transcript:
     """The completion's tokens."""
     logprobs: Sequence[float] | None = None
     """Log-probability of each of these tokens under the policy that wrote them."""
+    evaluation: bool = False
+    """Whether it belongs to the run's evaluation; see `Sample.evaluation`."""
 
     def __post_init__(self) -> None:
         """Refuse log-probabilities that belong to no token.
@@ -86,11 +89,17 @@ class Transcript:
         Example:
             >>> Transcript(group="a", prompt="my secret", domain="chemistry").without_words.prompt
         """
-        return Transcript(group=self.group, capability=self.capability, domain=self.domain)
+        return Transcript(
+            group=self.group, capability=self.capability, domain=self.domain,
+            evaluation=self.evaluation,
+        )  # fmt: skip
 
 
 def transcript_block(campaign: str, run: str, transcripts: Iterable[Transcript]) -> Block:
-    """Transcripts of one run as a block for the ledger.
+    """Transcripts of one run as a block for the ledger; of images it holds a digest.
+
+    Raises:
+        ConfigError: If one holds something whose content can't be told.
 
     Example:
         >>> told = Transcript(step=0, position=2, group="a", prompt="2 + 2 =", completion="4")
@@ -102,7 +111,7 @@ def transcript_block(campaign: str, run: str, transcripts: Iterable[Transcript])
     for told in transcripts:
         known = {name: value for name in _OF_GROUP if (value := getattr(told, name))}
         if known:
-            groups.setdefault(told.group, {}).update(_plain(known))
+            groups.setdefault(told.group, {}).update(described(known))
         if told.is_of_sample:
             samples.append([told.step, told.position, _sample(told)])
     return Block(KIND, campaign, facts={"run": run, "groups": groups, "samples": samples})
@@ -112,18 +121,7 @@ def _sample(told: Transcript) -> dict[str, Any]:
     made = {name: v for name in _OF_SAMPLE if (v := getattr(told, name)) is not None}
     if told.turns:
         made["turns"] = [[turn.action, turn.observation] for turn in told.turns]
-    return _plain({**made, "group": told.group} if told.group else made)  # type: ignore[no-any-return]
-
-
-def _plain(value: Any) -> Any:
-    """JSON values; what is none, such as an image, becomes its text."""
-    if isinstance(value, Mapping):
-        return {str(name): _plain(part) for name, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(part) for part in value]
-    if hasattr(value, "tolist"):
-        return _plain(value.tolist())
-    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+    return described({**made, "group": told.group} if told.group else made)  # type: ignore[no-any-return]
 
 
 class Transcripts:

@@ -41,6 +41,10 @@ def curriculum(
         Path | None,
         typer.Option("--out", metavar="FILE", help="JSON lines with each task's weight."),
     ] = None,
+    evaluation: Annotated[
+        bool,
+        typer.Option("--evaluation", help="The run's evaluation instead, which is kept apart."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show which tasks a policy passes always, sometimes or never, and weigh them for a sampler.
@@ -54,7 +58,10 @@ def curriculum(
 
     weighting = Weighting(floor=floor, half_life=half_life)
     with existing_ledger(ledger) as store:
-        found = read(store, name, campaign=campaign, at=at, pass_at=pass_at, weighting=weighting)
+        found = read(
+            store, name, campaign=campaign, at=at, pass_at=pass_at, weighting=weighting,
+            evaluation=evaluation,
+        )  # fmt: skip
     if out is not None:
         _write(out, found)
     if as_json:

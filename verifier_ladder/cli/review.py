@@ -206,7 +206,7 @@ def _record(
             say("this case had been answered before; nothing was changed")
             return []
         campaign.drain(_REVISED)
-        revisions = list(campaign.revisions(after=cursor))
+        revisions = list(campaign.revisions(after=cursor, evaluation=None))
     count = len(revisions)
     say(f"recorded as answered by {by}; {count} {'reward' if count == 1 else 'rewards'} revised")
     for revision in revisions[:_MOST_SHOWN]:

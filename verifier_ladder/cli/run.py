@@ -60,7 +60,7 @@ def _row(store: Ledger, run: FoundRun) -> dict[str, Any]:
     return {
         "name": run.name, "campaign": run.campaign.name, "recorded_at": run.recorded_at,
         "project": run.facts.get("project", ""), "user": run.facts.get("user", ""),
-        "labels": dict(run.facts.get("labels") or {}),
+        "labels": dict(run.facts.get("labels") or {}), "evaluation": run.evaluation,
         "steps": store.next_step(run.campaign.name, run.name),
     }  # fmt: skip
 
@@ -75,6 +75,10 @@ def report(
     pass_at: Annotated[
         float | None, typer.Option("--pass-at", help="Reward at which a sample passes.")
     ] = None,
+    evaluation: Annotated[
+        bool,
+        typer.Option("--evaluation", help="The run's evaluation instead, which is kept apart."),
+    ] = False,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="FILE", help="Markdown file to write. [default: stdout]"),
@@ -86,7 +90,9 @@ def report(
     from verifier_ladder.reportcard import as_markdown, report_card
 
     with existing_ledger(ledger) as store:
-        card = report_card(store, name, campaign=campaign, at=at, pass_at=pass_at)
+        card = report_card(
+            store, name, campaign=campaign, at=at, pass_at=pass_at, evaluation=evaluation or None
+        )
     if as_json:
         print_json(card.as_json())
         return

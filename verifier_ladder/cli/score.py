@@ -59,6 +59,10 @@ def score(
     wait: Annotated[
         bool, typer.Option("--wait/--no-wait", help="Wait for tiers above the lowest.")
     ] = True,
+    evaluation: Annotated[
+        bool,
+        typer.Option("--evaluation", help="The rows evaluate a policy: nothing is to train on."),
+    ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if a row is bad.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -79,7 +83,7 @@ def score(
                 file, ladder=ladder, ledger=ledger_place(ledger), out=out, campaign=campaign,
                 columns=_columns(content, task, group, prompt), deadline=deadline, wait=wait,
                 pass_at=pass_at, workers=workers or settings.workers,
-                memory=settings.worker_memory, report=report,
+                memory=settings.worker_memory, report=report, evaluation=evaluation,
             )  # fmt: skip
     except KeyboardInterrupt:
         interrupted("Run the same command again: finished rows come from the ledger.")

@@ -89,6 +89,10 @@ def export(
     teacher: Annotated[
         list[str] | None, typer.Option("--teacher", help="Model to teach; may be repeated.")
     ] = None,
+    evaluation: Annotated[
+        bool,
+        typer.Option("--evaluation", help="The run's evaluation instead, which is kept apart."),
+    ] = False,
     form: Annotated[Form, typer.Option("--form", help="Form of the files.")] = Form.PARQUET,
     as_json: AsJson = False,
 ) -> None:
@@ -108,6 +112,7 @@ def export(
         made = training_set(
             store, kind.value, run=name, campaign=campaign, at=at, selection=selection,
             splits=_shares(split or ["train=1"]), seed=seed, prompts=_prompts(prompts),
+            evaluation=evaluation,
         )  # fmt: skip
     folder = out or Path(f"{made.run}-{kind.value}".replace("/", "-"))
     written = made.write(folder, form.value)

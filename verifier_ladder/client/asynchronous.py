@@ -35,10 +35,12 @@ class AsyncClient(BaseClient):
         """Reward samples, in the order given; see `Client.score`."""
         return await self._ask(wire.scoring(samples, **options))
 
-    async def revisions(self, *, after: int = 0, follow: bool = False) -> AsyncIterator[Revision]:
+    async def revisions(
+        self, *, after: int = 0, follow: bool = False, evaluation: bool | None = False
+    ) -> AsyncIterator[Revision]:
         """Rewards that were replaced, oldest first; see `Client.revisions`."""
         while True:
-            page = await self._ask(wire.revising(after))
+            page = await self._ask(wire.revising(after, evaluation=evaluation))
             for revision in page.revisions:
                 yield revision
             after = page.cursor
@@ -47,14 +49,15 @@ class AsyncClient(BaseClient):
             if not follow:
                 return
             events = Events(after)
-            async for revision in self._follow(events):
+            async for revision in self._follow(events, evaluation=evaluation):
                 yield revision
             after = events.last
 
-    async def _follow(self, events: Events) -> AsyncIterator[Revision]:
+    async def _follow(self, events: Events, *, evaluation: bool | None) -> AsyncIterator[Revision]:
         """Revisions of one stream until it breaks; `events` knows from where to go on."""
         try:
-            stream = self._http.stream(**self._stream(wire.following(events.last)))
+            call = wire.following(events.last, evaluation=evaluation)
+            stream = self._http.stream(**self._stream(call))
             async with stream as response:
                 if not response.is_success:
                     return  # The next page says why.

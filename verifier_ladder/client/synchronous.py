@@ -47,19 +47,22 @@ class Client(BaseClient):
         """
         return self._ask(wire.scoring(samples, **options))
 
-    def revisions(self, *, after: int = 0, follow: bool = False) -> Iterator[Revision]:
+    def revisions(
+        self, *, after: int = 0, follow: bool = False, evaluation: bool | None = False
+    ) -> Iterator[Revision]:
         """Rewards that were replaced because a higher tier answered, oldest first.
 
         Args:
             after: Cursor of the last one that was read; 0 for all.
             follow: Whether to go on for ever, with a stream that is resumed when it breaks. A
                 revision may then come twice.
+            evaluation: As for `Campaign.revisions`: those of training by default.
 
         Raises:
             LadderError: As for `score`.
         """
         while True:
-            page = self._ask(wire.revising(after))
+            page = self._ask(wire.revising(after, evaluation=evaluation))
             yield from page.revisions
             after = page.cursor
             if page.more:
@@ -67,13 +70,14 @@ class Client(BaseClient):
             if not follow:
                 return
             events = Events(after)
-            yield from self._follow(events)
+            yield from self._follow(events, evaluation=evaluation)
             after = events.last
 
-    def _follow(self, events: Events) -> Iterator[Revision]:
+    def _follow(self, events: Events, *, evaluation: bool | None) -> Iterator[Revision]:
         """Revisions of one stream until it breaks; `events` knows from where to go on."""
         try:
-            with self._http.stream(**self._stream(wire.following(events.last))) as response:
+            call = wire.following(events.last, evaluation=evaluation)
+            with self._http.stream(**self._stream(call)) as response:
                 if not response.is_success:
                     return  # The next page says why.
                 for line in response.iter_lines():

@@ -45,6 +45,8 @@ class ScoreOptions(TypedDict, total=False):
     """The run; the server's own by default. Name the step with it."""
     learner_version: str
     """Version of the policy that wrote them."""
+    evaluation: bool
+    """Whether they evaluate the policy and train nothing; see `Sample.evaluation`."""
     key: str | None
     """Idempotency key; a new one by default. The same call with the same key is scored once."""
 
@@ -94,6 +96,8 @@ def scoring(samples: Sequence[Given], **options: Unpack[ScoreOptions]) -> Questi
         "step": step, "groups": None if groups is None else list(groups),
         "deadline": patience,
     }  # fmt: skip
+    if _evaluates(samples, said=options.get("evaluation", False)):
+        message["evaluation"] = True
     if options.get("prompts"):
         message["prompts"] = options["prompts"]
     headers = {**_JSON, "Idempotency-Key": options.get("key") or uuid4().hex}
@@ -101,15 +105,20 @@ def scoring(samples: Sequence[Given], **options: Unpack[ScoreOptions]) -> Questi
     return Question(call, _rewards, patience or 0.0)
 
 
-def revising(after: int) -> Question[Page]:
+def revising(after: int, *, evaluation: bool | None) -> Question[Page]:
     """Ask for a page of revisions."""
-    return Question(Call("GET", f"/v1/rewards?after={after}&limit={PAGE}"), _page)
+    path = f"/v1/rewards?after={after}&limit={PAGE}{_kind('&', evaluation=evaluation)}"
+    return Question(Call("GET", path), _page)
 
 
-def following(after: int) -> Call:
+def following(after: int, *, evaluation: bool | None) -> Call:
     """Ask for a stream of revisions."""
     headers = {"Accept": "text/event-stream", "Last-Event-ID": str(after)}
-    return Call("GET", "/v1/rewards", headers=headers)
+    return Call("GET", f"/v1/rewards{_kind('?', evaluation=evaluation)}", headers=headers)
+
+
+def _kind(mark: str, *, evaluation: bool | None) -> str:
+    return "" if evaluation is None else f"{mark}evaluation={str(evaluation).lower()}"
 
 
 def open_cases(limit: int) -> Question[list[Case]]:
@@ -160,6 +169,16 @@ def _place(
     if len(runs) > 1 or len(steps) > 1:
         raise ConfigError("one call takes samples of one run and step; make a call for each")
     return next(iter(runs), None), next(iter(steps), None)
+
+
+def _evaluates(samples: Sequence[Given], *, said: bool) -> bool:
+    """Whether the samples of one call evaluate the policy."""
+    found = {said or (isinstance(given, Sample) and given.evaluation) for given in samples}
+    if len(found) > 1:
+        raise ConfigError(
+            "one call takes samples of training or of an evaluation; make a call for each"
+        )
+    return next(iter(found), said)
 
 
 def _message(given: Sample | Candidate | bytes) -> dict[str, Any]:

@@ -48,6 +48,8 @@ class TrainingSet:
     pass_at: float | None = None
     """The reward that passes, as given or assumed."""
     layout: Layout = field(repr=False, default_factory=lambda: Layout({}, ()))
+    evaluation: bool = False
+    """Whether its samples are of an evaluation."""
 
     def __len__(self) -> int:
         """Count the rows of all splits."""
@@ -70,6 +72,7 @@ class TrainingSet:
 
         return {
             "kind": self.kind, "campaign": self.campaign, "run": self.run,
+            "evaluation": self.evaluation,
             "checkpoint": self.moment.as_json(), "version": __version__,
             "selection": self.selection.as_json(), "pass_at": self.pass_at,
             "columns": dict(self.layout.columns), "is_chat": self.layout.is_chat,
@@ -123,6 +126,7 @@ def training_set(
     splits: Mapping[str, float] = WHOLE,
     seed: int = 0,
     prompts: Mapping[str, Any] | None = None,
+    evaluation: bool = False,
 ) -> TrainingSet:
     """Make a training set of a run, with its rewards as they stand now, or stood then.
 
@@ -136,9 +140,12 @@ def training_set(
         splits: The share of each split, such as `{"train": 0.9, "test": 0.1}`.
         seed: Another seed gives other splits.
         prompts: Prompts by group, for a run whose prompts the ledger does not hold.
+        evaluation: Take the run's evaluation instead, such as for a held-out test set; otherwise
+            no evaluation sample is ever in a training set.
 
     Raises:
-        ConfigError: If the arguments can't work, or no prompt is known.
+        ConfigError: If the arguments can't work, the run is an evaluation and that was not asked
+            for, or no prompt is known.
 
     Example:
         >>> import verifier_ladder as vl
@@ -154,7 +161,7 @@ def training_set(
     if kind not in KINDS:
         raise ConfigError(f"there is no training set of kind {kind!r}; write {', '.join(KINDS)}")
     shares, wanted = checked_splits(splits), selection or Selection()
-    record = read_run(ledger, run, campaign=campaign, at=at)
+    record = read_run(ledger, run, campaign=campaign, at=at, evaluation=evaluation)
     examples = Examples(record, wanted, prompts or {})
     _check_prompts(record, examples)
     left_out = examples.left_out
@@ -165,7 +172,7 @@ def training_set(
         len(record.samples), sum(sample.reward.pending for sample in record.samples),
         {name: [row.values for row in part] for name, part in parts.items()},
         {why: count for why, count in left_out.most_common() if why and count},
-        examples.pass_at, _layout(kind, rows),
+        examples.pass_at, _layout(kind, rows), evaluation,
     )  # fmt: skip
 
 

@@ -28,6 +28,9 @@ def reward_fn(
     **Guarantees.** It answers within the deadline, 10 seconds if nothing is said; AReaL's own
     limit of 15 would make a 0 of what is not known yet.
 
+    **Evaluation.** Give the workflow that evaluates a function of its own, made with
+    `evaluation=True`, or its data a column `split`.
+
     **Processes.** AReaL sends it to other processes with every call. There the ledger is opened
     once; give `ledger` a path, so that all share one.
 

@@ -71,6 +71,7 @@ class Attachment:
         budget: Budget | None = None,
         run: Run | str | None = None,
         transcripts: bool | None = None,
+        evaluation: bool | None = None,
     ) -> None:
         """Check the arguments; nothing is opened yet.
 
@@ -85,13 +86,16 @@ class Attachment:
         self._arguments: dict[str, Any] = {
             "verifier": verifier, "ledger": ledger, "deadline": deadline, "campaign": campaign,
             "name": name, "budget": budget, "run": run, "transcripts": transcripts,
+            "evaluation": evaluation,
         }  # fmt: skip
         self._lock = Lock()
         self._run = run
         self._starts_run = run is None and (campaign is None or isinstance(campaign, str))
         self._campaign: Campaign | None = None
         self._failures = 0
-        self._next: dict[int, int] = {}
+        self.evaluation = evaluation
+        """Whether all samples evaluate the policy; None as the learner or its data says."""
+        self._next: dict[tuple[bool, int], int] = {}
         self._token = uuid4().hex
         self._pickled: bytes | None = None
         self._untold: list[Transcript] = []
@@ -147,22 +151,23 @@ class Attachment:
                 _close_at_exit(self._campaign)
             return self._campaign
 
-    def places(self, step: int, number: int) -> range:
+    def places(self, step: int, number: int, *, evaluation: bool = False) -> range:
         """Positions for the next samples of a step; a later call in the same step goes on.
 
-        So evaluation, several generations in one step, a second training in one process, a
+        So several evaluations or generations in one step, a second training in one process, a
         training resumed from an earlier step, and every process of a distributed run have
         places of their own.
         """
         start = int(os.environ.get("RANK", "0")) * _RANK_STRIDE
-        campaign = self.campaign
+        campaign, key = self.campaign, (evaluation, step)
+        run = campaign.run.evaluations if evaluation else campaign.run
         with self._lock:
-            if step not in self._next and not self._starts_run:
-                taken = campaign.ledger.recorded(campaign.name, campaign.run.name, step)
+            if key not in self._next and not self._starts_run:
+                taken = campaign.ledger.recorded(campaign.name, run.name, step)
                 mine = [place for place in taken if start <= place < start + _RANK_STRIDE]
-                self._next[step] = max(mine, default=start - 1) + 1
-            first = self._next.get(step, start)
-            self._next[step] = first + number
+                self._next[key] = max(mine, default=start - 1) + 1
+            first = self._next.get(key, start)
+            self._next[key] = first + number
         return range(first, first + number)
 
     def loose_places(self, number: int) -> range:

@@ -12,6 +12,7 @@ from verifier_ladder.budget import Budget
 from verifier_ladder.candidate import Sample, checked_samples
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.attachment import Attachment
+from verifier_ladder.learners.evaluation import EVALUATION_FIELDS, is_evaluation
 from verifier_ladder.learners.gathering import Gatherer
 from verifier_ladder.learners.reader import Reader, same_length
 from verifier_ladder.learners.scribe import Scribe
@@ -50,6 +51,10 @@ class Options(TypedDict, total=False):
     transcripts: bool | None
     """Whether prompts and chats are kept, so that the samples can be trained on later; by default
     as `VLADDER_TRANSCRIPTS` says, which is yes."""
+    evaluation: bool | None
+    """Whether its samples evaluate the policy, and are kept apart from those that train it. By
+    default as the learner tells, or else a column: `split` with a value such as "test", or a
+    truth value in `evaluation` or `validate`."""
 
 
 class Backend:
@@ -97,6 +102,7 @@ class Backend:
         groups: Sequence[str] | None = None,
         step: int | None = None,
         prompts: Sequence[Any] | None = None,
+        evaluation: bool | None = None,
     ) -> list[Sample]:
         """One sample for each completion, in order; prompts are kept when they are scored.
 
@@ -106,6 +112,8 @@ class Backend:
             groups: The group of each; without them the completions of a call are compared.
             step: The training step, if the learner tells it.
             prompts: What each answers; the column `prompt` by default.
+            evaluation: Whether they evaluate the policy, if the learner tells; else their columns
+                are asked.
 
         Raises:
             ConfigError: As for `Reader.candidates`.
@@ -116,11 +124,14 @@ class Backend:
             return []
         count = len(candidates)
         of_group = [""] * count if groups is None else same_length("groups", groups, count)
-        places = self._places(step, count)
+        own = self.attachment.evaluation
+        said = evaluation if own is None else own
+        flags = [said] * count if said is not None else _flags(columns, count)
+        places = self._places(step, flags)
         with uncollected:
             made = checked_samples(
                 candidates, places, of_group, step=-1 if step is None else step,
-                learner_version=_version(step),
+                learner_version=_version(step), evaluation=flags,
             )  # fmt: skip
         known = {**columns, "prompt": columns.get("prompt") if prompts is None else prompts}
         self._tell(made, completions, known)
@@ -134,24 +145,46 @@ class Backend:
         group: str = "",
         step: int | None = None,
         prompt: Any = None,
+        evaluation: bool | None = None,
     ) -> Sample:
-        """One sample, from a completion and the fields that its learner gives with it."""
+        """One sample, from a completion and the fields that its learner gives with it.
+
+        Args:
+            completion: Text, or a list of chat messages.
+            fields: What its learner gives with it.
+            group: Its group.
+            step: The training step, if the learner tells it.
+            prompt: What it answers; the field `prompt` by default.
+            evaluation: As for `samples`.
+        """
+        own = self.attachment.evaluation
+        said = evaluation if own is None else own
+        flag = is_evaluation(fields) if said is None else said
         given = {name: value for name, value in fields.items() if value is not None}
         candidate = self.reader.candidate(completion, given)
-        (place,) = self._places(step, 1)
+        (place,) = self._places(step, [flag])
         made = Sample(
             candidate, step=-1 if step is None else step, position=place, group=group,
-            learner_version=_version(step),
+            learner_version=_version(step), evaluation=flag,
         )  # fmt: skip
         if prompt is not None:
             given["prompt"] = prompt
         self._tell([made], [completion], {name: [given[name]] for name in given})
         return made
 
-    def _places(self, step: int | None, count: int) -> Sequence[int]:
+    def _places(self, step: int | None, flags: Sequence[bool]) -> Sequence[int]:
+        """Positions of samples that evaluate the policy or train it, as the flags say."""
         if step is None:
-            return self.attachment.loose_places(count)
-        return self.attachment.places(step, count)
+            return self.attachment.loose_places(len(flags))
+        kinds = set(flags)
+        made = {
+            kind: self.attachment.places(step, flags.count(kind), evaluation=kind)
+            for kind in kinds
+        }
+        if len(made) == 1:
+            return made[flags[0]]
+        left = {kind: iter(places) for kind, places in made.items()}
+        return [next(left[flag]) for flag in flags]
 
     def _tell(
         self, samples: Sequence[Sample], completions: Sequence[Any], columns: Mapping[str, Any]
@@ -182,6 +215,20 @@ class Backend:
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel as the attachment."""
         return Backend, (self.attachment,)
+
+
+def _flags(columns: Mapping[str, Any], count: int) -> list[bool]:
+    """Whether each row evaluates the policy, as its columns say."""
+    told = {
+        name: values for name, values in columns.items()
+        if name in EVALUATION_FIELDS and isinstance(values, Sequence) and len(values) == count
+    }  # fmt: skip
+    if not told:
+        return [False] * count
+    return [
+        is_evaluation(dict(zip(told, row, strict=True)))
+        for row in zip(*told.values(), strict=True)
+    ]
 
 
 def _version(step: int | None) -> str:

@@ -11,6 +11,7 @@ import orjson
 
 from verifier_ladder.candidate import Turn
 from verifier_ladder.errors import ConfigError
+from verifier_ladder.media import described
 
 
 def text_of(completion: Any) -> str:
@@ -65,14 +66,21 @@ def messages_of(messages: Any) -> Any:
 
 
 def group_of(prompt: Any) -> str:
-    """A short name for a prompt: completions of one prompt form a group."""
+    """A short name for a prompt: completions of one prompt form a group.
+
+    Images, arrays and other objects count by what they hold.
+
+    Raises:
+        ConfigError: If it holds something whose content can't be told.
+    """
     if isinstance(prompt, str):
         data = prompt.encode("utf-8", "surrogatepass")
     else:
+        held = described(prompt)
         try:
-            data = orjson.dumps(prompt, repr, orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
+            data = orjson.dumps(held, option=orjson.OPT_SORT_KEYS)
         except TypeError:  # Half characters and large numbers, which it does not take.
-            data = json.dumps(prompt, sort_keys=True, default=repr).encode()
+            data = json.dumps(held, sort_keys=True).encode()
     return hashlib.sha256(data).hexdigest()[:16]
 
 
@@ -103,4 +111,4 @@ def _content(message: Mapping[str, Any]) -> str:
 def _action(message: Mapping[str, Any]) -> str:
     calls = message.get("tool_calls")
     text = _content(message)
-    return text if not calls else text + json.dumps(calls, sort_keys=True, default=str)
+    return text if not calls else text + json.dumps(described(calls), sort_keys=True)

@@ -34,6 +34,9 @@ def reward_func(
     **Guarantees.** It answers within the deadline, and what verifiers do never raises: OpenRLHF
     would swallow the exception and lose the sample, and with it its batch.
 
+    **Evaluation.** OpenRLHF calls one function for training and evaluation and does not say which
+    it is. Evaluate in a program of its own, with a function made with `evaluation=True`.
+
     Args:
         verifier: A verifier such as `vl.wrap(…)`, a ladder, a ladder's TOML file, or the name of
             a registered verifier. It reads the column `label`.

@@ -10,6 +10,7 @@ from verifier_ladder.errors import ConfigError
 from verifier_ladder.keys import canonical_json
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.messages import text_of, turns_of
+from verifier_ladder.media import carried
 from verifier_ladder.signature import LIVE, MESSAGES
 
 
@@ -83,7 +84,7 @@ class Reader:
         turns: tuple[Turn, ...] = ()
         if not isinstance(completion, str):
             if self._chat:
-                task = {**(task or {}), MESSAGES: completion}
+                task = {**(task or {}), MESSAGES: carried(completion)}
             if self._turns:
                 turns = turns_of(completion)
         return Candidate(self._kind, text_of(completion), task, turns)
@@ -135,8 +136,9 @@ def _keyable(name: str, values: Sequence[Any]) -> Sequence[Any]:
     try:
         canonical_json(values)
     except ConfigError:
-        # Rows of a table hold arrays and numbers of numpy, which lists and numbers stand for.
-        values = [_plain(value) for value in values]
+        # Rows of a table hold arrays and numbers of numpy, which lists and numbers stand for,
+        # and images, whose pixels travel.
+        values = [carried(_plain(value)) for value in values]
     else:
         return values
     try:

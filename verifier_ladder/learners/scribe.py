@@ -9,10 +9,11 @@ from typing import Any
 from verifier_ladder.candidate import Sample
 from verifier_ladder.canonicaliser import Identity
 from verifier_ladder.ladder import Ladder
+from verifier_ladder.media import media_of
 from verifier_ladder.tags import capabilities_of
 from verifier_ladder.transcript import Transcript
 
-_turns = attrgetter("candidate.turns")
+_turns, _group = attrgetter("candidate.turns"), attrgetter("evaluation", "group")
 _TAGS = ("capability", "domain")
 """Columns of a dataset that say what its tasks are about."""
 
@@ -37,7 +38,8 @@ class Scribe:
     def __init__(self, ladder: Ladder) -> None:
         """Write for a ladder."""
         self._keeps_text = type(ladder.canonicaliser) is not Identity
-        self._described: set[str] = set()
+        self._described: set[tuple[bool, str]] = set()
+        """Groups of training and of evaluation, which are filed under runs of their own."""
 
     def transcripts(
         self, samples: Sequence[Sample], completions: Sequence[Any], columns: Mapping[str, Any]
@@ -58,22 +60,22 @@ class Scribe:
     def _groups(
         self, samples: Sequence[Sample], columns: Mapping[str, Any]
     ) -> Iterator[Transcript]:
-        new = {sample.group for sample in samples} - self._described - {""}
+        new = {one for one in map(_group, samples) if one[1]} - self._described
         if not new:
             return
-        first = {sample.group: i for i, sample in reversed(list(enumerate(samples)))}
-        for group in new:
+        first = {_group(sample): i for i, sample in reversed(list(enumerate(samples)))}
+        for one in new:
             told = {
-                name: values[first[group]]
+                name: values[first[one]]
                 for name in ("prompt", *_TAGS)
                 if (values := columns.get(name)) is not None and len(values) == len(samples)
             }
             if any(value is not None for value in told.values()):
-                self._described.add(group)
+                self._described.add(one)
                 yield Transcript(
-                    group=group, prompt=told.get("prompt"),
+                    group=one[1], prompt=told.get("prompt"),
                     capability=capabilities_of(told.get("capability")),
-                    domain=str(told.get("domain") or ""),
+                    domain=str(told.get("domain") or ""), evaluation=one[0],
                 )  # fmt: skip
 
     def _sample(self, sample: Sample, completion: Any) -> Transcript | None:
@@ -82,11 +84,14 @@ class Scribe:
         turns = sample.candidate.turns
         if said is None and not turns:
             return None
-        return Transcript(sample.step, sample.position, sample.group, completion=said, turns=turns)
+        return Transcript(
+            sample.step, sample.position, sample.group, completion=said, turns=turns,
+            evaluation=sample.evaluation,
+        )  # fmt: skip
 
 
 def _is_long(completion: Any) -> bool:
-    """Whether it is a chat of more than the one answer that is the candidate's content."""
+    """Whether it is a chat of more than the one text that is the candidate's content."""
     if isinstance(completion, str) or not isinstance(completion, Sequence):
         return False
-    return len(completion) > 1
+    return len(completion) > 1 or bool(media_of(completion))

@@ -35,6 +35,9 @@ def environment(
     do never raises there: one environment that raises ends SkyRL's whole batch. Only a ladder
     that asks for a column that the dataset lacks raises, at the first step.
 
+    **Evaluation.** SkyRL does not tell an environment what it is made for: the column `split`
+    does, of its own or in `extra_info`, as SkyRL's own data preparation writes it.
+
     **Metadata.** Each step tells `unknown`, `pending`, `reason`, the score of each verifier, and
     as `base_reward` what the base environment would have given.
 

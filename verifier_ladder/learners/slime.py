@@ -26,6 +26,10 @@ def custom_rm(
 
     **Guarantees.** It answers within the deadline, and what verifiers do never raises.
 
+    **Evaluation.** slime does not tell a reward function what it is called for. Give the data sets
+    of `--eval-config` a `custom_rm_path` of their own, to a function that was made with
+    `evaluation=True`, or `split: test` in their metadata.
+
     Args:
         verifier: A verifier such as `vl.wrap(…)`, a ladder, a ladder's TOML file, or the name of
             a registered verifier. It reads `label` and the fields of the sample's metadata.
@@ -50,22 +54,28 @@ def custom_rm(
     """
     backend, readout = Backend.of(verifier, **options), Readout.complete("slime", on_abstain, clip)
 
-    async def custom_rm(args: Any, sample: Any, **_: Any) -> Any:
+    async def custom_rm(
+        args: Any, sample: Any, *, evaluation: bool | None = None, **_: Any
+    ) -> Any:
         del args
         if not isinstance(sample, list):
-            reward = await backend.areward(_sample(backend, sample))
+            reward = await backend.areward(_sample(backend, sample, evaluation=evaluation))
             return _told(sample, reward, readout)
-        rewards = await backend.arewards([_sample(backend, one) for one in sample])
+        rewards = await backend.arewards(
+            [_sample(backend, one, evaluation=evaluation) for one in sample]
+        )
         return [_told(one, reward, readout) for one, reward in zip(sample, rewards, strict=True)]
 
     custom_rm.__name__ = backend.name
     return custom_rm
 
 
-def _sample(backend: Backend, sample: Any) -> Sample:
+def _sample(backend: Backend, sample: Any, *, evaluation: bool | None) -> Sample:
     metadata = sample.metadata if isinstance(sample.metadata, Mapping) else {}
     fields = {**metadata, "label": sample.label, "prompt": sample.prompt}
-    return backend.sample(sample.response, fields, group=group_of(sample.prompt))
+    return backend.sample(
+        sample.response, fields, group=group_of(sample.prompt), evaluation=evaluation
+    )
 
 
 def _told(sample: Any, reward: Reward, readout: Readout) -> float | None:

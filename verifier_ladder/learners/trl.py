@@ -6,9 +6,11 @@ itself is not imported here.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from verifier_ladder.budget import Budget
 from verifier_ladder.candidate import Sample
@@ -17,6 +19,7 @@ from verifier_ladder.learners.backend import Backend
 from verifier_ladder.learners.messages import groups_of
 from verifier_ladder.learners.reader import same_length
 from verifier_ladder.learners.readout import Readout
+from verifier_ladder.media import with_images
 from verifier_ladder.reward import Reward
 from verifier_ladder.run import Run
 from verifier_ladder.verifiers import Verifier
@@ -24,6 +27,8 @@ from verifier_ladder.verifiers import Verifier
 if TYPE_CHECKING:
     from verifier_ladder.campaign import Campaign
     from verifier_ladder.ledger import Ledger
+
+_LOG = logging.getLogger("verifier_ladder")
 
 
 def reward_function(
@@ -39,6 +44,7 @@ def reward_function(
     on_abstain: float | None = None,
     clip: tuple[float, float] | None = None,
     asynchronous: bool = False,
+    evaluation: bool | None = None,
 ) -> RewardFunction:
     """Make a reward function for TRL's trainers.
 
@@ -65,6 +71,8 @@ def reward_function(
         clip: Least and largest reward, such as `(-5.0, 5.0)`. Rewards that were corrected after a
             random draw leave the range of the reward rule; left out, every number passes.
         asynchronous: Make it an `async` function, which TRL runs beside other async ones.
+        evaluation: Whether its samples evaluate the policy, and are kept apart from those that
+            train it. By default as the trainer says: TRL's `model.training`.
 
     Raises:
         ConfigError: If the arguments can't work. Later, from a call: if a column is missing, has
@@ -81,7 +89,7 @@ def reward_function(
     readout = Readout(on_abstain, clip)
     backend = Backend.of(
         verifier, ledger=ledger, deadline=deadline, campaign=campaign, name=name, budget=budget,
-        run=run, transcripts=transcripts,
+        run=run, transcripts=transcripts, evaluation=evaluation,
     )  # fmt: skip
     kind = AsyncRewardFunction if asynchronous else RewardFunction
     return kind(backend, readout)
@@ -100,6 +108,7 @@ class RewardFunction:
         self.__name__ = backend.name
         self._backend = backend
         self._readout = readout
+        self._mode = TrainerMode()
 
     def __call__(
         self,
@@ -129,10 +138,22 @@ class RewardFunction:
         Raises:
             ConfigError: If an argument has the wrong form; the message names it.
         """
-        samples = self._samples(prompts, completions, completion_ids, trainer_state, columns)
+        evaluation = self._mode.is_evaluation(trainer_state, log_metric)
+        samples = self._samples(
+            prompts, completions, completion_ids, trainer_state, columns, evaluation=evaluation
+        )
         rewards = self._backend.rewards(samples)
         self._log(rewards, log_extra, log_metric)
         return self._values(rewards)
+
+    @property
+    def callback(self) -> Any:
+        """For `callbacks=[…]` of a trainer that gives reward functions no `log_metric`.
+
+        Such a trainer, as TRL's experimental `SDPOTrainer`, does not show whether it trains or
+        evaluates; the callback does. `GRPOTrainer` and `RLOOTrainer` need none.
+        """
+        return self._mode.callback()
 
     @property
     def campaign(self) -> Campaign:
@@ -153,13 +174,18 @@ class RewardFunction:
         completion_ids: Sequence[Any] | None,
         trainer_state: Any,
         columns: Mapping[str, Any],
+        *,
+        evaluation: bool | None,
     ) -> list[Sample]:
         given = {**columns, "prompt": prompts, "completion_ids": completion_ids}
-        groups = None
+        groups = shown = None
         if prompts is not None:
-            groups = groups_of(same_length("prompts", prompts, len(completions)))
+            shown = _shown(same_length("prompts", prompts, len(completions)), columns)
+            groups = groups_of(shown)
         step = getattr(trainer_state, "global_step", None)
-        return self._backend.samples(completions, given, groups=groups, step=step)
+        return self._backend.samples(
+            completions, given, groups=groups, step=step, prompts=shown, evaluation=evaluation
+        )
 
     def _log(
         self,
@@ -191,6 +217,73 @@ class RewardFunction:
                 log_extra(f"{name}/{part}", scores)
 
 
+class TrainerMode:
+    """Whether a trainer trains or evaluates at the moment: what TRL itself goes by.
+
+    **Pickling.** A copy knows no trainer: another process has its own.
+    """
+
+    def __init__(self) -> None:
+        """Know no trainer yet."""
+        self._models: WeakValueDictionary[int, Any] = WeakValueDictionary()
+        self._is_told = False
+
+    def is_evaluation(self, state: Any, log_metric: Any) -> bool | None:
+        """Whether the call is of an evaluation; None where nobody tells.
+
+        Args:
+            state: The trainer's state.
+            log_metric: The trainer's method, if it gives one.
+        """
+        model = getattr(getattr(log_metric, "__self__", None), "model", None)
+        if model is None and state is not None:
+            model = self._models.get(id(state))
+        training = getattr(model, "training", None)
+        if isinstance(training, bool):
+            return not training
+        if state is not None and not self._is_told and log_metric is None:
+            self._is_told = True
+            _LOG.warning(
+                "the trainer does not show whether it trains or evaluates, so everything counts "
+                "as training; give it callbacks=[reward.callback], or make the reward function "
+                "with evaluation=…"
+            )
+        return None
+
+    def callback(self) -> Any:
+        """A callback that notes the model of whatever trainer it is given to."""
+        from transformers import TrainerCallback
+
+        models = self._models
+
+        class NoteModel(TrainerCallback):  # type: ignore[misc,unused-ignore]
+            """Notes a trainer's model by its state."""
+
+            def on_init_end(
+                self, args: Any, state: Any, control: Any, model: Any = None, **_: Any
+            ) -> None:
+                """Note it when the trainer is made."""
+                del args, control
+                if model is not None:
+                    models[id(state)] = model
+
+            on_train_begin = on_step_begin = on_init_end
+
+        return NoteModel()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel without the trainer."""
+        return TrainerMode, ()
+
+
+def _shown(prompts: Sequence[Any], columns: Mapping[str, Any]) -> Sequence[Any]:
+    """The prompts with the images that stand in a column beside them."""
+    images = next((columns[n] for n in ("images", "image") if columns.get(n) is not None), None)
+    if images is None or len(images) != len(prompts):
+        return prompts
+    return list(map(with_images, prompts, images))
+
+
 class AsyncRewardFunction(RewardFunction):
     """The same as an `async` function: TRL runs several of them at once."""
 
@@ -206,7 +299,10 @@ class AsyncRewardFunction(RewardFunction):
         **columns: Any,
     ) -> list[float | None]:
         """Score completions as TRL asks; see `RewardFunction`."""
-        samples = self._samples(prompts, completions, completion_ids, trainer_state, columns)
+        evaluation = self._mode.is_evaluation(trainer_state, log_metric)
+        samples = self._samples(
+            prompts, completions, completion_ids, trainer_state, columns, evaluation=evaluation
+        )
         rewards = await self._backend.arewards(samples)
         self._log(rewards, log_extra, log_metric)
         return self._values(rewards)

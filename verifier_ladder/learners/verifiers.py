@@ -30,6 +30,9 @@ def reward(
     **Guarantees.** It answers within the deadline, which must come before the task's own limit
     for scoring.
 
+    **Evaluation.** The library does not tell a reward what it is asked for: a field `split` of the
+    task's data does, or `evaluation=True` in the program that evaluates.
+
     Args:
         verifier: A verifier such as `vl.wrap(…)`, a ladder, a ladder's TOML file, or the name of
             a registered verifier. It reads the fields of the task's data.

@@ -18,6 +18,7 @@ from verifier_ladder.function import RewardFunctionVerifier
 from verifier_ladder.function import wrap as wrap_function
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.backend import Backend, Options
+from verifier_ladder.learners.evaluation import EVALUATION_FIELDS, is_evaluation
 from verifier_ladder.learners.messages import group_of
 from verifier_ladder.learners.readout import Readout
 from verifier_ladder.reward import Reward
@@ -92,6 +93,10 @@ def reward_manager(
     Beside what `compute_score` does, it scores all samples that a worker is given at once in one
     call, and files completions of one prompt under one group.
 
+    **Validation.** verl tells a reward manager only of whole batches that they validate. Where it
+    scores one sample after the other, `split` in the row's `extra_info` tells, as verl's own data
+    preparation writes it: "test" or "validation". Rows without one count as training.
+
     Args:
         verifier: As for `compute_score`.
         on_abstain: As for `compute_score`.
@@ -117,7 +122,9 @@ def reward_manager(
         async def run_single(self, data: Any) -> dict[str, Any]:
             """Score one sample; the others of its batch are asked for at the same moment."""
             item = data[-1]  # Of several sequences verl rewards the last.
-            told = await scorer.ascore_item(_response(item, self.tokenizer), item.non_tensor_batch)
+            told = await scorer.ascore_item(
+                _response(item, self.tokenizer), item.non_tensor_batch, validates=_validates(data)
+            )
             return {"reward_score": told["score"], "reward_extra_info": told}
 
     if register is not None:
@@ -201,13 +208,19 @@ class _Scorer:
         sample = self._backend.sample(solution, fields, group=_group(data_source, extra_info))
         return self._told(await self._backend.areward(sample))
 
-    async def ascore_item(self, solution: str, item: Mapping[str, Any]) -> dict[str, Any]:
+    async def ascore_item(
+        self, solution: str, item: Mapping[str, Any], *, validates: bool | None
+    ) -> dict[str, Any]:
         """Score one sample of a batch, which knows more of it."""
         source, extra = item.get("data_source"), item.get("extra_info")
         truth = (item.get("reward_model") or {}).get("ground_truth")
         group = str(item["uid"]) if "uid" in item else _group(source, extra)
         fields, prompt = _fields(source, truth, extra), item.get("raw_prompt")
-        sample = self._backend.sample(solution, fields, group=group, prompt=prompt)
+        if validates is None and EVALUATION_FIELDS.intersection(item):
+            validates = is_evaluation({**item, "extra_info": extra})
+        sample = self._backend.sample(
+            solution, fields, group=group, prompt=prompt, evaluation=validates
+        )
         return self._told(await self._backend.areward(sample))
 
     def _told(self, reward: Reward) -> dict[str, Any]:
@@ -238,6 +251,12 @@ def _group(data_source: Any, extra_info: Any) -> str:
     """The dataset's row, if it is known: completions of one row answer one prompt."""
     row = extra_info.get("index") if isinstance(extra_info, Mapping) else None
     return "" if row is None else group_of([str(data_source), str(row)])
+
+
+def _validates(data: Any) -> bool | None:
+    """What verl says of a batch; None where it says nothing, as its agent loop does."""
+    flag = (getattr(data, "meta_info", None) or {}).get("validate")
+    return flag if isinstance(flag, bool) else None
 
 
 def _response(item: Any, tokenizer: Any) -> str:

@@ -29,6 +29,7 @@ def report_card(
     campaign: str | None = None,
     at: int | None = None,
     pass_at: float | None = None,
+    evaluation: bool | None = None,
 ) -> ReportCard:
     """Make the report card of a run, while it goes on or years after.
 
@@ -36,10 +37,11 @@ def report_card(
 
     Args:
         ledger: The ledger.
-        run: The run; the newest by default.
+        run: The run; by default the newest that is no evaluation.
         campaign: Its campaign, where several have a run of this name.
         at: Size of a signed checkpoint; by default all that is known now.
         pass_at: The reward that passes; by default 0.5 where rewards lie on a scale from 0 to 1.
+        evaluation: Report on the run's evaluation, which is never part of the run's own card.
 
     Raises:
         ConfigError: If there is no such run, or no such checkpoint.
@@ -55,7 +57,7 @@ def report_card(
         >>> card.declared["environment"], card.declared["scaffold"]
         ('arithmetic, one answer each', 'not reported')
     """
-    record = read_run(ledger, run, campaign=campaign, at=at)
+    record = read_run(ledger, run, campaign=campaign, at=at, evaluation=evaluation)
     begun = find_run(ledger, record.name, record.campaign.name).recorded_at
     threshold = record.usual_threshold() if pass_at is None else pass_at
     cohorts = Cohorts(record, threshold)

@@ -69,6 +69,7 @@ def score_file(
     workers: int | None = None,
     memory: int | None = None,
     report: Report | None = None,
+    evaluation: bool = False,
 ) -> ScoredFile:
     """Score a file of rollouts.
 
@@ -95,6 +96,8 @@ def score_file(
         memory: Bytes that one worker may use.
         report: Called with the progress after every chunk of rows, and twice a second while
             higher tiers climb.
+        evaluation: Whether the rows evaluate a policy. They are then in a run of their own that
+            no export or curriculum reads unless it is asked for.
 
     Raises:
         ConfigError: If the file, the columns, the ladder or the target make no sense.
@@ -111,7 +114,11 @@ def score_file(
     chosen = _columns(file, columns, ladder)
     sizes, total = _survey(file, chosen)
     with ExitStack() as stack:
-        options = {"run": _run(file, chosen), "workers": workers, "memory": memory}
+        options = {
+            "run": _run(file, chosen, evaluation=evaluation),
+            "workers": workers,
+            "memory": memory,
+        }
         opened = _open(stack, ladder, ledger, campaign, **options)
         scored = ScoredFile(
             file, opened.name, opened.run.name, opened.ledger.url, chosen, pass_at=pass_at
@@ -153,11 +160,12 @@ def _survey(file: RolloutFile, columns: Columns) -> tuple[Counter[str], int]:
     return sizes, sizes.total()
 
 
-def _run(file: RolloutFile, columns: Columns) -> Run:
+def _run(file: RolloutFile, columns: Columns, *, evaluation: bool) -> Run:
     """The same file read the same way is the same run, so its samples have the same ids."""
     made = digest({"file": file.digest(), "columns": columns.as_json(), "chunk": CHUNK})
     stem = re.sub(r"[^\w.\-]+", "-", file.path.name.partition(".")[0])[:80] or "rollouts"
-    return Run(f"{stem}-{made.hex()[:12]}")
+    run = Run(f"{stem}-{made.hex()[:12]}")
+    return run.evaluations if evaluation else run
 
 
 def _open(

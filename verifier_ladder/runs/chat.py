@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from verifier_ladder.media import media_of
+
 Message = dict[str, Any]
 
 
@@ -42,7 +44,10 @@ def text_of_prompt(prompt: Any) -> str:
     """
     if not is_chat(prompt):
         return str(prompt)
-    return json.dumps(as_chat(prompt, "user"), sort_keys=True, ensure_ascii=False)
+    told = json.dumps(as_chat(prompt, "user"), sort_keys=True, ensure_ascii=False)
+    # Two images under one question are two tasks.
+    seen = media_of(prompt)
+    return told if not seen else told + json.dumps(seen, sort_keys=True, ensure_ascii=False)
 
 
 def has_tools(messages: Iterable[Message]) -> bool:

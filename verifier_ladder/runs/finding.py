@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import CampaignRow
+from verifier_ladder.run import evaluation_name
 from verifier_ladder.scheduler.shadow import is_shadow
 
 _MOST_NAMED = 8
@@ -23,6 +24,11 @@ class FoundRun(NamedTuple):
     recorded_at: float | None = None
     """When it was begun, in seconds since 1970; None if that was not recorded."""
 
+    @property
+    def evaluation(self) -> bool:
+        """Whether its samples evaluate a policy and train none."""
+        return bool(self.facts.get("evaluation"))
+
 
 def list_runs(ledger: Ledger) -> list[FoundRun]:
     """All runs that were begun, oldest first; those of shadows are left out."""
@@ -36,18 +42,39 @@ def list_runs(ledger: Ledger) -> list[FoundRun]:
     return found
 
 
-def find_run(ledger: Ledger, name: str | None = None, campaign: str | None = None) -> FoundRun:
-    """The run of this name; without one the newest.
+def find_run(
+    ledger: Ledger,
+    name: str | None = None,
+    campaign: str | None = None,
+    *,
+    evaluation: bool | None = None,
+) -> FoundRun:
+    """The run of this name; without one the newest that is no evaluation.
+
+    Args:
+        ledger: The ledger.
+        name: Its name.
+        campaign: Its campaign, where several have a run of this name.
+        evaluation: True for the run's evaluation, or without a name the newest evaluation; False
+            to refuse one, for what must not be made of evaluation samples.
 
     Raises:
-        ConfigError: If there is none, or several campaigns have one and none was named.
+        ConfigError: If there is none, it is an evaluation where none may be, or several campaigns
+            have one and none was named.
     """
     runs = [run for run in list_runs(ledger) if campaign in {None, run.campaign.name}]
-    if name is None and runs:
-        return runs[-1]
-    named = [run for run in runs if run.name == name]
-    named = named or _from_samples(ledger, name, campaign)
+    if name is None and (fit := [run for run in runs if run.evaluation is bool(evaluation)]):
+        return fit[-1]
+    named = _named(ledger, name, campaign, runs)
+    if evaluation and not any(run.evaluation for run in named) and name is not None:
+        name = evaluation_name(name)
+        named = _named(ledger, name, campaign, runs)
     if len(named) == 1:
+        if evaluation is False and named[0].evaluation:
+            raise ConfigError(
+                f"run {name!r} is an evaluation, and nothing is to be trained on it; if that is "
+                "meant, say so with --evaluation (evaluation=True)"
+            )
         return named[0]
     if named:
         homes = ", ".join(run.campaign.name for run in named)
@@ -55,7 +82,14 @@ def find_run(ledger: Ledger, name: str | None = None, campaign: str | None = Non
             f"run {name!r} occurs in the campaigns {homes}; say which one with --campaign "
             "(campaign=)"
         )
-    raise ConfigError(_missing(name, campaign, [run.name for run in runs]))
+    raise ConfigError(_missing(name, campaign, runs, evaluation=bool(evaluation)))
+
+
+def _named(
+    ledger: Ledger, name: str | None, campaign: str | None, runs: list[FoundRun]
+) -> list[FoundRun]:
+    begun = [run for run in runs if run.name == name]
+    return begun or _from_samples(ledger, name, campaign)
 
 
 def _from_samples(ledger: Ledger, name: str | None, campaign: str | None) -> list[FoundRun]:
@@ -70,9 +104,14 @@ def _from_samples(ledger: Ledger, name: str | None, campaign: str | None) -> lis
     ]
 
 
-def _missing(name: str | None, campaign: str | None, known: list[str]) -> str:
+def _missing(
+    name: str | None, campaign: str | None, runs: list[FoundRun], *, evaluation: bool
+) -> str:
     where = f"campaign {campaign!r}" if campaign else "the ledger"
+    if name is None and evaluation:
+        return f"{where} holds no evaluation yet"
     if name is None:
-        return f"{where} holds no run yet"
-    shown = ", ".join(known[-_MOST_NAMED:]) or "none"
+        only = ", only evaluations: ask for them with --evaluation (evaluation=True)"
+        return f"{where} holds no run yet{only if runs else ''}"
+    shown = ", ".join(run.name for run in runs[-_MOST_NAMED:]) or "none"
     return f"{where} holds no run {name!r}; the newest are: {shown}"

@@ -21,7 +21,12 @@ from verifier_ladder.verdict import Outcome, Verdict
 
 
 def read_run(
-    ledger: Ledger, run: str | None = None, *, campaign: str | None = None, at: int | None = None
+    ledger: Ledger,
+    run: str | None = None,
+    *,
+    campaign: str | None = None,
+    at: int | None = None,
+    evaluation: bool | None = None,
 ) -> RunRecord:
     """Read all that is known of a run.
 
@@ -29,13 +34,16 @@ def read_run(
 
     Args:
         ledger: The ledger.
-        run: Name of the run; the newest by default.
+        run: Name of the run; by default the newest that is no evaluation.
         campaign: Its campaign, where several have a run of this name.
         at: Size of a signed checkpoint: what was known then. By default all that is known now,
             which is signed for first.
+        evaluation: True for the run's evaluation; False to refuse one. A run's own samples never
+            include those of its evaluation.
 
     Raises:
-        ConfigError: If there is no such run, or no such checkpoint.
+        ConfigError: If there is no such run, it is an evaluation where none may be, or there is
+            no such checkpoint.
 
     Example:
         >>> import verifier_ladder as vl
@@ -48,7 +56,8 @@ def read_run(
         [1.0]
     """
     moment = moment_of(ledger, at)
-    return _Reading(ledger, find_run(ledger, run, campaign), moment).record()
+    found = find_run(ledger, run, campaign, evaluation=evaluation)
+    return _Reading(ledger, found, moment).record()
 
 
 class _Reading:

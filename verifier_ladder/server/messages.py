@@ -66,6 +66,11 @@ class ScoreRequest(Message):
         "messages. They are kept for training on the samples later; no verifier reads them.",
     )  # fmt: skip
     learner_version: Name = Field("", description="For samples that name none.")
+    evaluation: bool = Field(
+        default=False,
+        description="Whether they evaluate the policy and train nothing. They are filed under the "
+        "run's evaluation, a run of its own, which the answer names.",
+    )
     deadline: Seconds | None = Field(
         None, description="Seconds to wait for higher tiers; by default as the server says."
     )
@@ -107,6 +112,7 @@ class RevisionMessage(Message):
     learner_version: str
     advantage: float | None
     advantage_change: float | None
+    evaluation: bool = Field(description="Whether the sample evaluates the policy.")
 
 
 class RevisionPage(Message):

@@ -38,6 +38,9 @@ async def rewards(
     request: Request,
     after: Annotated[int, Query(ge=0, le=LARGEST, description="Cursor of what is known.")] = 0,
     limit: Annotated[int, Query(ge=1, le=PAGE, description="About so many.")] = PAGE,
+    evaluation: Annotated[
+        bool | None, Query(description="Only of evaluations, or only of training; default: both.")
+    ] = None,
     last_event_id: Annotated[str | None, Header(description="Cursor, for streams.")] = None,
 ) -> Response:
     """Rewards that were replaced because a higher tier answered, oldest first.
@@ -50,15 +53,15 @@ async def rewards(
     if EVENTS in request.headers.get("accept", ""):
         start = after if last_event_id is None else _cursor(last_event_id)
         return StreamingResponse(
-            _events(service, start), media_type=EVENTS,
+            _events(service, start, evaluation=evaluation), media_type=EVENTS,
             headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
         )  # fmt: skip
-    reader = RevisionReader(service.campaign.ledger, service.campaign.name)
+    reader = _reader(service, evaluation=evaluation)
     found, more = await service.read(page, reader, after, limit)
     return Json(
         encoded({
             "revisions": [revision_json(revision) for revision in found],
-            "cursor": found[-1].cursor if found else after, "more": more,
+            "cursor": found[-1].cursor if found else max(after, reader.cursor), "more": more,
         })
     )  # fmt: skip
 
@@ -74,8 +77,15 @@ def page(reader: RevisionReader, after: int, limit: int) -> tuple[list[Revision]
     return found, False
 
 
-async def _events(service: RewardService, after: int) -> AsyncIterator[bytes]:
-    reader = RevisionReader(service.campaign.ledger, service.campaign.name)
+def _reader(service: RewardService, *, evaluation: bool | None) -> RevisionReader:
+    campaign = service.campaign
+    return RevisionReader(campaign.ledger, campaign.name, evaluation=evaluation)
+
+
+async def _events(
+    service: RewardService, after: int, *, evaluation: bool | None
+) -> AsyncIterator[bytes]:
+    reader = _reader(service, evaluation=evaluation)
     seen = after
     yield b"retry: %d\n\n" % _RECONNECT
     while not service.is_leaving:
@@ -87,6 +97,7 @@ async def _events(service: RewardService, after: int) -> AsyncIterator[bytes]:
             )
             yield _event(revision_json(revision), revision.cursor if is_last else None)
             after = revision.cursor
+        after = max(after, reader.cursor) if not more else after
         if more:
             continue
         newest = await service.news.after(max(seen, after), _HEARTBEAT)

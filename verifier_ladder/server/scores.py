@@ -12,6 +12,7 @@ from fastapi import Request, Response
 
 from verifier_ladder.candidate import Candidate, Sample, Turn
 from verifier_ladder.errors import ConfigError
+from verifier_ladder.run import Run
 from verifier_ladder.server.bodies import Json, encoded
 from verifier_ladder.server.calls import CallRouter
 from verifier_ladder.server.idempotency import Place, Replier
@@ -51,12 +52,16 @@ def _place(service: RewardService, body: ScoreRequest) -> Place:
         raise ConfigError(f"groups has {len(groups)} entries for {len(body.samples)} samples")
     if unknown := sorted(body.prompts.keys() - _groups(body)):
         raise ConfigError(f"prompts: no sample is of the group {unknown[0]!r}")
-    run, step = body.run or campaign.run.name, body.step
-    if step is None and run != campaign.run.name:
-        raise ConfigError(f"step: say which step of the run {run!r} these samples belong to")
-    service.note_run(run)
+    run, step = Run(body.run) if body.run else campaign.run, body.step
+    if step is None and run.name != campaign.run.name:
+        raise ConfigError(f"step: say which step of the run {run.name!r} these samples belong to")
+    if body.evaluation:
+        run = run.evaluations
+    service.note_run(run.name)
     newest = campaign.ledger.newest()
-    return Place(run, campaign.take_step() if step is None else step, newest)
+    if step is None:
+        step = campaign.take_step(evaluation=body.evaluation)
+    return Place(run.name, step, newest)
 
 
 def _groups(body: ScoreRequest) -> set[str]:

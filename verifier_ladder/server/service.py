@@ -81,9 +81,14 @@ class RewardService:
         self.masks = masks
         if masks and on_abstain is None:
             raise ConfigError("masks: a masked sample has a reward too; say which by on_abstain")
-        self._rounds = None
+        self._rounds: dict[bool, Rounds] | None = None
         if group_size is not None:
-            self._rounds = Rounds(campaign.take_step, group_size=group_size)
+            self._rounds = {
+                evaluation: Rounds(
+                    partial(campaign.take_step, evaluation=evaluation), group_size=group_size
+                )
+                for evaluation in (False, True)
+            }
         self.limits = limits or Limits()
         self.admission = Admission(self.limits.samples)
         self.learner = Backend.of(campaign.ladder, campaign=campaign)
@@ -176,7 +181,9 @@ class RewardService:
 
     def _placed(self, samples: Sequence[Sample]) -> Sequence[Sample]:
         """Samples with their steps, if it is known how many make a group."""
-        return samples if self._rounds is None else [self._rounds.place(s) for s in samples]
+        if self._rounds is None:
+            return samples
+        return [self._rounds[sample.evaluation].place(sample) for sample in samples]
 
     async def _score_gathered(self, samples: Sequence[Sample], waited: float) -> list[Reward]:
         return await self._score_steps(self._singles, samples, monotonic() - waited)

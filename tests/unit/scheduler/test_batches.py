@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 
 from verifier_ladder.candidate import Candidate, Sample
 from verifier_ladder.errors import ConfigError
+from verifier_ladder.run import Run
 from verifier_ladder.scheduler.batches import batches_of
 from verifier_ladder.scheduler.scorer import Batch
 
 
 def batched(given: Any, groups: Sequence[str] | None = None) -> list[tuple[Batch, list[int]]]:
-    return batches_of(given, kind="text", run="own", step=lambda: 5, groups=groups)
+    return batches_of(given, kind="text", run=Run("own"), step=lambda _: 5, groups=groups)
 
 
 def sample(content: str = "a", **fields: Any) -> Sample:

@@ -69,13 +69,16 @@ def test_other_runs_are_left_out() -> None:
     assert kept(Transcript(group="a", prompt="2 + 2 ="), run="other").prompt("a") is None
 
 
-def test_what_json_can_not_hold_becomes_text() -> None:
-    prompt: Any = [{"role": "user", "content": [{"type": "image", "image": object()}]}]
+def test_what_json_can_not_hold_is_kept_by_its_content() -> None:
+    prompt: Any = [{"role": "user", "content": [{"type": "image", "image": b"pixels"}]}]
+    told = kept(Transcript(group="a", prompt=prompt)).prompt("a")
 
-    assert (
-        "<object"
-        in kept(Transcript(group="a", prompt=prompt)).prompt("a")[0]["content"][0]["image"]
-    )
+    assert {"sha256", "bytes"} == told[0]["content"][0]["image"].keys()
+
+
+def test_what_has_no_content_is_refused_where_an_address_would_be_kept() -> None:
+    with pytest.raises(ConfigError, match="a object stands in a prompt"):
+        kept(Transcript(group="a", prompt=[{"role": "user", "content": [object()]}]))
 
 
 def test_log_probabilities_need_a_token_each() -> None:

@@ -37,8 +37,37 @@ def test_an_answer_revises_the_reward(ask: Any, world: vl.Campaign) -> None:
     assert {7.0, 8.0} == {revision["reward"]["value"] for revision in made}
     assert ["world"] * 2 == [revision["reward"]["tier"] for revision in made]
     assert all(revision["advantage_change"] is not None for revision in made)
-    assert [list(made[0])] == [["cursor", "run", "step", "position", "reward", "previous", "group",
-                               "learner_version", "advantage", "advantage_change"]]  # fmt: skip
+    assert list(made[0]) == [
+        "cursor", "run", "step", "position", "reward", "previous", "group", "learner_version",
+        "advantage", "advantage_change", "evaluation",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("run", ["", "train"])
+def test_evaluation_has_steps_rewards_and_revisions_of_its_own(
+    wait: Any, world: vl.Campaign, run: str
+) -> None:
+    ask = wait("trained")
+    step = world.take_step()
+    body = {"step": step, "groups": ["g"], "prompts": {"g": "Say it."}, "run": run}
+    trained = ask.score([f"t {step} {run}"], **body)
+    told = ask.score([f"e {step} {run}"], **body, evaluation=True)
+    assert world.drain(60)
+    for value in (7.0, 8.0, 9.0):
+        answer(ask, value)
+    assert world.drain(60)
+
+    def runs(**params: Any) -> set[tuple[str, bool]]:
+        page = ask("GET", "/v1/rewards", params={"after": ask.start, **params}).json()
+        return {(revision["run"], revision["evaluation"]) for revision in page["revisions"]}
+
+    own = run or world.run.name
+    assert (own, f"{own}/eval") == (trained["run"], told["run"])
+    assert {("train", False), (own, False)} == runs(evaluation=False)
+    assert {(f"{own}/eval", True)} == runs(evaluation=True)
+    assert runs() == runs(evaluation=False) | runs(evaluation=True)
+    after = ask("GET", "/v1/rewards", params={"after": world.cursor, "evaluation": True}).json()
+    assert [] == after["revisions"]
 
 
 def test_pages_leave_nothing_out(ask: Any, world: vl.Campaign) -> None:

@@ -1,0 +1,40 @@
+"""Evaluation: whether a sample trains the policy or evaluates it, as far as its data says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_FLAGS = ("evaluation", "validate", "is_validate", "is_eval")
+_SPLITS = frozenset(
+    {"eval", "evaluation", "val", "valid", "validate", "validation", "dev", "test", "testing"}
+)
+"""What the column `split` holds for rows that are not trained on, as data sets are written."""
+_NESTED = ("extra_info", "info", "metadata")
+EVALUATION_FIELDS = frozenset({*_FLAGS, *_NESTED, "split"})
+"""Fields that may say it."""
+
+
+def is_evaluation(fields: Mapping[str, Any]) -> bool:
+    """Whether the fields of a sample say that it evaluates the policy.
+
+    That is a flag such as `validate`, or a `split` such as "test", of its own or in the
+    `extra_info`, `info` or `metadata` beside it.
+
+    Example:
+        >>> is_evaluation({"extra_info": {"split": "test"}}), is_evaluation({"split": "train"})
+        (True, False)
+    """
+    for held in (fields, *map(fields.get, _NESTED)):
+        if not isinstance(held, Mapping):
+            continue
+        for name in _FLAGS:
+            flag: Any = held.get(name)
+            if getattr(flag, "ndim", 1) == 0:  # A truth value of numpy.
+                flag = flag.item()
+            if isinstance(flag, bool):
+                return flag
+        split = held.get("split")
+        if isinstance(split, str):
+            return split.strip().lower() in _SPLITS
+    return False
