@@ -8,7 +8,7 @@ from threading import RLock
 from time import monotonic
 
 from verifier_ladder import telemetry
-from verifier_ladder.errors import ConfigError, LedgerError
+from verifier_ladder.errors import ConfigError, EngineError
 from verifier_ladder.horizon import horizon_of, plan
 from verifier_ladder.imports import ImportReport, ImportRow
 from verifier_ladder.ladder import Ladder
@@ -61,6 +61,10 @@ class Conductor:
         self._turn = RLock()
         self._occupancy = Occupancy()
         self._is_stale = True
+        self._faults: list[Exception] = []
+        """What ended this campaign's climbs in the background, the newest last."""
+        self._told = 0
+        """How many of these a caller was told."""
 
     def _build(self) -> None:
         """Make the paths, knowing nothing."""
@@ -72,9 +76,9 @@ class Conductor:
         intake = Intake(ladder, ledger, engine, lock)
         desk = Desk(name, ladder, ledger, climb, intake, self._watches, lock)
         self._holding = Holding(desk, width=engine.workers)
-        self._scorer = Scorer(desk, self._holding)
         self._learning = Learning(knowledge, ledger, name)
         self._reviser = Reviser(desk, self._holding, self._learning)
+        self._scorer = Scorer(desk, self._holding, self._reviser)
         self._cancellations = Cancellations(ledger, name)
         self._importer = Importer(desk, self._holding, self._learning)
 
@@ -104,8 +108,10 @@ class Conductor:
 
         Raises:
             BatonLostError: If another process decides now.
+            EngineError: Once, if something went wrong in the background; the next call goes on.
         """
         with self._turn:
+            self._tell_fault()
             if not self._baton.hold():
                 self._is_stale = True
             if self._is_stale:
@@ -115,11 +121,33 @@ class Conductor:
                 self._restore()
                 self._is_stale = False
 
+    def fail(self, error: Exception) -> None:
+        """Hear that the engine works no more for this campaign, until a caller was told why."""
+        self._faults.append(error)
+        self._watches.nudge()
+
+    def _tell_fault(self, told: int | None = None) -> None:
+        """Raise what went wrong in the background; then everything is read anew, and goes on.
+
+        Args:
+            told: How many faults the caller knows of; by default those that anybody was told.
+        """
+        if len(self._faults) <= (self._told if told is None else told):
+            return
+        self._told, self._is_stale = len(self._faults), True
+        self._engine.resume(self.name, self)
+        error = self._faults[-1]
+        raise EngineError(
+            f"campaign {self.name} stopped in the background: {type(error).__name__}: {error}; "
+            "the next call goes on"
+        ) from error
+
     @contextmanager
     def _working(self) -> Iterator[None]:
-        """Work with what the ledger holds: after a fault of it, everything is read anew.
+        """Work with what the ledger holds: after a fault, everything is read anew.
 
-        What is in memory may be ahead of a ledger that went away while it was written.
+        What is in memory may be ahead of a ledger that went away while it was written, or of a
+        policy that raised in the midst of a batch.
         """
         with ExitStack() as inside:
             if not self._occupancy.has_me:  # A verifier that scores in its turn is inside already.
@@ -129,7 +157,7 @@ class Conductor:
             try:
                 with one_thread if self._believes else nullcontext():
                     yield
-            except LedgerError:
+            except BaseException:
                 self._is_stale = True
                 raise
 
@@ -159,6 +187,7 @@ class Conductor:
             with self._working():
                 return self._scorer.score(batch, until)
         keys = [(batch.run, batch.step, position) for position in batch.positions]
+        told = len(self._faults)
         self._watches.want(keys)
         try:
             with self._working():
@@ -169,9 +198,11 @@ class Conductor:
             if pending:
                 self._engine.wake()
                 is_wanted = until is not None
-                self._await([key for key, r in pending if is_wanted or r.value is None], until)
+                wanted = [key for key, r in pending if is_wanted or r.value is None]
+                self._await(wanted, until, told)
         finally:
             latest = self._watches.close(keys)
+        self._tell_fault(told)
         if until is not None:
             with self._working():
                 self._reviser.settle(keys)
@@ -187,10 +218,14 @@ class Conductor:
         if any(reward.pending for reward in rewards):
             self._engine.wake()
 
-    def _await(self, keys: Sequence[SampleKey], until: float | None) -> None:
+    def _await(self, keys: Sequence[SampleKey], until: float | None, told: int) -> None:
         if keys:
             left = None if until is None else max(0.0, until - monotonic())
-            self._watches.wait(keys, left, lambda: self._engine.is_idle or self._baton.is_lost)
+            self._watches.wait(keys, left, lambda: self._is_over(told))
+
+    def _is_over(self, told: int) -> bool:
+        """Whether nothing that a caller could wait for will happen."""
+        return self._engine.is_idle or self._baton.is_lost or len(self._faults) > told
 
     def take_step(self, run: str) -> int:
         """Take the next free step of a run: nobody else is given it."""
@@ -229,9 +264,12 @@ class Conductor:
             BatonLostError: If another process has taken the campaign over.
         """
         self.wake()
-        is_done = self._engine.wait_idle(timeout)
-        self._be_current()
-        return is_done
+        told = len(self._faults)
+        try:
+            return self._engine.wait_idle(timeout)
+        finally:
+            self._tell_fault(told)
+            self._be_current()
 
     def answers(self, given: Mapping[bytes, tuple[object, str]], source: str) -> list[bool]:
         """Take results from the world and revise the rewards that waited for them.

@@ -63,6 +63,14 @@ class Reviser:
                 self._revise(requests, dict(ended or {}) or self._ended(requests))
         return len(requests)
 
+    def take_up(self, check_keys: Sequence[bytes]) -> None:
+        """Revise samples whose checks had ended when they were asked for: nobody will tell."""
+        ledger, campaign = self._desk.ledger, self._desk.campaign
+        with self._desk.lock:
+            requests = ledger.requests(campaign=campaign, check_keys=check_keys, final=True)
+            if requests:
+                self._revise(requests, self._ended(requests))
+
     def withdraw(self, wanted: Wanted, *, at_work: bool = False) -> Withdrawn:
         """End the climbs of samples that wait, and cancel what nobody else wants.
 

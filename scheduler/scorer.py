@@ -26,6 +26,7 @@ from verifier_ladder.scheduler.climb import Scene, Step
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.holding import Holding
 from verifier_ladder.scheduler.queueing import Enqueue, awaited, checks_of, hurried, join
+from verifier_ladder.scheduler.reviser import Reviser
 from verifier_ladder.scheduler.samples import StepSamples
 from verifier_ladder.scheduler.standing import Standing, task_keys
 from verifier_ladder.scheduler.uncollected import uncollected
@@ -50,9 +51,9 @@ class Batch:
 class Scorer:
     """Scores batches for one campaign."""
 
-    def __init__(self, desk: Desk, holding: Holding) -> None:
+    def __init__(self, desk: Desk, holding: Holding, reviser: Reviser) -> None:
         """Work at a campaign's desk."""
-        self._desk, self._holding = desk, holding
+        self._desk, self._holding, self._reviser = desk, holding, reviser
 
     def score(self, batch: Batch, until: float | None) -> list[Reward]:
         """Score one batch; higher tiers are asked for, and answer later.
@@ -137,6 +138,8 @@ class Scorer:
         self._desk.intake.forget_failures(standings)
         if self._holding.is_needed:
             self._hold(enqueue)
+        if enqueue:
+            self._reviser.take_up([check.check_key for check, _ in enqueue])
         return rewards
 
     def _hold(self, enqueue: Enqueue) -> None:

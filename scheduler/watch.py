@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from threading import Condition
 
@@ -12,16 +13,19 @@ IdleTest = Callable[[], bool]
 
 
 class Watches:
-    """The latest reward of samples that somebody waits for."""
+    """The latest reward of samples that somebody waits for; several callers may want the same."""
 
     def __init__(self) -> None:
         """Watch nothing yet."""
         self._changed = Condition()
         self._open: dict[SampleKey, Reward] = {}
-        self._wanted: set[SampleKey] = set()
+        self._wanted: Counter[SampleKey] = Counter()
+        """How many callers want each sample."""
+        self._left: list[set[SampleKey]] = []
+        """For each caller that waits, those of its samples that are still pending."""
 
     def want(self, keys: Sequence[SampleKey]) -> None:
-        """Say beforehand which samples will be waited for."""
+        """Say beforehand which samples will be waited for; `close` them once as often."""
         with self._changed:
             self._wanted.update(keys)
 
@@ -46,10 +50,16 @@ class Watches:
         if not self._wanted:
             return
         with self._changed:
-            if key in self._wanted:
-                self._open[key] = reward
-                if not reward.pending:
-                    self._changed.notify_all()
+            if key not in self._wanted:
+                return
+            self._open[key] = reward
+            if reward.pending:
+                return
+            waiting = [left for left in self._left if key in left]
+            for left in waiting:
+                left.discard(key)
+            if not all(waiting):
+                self._changed.notify_all()
 
     def nudge(self) -> None:
         """Wake who waits, because nothing more will happen by itself."""
@@ -59,13 +69,20 @@ class Watches:
     def wait(self, keys: Sequence[SampleKey], timeout: float | None, idle: IdleTest) -> None:
         """Wait until none of the samples is pending, or until `idle` says that all is quiet."""
         with self._changed:
-            self._changed.wait_for(lambda: idle() or not self._pending(keys), timeout)
-
-    def _pending(self, keys: Sequence[SampleKey]) -> bool:
-        return any(key in self._open and self._open[key].pending for key in keys)
+            left = {key for key in keys if key in self._open and self._open[key].pending}
+            self._left.append(left)
+            try:
+                self._changed.wait_for(lambda: idle() or not left, timeout)
+            finally:
+                self._left = [other for other in self._left if other is not left]
 
     def close(self, keys: Sequence[SampleKey]) -> dict[SampleKey, Reward]:
         """Stop watching; gives the latest reward of those that were pending."""
         with self._changed:
-            self._wanted.difference_update(keys)
-            return {key: self._open.pop(key) for key in keys if key in self._open}
+            latest = {key: self._open[key] for key in keys if key in self._open}
+            for key in keys:
+                self._wanted[key] -= 1
+                if self._wanted[key] <= 0:
+                    del self._wanted[key]
+                    self._open.pop(key, None)
+            return latest

@@ -25,9 +25,10 @@ from verifier_ladder.campaignrecord import AlarmWatch
 from verifier_ladder.campaigntruth import CampaignTruth
 from verifier_ladder.candidate import Candidate, Sample
 from verifier_ladder.cost import seconds
-from verifier_ladder.errors import ConfigError, LedgerAwayError
+from verifier_ladder.errors import ConfigError, EngineError, LedgerAwayError
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger, open_ledger
+from verifier_ladder.ledger.faults import PATIENCE, patiently
 from verifier_ladder.ledger.records import Block
 from verifier_ladder.reward import Reward
 from verifier_ladder.run import Run, evaluation_name
@@ -44,9 +45,9 @@ from verifier_ladder.verifiers import Verifier
 
 T = TypeVar("T")
 _LOG = logging.getLogger("verifier_ladder")
-_PATIENCE = 60.0
-"""Seconds for which a call waits for a ledger that went away in the midst of it."""
 _PAUSE, _LONGEST_PAUSE = 0.2, 2.0
+_LOSSES = 10
+"""How often the home may go away during one call."""
 _NAME = re.compile(r"[\w.\-:+ ]{1,100}")
 
 
@@ -90,7 +91,7 @@ class Campaign(CampaignTruth):
         self._shadow: Shadow | None = None
         self._alarms = AlarmWatch(ledger, name)
         self._noted = {run.name}
-        self._conductor: Conductor | RemoteConductor = join(name, ladder, ledger, **self._options)
+        self._conductor = patiently(lambda: join(name, ladder, ledger, **self._options))
 
     @classmethod
     def open(
@@ -155,7 +156,7 @@ class Campaign(CampaignTruth):
         caps = parse_budget(budget, ladder.tiers)
         beside = _beside(shadow, ladder, shadow_budget)
         telemetry.begin_as_set()
-        store = open_ledger(ledger)
+        store = open_ledger(ledger, wait=True)
         run = run if isinstance(run, Run) else Run(run or _run_name())
         campaign = cls(
             name, _placed(ladder, store, name, namespace), store, run,
@@ -174,7 +175,7 @@ class Campaign(CampaignTruth):
     ) -> None:
         """Record what was asked for, and open the shadow; if that fails, nothing stays open."""
         try:
-            self._record(caps)
+            patiently(lambda: self._record(caps))
             if horizon is not None:
                 self._call(methodcaller("expect", horizon))
             self._shadow = self._cast(*beside) if beside else None
@@ -338,15 +339,27 @@ class Campaign(CampaignTruth):
         """Make a call wherever the ledger is at home, and again when the home dies.
 
         A ledger whose server went away in the midst of it, or whose disk is full, is waited for:
-        every call may be made twice, for samples and deliveries have ids.
+        every call may be made twice, for samples and deliveries have ids. A call that ends one
+        home after the other is not made for ever.
+
+        Raises:
+            EngineError: If the home died again and again while it was at this call.
         """
-        until, pause = monotonic() + _PATIENCE, _PAUSE
+        until, pause, lost = monotonic() + PATIENCE, _PAUSE, 0
         while True:
             self._check_open()
             conductor = self._conductor
             try:
                 return call(conductor)
-            except HomeLostError:
+            except HomeLostError as error:
+                lost += 1
+                if lost > _LOSSES:
+                    raise EngineError(
+                        f"the process that runs this ledger's checks went away {lost} times "
+                        f"during one call ({error}); look what ends it, and make the call again"
+                    ) from error
+                if lost > 1:
+                    sleep(min(_PAUSE * 2 ** (lost - 2), _LONGEST_PAUSE))
                 with self._lock:
                     if self._conductor is conductor:
                         self._conductor = join(

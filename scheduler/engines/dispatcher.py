@@ -13,12 +13,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
-from threading import Condition, Event, RLock, Thread
+from threading import Condition, Event, RLock, Thread, current_thread
 from time import monotonic
 
 from verifier_ladder import telemetry
 from verifier_ladder.candidate import Candidate
-from verifier_ladder.errors import LedgerAwayError, LedgerError
+from verifier_ladder.errors import EngineError, LedgerAwayError, LedgerError
 from verifier_ladder.keys import seed
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.protocol import ATTEMPTS
@@ -28,6 +28,7 @@ from verifier_ladder.scheduler.engines.clockwatch import ClockWatch
 from verifier_ladder.scheduler.engines.duties import HEARTBEAT, Duties
 from verifier_ladder.scheduler.engines.inline import answered_inline, without_sandbox
 from verifier_ladder.scheduler.engines.job import BatchAnswer, BatchFuture
+from verifier_ladder.scheduler.engines.lane import PoolClosed
 from verifier_ladder.scheduler.engines.measured import Measurements
 from verifier_ladder.scheduler.engines.owners import has_died, new_owner
 from verifier_ladder.scheduler.engines.pool import WorkerPool
@@ -45,6 +46,8 @@ LEASE = 60.0
 _REAP = 5.0
 _ABSENCE = 1.0
 """Seconds to leave a ledger alone that went away."""
+_REST = 5.0
+"""Seconds between an error of a host and its next try."""
 _ORDER = (Tier.FAST, Tier.WORLD, Tier.SIMULATION, Tier.HIGH_FIDELITY)
 """Cheapest first, so that a dear check never blocks a cheap one."""
 
@@ -87,6 +90,7 @@ class Dispatcher(ABC):
         self._is_quiet = False
         self._has_looked = False
         self._closing = False
+        self._ends = Event()
         self._draining = False
         self._was_away = False
         self._last_fault = ""
@@ -141,6 +145,9 @@ class Dispatcher(ABC):
     def _when_quiet(self) -> None:  # noqa: B027 - and nobody to tell
         """Hear that nothing more will happen by itself."""
 
+    def _tell_failure(self, error: Exception) -> None:  # noqa: B027 - `wait_idle` tells
+        """Hear that the thread ends because of an error."""
+
     # -- life ----------------------------------------------------------------------------------
 
     @property
@@ -150,6 +157,7 @@ class Dispatcher(ABC):
 
     def wake(self) -> None:
         """Say that there may be work; the thread starts with the first call."""
+        self._end_failed()
         with self._lock:
             if self._closing:
                 return
@@ -157,21 +165,31 @@ class Dispatcher(ABC):
                 self._thread = Thread(target=self._run, name="vl-dispatcher", daemon=True)
                 self._thread.start()
         with self._quiet:
-            self._is_quiet = self._failure is not None
+            self._is_quiet = False
             self._wake.set()
+
+    def _end_failed(self) -> None:
+        """Wait for the end of a thread that failed, so that another may start."""
+        failed = self._thread
+        if self._failure is None or failed is None or failed is current_thread():
+            return
+        failed.join()
+        with self._lock:
+            if self._thread is failed:
+                self._thread = self._failure = None
 
     def wait_idle(self, timeout: float | None) -> bool:
         """Wait until nothing more will happen by itself.
 
         Raises:
-            LedgerError: If the dispatcher had to stop.
+            EngineError: If the dispatcher had to stop; with the next `wake` it goes on.
         """
         with self._quiet:
             done = self._quiet.wait_for(lambda: self._is_quiet or self._closing, timeout)
-        if self._failure is not None:
-            raise LedgerError(
-                f"the engine stopped: {self._failure}; open the campaign again to go on"
-            ) from self._failure
+        if (error := self._failure) is not None:
+            raise EngineError(
+                f"the engine stopped: {type(error).__name__}: {error}; the next call goes on"
+            ) from error
         return done
 
     def wait_room(self) -> None:
@@ -196,6 +214,7 @@ class Dispatcher(ABC):
             if self._closing:
                 return
             self._closing = True
+        self._ends.set()
         self._wake.set()
         if self._thread is not None:
             self._thread.join()
@@ -210,24 +229,44 @@ class Dispatcher(ABC):
     # -- the thread ----------------------------------------------------------------------------
 
     def _run(self) -> None:
+        while not self._closing:
+            try:
+                self._work()
+            except PoolClosed as error:  # The interpreter ends: what is at work goes back.
+                self._stop(error)
+                break
+            except Exception as error:  # noqa: BLE001 - it may be anybody's code
+                _LOG.exception("the engine met an error, and gave back what it was at")
+                if not self._goes_on():
+                    self._stop(error)
+                    break
+                self._ends.wait(_REST)
+            finally:
+                self._give_back()
+
+    def _work(self) -> None:
+        """Do what is due, again and again, until the end."""
         self._duties = Duties()
-        try:
-            while not self._closing:
-                try:
-                    self._round()
-                except LedgerAwayError as error:
-                    self._note_absence(error)
-                    self._wake.wait(_ABSENCE)
-                else:
-                    self._last_fault = ""
-                    self._wake.wait(timeout=self._pause(self._duties.next))
-                self._wake.clear()
-        except Exception as error:  # noqa: BLE001 - told to whoever waits, in `wait_idle`
-            _LOG.exception("the dispatcher stopped; open the campaign again to go on")
-            self._failure = error
-            self._be_quiet()
-        finally:
-            self._give_back()
+        while not self._closing:
+            try:
+                self._round()
+            except LedgerAwayError as error:
+                self._note_absence(error)
+                self._wake.wait(_ABSENCE)
+            else:
+                self._last_fault = ""
+                self._wake.wait(timeout=self._pause(self._duties.next))
+            self._wake.clear()
+
+    def _goes_on(self) -> bool:
+        """Whether the thread goes on after an error; else the next `wake` starts it anew."""
+        return False
+
+    def _stop(self, error: Exception) -> None:
+        """Tell whoever waits, and whoever calls next."""
+        self._failure = error
+        self._tell_failure(error)
+        self._be_quiet()
 
     def _round(self) -> None:
         """Do once all that is due."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import pickle
 import socket
 import stat
 import tempfile
@@ -18,6 +19,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from threading import RLock, Thread
 from typing import IO, TYPE_CHECKING, Any
@@ -25,7 +27,7 @@ from typing import IO, TYPE_CHECKING, Any
 import cloudpickle
 
 from verifier_ladder.alerts.alerter import Alerter, Alerts, rules_as_set
-from verifier_ladder.errors import ConfigError, LadderError
+from verifier_ladder.errors import ConfigError, EngineError, LadderError
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import CampaignRow
@@ -253,9 +255,8 @@ class Home:
                     return
                 self._count(name, run, 1)
                 while True:
-                    method, arguments = connection.recv()
-                    if method in CALLS:
-                        _reply(connection, lambda: getattr(conductor, method)(*arguments))  # noqa: B023
+                    message = connection.recv_bytes()
+                    _reply(connection, lambda: _called(conductor, message))  # noqa: B023
         except (EOFError, OSError):
             pass
         finally:
@@ -295,20 +296,37 @@ def _relay(ledger: Ledger) -> Relay:
     return Relay(ledger, Bell(broker))
 
 
+def _called(conductor: Conductor, message: bytes) -> Any:
+    """Make the call that an attached process asks for."""
+    method, arguments = pickle.loads(message)  # noqa: S301 - from a process of the same user
+    if method not in CALLS:
+        raise EngineError(f"a conductor has no call {method!r} for other processes")
+    return getattr(conductor, method)(*arguments)
+
+
 def _reply(connection: Connection[Any, Any], call: Callable[[], Any], *, say: bool = True) -> Any:
-    """Make a call and send what came of it; an error is sent as itself."""
+    """Make a call and send what came of it; an error is sent as its type and its text."""
     try:
         result = call()
+        message = ForkingPickler.dumps((True, result if say else None))
     except PoolClosed as error:
         # This process ends: the caller finds the next home when its connection breaks.
         raise EOFError(str(error)) from error
     except Exception as error:  # noqa: BLE001 - it belongs to the caller's process
-        if not isinstance(error, LadderError):  # Its own words don't say where to look.
-            error.add_note(f"at the home of the ledger:\n{traceback.format_exc()}")
-        connection.send((False, error))
+        # Its own words don't say where to look, unless it is ours.
+        where = "" if isinstance(error, LadderError) else traceback.format_exc()
+        connection.send((False, (type(error).__name__, _text(error), where)))
         return None
-    connection.send((True, result if say else None))
+    connection.send_bytes(message)
     return result
+
+
+def _text(error: Exception) -> str:
+    """What an error says; one that can't say it must not cost the caller the answer."""
+    try:
+        return str(error)
+    except Exception as other:  # noqa: BLE001 - it is anybody's code
+        return f"(it can't be told: {type(other).__name__})"
 
 
 def agreed_seed(ledger: Ledger, name: str, ladder: Ladder) -> bytes:

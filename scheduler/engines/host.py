@@ -80,6 +80,9 @@ class WorkerHost(Dispatcher):
         longer = min(self._longest_look, 1.5 * (self.look or _SHORTEST))
         self.look = _SHORTEST if self._working else longer
 
+    def _goes_on(self) -> bool:
+        return True
+
     def announce(self, ended: Mapping[bytes, Verdict]) -> None:
         """Count them; the campaigns look for themselves."""
         self.done += len(ended)

@@ -7,11 +7,13 @@ notices what the engines of other machines have done, which take from the same q
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from verifier_ladder.candidate import Candidate
+from verifier_ladder.errors import LedgerAwayError
 from verifier_ladder.keys import seed
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
@@ -30,6 +32,7 @@ from verifier_ladder.verifiers import Verifier
 if TYPE_CHECKING:
     from verifier_ladder.scheduler.engines.relay import Relay
 
+_LOG = logging.getLogger("verifier_ladder")
 OURS = (Tier.FAST, Tier.WORLD)
 """Tiers that a campaign's own process runs in any case: they take no time to speak of."""
 _LOOK = 0.25
@@ -48,6 +51,10 @@ class Climber(Protocol):
 
     def nudge(self) -> None:
         """Hear that nothing more will happen by itself."""
+        ...
+
+    def fail(self, error: Exception) -> None:
+        """Hear that the engine works no more for this campaign, until it resumes."""
         ...
 
 
@@ -119,7 +126,12 @@ class LocalEngine(Dispatcher):
         """Serve a campaign; what ended while it was closed is taken up."""
         with self._lock:
             self._climbers[name] = climber
-        climber.advance()
+        try:
+            climber.advance()
+        except BaseException:
+            with self._lock:
+                self._climbers.pop(name, None)
+            raise
         self.wake()
 
     def detach(self, name: str) -> None:
@@ -137,14 +149,42 @@ class LocalEngine(Dispatcher):
             if self._climbers.get(name) is climber:
                 self._forgotten.add(name)
 
+    def resume(self, name: str, climber: Climber) -> None:
+        """Serve a campaign again that was forgotten, with a new thread if the last one ended."""
+        with self._lock:
+            if self._climbers.get(name) is climber:
+                self._forgotten.discard(name)
+        self.wake()
+
     def announce(self, ended: Mapping[bytes, Verdict]) -> None:
         """Tell every open campaign which checks have ended: they share what each other asked."""
-        for climber in self._open():
-            climber.advance(ended)
+        self._each(lambda climber: climber.advance(ended))
 
-    def _open(self) -> list[Climber]:
+    def _each(self, tell: Callable[[Climber], object]) -> None:
+        """Tell every open campaign something; what goes wrong in one is told to its callers.
+
+        A policy is its user's code, and must not stop the climbs of its neighbours.
+        """
+        for name, climber in self._open():
+            try:
+                tell(climber)
+            except LedgerAwayError:  # It is everybody's, and passes.
+                raise
+            except Exception as error:  # noqa: BLE001 - a policy may raise anything
+                _LOG.exception(
+                    "campaign %s stopped; its next call raises this, then goes on", name
+                )
+                self.forget(name, climber)
+                climber.fail(error)
+
+    def _tell_failure(self, error: Exception) -> None:
+        for name, climber in self._open():
+            self.forget(name, climber)
+            climber.fail(error)
+
+    def _open(self) -> list[tuple[str, Climber]]:
         with self._lock:
-            return [self._climbers[name] for name in self._served()]
+            return [(name, self._climbers[name]) for name in self._served()]
 
     def _served(self) -> list[str]:
         return [name for name in self._climbers if name not in self._forgotten]
@@ -152,7 +192,7 @@ class LocalEngine(Dispatcher):
     def _verifiers(self, tier: Tier) -> Iterable[Verifier]:
         found = {
             v.digest: v
-            for climber in self._open()
+            for _, climber in self._open()
             for v in climber.ladder.verifiers
             if v.tier == tier
         }
@@ -182,19 +222,16 @@ class LocalEngine(Dispatcher):
     def _look_round(self) -> None:
         if not self._has_helpers:
             return
-        for climber in self._open():
-            climber.advance()
+        self._look_again()
         if self._relay is not None:
             others = [tier for tier in Tier if tier not in self.tiers]
             self._relay.look(v for tier in others for v in self._verifiers(tier))
 
     def _look_again(self) -> None:
-        for climber in self._open():
-            climber.advance()
+        self._each(lambda climber: climber.advance())
 
     def _when_quiet(self) -> None:
-        for climber in self._open():
-            climber.nudge()
+        self._each(lambda climber: climber.nudge())
 
     def _will_continue(self) -> bool:
         """Whether a retry is due, or another process is at work for us or can be."""

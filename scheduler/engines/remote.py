@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import builtins
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Client, Connection
 from threading import Lock
@@ -10,12 +11,17 @@ from typing import Any
 
 import cloudpickle
 
+from verifier_ladder import errors
 from verifier_ladder.imports import ImportReport, ImportRow
 from verifier_ladder.ladder import Ladder
+from verifier_ladder.ledger.baton import BatonLostError
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.engines.home import address_of
 from verifier_ladder.scheduler.scorer import Batch
 from verifier_ladder.scheduler.withdrawal import Wanted, Withdrawn
+
+_CLASSES = {"BatonLostError": BatonLostError}
+"""Errors of ours that stand beside what raises them."""
 
 
 class HomeLostError(ConnectionError):
@@ -53,9 +59,10 @@ class RemoteConductor:
         try:
             connection = Client(address_of(self._url), family="AF_UNIX")
             connection.send((self._name, self._ladder, self._cancelled))
-            _result(connection)
+            answer = connection.recv()
         except (OSError, EOFError) as error:
             raise HomeLostError(str(error)) from error
+        _result(answer)
         return connection
 
     def _call(self, method: str, *arguments: Any) -> Any:
@@ -64,16 +71,14 @@ class RemoteConductor:
         connection = connection or self._connect()
         try:
             connection.send((method, arguments))
-            result = _result(connection, lambda: self._put_back(connection))
+            answer = connection.recv()
         except (OSError, EOFError) as error:
             with suppress(OSError):
                 connection.close()
             raise HomeLostError(str(error)) from error
-        return result
-
-    def _put_back(self, connection: Connection[Any, Any]) -> None:
         with self._lock:
             self._spare.append(connection)
+        return _result(answer)
 
     def score(self, batch: Batch, deadline: float | None) -> list[Reward]:
         """Score one batch at the home."""
@@ -120,11 +125,31 @@ class RemoteConductor:
             self._spare = []
 
 
-def _result(connection: Connection[Any, Any], done: Callable[[], None] | None = None) -> Any:
-    """Read what came of a call; an error of the home's side is raised here."""
-    good, value = connection.recv()
-    if done is not None:
-        done()
+def _result(answer: tuple[bool, Any]) -> Any:
+    """What came of a call; an error of the home's side is raised here.
+
+    It is raised apart from the connection's own errors: a call whose verifier missed a file has
+    not lost its home.
+    """
+    good, value = answer
     if not good:
-        raise value
+        raise _error(*value)
     return value
+
+
+def _error(name: str, text: str, where: str) -> Exception:
+    """An error of the home's side, of the same class if that is ours or Python's own.
+
+    Objects of other classes can't be sent for certain: their type and text are.
+    """
+    known = getattr(errors, name, None) or _CLASSES.get(name) or getattr(builtins, name, None)
+    if isinstance(known, type) and issubclass(known, Exception):
+        with suppress(Exception):  # Some of Python's want more than a text.
+            return _noted(known(text), where)
+    return _noted(errors.EngineError(f"{name}: {text}"), where)
+
+
+def _noted(error: Exception, where: str) -> Exception:
+    if where:
+        error.add_note(f"at the home of the ledger:\n{where}")
+    return error

@@ -166,8 +166,8 @@ class Alerter:
     def _look(self) -> None:
         try:
             self._alerts.look()
-        except LadderError as error:
-            _LOG.warning("nobody was alerted: %s", error)
+        except Exception as error:  # noqa: BLE001 - nothing may end the thread
+            _LOG.warning("nobody was alerted: %s: %s", type(error).__name__, error)
 
     def close(self) -> None:
         """End the thread, after a last look: a short program would tell nothing else."""

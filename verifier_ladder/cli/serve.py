@@ -107,7 +107,7 @@ def serve(
     made, patience = _ladder(ladder), seconds(linger)
     create_app, running, hooks_from = _server()
     hooks = None if webhooks is None else hooks_from(webhooks)
-    with open_ledger(ledger_place(ledger)) as store:
+    with open_ledger(ledger_place(ledger), wait=True) as store:
         tokens = TokenFile(token_file(store.url))
         address = _checked(running.Address(host, port), tokens)
         sock, address = running.listen(address)

@@ -87,7 +87,9 @@ def start(
     wanted = _resources(resources)
     settings, patience = load_settings(), seconds(grace)
     lifetime = _lifetime(walltime, patience, is_slurm=until_walltime)
-    with open_ledger(ledger_place(ledger)) as store:  # It may be here before any campaign.
+    with open_ledger(
+        ledger_place(ledger), wait=True
+    ) as store:  # It may be here before any campaign.
         bell = broker or settings.broker
         host = WorkerHost(
             store, workers=workers or settings.workers, memory=settings.worker_memory,

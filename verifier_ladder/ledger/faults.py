@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import monotonic, sleep
+from typing import TypeVar
 
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
 from verifier_ladder.errors import LedgerAwayError, LedgerError
 
+T = TypeVar("T")
+_LOG = logging.getLogger("verifier_ladder")
 _ADVICE = {
     "database or disk is full": (
         "the disk is full; nothing of this call was written. Free some space and try again"
@@ -70,6 +75,9 @@ _STATES = {
     "25P03": "this process hung in the midst of a call; nothing of it was written. Try again",
 }
 """Advice by the beginning of PostgreSQL's code of an error (SQLSTATE)."""
+PATIENCE = 60.0
+"""Seconds for which a ledger that is away is waited for."""
+_PAUSE, _LONGEST_PAUSE = 0.2, 2.0
 _PASSING = ("08", "57P", "53100", "40P01", "25P03", "55P03")
 """Those of faults that pass: the call may be made again as it was."""
 _PASSING_SIGNS = ("database or disk is full", "is locked")
@@ -91,6 +99,29 @@ def explain(error: BaseException, where: str) -> LedgerError:
     if isinstance(error, OperationalError) and not isinstance(cause, sqlite3.Error):
         return LedgerAwayError(f"ledger {where}: {_AWAY} ({text})")
     return LedgerError(f"ledger {where}: {text}")
+
+
+def patiently(call: Callable[[], T]) -> T:
+    """Make a call that may be made twice, and again while the ledger is away.
+
+    A server that restarts or recovers is back within seconds; a process that is just opening its
+    ledger must not end because of that.
+
+    Raises:
+        LedgerAwayError: If the ledger is still away after a minute.
+    """
+    until, pause = monotonic() + PATIENCE, _PAUSE
+    while True:
+        try:
+            return call()
+        except LedgerAwayError as error:
+            left = until - monotonic()
+            if left <= 0:
+                raise
+            if pause == _PAUSE:
+                _LOG.warning("%s. It is waited for, for up to %.0f seconds", error, left)
+        sleep(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.base import Ledger
+from verifier_ladder.ledger.faults import patiently
 from verifier_ladder.text import hide_password
 
 if TYPE_CHECKING:
@@ -18,7 +19,9 @@ _SCHEME = re.compile(r"([a-z][a-z0-9+.\-]*)://(.*)", re.IGNORECASE | re.DOTALL)
 _IN_MEMORY = {"", ":memory:"}
 
 
-def open_ledger(where: str | Path | Ledger | None = None, *, make: bool = True) -> Ledger:
+def open_ledger(
+    where: str | Path | Ledger | None = None, *, make: bool = True, wait: bool = False
+) -> Ledger:
     """Open a ledger; a new file is made, an older one is upgraded after a copy of it is kept.
 
     Args:
@@ -26,6 +29,7 @@ def open_ledger(where: str | Path | Ledger | None = None, *, make: bool = True) 
             `"postgresql://user:password@host/database"`, an open ledger (returned as it is), or
             None or `":memory:"` for one that is gone when the process ends.
         make: Whether a new one may be made where there is none.
+        wait: Whether to wait up to a minute for a server that is away, as while it recovers.
 
     Raises:
         ConfigError: If there can be no ledger there.
@@ -38,6 +42,8 @@ def open_ledger(where: str | Path | Ledger | None = None, *, make: bool = True) 
     """
     if isinstance(where, Ledger):
         return where
+    if wait:
+        return patiently(lambda: open_ledger(where, make=make))
     text = "" if where is None else os.fspath(where)
     if match := _SCHEME.fullmatch(text):
         scheme = match[1].lower()

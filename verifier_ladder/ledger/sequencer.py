@@ -7,7 +7,6 @@ from threading import Event, Thread
 from types import TracebackType
 from typing import Self
 
-from verifier_ladder.errors import LadderError
 from verifier_ladder.ledger.base import Ledger
 
 _log = logging.getLogger(__name__)
@@ -51,7 +50,7 @@ class Sequencer:
             while self._ledger.sequence() and not self._ends.is_set():
                 pass
             self._last_error = ""
-        except LadderError as error:
+        except Exception as error:  # noqa: BLE001 - nothing may end the thread
             if str(error) != self._last_error:
                 _log.warning("entries wait for the signed log: %s", error)
             self._last_error = str(error)

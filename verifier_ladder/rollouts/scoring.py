@@ -175,7 +175,7 @@ def _open(
     from verifier_ladder.campaign import Campaign
     from verifier_ladder.ledger import Ledger, open_ledger
 
-    store = open_ledger(ledger)
+    store = open_ledger(ledger, wait=True)
     if not isinstance(ledger, Ledger):
         stack.callback(store.close)
     if name is None:

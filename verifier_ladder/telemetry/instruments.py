@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from time import perf_counter
 from typing import Any
 
@@ -14,6 +15,9 @@ from verifier_ladder.telemetry.traces import Traces
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
 
+_LOG = logging.getLogger("verifier_ladder")
+_MOST_ERRORS = 20
+"""Different errors that are logged."""
 Enqueue = list[tuple[CheckRow, Sequence[Request]]]
 
 
@@ -28,30 +32,52 @@ def make(parts: Collection[str], provider: Any, registry: Any) -> Instruments:
 class Instruments:
     """Hears of everything that happens in this process, and passes it on.
 
+    An exporter that fails is nobody's trouble: what it said is logged, once for each error, and
+    what was to be told is lost.
+
     **Threads.** Any number may call at once.
     """
 
     def __init__(self, traces: Traces | None, metrics: Metrics | None) -> None:
         """Pass on to these; None is passed over."""
         self.traces, self.metrics = traces, metrics
+        self._errors: set[str] = set()
+
+    @contextmanager
+    def _contained(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - it is an exporter's code
+            text = f"{type(error).__name__}: {error}"
+            if text not in self._errors and len(self._errors) < _MOST_ERRORS:
+                self._errors.add(text)
+                _LOG.warning("telemetry failed, and is told on: %s", text)
 
     @contextmanager
     def scoring(self, campaign: str, run: str, step: int, samples: int) -> Iterator[None]:
         """Around one call of `score`."""
         begun = perf_counter()
-        with self.traces.scoring(campaign, run, step, samples) if self.traces else _nothing():
+        with ExitStack() as span:
+            if self.traces:
+                with self._contained():
+                    span.enter_context(self.traces.scoring(campaign, run, step, samples))
             yield
         if self.metrics:
-            self.metrics.scored(campaign, samples, perf_counter() - begun)
+            with self._contained():
+                self.metrics.scored(campaign, samples, perf_counter() - begun)
 
     def looked_up(self, campaign: str, candidates: int, verdicts: Iterable[VerdictRow]) -> None:
         """The first tier has been asked about candidates; these verdicts are new."""
         if self.metrics:
-            self.metrics.looked_up(campaign, candidates, verdicts)
+            with self._contained():
+                self.metrics.looked_up(campaign, candidates, verdicts)
 
     def asked(self, enqueue: Enqueue) -> Enqueue:
         """The same checks, which carry on the trace of the call that asks for them."""
-        parent = self.traces.current() if self.traces else None
+        parent = None
+        if self.traces:
+            with self._contained():
+                parent = self.traces.current()
         if parent is None:
             return enqueue
         return [
@@ -67,21 +93,23 @@ class Instruments:
         begun: float, ended: float,
     ) -> None:  # fmt: skip
         """A worker has answered about some checks; times in seconds since 1970."""
-        for claim, verdict in zip(claims, verdicts, strict=True):
-            if verdict.evidence.get("waiting") and verifier.waits:
-                continue
-            if self.metrics:
-                self.metrics.checked(claim.check, verdict)
-            if self.traces:
-                self.traces.checked(claim.check, verdict, begun, ended)
+        with self._contained():
+            for claim, verdict in zip(claims, verdicts, strict=True):
+                if verdict.evidence.get("waiting") and verifier.waits:
+                    continue
+                if self.metrics:
+                    self.metrics.checked(claim.check, verdict)
+                if self.traces:
+                    self.traces.checked(claim.check, verdict, begun, ended)
 
     def revised(self, requests: Sequence[Request], rewards: Sequence[Reward]) -> None:
         """Rewards were replaced."""
-        if self.metrics and requests:
-            self.metrics.revised(requests[0].campaign, len(requests))
-        if self.traces:
-            for request, reward in zip(requests, rewards, strict=True):
-                self.traces.revised(request, reward)
+        with self._contained():
+            if self.metrics and requests:
+                self.metrics.revised(requests[0].campaign, len(requests))
+            if self.traces:
+                for request, reward in zip(requests, rewards, strict=True):
+                    self.traces.revised(request, reward)
 
     def close(self) -> None:
         """Send what was not sent yet, and let go of the registry."""
@@ -89,8 +117,3 @@ class Instruments:
             self.traces.close()
         if self.metrics:
             self.metrics.close()
-
-
-@contextmanager
-def _nothing() -> Iterator[None]:
-    yield

@@ -101,3 +101,14 @@ def test_after_closing_nothing_is_kept(watches: Watches) -> None:
     watches.open("run", 0, [3], [PENDING])
 
     assert not watches.close([KEY])
+
+
+def test_a_caller_that_leaves_takes_nothing_from_another_who_wants_the_same(
+    watches: Watches,
+) -> None:
+    watches.want([KEY])
+    watches.close([KEY])
+    watches.revise(KEY, FINAL)
+
+    assert {KEY: FINAL} == watches.close([KEY])
+    assert not watches.is_wanted(KEY)

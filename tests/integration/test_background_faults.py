@@ -1,0 +1,234 @@
+"""An error in the background is told to its own campaign's callers, and stops nobody else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event, current_thread
+from typing import Any
+
+import pytest
+
+import verifier_ladder as vl
+from verifier_ladder.decision import Decisions, Situation
+from verifier_ladder.ledger.sql import SqlLedger
+from verifier_ladder.scheduler.policies import AllTiers
+from verifier_ladder.telemetry.metrics import Metrics
+
+
+@vl.verifier(name="quick-f", tier="fast", kind="text", version="1", isolation="inline")
+def quick(candidate: vl.Candidate) -> float:
+    return float(len(candidate.content))
+
+
+@vl.verifier(name="slow-f", tier="simulation", kind="text", version="1", isolation="inline")
+def slow(candidate: vl.Candidate) -> float:
+    return 10.0 * len(candidate.content)
+
+
+@vl.verifier(name="top-f", tier="high_fidelity", kind="text", version="1", isolation="inline")
+def top(candidate: vl.Candidate) -> float:
+    return 100.0 * len(candidate.content)
+
+
+class Faulty(AllTiers):
+    """All tiers, but what it decides away from its callers' threads is spoilt."""
+
+    def __init__(self, spoil: Callable[[Decisions], Any]) -> None:
+        super().__init__()
+        self.spoil, self.is_faulty = spoil, True
+        self.met, self.may_go_on = Event(), Event()
+        self.may_go_on.set()
+
+    def decide(self, situation: Situation) -> Decisions:
+        decisions = super().decide(situation)
+        if self.is_faulty and current_thread().name == "vl-dispatcher":
+            self.met.set()
+            assert self.may_go_on.wait(60)
+            return self.spoil(decisions)  # type: ignore[no-any-return]
+        return decisions
+
+
+def boom(_: Decisions) -> Any:
+    raise ValueError("boom")
+
+
+def a_list(decisions: Decisions) -> Any:
+    return list(decisions.action)
+
+
+def too_few(decisions: Decisions) -> Any:
+    return decisions.rows(0)
+
+
+def ladder(policy: AllTiers | None = None) -> vl.Ladder:
+    return vl.Ladder("faults", [quick, slow, top], policy=policy or AllTiers())
+
+
+@pytest.mark.parametrize("spoil", [boom, a_list, too_few])
+def test_a_policy_that_fails_in_the_background_is_told_and_stops_no_neighbour(
+    tmp_path: Path, spoil: Callable[[Decisions], Any]
+) -> None:
+    policy = Faulty(spoil)
+    ledger = tmp_path / "ledger.db"
+    with (
+        vl.Campaign.open("sound", ladder=ladder(), ledger=ledger) as sound,
+        vl.Campaign.open("faulty", ladder=ladder(policy), ledger=ledger) as faulty,
+    ):
+        with pytest.raises(vl.EngineError, match="campaign faulty stopped in the background"):
+            faulty.score(["abc"], deadline=60)
+
+        assert [400.0] == [reward.value for reward in sound.score(["abcd"], deadline=60)]
+        assert sound.drain(60)
+        policy.is_faulty = False
+        assert [300.0] == [reward.value for reward in faulty.score(["abc"], deadline=60)]
+        assert faulty.drain(60)
+        assert {300.0} == {reward.value for reward in latest(faulty).values()}
+
+
+def test_every_caller_that_waits_is_told(tmp_path: Path) -> None:
+    policy = Faulty(boom)
+    policy.may_go_on.clear()
+    with (
+        vl.Campaign.open("faulty", ladder=ladder(policy), ledger=tmp_path / "l.db") as campaign,
+        ThreadPoolExecutor(2) as callers,
+    ):
+        calls = [callers.submit(campaign.score, [text], deadline=60) for text in ("a", "bb")]
+        assert policy.met.wait(60)
+        policy.may_go_on.set()
+
+        for call in calls:
+            with pytest.raises(vl.EngineError, match="ValueError: boom"):
+                call.result(60)
+
+
+def test_a_call_after_the_fault_is_told_once_and_the_next_goes_on(tmp_path: Path) -> None:
+    policy = Faulty(boom)
+    with vl.Campaign.open("faulty", ladder=ladder(policy), ledger=tmp_path / "l.db") as campaign:
+        campaign.score(["abc"])
+        with pytest.raises(vl.EngineError, match="boom"):
+            campaign.drain(60)
+        policy.is_faulty = False
+
+        assert [300.0] == [reward.value for reward in campaign.score(["abc"], deadline=60)]
+        assert {300.0} == {reward.value for reward in latest(campaign).values()}
+
+
+def latest(campaign: vl.Campaign) -> dict[tuple[int, int], vl.Reward]:
+    """The last revision of each sample."""
+    return {(r.step, r.position): r.reward for r in campaign.revisions()}
+
+
+def test_a_policy_that_fails_where_it_is_called_raises_there_and_then_goes_on() -> None:
+    class Once(AllTiers):
+        is_faulty = True
+
+        def decide(self, situation: Situation) -> Decisions:
+            if self.is_faulty:
+                self.is_faulty = False
+                raise ValueError("once")
+            return super().decide(situation)
+
+    with vl.Campaign.open("once", ladder=ladder(Once())) as campaign:
+        with pytest.raises(ValueError, match="once"):
+            campaign.score(["abc"], deadline=60)
+
+        assert [300.0] == [reward.value for reward in campaign.score(["abc"], deadline=60)]
+
+
+def test_a_campaign_that_fails_while_it_opens_leaves_its_neighbour_alone(tmp_path: Path) -> None:
+    class Never(AllTiers):
+        name = "all_tiers"
+
+        def decide(self, situation: Situation) -> Decisions:
+            raise ValueError(f"never, for {len(situation)}")
+
+    ledger = tmp_path / "ledger.db"
+    with vl.Campaign.open("later", ladder=ladder(), ledger=ledger, engine="workers") as campaign:
+        campaign.score(["ab"])
+
+    def score() -> None:
+        with vl.Campaign.open("later", ladder=ladder(Never()), ledger=ledger) as later:
+            later.score(["abc"], deadline=60)
+
+    with vl.Campaign.open("sound", ladder=ladder(), ledger=ledger) as sound:
+        with pytest.raises((ValueError, vl.EngineError), match="never, for 1"):
+            score()
+
+        assert [100.0] == [reward.value for reward in sound.score(["a"], deadline=60)]
+
+
+def test_an_error_of_the_engine_itself_is_told_and_the_next_call_starts_it_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim, faults = SqlLedger.claim, [RuntimeError("no claim today")]
+
+    def claim_or_fail(self: SqlLedger, **wish: Any) -> Any:
+        if faults:
+            raise faults.pop()
+        return claim(self, **wish)
+
+    with vl.Campaign.open("engine", ladder=ladder(), ledger=tmp_path / "ledger.db") as campaign:
+        campaign.drain(60)
+        monkeypatch.setattr(SqlLedger, "claim", claim_or_fail)
+        with pytest.raises(vl.EngineError, match="no claim today"):
+            campaign.score(["abc"], deadline=60)
+
+        assert [300.0] == [reward.value for reward in campaign.score(["abc"], deadline=60)]
+        assert campaign.drain(60)
+
+
+def test_telemetry_that_fails_costs_no_reward(monkeypatch: pytest.MonkeyPatch) -> None:
+    prometheus = pytest.importorskip("prometheus_client")
+    from verifier_ladder import telemetry
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("no metrics today")
+
+    for name in ("scored", "looked_up", "checked", "revised"):
+        monkeypatch.setattr(Metrics, name, fail)
+    telemetry.begin(["metrics"], registry=prometheus.CollectorRegistry())
+    try:
+        with vl.Campaign.open("told", ladder=ladder()) as campaign:
+            assert [300.0] == [r.value for r in campaign.score(["abc"], deadline=60)]
+            assert campaign.drain(60)
+    finally:
+        telemetry.end()
+
+
+def test_a_check_that_ends_while_it_is_asked_for_again_revises_both_samples(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append, goes_on, has_ended = SqlLedger.append, Event(), Event()
+
+    @vl.verifier(name="held-f", tier="simulation", kind="text", version="1", isolation="inline")
+    def held(candidate: vl.Candidate) -> float:
+        assert goes_on.wait(60)
+        return 10.0 * len(candidate.content)
+
+    def complete(self: SqlLedger, *arguments: Any, **options: Any) -> Any:
+        done = completed(self, *arguments, **options)
+        has_ended.set()
+        return done
+
+    def append_later(self: SqlLedger, *arguments: Any, **options: Any) -> Any:
+        """The second sample has looked for the verdict, and found none, before there is one."""
+        goes_on.set()
+        assert has_ended.wait(60)
+        return append(self, *arguments, **options)
+
+    completed = SqlLedger.complete
+    monkeypatch.setattr(SqlLedger, "complete", complete)
+    two = vl.Ladder("two", [quick, held], policy=AllTiers())
+    with vl.Campaign.open("joined", ladder=two, ledger=tmp_path / "ledger.db") as campaign:
+        campaign.score(["abc"])
+        monkeypatch.setattr(SqlLedger, "append", append_later)
+        (reward,) = campaign.score(["abc"], deadline=60)
+        monkeypatch.setattr(SqlLedger, "append", append)
+        assert campaign.drain(60)
+
+        assert (30.0, False) == (reward.value, reward.pending)
+        assert {(0, 0): 30.0, (1, 0): 30.0} == {
+            key: revised.value for key, revised in latest(campaign).items()
+        }
