@@ -40,6 +40,7 @@ from verifier_ladder.scheduler.engines.shared import join, leave
 from verifier_ladder.scheduler.scorer import Batch
 from verifier_ladder.scheduler.shadow import Shadow, shadow_name
 from verifier_ladder.settings import engine_of, load_settings
+from verifier_ladder.sourcecode import PREFIX
 from verifier_ladder.transcript import Transcript, transcript_block
 from verifier_ladder.verifiers import Verifier
 
@@ -235,7 +236,9 @@ class Campaign(CampaignTruth):
             One reward each. `value` is None where nothing is known: mask it, never read it as 0.
 
         Raises:
-            ConfigError: If an element is not a candidate of the ladder's kind.
+            ConfigError: If an element is not a candidate of the ladder's kind, or none could be
+                judged for the way a verifier is set up, such as one that reads a task field that
+                it does not declare.
             LedgerError: If the ledger can't be written; nothing is half-written.
         """
         limit = None if deadline is None else seconds(deadline)
@@ -249,6 +252,7 @@ class Campaign(CampaignTruth):
         with self._shadow.aside() if self._shadow else nullcontext():
             for batch, places in batches:
                 made = self._call(partial(_score, batch=batch, deadline=_left(until)))
+                _check_possible(made)
                 for place, reward in zip(places, made, strict=True):
                     rewards[place] = reward
         if self._shadow is not None:
@@ -458,6 +462,12 @@ def _score(
     return conductor.score(batch, deadline)
 
 
+def _check_possible(rewards: Sequence[Reward]) -> None:
+    """Tell the caller where a verifier can't work as it is set up, instead of masking all."""
+    if rewards and all(r.value is None and r.failed_at == ConfigError.boundary for r in rewards):
+        raise ConfigError(rewards[0].reason)
+
+
 def _run_name() -> str:
     now = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     return f"run-{now}-{uuid4().hex[:6]}"
@@ -465,6 +475,8 @@ def _run_name() -> str:
 
 def _note_source(ledger: Ledger, verifier: Verifier) -> None:
     """Tell the log when a verifier's source changed and its version did not."""
+    if verifier.version.startswith(PREFIX):
+        return
     source = verifier.source
     earlier = ledger.note_verifier(verifier.name, verifier.version, source.digest)
     if earlier is not None:

@@ -82,6 +82,18 @@ def checked_candidates(
     return _filled(Candidate, len(contents), columns)
 
 
+def with_tasks(
+    candidates: Sequence[Candidate], tasks: Iterable[Mapping[str, Any] | None]
+) -> list[Candidate]:
+    """The same candidates with other tasks, in order."""
+    columns: dict[str, Iterable[Any]] = {
+        "kind": [each.kind for each in candidates],
+        "content": [each.content for each in candidates],
+        "task": tasks, "turns": [each.turns for each in candidates],
+    }  # fmt: skip
+    return _filled(Candidate, len(candidates), columns)
+
+
 def _filled(of: type[T], count: int, columns: Mapping[str, Iterable[Any]]) -> list[T]:
     """Objects with slots, of which a batch makes thousands: one slot after the other, in all."""
     made = [of.__new__(of) for _ in range(count)]

@@ -58,6 +58,9 @@ class EndpointVerifier(Verifier):
         <verifier judge 1 (simulation)>
     """
 
+    task_fields: Sequence[str] | None = None
+    """All, for nobody sees what the service reads; name those that it needs to share verdicts."""
+
     def __init__(
         self,
         *,

@@ -79,17 +79,7 @@ class FunctionVerifier(Verifier):
         try:
             return self._ask(candidate)  # type: ignore[no-any-return]
         except Exception as error:  # noqa: BLE001 - whatever it raises, it is this candidate's
-            return self._failure(error)
-
-    def _failure(self, error: Exception) -> Verdict:
-        """The verdict that an error amounts to; a field that was not declared is named."""
-        undeclared = isinstance(error, KeyError) and self.task_fields is not None
-        if undeclared and error.args and error.args[0] not in (self.task_fields or ()):
-            error = VerifierError(
-                f"KeyError: {error}; a verifier sees only the task fields that it declares. "
-                f"If this is one, name it in the task_fields (or columns) of {self.name}"
-            )
-        return failure(error)
+            return failure(error)
 
     async def _gather(self, candidates: Sequence[Candidate]) -> Sequence[Answer]:
         if self.batch:
@@ -104,7 +94,7 @@ class FunctionVerifier(Verifier):
                 except TimeoutError:
                     return Verdict.abstain(f"no answer in {self.timeout:g} s", failed_at="tool")
                 except Exception as error:  # noqa: BLE001 - see _one
-                    return self._failure(error)
+                    return failure(error)
 
         return await asyncio.gather(*(one(candidate) for candidate in candidates))
 

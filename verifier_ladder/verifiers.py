@@ -151,8 +151,13 @@ class Verifier:
 
     @property
     def source(self) -> Fingerprint:
-        """What is known of its source code, to notice a change without a new version."""
-        return fingerprint(self)
+        """What is known of its source code, to notice a change without a new version.
+
+        It is read once: data that the code reads may change while it runs.
+        """
+        if "_source" not in vars(self):
+            self._source = fingerprint(self)
+        return self._source
 
     @property
     def source_digest(self) -> str:
@@ -161,6 +166,8 @@ class Verifier:
 
     def _depends_on(self) -> object:
         """What its results depend on beside its settings; None if that is no code."""
+        if self._given_version != PREFIX:  # Then its state is its author's to tell.
+            return type(self)
         return [type(self), {k: v for k, v in vars(self).items() if k not in _NOT_CODE}]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -364,5 +371,12 @@ def failure(error: BaseException) -> Verdict:
     return Verdict.abstain(f"{type(error).__name__}: {text}", failed_at="verifier")
 
 
-_NOT_CODE = {*Verifier.__annotations__, "settings", "digest", "key_digest"}
+_NOT_CODE = {
+    *Verifier.__annotations__,
+    "settings",
+    "digest",
+    "key_digest",
+    "_source",
+    "_is_set_up",
+}
 """Attributes that change no result, or are part of the key already."""

@@ -10,6 +10,7 @@ from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.scheduler.engines.job import BatchAnswer, BatchFuture
 from verifier_ladder.scheduler.engines.reservation import Reservation
+from verifier_ladder.task import seen_by
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier, failure
 
@@ -31,7 +32,7 @@ def judge_inline(
     except Exception as error:  # noqa: BLE001 - a plugin may raise anything
         return [failure(error)] * len(candidates), process_time() - started
     try:
-        verdicts = verifier.judge(candidates)
+        verdicts = verifier.judge(seen_by(verifier.name, verifier.task_fields, candidates))
     except Exception as error:  # noqa: BLE001 - a plugin may raise anything
         verdicts = (
             [failure(error)] if len(candidates) == 1

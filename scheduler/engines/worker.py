@@ -30,6 +30,7 @@ from verifier_ladder.scheduler.engines.log import LogWriter
 from verifier_ladder.scheduler.engines.meter import Meter, cpu_seconds
 from verifier_ladder.scheduler.engines.progress import DONE, LOADING, Marked, Progress
 from verifier_ladder.scheduler.engines.sheet import Sheet
+from verifier_ladder.task import seen_by
 from verifier_ladder.verifiers import MiscountError, Verifier, failure
 
 _PR_SET_PDEATHSIG = 1
@@ -194,7 +195,7 @@ def _verify(
     worker: Worker, verifier: Verifier, columns: tuple[Any, ...],
     seeds: Sequence[int] | None, each: bool,  # noqa: FBT001 - a message's field
 ) -> tuple[Any, ...]:  # fmt: skip
-    candidates = _candidates(*columns)
+    candidates = seen_by(verifier.name, verifier.task_fields, _candidates(*columns))
     sheet = Sheet(verifier, worker.journal)
     costs = sheet.costs(len(candidates)) if each else None
     meter = Meter(worker.cell, costs, seeds)
@@ -220,7 +221,7 @@ def _candidates(
 
 
 def _judge(
-    verifier: Verifier, candidates: list[Candidate], visit: Callable[[int], None], sheet: Sheet
+    verifier: Verifier, candidates: Sequence[Candidate], visit: Callable[[int], None], sheet: Sheet
 ) -> None:
     """Judge; what fails is narrowed down until the failure stands alone.
 

@@ -101,18 +101,6 @@ def test_a_candidate_error_in_a_function_is_a_reject() -> None:
     assert vl.Outcome.REJECT is picky.judge([text("x")])[0].outcome
 
 
-def test_a_field_that_was_not_declared_is_named_in_the_reason() -> None:
-    @vl.verifier
-    def exact(candidate: vl.Candidate) -> bool:
-        return bool(candidate.content == (candidate.task or {})["answer"])
-
-    (verdict,) = exact.judge([text("4", question="2+2")])
-
-    assert "verifier" == verdict.failed_at
-    assert "'answer'" in verdict.reason
-    assert "task_fields" in verdict.reason
-
-
 @pytest.mark.parametrize("thing", ["polite", 3])
 def test_what_is_no_function_is_refused(thing: Any) -> None:
     with pytest.raises(vl.ConfigError, match="is not a function"):
