@@ -28,8 +28,8 @@ class AnswerTimes:
     Under a deadline the truth counts only if it comes in time, so the propensity of a drawn
     sample is p·F(time left), and F is what this says. It is a Kaplan–Meier estimate on
     logarithmic bins (Kaplan & Meier, *J. Am. Stat. Assoc.* 53, 1958): checks that are still out
-    count for as long as they have been out, or else the quick ones would speak for all.
-    A check that fails never answers.
+    count for as long as they have been out, or else the quick ones would speak for all, and so do
+    those that were cancelled unanswered. A check that fails never answers.
 
     Before any check has ended, one imagined answer stands for them: near the expected time, or
     anywhere between a millisecond and three years.
@@ -58,6 +58,7 @@ class AnswerTimes:
             )
         self._imagined = _imagined(expected)
         self._answered = np.zeros(_SIZE)
+        self._unheard = np.zeros(_SIZE)
         self._lost = 0.0
 
     def add(self, seconds: float | None) -> None:
@@ -74,6 +75,16 @@ class AnswerTimes:
             self._forget()
             self._answered[int(_bins(np.array([seconds]))[0])] += 1.0
 
+    def give_up(self, seconds: float) -> None:
+        """Take one more check that nobody waits for any more.
+
+        Args:
+            seconds: For how long it was out, and had not answered.
+        """
+        if seconds >= 0.0:
+            self._forget()
+            self._unheard[int(_bins(np.array([seconds]))[0])] += 1.0
+
     def within(self, seconds: float, waiting: Sequence[float] = ()) -> float:
         """The probability that an answer comes within a time.
 
@@ -84,39 +95,72 @@ class AnswerTimes:
         Returns:
             A probability: 0 if no time is left, else more than 0.
         """
-        if not seconds > 0.0:
-            return 0.0
-        ages = np.array([age for age in waiting if age >= 0.0])
-        curve = self._curve(ages)
-        if seconds >= _EDGES[-1]:
-            return float(curve[-1])
-        place = log(max(seconds, float(_EDGES[0])) / _EDGES[0]) / log(_EDGES[1] / _EDGES[0])
-        chance = float(np.interp(place, np.arange(_SIZE + 1), curve))
-        return max(chance, float(np.finfo(np.float64).tiny))
+        return self.curve(waiting).within(seconds)
 
-    def _curve(self, ages: Floats) -> Floats:
-        """Probability of an answer by each bound. Shape (bins + 1,)."""
+    def curve(self, waiting: Sequence[float] = ()) -> AnswerCurve:
+        """The distribution as it is known now.
+
+        Args:
+            waiting: How long each check that has no answer yet has been out, in seconds.
+        """
+        ages = np.array([age for age in waiting if age >= 0.0])
         ends = self._answered + self._imagined
-        left = np.bincount(_bins(ages), minlength=_SIZE).astype(np.float64)
-        # A check that is still out was at risk in the bins that it has outlived.
+        left = np.bincount(_bins(ages), minlength=_SIZE) + self._unheard
+        # A check that has not answered was at risk in the bins that it has outlived.
         outlived = left[::-1].cumsum()[::-1] - left
         at_risk = ends[::-1].cumsum()[::-1] + self._lost + outlived
         survival = np.cumprod(np.clip(1.0 - ends / at_risk, 0.0, 1.0))
-        return np.concatenate([[0.0], 1.0 - survival])
+        return AnswerCurve(np.concatenate([[1.0], survival]))
 
     def _forget(self) -> None:
         self._answered *= _FORGETTING
+        self._unheard *= _FORGETTING
         self._lost *= _FORGETTING
 
     def snapshot(self) -> dict[str, Any]:
         """All it has learnt, as JSON."""
-        return {"answered": self._answered.tolist(), "lost": self._lost}
+        return {
+            "answered": self._answered.tolist(), "unheard": self._unheard.tolist(),
+            "lost": self._lost,
+        }  # fmt: skip
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Go back to a snapshot; one with other bins is ignored."""
         answered = np.array(snapshot.get("answered", []), dtype=np.float64)
         if answered.shape == self._answered.shape:
             self._answered, self._lost = answered, float(snapshot["lost"])
+            self._unheard = np.array(snapshot.get("unheard", np.zeros(_SIZE)), dtype=np.float64)
+
+
+class AnswerCurve:
+    """How likely an answer comes by any time, as `AnswerTimes` knows it at one moment."""
+
+    def __init__(self, survival: Floats) -> None:
+        """Take the probability that none has come by each bound. Shape (bins + 1,)."""
+        self._survival = survival
+
+    def within(self, seconds: float, after: float = 0.0) -> float:
+        """The probability that an answer comes within a time, if none has come before.
+
+        Args:
+            seconds: Time left; infinity asks whether an answer comes at all.
+            after: For how many seconds the check has been out already.
+
+        Returns:
+            A probability: 0 if no time is left, else more than 0.
+        """
+        if not seconds > 0.0:
+            return 0.0
+        begun = max(after, 0.0)
+        before = self._none_by(begun) if begun else 1.0
+        tiny = float(np.finfo(np.float64).tiny)
+        return min(1.0, max(1.0 - self._none_by(begun + seconds) / max(before, tiny), tiny))
+
+    def _none_by(self, seconds: float) -> float:
+        if seconds >= _EDGES[-1]:
+            return float(self._survival[-1])
+        place = log(max(seconds, float(_EDGES[0])) / _EDGES[0]) / log(_EDGES[1] / _EDGES[0])
+        return float(np.interp(place, np.arange(_SIZE + 1), self._survival))
 
 
 def _bins(seconds: Floats) -> NDArray[np.int64]:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _UNKNOWN = Belief(nan, nan)
 _AUDITED = len(ENDS)
 _BEGUN = "its other replicates are missing"
+_ON_ITS_WAY = "it was drawn, and the {tier} tier has not said all yet"
 _FIRST = 1e9
 """Benefit that puts what has begun before all that has not."""
 _DRAWN = "drawn for the {tier} tier with probability {propensity:.3g}"
@@ -135,7 +136,7 @@ class Climb:
         return result
 
     def _go_on(self, scene: Scene, result: Step) -> frozenset[int]:
-        """Correct the rewards of drawn samples; those still on their way need no decision."""
+        """Correct the rewards of drawn samples; those still on their way go on."""
         going = set()
         result.rewards = list(result.rewards)
         for index, draw in enumerate(scene.draws or ()):
@@ -146,7 +147,27 @@ class Climb:
             if not standing.is_judged and not _has_answered(standing):
                 going.add(index)
                 result.escalate.append(Escalation(index, self._top, draw.propensity, draw))
+        if going:
+            result.decisions.append(self._on_the_way(sorted(going), scene))
         return frozenset(going)
+
+    def _on_the_way(self, chosen: Sequence[int], scene: Scene) -> DecisionColumns:
+        """Record what is believed of drawn samples, while the rest of the answer is missing."""
+        beliefs = [scene.standings[index].belief or _UNKNOWN for index in chosen]
+        count = len(chosen)
+        return DecisionColumns(
+            policy=self._policy,
+            sample=chosen,
+            action=[int(Action.ESCALATE)] * count,
+            tier=[int(self.ladder.tiers[-1])] * count,
+            reason=[0] * count,
+            reasons=(_ON_ITS_WAY,),
+            mean=[belief.mean for belief in beliefs],
+            deviation=[belief.deviation for belief in beliefs],
+            propensity=[nan] * count,
+            benefit=[0.0] * count,
+            draw=None,
+        )
 
     # -- climbs that are over ----------------------------------------------------------------
 

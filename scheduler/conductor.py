@@ -100,8 +100,8 @@ class Conductor:
         self._learning.restore()
         self._prices.take_up(self._ledger.count_samples(self.name), self._unfinished())
         self._holding.restore()
-        waiting = self._ledger.requests(campaign=self.name, final=False)
-        self._punctuality.take_up(waiting)
+        # Those whose check has ended are told of it first thing.
+        self._punctuality.take_up(self._ledger.requests(campaign=self.name))
 
     def _be_current(self) -> None:
         """Make sure that this process decides, and that it knows what the ledger holds.
@@ -202,10 +202,10 @@ class Conductor:
                 self._await(wanted, until, told)
         finally:
             latest = self._watches.close(keys)
+            if until is not None:
+                with self._working():
+                    self._reviser.settle()
         self._tell_fault(told)
-        if until is not None:
-            with self._working():
-                self._reviser.settle(keys)
         if not latest:
             return rewards
         return [latest.get(key, reward) for key, reward in zip(keys, rewards, strict=True)]

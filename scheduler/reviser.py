@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from verifier_ladder.candidate import SampleId
 from verifier_ladder.ledger.records import CheckRow, CheckState, Request
@@ -33,16 +33,22 @@ class Reviser:
         self._early: dict[SampleKey, bytes] = {}
         """Checks of samples whose draws count as ones that came in time, until they are read."""
 
-    def settle(self, samples: Iterable[SampleKey]) -> None:
-        """Revise samples whose rewards were read at a deadline: from now on late draws count."""
-        if not self._early:
-            return
+    def settle(self) -> None:
+        """Revise samples whose rewards were read at a deadline: from now on late draws count.
+
+        Whoever awaited them may have gone without a word: what nobody awaits was read.
+        """
         with self._desk.lock:
-            read = {s: self._early.pop(s) for s in samples if s in self._early}
-            keys = list(dict.fromkeys(read.values()))
+            is_wanted = self._desk.watches.is_wanted
+            read = {sample: key for sample, key in self._early.items() if not is_wanted(sample)}
+            if not read:
+                return
+            for sample in read:
+                del self._early[sample]
             found = self._desk.ledger.requests(
-                campaign=self._desk.campaign, check_keys=keys, final=True
-            )
+                campaign=self._desk.campaign, check_keys=list(dict.fromkeys(read.values())),
+                final=True,
+            )  # fmt: skip
             requests = [request for request in found if request[2:5] in read]
             if requests:
                 self._revise(requests, self._ended(requests))
@@ -61,6 +67,7 @@ class Reviser:
             )
             if requests:
                 self._revise(requests, dict(ended or {}) or self._ended(requests))
+            self.settle()
         return len(requests)
 
     def take_up(self, check_keys: Sequence[bytes]) -> None:
@@ -95,20 +102,51 @@ class Reviser:
             }  # fmt: skip
             if gone:
                 ledger.cancel(list(gone), now=ledger.clock(), at_work=True)
-            self._forget(requests, standings)
+            others = [request for request in waiting if not wanted.takes(request)]
+            self._forget(requests, standings, others)
         ended = ledger.checks(states=[CheckState.CANCELLED], keys=keys)
         return Withdrawn(count, len(ended))
 
-    def _forget(self, requests: Sequence[Request], standings: Sequence[Standing]) -> None:
+    def _forget(
+        self,
+        requests: Sequence[Request],
+        standings: Sequence[Standing],
+        others: Sequence[Request],
+    ) -> None:
         """Nothing is kept for them any more: neither money nor a place among those compared.
 
-        What checks at work will say is in the ledger alone, for nobody waits to be told.
+        What checks at work will say is in the ledger alone, for nobody waits to be told; unless
+        others do.
         """
         self._holding.ended(requests)
-        for request in requests:
-            self._desk.climb.knowledge.prices.settle(request.check_key)
+        for key in {r.check_key for r in requests} - {r.check_key for r in others}:
+            self._desk.climb.knowledge.prices.settle(key)
+        self._give_up(requests, standings, others)
         self._desk.intake.forget(standings)
         self._holding.reconsider()
+
+    def _give_up(
+        self,
+        requests: Sequence[Request],
+        standings: Sequence[Standing],
+        others: Sequence[Request],
+    ) -> None:
+        """Answers that were drawn for these alone are not awaited any more."""
+        awaited = {request.state.get("answer") for request in others}
+        gone: dict[bytes, Standing] = {}
+        until: dict[bytes, float] = {}
+        # A tier that is paused answers nobody: that tells nothing of how long it takes.
+        is_paused = int(self._desk.ladder.tiers[-1]) in self._desk.ledger.paused(
+            self._desk.campaign
+        )
+        for request, standing in zip(requests, standings, strict=True):
+            key = standing.answer_key
+            if key.hex() in awaited:
+                continue
+            gone[key] = standing
+            if "until" in request.state and not is_paused:
+                until[key] = max(until.get(key, 0.0), float(request.state["until"]))
+        self._learning.give_up(gone.values(), until)
 
     def _ended(self, requests: Sequence[Request]) -> dict[bytes, Verdict]:
         keys = list({request.check_key for request in requests})
@@ -155,8 +193,7 @@ class Reviser:
             had = ended.get(request.check_key)
             drawn = (had and had.drawn) or _drawn(request)
             verifier = self._verifier(request, standing)
-            begun = request.state.get("asked_at") or (had and had.asked_at)
-            ended[request.check_key] = Ended(standing, verifier, drawn, begun)
+            ended[request.check_key] = Ended(standing, verifier, drawn)
         self._learning.hear(ended)
 
 

@@ -14,7 +14,7 @@ from verifier_ladder.scheduler.candidates import candidate_json
 from verifier_ladder.scheduler.climb import Escalation, Peer, Scene, Step
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.draws import Draw
-from verifier_ladder.scheduler.punctuality import early_draw
+from verifier_ladder.scheduler.punctuality import Drawn, answered, early_draw
 from verifier_ladder.scheduler.queueing import Enqueue, awaited, carried_on, checks_of, join
 from verifier_ladder.scheduler.standing import Standing, task_keys
 from verifier_ladder.scheduler.unanswered import unanswered
@@ -102,7 +102,7 @@ class Revisions:
             self._desk.campaign, knowledge, self.standings, going, is_held=self._is_held
         )
         asked: dict[bytes, tuple[CheckRow, list[Request]]] = {}
-        made = [self._next(*each) for each in zip(going, checks, strict=True)]
+        made = self._next(going, checks)
         for check, request in zip(checks, made, strict=True):
             join(asked, carried_on(check, request), request)
         early = [place for place in places if place in self.early]
@@ -122,20 +122,32 @@ class Revisions:
             telemetry.active.revised(requests, [self.rewards[place] for place in places])
         return made
 
-    def _next(self, escalation: Escalation, check: CheckRow) -> Request:
-        """What a sample waits for next."""
-        place = escalation.place
-        request, reward = self.requests[place], self.rewards[place]
-        state = {
-            **request.state, "candidate": candidate_json(self.standings[place].candidate),
-            "value": reward.value, "revision": reward.revision, "draw": escalation.draw,
-        }  # fmt: skip
-        if escalation.draw is not None and request.state["draw"] is None:
-            state |= self._desk.climb.knowledge.punctuality.ask(
-                check.check_key, escalation.draw, self._desk.ledger.clock(),
-                until=state.get("until"), size=int(state.get("size", 1)),
+    def _next(self, going: Sequence[Escalation], checks: Sequence[CheckRow]) -> list[Request]:
+        """What samples wait for next."""
+        made: list[Request] = []
+        drawn: dict[int, Drawn] = {}
+        for escalation, check in zip(going, checks, strict=True):
+            place, draw = escalation.place, escalation.draw
+            request, reward, standing = (
+                self.requests[place], self.rewards[place], self.standings[place]
             )  # fmt: skip
-        return request._replace(check_key=check.check_key, state=state)
+            state = {
+                **request.state, "candidate": candidate_json(standing.candidate),
+                "value": reward.value, "revision": reward.revision, "draw": draw,
+            }  # fmt: skip
+            if draw is not None and request.state["draw"] is None:
+                drawn[len(made)] = Drawn(
+                    standing.answer_key, draw, state.get("until"), int(state.get("size", 1))
+                )
+            made.append(request._replace(check_key=check.check_key, state=state))
+        desk = self._desk
+        if drawn:
+            punctuality = desk.climb.knowledge.punctuality
+            terms = punctuality.ask(list(drawn.values()), desk.ledger.clock())
+            for number, kept in zip(drawn, terms, strict=True):
+                state = {**made[number].state, **kept}
+                made[number] = made[number]._replace(state=state)
+        return made
 
     def _kept(self, places: Sequence[int]) -> Enqueue:
         """The requests of samples that are revised once more when their reward has been read."""
@@ -147,7 +159,7 @@ class Revisions:
         for place in places:
             request, reward = self.requests[place], self.rewards[place]
             said = {"value": reward.value, "revision": reward.revision}
-            state = {name: kept for name, kept in request.state.items() if name != "early"} | said
+            state = answered(request.state) | said
             join(asked, rows[request.check_key], request._replace(state=state))
         return list(asked.values())
 

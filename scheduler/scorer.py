@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -25,6 +25,7 @@ from verifier_ladder.scheduler.candidates import candidate_json
 from verifier_ladder.scheduler.climb import Scene, Step
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.holding import Holding
+from verifier_ladder.scheduler.punctuality import Drawn
 from verifier_ladder.scheduler.queueing import Enqueue, awaited, checks_of, hurried, join
 from verifier_ladder.scheduler.reviser import Reviser
 from verifier_ladder.scheduler.samples import StepSamples
@@ -181,7 +182,8 @@ class Scorer:
             self._desk.campaign, self._desk.climb.knowledge, standings, step.escalate,
             is_held=self._holding.is_needed,
         )  # fmt: skip
-        for escalation, check in zip(step.escalate, checks, strict=True):
+        terms = self._terms(standings, step, until, len(batch.positions))
+        for escalation, check, drawn in zip(step.escalate, checks, terms, strict=True):
             index = escalation.place
             standing = standings[index]
             rewards[index] = awaited(rewards[index])
@@ -193,19 +195,27 @@ class Scorer:
                 ),
                 "weight": batch.weights[index] if batch.weights else 1.0,
                 "value": rewards[index].value, "revision": 0, "draw": escalation.draw,
-                "size": len(batch.positions),
+                "size": len(batch.positions), **drawn,
             }  # fmt: skip
-            if escalation.draw is not None:
-                state |= self._desk.climb.knowledge.punctuality.ask(
-                    check.check_key, escalation.draw, self._desk.ledger.clock(), until=until,
-                    size=len(batch.positions),
-                )  # fmt: skip
             request = Request(
                 check.check_key, check.campaign, batch.run, batch.step, batch.positions[index],
                 standing.content_key, state,
             )  # fmt: skip
             join(asked, check, request)
         return rewards, list(asked.values())
+
+    def _terms(
+        self, standings: Sequence[Standing], step: Step, until: float | None, size: int
+    ) -> Iterator[Mapping[str, Any]]:
+        """What is kept of each escalation's draw; nothing where it was not drawn."""
+        drawn = [
+            Drawn(standings[escalation.place].answer_key, escalation.draw, until, size)
+            for escalation in step.escalate if escalation.draw is not None
+        ]  # fmt: skip
+        punctuality = self._desk.climb.knowledge.punctuality
+        kept = iter(punctuality.ask(drawn, self._desk.ledger.clock()) if drawn else ())
+        for escalation in step.escalate:
+            yield {} if escalation.draw is None else next(kept)
 
 
 def _samples(batch: Batch, standings: Sequence[Standing]) -> SampleColumns:

@@ -329,7 +329,9 @@ class Dispatcher(ABC):
             pauses.append(self.look)
         if self._retries:
             today = self.ledger.clock()
-            pauses += [at - today for at in self._retries if at > today]
+            # What is due is in the queue like any other check.
+            self._retries = [at for at in self._retries if at > today]
+            pauses += [at - today for at in self._retries]
         return max(0.0, min(pauses))
 
     def _heartbeat(self) -> None:

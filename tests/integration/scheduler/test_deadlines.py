@@ -1,16 +1,19 @@
 """Deadlines: a drawn answer that came in time weighs more until the reward has been read."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import verifier_ladder as vl
 from verifier_ladder.ledger import Ledger, open_ledger
-from verifier_ladder.ledger.records import CheckState
+from verifier_ladder.ledger.records import CheckState, Request
 from verifier_ladder.scheduler.policies import Thresholds
 from verifier_ladder.scheduler.replay import replay
 from verifier_ladder.scheduler.reviser import Reviser
+from verifier_ladder.scheduler.revisions import Revisions
+from verifier_ladder.scheduler.watch import Watches
 
 TEXTS = ["x" * (number % 40) + str(number) for number in range(60)]
 
@@ -102,3 +105,45 @@ def test_a_process_that_dies_before_it_settles_leaves_that_to_the_next(
     assert set(last.values()) == {2}
     assert set(last) == {place for place, reward in enumerate(read) if reward.revision}
     assert ledger.requests(campaign="one") == []
+
+
+def test_a_call_that_is_interrupted_leaves_nothing_behind(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait = Watches.wait
+
+    def interrupted(*given: Any) -> None:
+        wait(*given)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Watches, "wait", interrupted)
+    with vl.Campaign.open("one", ladder=ladder(dear), ledger=ledger, workers=1) as campaign:
+        with pytest.raises(KeyboardInterrupt):
+            campaign.score(TEXTS, deadline="25 s")
+        left = ledger.requests(campaign="one")
+        revisions = {r.position: r.reward.revision for r in campaign.revisions()}
+
+    assert left == []
+    assert set(revisions.values()) == {2}
+
+
+def test_who_reads_just_as_the_answer_comes_leaves_nothing_behind(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The caller is gone after its answers were told to it, and before that was noted."""
+    write = Revisions.write
+
+    def told(self: Revisions, places: Sequence[int]) -> list[Request]:
+        made = write(self, places)
+        if self.early:
+            watches = self._desk.watches
+            watches.close([request[2:5] for request in self.requests])
+        return made
+
+    monkeypatch.setattr(Revisions, "write", told)
+    with vl.Campaign.open("one", ladder=ladder(dear), ledger=ledger, workers=1) as campaign:
+        campaign.score(TEXTS, deadline="25 s")
+        campaign.drain("30 s")
+        left = ledger.requests(campaign="one")
+
+    assert left == []

@@ -254,7 +254,9 @@ def test_a_drawn_sample_goes_on_until_the_top_has_answered() -> None:
     assert [(0, 2, DRAWN), (1, 2, DRAWN)] == [
         (asked.place, asked.column, asked.draw) for asked in step.escalate
     ]
-    assert not step.decisions
+    (told,) = step.decisions
+    assert [int(Action.ESCALATE)] * 2 == list(told.action)
+    assert told.draw is None  # It is not drawn again.
 
 
 def test_numbers_of_a_decision_are_those_of_its_belief() -> None:

@@ -1,5 +1,8 @@
 """Punctuality: until a deadline an answer that came in time weighs more."""
 
+import random
+from statistics import mean
+
 import pytest
 
 from verifier_ladder.cost import Cost
@@ -8,7 +11,7 @@ from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger.records import Request
 from verifier_ladder.scheduler.draws import Draw
 from verifier_ladder.scheduler.estimator import Estimator
-from verifier_ladder.scheduler.punctuality import Punctuality, early_draw
+from verifier_ladder.scheduler.punctuality import Drawn, Punctuality, answered, early_draw
 
 LADDER = Ladder(
     "two",
@@ -30,15 +33,28 @@ def request(**state: object) -> Request:
     return Request(b"key", "c", "run", 0, 0, b"content", state)
 
 
+def ask(
+    ours: Punctuality, key: bytes = b"", left: float | None = None, now: float = 0.0
+) -> tuple[float, float]:
+    """Draw a sample whose reward is read after some seconds; its terms until then."""
+    until = None if left is None else now + left
+    (terms,) = ours.ask([Drawn(key, DRAW, until, 128)], now)
+    return terms.get("early", (DRAW.propensity, DRAW.factor))
+
+
+def end(ours: Punctuality, key: bytes, now: float) -> None:
+    ours.learn(ours.end(key, now))
+
+
 def test_with_all_the_time_in_the_world_nothing_changes() -> None:
-    propensity, factor = made().early(DRAW, float("inf"), 128, now=0.0)
+    propensity, factor = ask(made(), left=float("inf"))
 
     assert propensity == pytest.approx(0.5)
     assert factor == pytest.approx(2.0)
 
 
 def test_the_less_time_is_left_the_more_an_answer_weighs() -> None:
-    found = [made().early(DRAW, left, 128, now=0.0) for left in (100.0, 10.0, 5.0)]
+    found = [ask(made(), left=left) for left in (100.0, 10.0, 5.0)]
 
     assert [p for p, _ in found] == sorted((p for p, _ in found), reverse=True)
     assert [f for _, f in found] == sorted(f for _, f in found)
@@ -48,33 +64,76 @@ def test_the_less_time_is_left_the_more_an_answer_weighs() -> None:
 def test_what_was_seen_counts_and_so_does_what_is_still_out() -> None:
     quick, stuck = made(), made()
     for number in range(20):
-        key = bytes([number])
         for each in (quick, stuck):
-            each.asked(key, 0.0)
-        quick.ended(key, 1.0)
+            ask(each, bytes([number]))
+        end(quick, bytes([number]), 1.0)
     for number in range(10):
-        stuck.ended(bytes([number]), 1.0)
+        end(stuck, bytes([number]), 1.0)
 
-    assert quick.early(DRAW, 2.0, 128, now=50.0)[0] > 0.45
-    assert 0.2 < stuck.early(DRAW, 2.0, 128, now=50.0)[0] < 0.3
+    assert ask(quick, b"new", 2.0, now=50.0)[0] > 0.45
+    assert 0.2 < ask(stuck, b"new", 2.0, now=50.0)[0] < 0.3
 
 
 def test_checks_that_fail_for_good_never_answer() -> None:
     failing = made()
     for number in range(50):
-        failing.ended(bytes([number]), 1.0 if number % 2 else None)
+        failing.learn(1.0 if number % 2 else None)
 
-    assert failing.early(DRAW, 1e9, 128, now=0.0)[0] == pytest.approx(0.25, abs=0.02)
+    assert ask(failing, left=1e9)[0] == pytest.approx(0.25, abs=0.02)
+
+
+def test_an_answer_that_is_out_is_one_however_often_it_is_drawn() -> None:
+    ours = made()
+    for now in (0.0, 1.0, 2.0):
+        ask(ours, b"one", now=now)
+
+    assert ours.end(b"one", 5.0) == 5.0
+    assert ours.end(b"one", 6.0) is None
+    assert not ours.is_out(b"one")
+
+
+def test_who_joins_an_answer_counts_on_what_is_left_of_it() -> None:
+    """Answers take 10 or 1000 seconds: one that is out for 20 won't come soon."""
+    ours = made()
+    for number in range(400):
+        ours.learn(10.0 if number % 2 else 1000.0)
+    ask(ours, b"out", now=0.0)
+
+    assert ask(ours, b"new", 50.0, now=20.0)[0] == pytest.approx(0.25, abs=0.02)
+    assert ask(ours, b"out", 50.0, now=20.0)[0] < 0.01
+    assert ask(ours, b"out", 5000.0, now=20.0)[0] == pytest.approx(0.5, abs=0.02)
+
+
+@pytest.mark.parametrize("limit", [5.0, 20.0])
+def test_cancelling_the_slow_ones_makes_nobody_quicker(limit: float) -> None:
+    """A learner that cancels at its deadline what has not come hears of the quick ones only."""
+    ours, numbers = made(), random.Random(4)  # noqa: S311 - no secret
+    expected: list[float] = []
+    in_time: list[bool] = []
+    for number in range(3000):
+        now, key = number * 1000.0, number.to_bytes(4)
+        expected.append(ask(ours, key, limit, now)[0] / DRAW.propensity)
+        seconds = numbers.expovariate(0.1)
+        in_time.append(seconds <= limit)
+        if in_time[-1]:
+            end(ours, key, now + seconds)
+        else:
+            ours.learn_unheard(ours.end(key, now + limit) or 0.0)
+
+    assert mean(expected[500:]) == pytest.approx(mean(in_time[500:]), abs=0.03)
 
 
 def test_a_restart_takes_up_what_was_learnt_and_what_is_out() -> None:
     before, after = made(), made()
-    before.asked(b"key", 5.0)
-    before.ended(b"other", 3.0)
+    (state,) = before.ask([Drawn(b"key", DRAW, None, 128)], 5.0)
+    before.learn(3.0)
+    before.learn_unheard(7.0)
     after.restore(before.snapshot())
-    after.take_up([request(asked_at=5.0), request()])
+    after.take_up([request(**state), request(), request(**answered({**state, "answer": "ff"}))])
 
-    assert before.early(DRAW, 4.0, 128, now=30.0) == after.early(DRAW, 4.0, 128, now=30.0)
+    assert after.is_out(b"key")
+    assert not after.is_out(b"\xff")
+    assert ask(before, b"new", 4.0, now=30.0) == ask(after, b"new", 4.0, now=30.0)
 
 
 def test_a_draw_counts_otherwise_only_where_that_was_fixed() -> None:
@@ -86,8 +145,24 @@ def test_a_draw_counts_otherwise_only_where_that_was_fixed() -> None:
 def test_terms_are_fixed_where_somebody_waits() -> None:
     ours = made()
 
-    assert ours.ask(b"one", DRAW, 7.0, until=None, size=128) == {"asked_at": 7.0}
-    terms = ours.ask(b"two", DRAW, 7.0, until=17.0, size=128)
-    propensity, factor = terms["early"]
+    (first, second) = ours.ask([Drawn(b"1", DRAW, None, 9), Drawn(b"2", DRAW, 17.0, 9)], 7.0)
+    assert first == {"asked_at": 7.0, "answer": b"1".hex()}
+    propensity, factor = second["early"]
     assert propensity < 0.5
     assert factor == pytest.approx(1.0 / propensity)
+
+
+def test_many_draws_of_one_call_read_what_is_out_once() -> None:
+    ours = made()
+    looked = 0
+
+    class Out(dict[bytes, float]):
+        def values(self):  # type: ignore[no-untyped-def]  # noqa: ANN202
+            nonlocal looked
+            looked += 1
+            return super().values()
+
+    ours._out = Out()
+    ours.ask([Drawn(bytes([number]), DRAW, 60.0, 9) for number in range(200)], 0.0)
+
+    assert looked == 1

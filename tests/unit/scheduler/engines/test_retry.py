@@ -1,8 +1,12 @@
 """Retries."""
 
+from time import monotonic
+
 import pytest
 
 from verifier_ladder import errors
+from verifier_ladder.ledger import open_ledger
+from verifier_ladder.scheduler.engines.local import LocalEngine
 from verifier_ladder.scheduler.engines.retry import ATTEMPTS, retry_at
 from verifier_ladder.verdict import Verdict
 
@@ -31,3 +35,19 @@ def test_every_boundary_with_retries_is_one_that_errors_name() -> None:
     }  # fmt: skip
 
     assert set(ATTEMPTS) <= known
+
+
+def test_an_engine_that_is_never_idle_forgets_the_retries_that_are_due() -> None:
+    with open_ledger(None) as ledger:
+        engine = LocalEngine(ledger, workers=1)
+        try:
+            now = ledger.clock()
+            later = now + 1000.0
+            for number in range(50):
+                engine._retries += [now - number, later]
+                engine._pause(monotonic() + 1.0)
+            kept = list(engine._retries)
+        finally:
+            engine.close()
+
+    assert kept == [later] * 50

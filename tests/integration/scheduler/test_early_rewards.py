@@ -1,0 +1,192 @@
+"""Rewards read at a deadline are right in the mean, however the top tier's answers come about.
+
+The truth is 0 or 10, the first tier can't tell which, and the top tier is drawn for every other
+sample. So the error of a reward that goes with the truth shows at once where a drawn answer weighs
+too much or too little: a factor that is wrong by a tenth is an error of half a point.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from math import sqrt
+from pathlib import Path
+from statistics import mean, stdev
+from time import time
+from typing import Any
+
+import cloudpickle
+import pytest
+
+import verifier_ladder as vl
+from verifier_ladder.function import FunctionVerifier
+from verifier_ladder.ledger import Ledger, open_ledger
+from verifier_ladder.scheduler.engines.home import agreed_seed
+from verifier_ladder.scheduler.policies import Thresholds
+from verifier_ladder.scheduler.replay import replay
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+SIZE, STEPS = 100, 20
+AFTER = 10_000
+"""Steps from here on are those of samples that are cancelled."""
+
+
+def cheap(candidate: vl.Candidate) -> float:
+    return float(len(candidate.content))
+
+
+def number(candidate: vl.Candidate) -> int:
+    return int(str(candidate.content).rpartition("-")[2])
+
+
+def truth(candidate: vl.Candidate) -> float:
+    return 10.0 * (number(candidate) % 2)
+
+
+def shaky(candidate: vl.Candidate) -> float:
+    if number(candidate) % 10 in {3, 6}:
+        raise RuntimeError("no luck")
+    return truth(candidate)
+
+
+def gate(_: vl.Candidate) -> bool:
+    return True
+
+
+CHEAP = FunctionVerifier(cheap, name="cheap", version="1", isolation="inline")
+
+
+def dear(judge: Callable[..., Any] = truth, **options: Any) -> FunctionVerifier:
+    options = {"isolation": "inline", "cost": vl.Cost(seconds=0.1), **options}
+    return FunctionVerifier(judge, name="dear", version="1", tier="high_fidelity", **options)
+
+
+def gated() -> FunctionVerifier:
+    return FunctionVerifier(
+        gate, name="gate", version="1", tier="high_fidelity", role="gate", isolation="inline"
+    )
+
+
+def ladder(*top: vl.Verifier, estimator: Any = "unbiased") -> vl.Ladder:
+    return vl.Ladder(
+        "drawn", [CHEAP, *top], policy=Thresholds(thresholds={"high_fidelity": 1e9}), audit=0.5,
+        reward=vl.RewardRule(estimator=estimator), prior=(5.0, 5.0),
+    )  # fmt: skip
+
+
+class Course:
+    """A campaign with draws that are always the same, and a clock that can be put forward."""
+
+    def __init__(self, ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.ledger, self._ahead, self._patch = ledger, 0.0, monkeypatch
+        # The campaign opens the file once more, for itself.
+        monkeypatch.setattr(type(ledger), "clock", lambda _: time() + self._ahead)
+
+    def open(self, of: vl.Ladder) -> vl.Campaign:
+        with self._patch.context() as patched:
+            patched.setattr(os, "urandom", lambda size: bytes(range(size)))
+            agreed_seed(self.ledger, "one", of)
+        return vl.Campaign.open("one", ladder=of, ledger=self.ledger, run="r", workers=1)
+
+    def rewards(self, campaign: vl.Campaign, steps: range = range(STEPS)) -> list[float]:
+        """The rewards that calls with a deadline give, an hour apart."""
+        found: list[float] = []
+        for step in steps:
+            self._ahead += 3600.0
+            texts = [f"text-{place}" for place in range(step * SIZE, (step + 1) * SIZE)]
+            read = campaign.score(texts, step=step, deadline="300 s")
+            found += [reward.value for reward in read if reward.value is not None]
+        return found
+
+    def cancel(self, campaign: vl.Campaign, **call: Any) -> None:
+        """Draw checks that nobody answers, and cancel them."""
+        campaign.pause("high_fidelity")
+        texts = [f"gone-{place}" for place in range(2 * SIZE)]
+        campaign.score(texts, step=AFTER, **call)
+        assert campaign.cancel(step=AFTER).samples > 80
+        campaign.resume("high_fidelity")
+
+
+@pytest.fixture
+def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Course]:
+    with open_ledger(tmp_path / "ledger.db") as store:
+        yield Course(store, monkeypatch)
+
+
+def assert_right_in_the_mean(rewards: list[float]) -> None:
+    truths = [10.0 * (place % 2) for place in range(len(rewards))]
+    assert len(rewards) >= 1900
+    # Errors towards the middle are too small a weight of what was drawn, others too large a one.
+    weights = [
+        (reward - y) * (1.0 if y else -1.0) for reward, y in zip(rewards, truths, strict=True)
+    ]
+    plain = [reward - y for reward, y in zip(rewards, truths, strict=True)]
+    for errors in (weights, plain):
+        assert abs(mean(errors)) < 2.0 * stdev(errors) / sqrt(len(errors))
+
+
+def test_one_check_is_right_in_the_mean(course: Course) -> None:
+    with course.open(ladder(dear())) as campaign:
+        assert_right_in_the_mean(course.rewards(campaign))
+
+
+def test_replicates_are_right_in_the_mean(course: Course) -> None:
+    with course.open(ladder(dear(replicates=2, isolation="process"))) as campaign:
+        assert_right_in_the_mean(course.rewards(campaign))
+    assert replay(course.ledger, course.ledger.campaigns()[0]).differences == []
+
+
+def test_gates_and_replicates_of_one_tier_are_one_answer(course: Course) -> None:
+    top = gated(), dear(replicates=3, isolation="process")
+    with course.open(ladder(*top)) as campaign:
+        assert_right_in_the_mean(course.rewards(campaign))
+
+
+@pytest.mark.parametrize("call", [{}, {"deadline": 0}, {"deadline": "0.1 s"}], ids=str)
+def test_cancelled_draws_leave_nothing_behind(course: Course, call: dict[str, Any]) -> None:
+    with course.open(ladder(dear())) as campaign:
+        course.cancel(campaign, **call)
+        assert_right_in_the_mean(course.rewards(campaign))
+
+
+def test_checks_that_fail_for_good_are_made_up_for(course: Course) -> None:
+    with course.open(ladder(dear(shaky))) as campaign:
+        assert_right_in_the_mean(course.rewards(campaign))
+
+
+@pytest.mark.slow
+def test_restarts_forget_nothing_of_it(course: Course) -> None:
+    of = ladder(gated(), dear(replicates=2, isolation="process"))
+    rewards: list[float] = []
+    for first in range(0, STEPS, 5):
+        with course.open(of) as campaign:
+            campaign.pause("high_fidelity")
+            campaign.score([f"open-{first}-{place}" for place in range(20)], step=AFTER + first)
+        with course.open(of) as campaign:
+            campaign.resume("high_fidelity")
+            campaign.drain("300 s")
+            rewards += course.rewards(campaign, range(first, first + 5))
+    assert_right_in_the_mean(rewards)
+
+
+def test_by_default_replicates_and_cancels_change_no_reward(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[list[float]] = []
+    for place, (top, are_cancelled) in enumerate(
+        [
+            (dear(), False),
+            (dear(), True),
+            (dear(replicates=2, isolation="process"), False),
+        ]
+    ):
+        with open_ledger(tmp_path / f"{place}.db") as store:
+            course = Course(store, monkeypatch)
+            with course.open(ladder(top, estimator="auto")) as campaign:
+                if are_cancelled:
+                    course.cancel(campaign)
+                found.append(course.rewards(campaign, range(4)))
+    plain, after_cancels, replicated = found
+    # Beliefs may learn in another order.
+    assert after_cancels == pytest.approx(plain, abs=0.25)
+    assert replicated == pytest.approx(plain, abs=0.25)
