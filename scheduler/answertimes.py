@@ -83,7 +83,7 @@ class AnswerTimes:
         """
         if seconds >= 0.0:
             self._forget()
-            self._unheard[int(_bins(np.array([seconds]))[0])] += 1.0
+            self._unheard += _exposure(np.array([seconds]))
 
     def within(self, seconds: float, waiting: Sequence[float] = ()) -> float:
         """The probability that an answer comes within a time.
@@ -105,10 +105,7 @@ class AnswerTimes:
         """
         ages = np.array([age for age in waiting if age >= 0.0])
         ends = self._answered + self._imagined
-        left = np.bincount(_bins(ages), minlength=_SIZE) + self._unheard
-        # A check that has not answered was at risk in the bins that it has outlived.
-        outlived = left[::-1].cumsum()[::-1] - left
-        at_risk = ends[::-1].cumsum()[::-1] + self._lost + outlived
+        at_risk = ends[::-1].cumsum()[::-1] + self._lost + _exposure(ages) + self._unheard
         survival = np.cumprod(np.clip(1.0 - ends / at_risk, 0.0, 1.0))
         return AnswerCurve(np.concatenate([[1.0], survival]))
 
@@ -165,6 +162,20 @@ class AnswerCurve:
 
 def _bins(seconds: Floats) -> NDArray[np.int64]:
     return np.clip(np.searchsorted(_EDGES, seconds) - 1, 0, _SIZE - 1).astype(np.int64)
+
+
+def _exposure(ages: Floats) -> Floats:
+    """How many checks that have not answered were at risk in each bin. Shape (bins,).
+
+    They have outlived the bins before the one in which they are, and a part of that.
+    """
+    places = np.log(np.maximum(ages, _EDGES[0]) / _EDGES[0]) / log(_EDGES[1] / _EDGES[0])
+    places = np.minimum(places, _SIZE - 1.0)
+    own = places.astype(np.int64)
+    count = np.bincount(own, minlength=_SIZE).astype(np.float64)
+    part = np.bincount(own, weights=places - own, minlength=_SIZE)
+    outlived: Floats = count[::-1].cumsum()[::-1] - count + part
+    return outlived
 
 
 def _imagined(expected: float | None) -> Floats:

@@ -74,9 +74,14 @@ class Calibrator:
         self._inherits = False
 
     @property
+    def is_learnt(self) -> bool:
+        """Whether what it says rests on labels."""
+        return self._inherits or self.count >= _FEW
+
+    @property
     def is_ready(self) -> bool:
         """Whether what it says rests on labels, or on a declared spread."""
-        if self._inherits or self.count >= _FEW:
+        if self.is_learnt:
             return True
         return self.declared.base >= 0 and (self.count > 0 or isfinite(self.declared.spread))
 

@@ -48,18 +48,21 @@ class Declared:
     """Mean and deviation of the target before anything is known; NaN if not declared."""
 
     @property
-    def base(self) -> int:
-        """Column of the dearest tier that estimates the target itself; -1 if none does."""
-        return max((i for i, tier in enumerate(self.tiers) if tier.is_same), default=-1)
+    def speaker(self) -> int:
+        """Column of the tier whose number is the first answer; -1 if there is no tier.
+
+        It is the dearest, whatever the others declare: what they say is part of why it was asked.
+        """
+        return len(self.tiers) - 1
 
     @property
-    def speaker(self) -> int:
-        """Column of the tier whose number is the first answer; -1 if there is no tier."""
-        return self.base if self.base >= 0 else len(self.tiers) - 1
+    def base(self) -> int:
+        """The speaker's column, if it estimates the target itself; else -1."""
+        return self.speaker if self.tiers and self.tiers[-1].is_same else -1
 
     @property
     def is_foreign(self) -> bool:
-        """Whether there are tiers, and none of them estimates the target itself."""
+        """Whether there are tiers, and the dearest doesn't estimate the target itself."""
         return self.base < 0 < len(self.tiers)
 
     @property

@@ -132,7 +132,9 @@ class Patterns:
         """The pattern that speaks for a pattern: itself, or what is left when a tier is dropped.
 
         A tier is dropped if predictions have proved worse with it than without, and if too
-        little is known of it while another pattern knows more.
+        little is known of it while another pattern knows more. The dearest that has answered is
+        not dropped for what cheaper ones declare, and where its number estimates the target not
+        for what labels have taught of them either: it was paid for, and would not be heard.
         """
         if pattern not in self._speakers:
             self._speakers[pattern] = self._find_speaker(pattern)
@@ -142,7 +144,7 @@ class Patterns:
         chosen = columns_of(pattern)
         if not self._calibrators[pattern].is_ready:
             others = [self._speaker(pattern ^ 1 << column) for column in chosen]
-            ready = [other for other in others if self._calibrators[other].is_ready]
+            ready = [other for other in others if self._may_replace(pattern, other)]
             return max(ready, key=lambda p: (self._calibrators[p].count, p), default=pattern)
         gains = [self._gains[pattern, column] for column in chosen]
         losses = [
@@ -150,6 +152,14 @@ class Patterns:
             if gain.count >= _ENOUGH and gain.ratio > 1.0
         ]  # fmt: skip
         return self._speaker(pattern ^ 1 << max(losses)[1]) if losses else pattern
+
+    def _may_replace(self, pattern: int, other: int) -> bool:
+        """Whether a smaller pattern may speak for one of which too little is known."""
+        if other.bit_length() == pattern.bit_length():  # The dearest tier is in both.
+            return self._calibrators[other].is_ready
+        return (
+            self._calibrators[pattern].declared.is_foreign and self._calibrators[other].is_learnt
+        )
 
     def learn(
         self, scores: Floats, own: Floats, features: Floats, target: Floats, drawn: Flags

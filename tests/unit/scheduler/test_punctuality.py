@@ -39,7 +39,8 @@ def ask(
     """Draw a sample whose reward is read after some seconds; its terms until then."""
     until = None if left is None else now + left
     (terms,) = ours.ask([Drawn(key, DRAW, until, 128)], now)
-    return terms.get("early", (DRAW.propensity, DRAW.factor))
+    propensity, factor = terms.get("early", (DRAW.propensity, DRAW.factor))
+    return propensity, factor
 
 
 def end(ours: Punctuality, key: bytes, now: float) -> None:

@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
 from math import inf, isnan, nan, sqrt
 from typing import Any
 
@@ -104,10 +106,28 @@ def test_the_dearest_tier_that_has_answered_speaks() -> None:
     assert (1.0, 1.0) == predict(model, 1.0, nan, nan)
 
 
-def test_a_tier_that_estimates_the_target_speaks_before_one_that_does_not() -> None:
-    model = CalibratedBelief([estimate(1.0), hint("proxy"), TOP])
+@pytest.mark.parametrize("tiers", range(2, 5))
+def test_the_dearest_tier_speaks_first_whatever_the_others_declare(tiers: int) -> None:
+    said = [float(10 * column + 1) for column in range(tiers)]
+    kinds = [hint(), estimate(2.0), Declaration("same", is_same=True)]
+    for chosen in product(kinds, repeat=tiers):
+        named = [replace(tier, name=str(column)) for column, tier in enumerate(chosen)]
+        for bits in range(1, 1 << tiers):
+            seen = [x if bits >> column & 1 else nan for column, x in enumerate(said)]
+            dearest = bits.bit_length() - 1
+            mean, spread = predict(CalibratedBelief([*named, TOP]), *seen, nan)
+            assert mean == said[dearest]
+            assert spread == 2.0 if chosen[dearest].deviation == 2.0 else isnan(spread)
 
-    assert (2.0, 1.0) == predict(model, 2.0, 700.0, nan)
+
+@pytest.mark.parametrize("labels", [1, 2, 5, 40])
+def test_what_was_learnt_of_a_cheaper_tier_does_not_silence_a_dearer_estimate(labels: int) -> None:
+    model = CalibratedBelief([estimate(2.0), estimate(name="relax"), TOP])
+    for x in range(labels):
+        teach(model, [[float(x), nan]], [x + 1.0])
+
+    assert predict(model, 2.0, 7.0, nan)[0] == 7.0
+    assert predict(model, 2.0, nan, nan)[0] < 5.0
 
 
 def test_a_verdict_knows_its_own_deviation_best() -> None:
