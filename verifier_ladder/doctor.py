@@ -94,7 +94,7 @@ def _python() -> Iterator[Finding]:
     except PackageNotFoundError:
         yield Finding(
             PACKAGE, State.WARN, "runs without being installed, so its plugins are not found",
-            "pip install -e . in its folder",
+            "pip install -e . in its clone",
         )  # fmt: skip
 
 
@@ -152,7 +152,7 @@ def _extra(extra: str, packages: Sequence[str]) -> Finding:
         return Finding(f"extra {extra}", State.OK, ", ".join(found))
     return Finding(
         f"extra {extra}", State.WARN, f"not installed: {', '.join(missing)}",
-        f"if you need it: pip install '{PACKAGE}[{extra}]'",
+        f"if you need it: pip install '.[{extra}]' in a clone",
     )  # fmt: skip
 
 

@@ -202,7 +202,7 @@ def _httpx() -> Any:
         import httpx
     except ImportError:
         raise ToolError(
-            "an endpoint verifier needs httpx; pip install 'verifier-ladder[http]'"
+            "an endpoint verifier needs httpx; pip install '.[http]' in a clone"
         ) from None
     return httpx
 

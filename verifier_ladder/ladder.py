@@ -177,8 +177,9 @@ class Ladder:
         chosen = create_policy(policy, {}) if isinstance(policy, str) else policy
         if isinstance(chosen, type) or not isinstance(chosen, EscalationPolicy):
             raise ConfigError(
-                f"ladder {self.name} takes a policy such as vl.Thresholds(...) or a policy's "
-                f"name, not {policy!r}"
+                f'ladder {self.name} takes a policy\'s name, such as "thresholds", or a policy, '
+                "such as one of verifier_ladder.scheduler.policies made with its settings, "
+                f"not {policy!r}"
             )
         return chosen
 

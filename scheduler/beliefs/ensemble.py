@@ -91,7 +91,7 @@ def _torch() -> Any:
         import torch
     except ImportError:
         raise ConfigError(
-            "beliefs of deep ensembles need torch: pip install 'verifier-ladder[ensemble]'"
+            "beliefs of deep ensembles need torch: pip install '.[ensemble]' in a clone"
         ) from None
     return torch
 

@@ -89,6 +89,6 @@ def _botorch() -> Any:
         from botorch import models
     except ImportError:
         raise ConfigError(
-            "beliefs of Gaussian processes need BoTorch: pip install 'verifier-ladder[gp]'"
+            "beliefs of Gaussian processes need BoTorch: pip install '.[gp]' in a clone"
         ) from None
     return models

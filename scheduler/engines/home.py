@@ -291,7 +291,7 @@ def _relay(ledger: Ledger) -> Relay:
         from verifier_ladder.scheduler.engines.relay import Relay
     except ImportError as error:
         raise ConfigError(
-            f"the engine celery needs {error.name}: pip install 'verifier-ladder[distributed]'"
+            f"the engine celery needs {error.name}: pip install '.[distributed]' in a clone"
         ) from error
     return Relay(ledger, Bell(broker))
 

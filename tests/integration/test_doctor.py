@@ -30,7 +30,7 @@ def test_the_missing_sandbox_is_told(tmp_path: Path) -> None:
 def test_a_missing_extra_names_the_command_that_installs_it() -> None:
     found = _extra("chem", ["no-such-package-at-all"])
 
-    assert (State.WARN, "if you need it: pip install 'verifier-ladder[chem]'") == (
+    assert (State.WARN, "if you need it: pip install '.[chem]' in a clone") == (
         found.state, found.advice
     )  # fmt: skip
 

@@ -43,7 +43,7 @@ def rdkit() -> Any:
         from rdkit import Chem, RDLogger
     except ImportError as error:
         raise ToolError(
-            f"RDKit can't be imported ({error}); pip install 'verifier-ladder[chem]'"
+            f"RDKit can't be imported ({error}); pip install '.[chem]' in a clone"
         ) from error
     RDLogger.DisableLog("rdApp.*")  # type: ignore[attr-defined,unused-ignore]
     return Chem

@@ -211,7 +211,7 @@ def _pyscf() -> Any:
         from pyscf.lib import exceptions
     except ImportError as error:
         raise ToolError(
-            f"PySCF can't be imported ({error}); pip install 'verifier-ladder[dft]'"
+            f"PySCF can't be imported ({error}); pip install '.[dft]' in a clone"
         ) from error
     del dft, gto, lib, solvent, exceptions  # Attributes of the package from now on.
     return pyscf

@@ -150,6 +150,6 @@ def _calculator() -> Any:
         from tblite.interface import Calculator
     except ImportError as error:
         raise ToolError(
-            f"tblite can't be imported ({error}); pip install 'verifier-ladder[xtb]'"
+            f"tblite can't be imported ({error}); pip install '.[xtb]' in a clone"
         ) from error
     return Calculator

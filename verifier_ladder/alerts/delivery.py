@@ -39,7 +39,7 @@ def _webhook(rules: AlertRules) -> Deliver:
         import httpx
     except ImportError:
         raise ConfigError(
-            "alerts by webhook need httpx: pip install 'verifier-ladder[http]'"
+            "alerts by webhook need httpx: pip install '.[http]' in a clone"
         ) from None
     key = key_of(rules.secret) if rules.secret else None
 

@@ -28,7 +28,7 @@ def demo(
         ),
     ] = False,
 ) -> None:
-    """Run the solvation campaign: 60 molecules climb four tiers in under three minutes."""
+    """Run the solvation campaign: 62 outputs of a language model climb four tiers."""
     from contextlib import nullcontext
 
     from verifier_ladder.demo import fleet, run_demo
@@ -38,7 +38,7 @@ def demo(
         with fleet(out) if distributed else nullcontext(ledger) as place:
             places: dict[str, Any] = {"ledger": place, "report": report}
             given = {name: place for name, place in places.items() if place is not None}
-            code = run_demo(quick=quick, console=out, **given)
+            code = run_demo(quick=quick, lasts=not distributed, console=out, **given)
     except KeyboardInterrupt:
         interrupted("Run the same command again: it goes on where it stopped.")
     raise typer.Exit(code or Exit.OK)

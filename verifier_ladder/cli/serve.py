@@ -143,7 +143,7 @@ def _server() -> tuple[Any, Any, Any]:
         from verifier_ladder.server.webhooks.settings import WebhookSettings
     except ModuleNotFoundError as error:
         raise ConfigError(
-            f"serving needs {error.name}; pip install 'verifier-ladder[server]'"
+            f"serving needs {error.name}; pip install '.[server]' in a clone"
         ) from None
     return create_app, running, WebhookSettings.from_toml
 

@@ -80,7 +80,7 @@ def _httpx() -> Any:
     try:
         import httpx
     except ImportError:
-        raise ConfigError("a client needs httpx; pip install 'verifier-ladder[http]'") from None
+        raise ConfigError("a client needs httpx; pip install '.[http]' in a clone") from None
     return httpx
 
 

@@ -39,6 +39,7 @@ def run_demo(
     ledger: str | Path = LEDGER,
     report: str | Path | None = None,
     quick: bool = False,
+    lasts: bool = True,
     console: Console | None = None,
 ) -> int:
     """Run the solvation campaign and sum it up; run again, it is answered from the ledger.
@@ -47,6 +48,7 @@ def run_demo(
         ledger: Where the ledger lies, or will lie.
         report: Where the HTML report goes; next to the ledger if left out.
         quick: Score only the first outputs, with a tenth of the budget.
+        lasts: Whether the ledger is there when the demo is over; else no commands are proposed.
         console: Where to print; standard output if left out.
 
     Returns:
@@ -69,7 +71,7 @@ def run_demo(
     _introduce(out, steps, ledger)
     _make_folder(page.parent)
     try:
-        _run(ledger, page, steps, out, quick=quick)
+        _run(ledger, page, steps, out, quick=quick, lasts=lasts)
     except KeyboardInterrupt:
         out.print(
             "\nStopped. Nothing is lost: run the same command again and it goes on from here.",
@@ -82,9 +84,7 @@ def run_demo(
 def _check_packages() -> None:
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
-        raise ConfigError(
-            f"the demo needs {', '.join(missing)}: pip install 'verifier-ladder[demo]'"
-        )
+        raise ConfigError(f"the demo needs {', '.join(missing)}: pip install '.[demo]' in a clone")
 
 
 def _beside(ledger: str | Path) -> Path:
@@ -112,7 +112,13 @@ def _introduce(out: Console, steps: list[list[Sample]], place: str | Path) -> No
 
 
 def _run(
-    place: str | Path, page: Path, steps: list[list[Sample]], out: Console, *, quick: bool
+    place: str | Path,
+    page: Path,
+    steps: list[list[Sample]],
+    out: Console,
+    *,
+    quick: bool,
+    lasts: bool,
 ) -> None:
     from verifier_ladder.campaign import Campaign
     from verifier_ladder.cli.live import LiveView
@@ -131,10 +137,11 @@ def _run(
         taken = monotonic() - started
         summary = summarise(campaign.ledger, name)
         write_report(campaign.ledger, name, page)
-        print_summary(summary, out, report=page)
-    out.print(
-        _closing(before, summary, sum(map(len, steps)), taken), highlight=False, markup=False
-    )
+        print_summary(summary, out, report=page, lasts=lasts)
+    text = _closing(before, summary, sum(map(len, steps)), taken)
+    again = " Run it again: the ledger will answer in seconds."
+    is_new = summary.checks > before.checks
+    out.print(text + (again if lasts and is_new else ""), highlight=False, markup=False)
 
 
 def _run_card() -> Run:
@@ -172,6 +179,5 @@ def _closing(before: Summary, after: Summary, rewards: int, taken: float) -> str
         )
     return (
         f"\n{plural(rewards, 'reward')}, {plural(checks, 'new check')}, "
-        f"{duration(after.spent - before.spent)} of cpu time, in {taken:.0f} s. "
-        "Run it again: the ledger will answer in seconds."
+        f"{duration(after.spent - before.spent)} of cpu time, in {taken:.0f} s."
     )

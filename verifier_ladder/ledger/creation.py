@@ -103,6 +103,6 @@ def _upgrade(path: Path, found: str, migrations: Path, revision: str) -> None:
     if found not in known_revisions(migrations):
         raise LedgerError(
             f"{path} was written by a newer verifier-ladder (schema {found}, this one reads "
-            f"{revision}): upgrade the program with `pip install --upgrade verifier-ladder`"
+            f"{revision}): upgrade the program: `pip install .` in a newer clone"
         )
     upgrade(path, found, migrations, revision)

@@ -133,7 +133,7 @@ def export_parquet(
         from pyarrow import parquet
     except ImportError as error:
         raise ConfigError(
-            "Parquet needs pyarrow: pip install 'verifier-ladder[frames]', or export to JSON lines"
+            "Parquet needs pyarrow: pip install '.[frames]' in a clone, or export to JSON lines"
         ) from error
     fields = [(name, getattr(pa, kind)()) for name, kind in COLUMNS.items()]
     schema = pa.schema(fields)

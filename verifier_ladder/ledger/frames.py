@@ -32,7 +32,7 @@ def frame(
     try:
         import pyarrow as pa
     except ImportError as error:
-        raise ConfigError("frames need pyarrow: pip install 'verifier-ladder[frames]'") from error
+        raise ConfigError("frames need pyarrow: pip install '.[frames]' in a clone") from error
     schema = pa.schema([(name, getattr(pa, kind)()) for name, kind in COLUMNS.items()])
     rows = (
         row

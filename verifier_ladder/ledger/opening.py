@@ -108,7 +108,7 @@ def _open_server(text: str, *, make: bool) -> SqlLedger:
     except ImportError as error:
         raise ConfigError(
             f"a ledger in PostgreSQL needs psycopg ({error}): "
-            "pip install 'verifier-ladder[postgresql]'"
+            "pip install '.[postgresql]' in a clone"
         ) from None
     from verifier_ladder.ledger.postgresqltables import prepare
     from verifier_ladder.ledger.sql import SqlLedger

@@ -107,7 +107,7 @@ def _upgrade(
     if found not in known_revisions(migrations):
         raise LedgerError(
             f"ledger {name} was written by a newer verifier-ladder (schema {found}, this one "
-            f"reads {revision}): upgrade the program with `pip install --upgrade verifier-ladder`"
+            f"reads {revision}): upgrade the program: `pip install .` in a newer clone"
         )
     config = Config()
     config.set_main_option("script_location", str(migrations).replace("%", "%%"))

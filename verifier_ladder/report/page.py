@@ -80,9 +80,7 @@ def render_report(ledger: Ledger, campaign: str) -> str:
     try:
         import jinja2  # noqa: F401 - only asks whether it is there
     except ImportError:
-        raise ConfigError(
-            "the report needs Jinja2: pip install 'verifier-ladder[report]'"
-        ) from None
+        raise ConfigError("the report needs Jinja2: pip install '.[report]' in a clone") from None
     from verifier_ladder.report.drawings import draw
 
     summary = summarise(ledger, campaign, best=MOST_ROWS)

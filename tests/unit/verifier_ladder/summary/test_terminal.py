@@ -72,6 +72,20 @@ def test_an_empty_campaign_is_summed_up_too() -> None:
     assert "Rejected" not in text
 
 
+def test_a_ledger_that_is_gone_afterwards_gets_no_commands(history: History) -> None:
+    console = Console(file=io.StringIO(), width=100, color_system=None)
+
+    print_summary(
+        summarise(history.ledger, history.name), console, report="report.html", lasts=False
+    )
+
+    assert isinstance(console.file, io.StringIO)
+    text = console.file.getvalue()
+    assert "Report  report.html" in text
+    assert "vladder" not in text
+    assert "Ledger  " not in text
+
+
 def test_three_commands_are_proposed_and_quoted_for_the_shell(history: History) -> None:
     made = commands(summarise(history.ledger, "solvation"))
 

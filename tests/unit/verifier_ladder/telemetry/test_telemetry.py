@@ -165,7 +165,7 @@ def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch)
     for name in [n for n in sys.modules if n.startswith("verifier_ladder.telemetry.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "prometheus_client", None)
-    with pytest.raises(vl.ConfigError, match=r"pip install 'verifier-ladder\[telemetry\]'"):
+    with pytest.raises(vl.ConfigError, match=r"pip install '\.\[telemetry\]'"):
         telemetry.begin()
 
 
