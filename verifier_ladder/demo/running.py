@@ -175,7 +175,8 @@ def _closing(before: Summary, after: Summary, rewards: int, taken: float) -> str
     if checks == 0:
         return (
             f"\nAll {plural(rewards, 'reward')} came from the ledger in {taken:.1f} s: "
-            f"0 new checks; the first time they took {duration(after.spent)} of cpu time."
+            "0 new checks, 0 new cpu-seconds; the first time they took "
+            f"{duration(after.spent)} of cpu time."
         )
     return (
         f"\n{plural(rewards, 'reward')}, {plural(checks, 'new check')}, "

@@ -20,8 +20,8 @@ from verifier_ladder.rollouts.table import SCORE, as_frame, write_table
 from verifier_ladder.text import printable
 
 _NAMES = (
-    "line", "group", "content", "task", "reward", "uncertainty", "passed", "tier", "revision",
-    "pending", "reason", "failed_at", "error",
+    "line", "group", "content", "task", "reward", "worth", "uncertainty", "passed", "tier",
+    "revision", "pending", "reason", "failed_at", "error",
 )  # fmt: skip
 MOST_BAD_ROWS = 10
 """How many bad rows the summary names; `bad_rows` holds all."""
@@ -42,6 +42,10 @@ class ScoredFile:
     groups: list[str] = field(default_factory=list)
     """The group of each reward."""
     rewards: list[Reward] = field(default_factory=list)
+    """What a learner would be told. Where samples were drawn for the top tier they are corrected
+    for the others: right in the mean, and no ranking."""
+    worths: list[float | None] = field(default_factory=list)
+    """The best that is known of each, on the same scale: by it a row passes."""
     bad_rows: list[BadRow] = field(default_factory=list)
     """Lines that could not be scored; they have no reward."""
     costs: list[TierCost] = field(default_factory=list)
@@ -53,7 +57,14 @@ class ScoredFile:
     @cached_property
     def statistics(self) -> Statistics:
         """Mean reward, pass@k, unknown rewards and costs."""
-        return statistics_of(self.rewards, self.groups, pass_at=self.pass_at, costs=self.costs)
+        return statistics_of(
+            self.rewards, self.groups, pass_at=self.pass_at, costs=self.costs,
+            worths=self._worths,
+        )  # fmt: skip
+
+    @property
+    def _worths(self) -> list[float | None]:
+        return self.worths or [reward.value for reward in self.rewards]
 
     @property
     def names(self) -> list[str]:
@@ -66,22 +77,22 @@ class ScoredFile:
 
         A bad line has an `error` and no reward, and an unknown reward is None, never 0.
         """
-        rewards = iter(zip(self.lines, self.rewards, strict=True))
+        rewards = iter(zip(self.rewards, self._worths, strict=True))
         for row in rows(self.file, self.columns):
             if isinstance(row, BadRow):
                 yield {"line": row.line, "error": row.reason}
                 continue
-            _, reward = next(rewards)
+            reward, worth = next(rewards)
             task = None if row.task is None else json.dumps(row.task)
             known = {"line": row.line, "group": row.group, "content": row.content, "task": task}
-            yield {**known, **self._reward(reward)}
+            yield {**known, **self._reward(reward, worth)}
 
-    def _reward(self, reward: Reward) -> dict[str, Any]:
+    def _reward(self, reward: Reward, worth: float | None) -> dict[str, Any]:
         threshold = self.statistics.threshold
-        is_known = reward.value is not None and threshold is not None
+        is_known = worth is not None and threshold is not None
         return {
-            "reward": reward.value, "uncertainty": reward.uncertainty,
-            "passed": reward.value >= threshold if is_known else None,  # type: ignore[operator]
+            "reward": reward.value, "worth": worth, "uncertainty": reward.uncertainty,
+            "passed": worth >= threshold if is_known else None,  # type: ignore[operator]
             "tier": None if reward.tier is None else reward.tier.label,
             "revision": reward.revision, "pending": reward.pending,
             "reason": reward.reason or None, "failed_at": reward.failed_at,

@@ -127,6 +127,7 @@ def score_file(
         if wait:
             _climb(opened, limit, total, report)
         scored.rewards = _final(opened, scored, steps)
+        scored.worths = _worths(opened, steps)
         scored.costs = _spent(opened)
     if target is not None:
         scored.write(target)
@@ -241,6 +242,17 @@ def _final(
             first = next(latest)
             made.append(recorded[line].reward if line in recorded else first)
     return made
+
+
+def _worths(campaign: Campaign, steps: list[tuple[int, list[int]]]) -> list[float | None]:
+    """The best that is known of each row; empty where rewards say so, for nothing is drawn."""
+    from verifier_ladder.runs import read_run
+
+    if len(campaign.ladder.tiers) == 1:
+        return []
+    record = read_run(campaign.ledger, campaign.run.name, campaign=campaign.name)
+    known = {(sample.step, sample.position): sample.worth for sample in record.samples}
+    return [known.get((number, line)) for number, lines in steps for line in lines]
 
 
 def _spent(campaign: Campaign) -> list[TierCost]:

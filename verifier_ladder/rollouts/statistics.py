@@ -67,6 +67,7 @@ def statistics_of(
     *,
     pass_at: float | None = None,
     costs: Sequence[TierCost] = (),
+    worths: Sequence[float | None] | None = None,
 ) -> Statistics:
     """Compute the statistics of rewards.
 
@@ -76,6 +77,9 @@ def statistics_of(
         pass_at: The reward at which a sample passes. By default 0.5 if all known rewards lie
             between 0 and 1; on any other scale nothing is assumed and there is no pass@k.
         costs: What each tier cost.
+        worths: The best that is known of each sample, by which it passes or fails. A reward that
+            was corrected for a random draw is right in the mean, and says of no sample whether it
+            passes. The rewards' own values if left out: then nothing was drawn.
 
     Example:
         >>> statistics_of([Reward(1.0), Reward(None)], ["a", "a"]).known
@@ -88,11 +92,13 @@ def statistics_of(
             unknown[reward.failed_at or DECLINED] += 1
         else:
             values[group].append(reward.value)
-    threshold = pass_at if pass_at is not None else assumed_threshold(rewards)
-    passed = {
-        group: [value >= threshold for value in known] if threshold is not None else []
-        for group, known in values.items()
-    }
+    if worths is None:
+        worths = [reward.value for reward in rewards]
+    threshold = pass_at if pass_at is not None else assumed_threshold(worths)
+    passed: dict[str, list[bool]] = {group: [] for group in values}
+    for worth, group in zip(worths, groups, strict=True):
+        if worth is not None and threshold is not None:
+            passed[group].append(worth >= threshold)
     return Statistics(
         rows=len(rewards), groups=len(values), known=len(rewards) - unknown.total(),
         pending=sum(reward.pending for reward in rewards), mean=mean_reward(values),
@@ -101,8 +107,8 @@ def statistics_of(
     )  # fmt: skip
 
 
-def assumed_threshold(rewards: Sequence[Reward]) -> float | None:
+def assumed_threshold(worths: Sequence[float | None]) -> float | None:
     """The reward that counts as a pass when nobody said: 0.5 on a scale from 0 to 1."""
-    known = [reward.value for reward in rewards if reward.value is not None]
+    known = [worth for worth in worths if worth is not None]
     fits = bool(known) and min(known) >= 0.0 and max(known) <= 1.0
     return DEFAULT_THRESHOLD if fits else None

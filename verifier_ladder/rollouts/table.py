@@ -19,7 +19,7 @@ from verifier_ladder.text import csv_cell
 FORMATS = (".parquet", ".jsonl", ".csv")
 INTEGERS = frozenset({"line", "revision"})
 FLAGS = frozenset({"passed", "pending"})
-NUMBERS = frozenset({"reward", "uncertainty"})
+NUMBERS = frozenset({"reward", "worth", "uncertainty"})
 SCORE = "score_"
 """Prefix of the columns that hold one verifier's score."""
 _BATCH = 4096

@@ -87,14 +87,27 @@ class SampleRecord:
         where a draw fell on the sample: that is corrected by more than its error, because it
         speaks for the samples that were not drawn.
         """
-        value = self.reward.value
-        corrected = self.is_drawn and self.factor not in {0.0, 1.0}
-        if value is None or self.estimate is None or not corrected:
-            return value
-        if self.truth is not None:
+        value, factor = self.reward.value, self.factor if self.is_drawn else 1.0
+        if self.truth is not None and factor not in {0.0, 1.0} and value is not None:
             return self.truth
-        truth = self.estimate + (value - self.estimate) / self.factor
-        return float(f"{truth:.{_DIGITS}g}")
+        return uncorrected(value, self.estimate, factor)
+
+
+def uncorrected(value: float | None, estimate: float | None, factor: float) -> float | None:
+    """The truth that a corrected reward was made of.
+
+    Args:
+        value: The reward.
+        estimate: What it was by belief when the draw fell on its sample.
+        factor: Weight of the correction; 0 and 1 leave the number as it is.
+
+    Example:
+        >>> uncorrected(1.5, 0.5, 4.0)
+        0.75
+    """
+    if value is None or estimate is None or factor in {0.0, 1.0}:
+        return value
+    return float(f"{estimate + (value - estimate) / factor:.{_DIGITS}g}")
 
 
 @dataclass(slots=True)

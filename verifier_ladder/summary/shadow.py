@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from itertools import islice
+from math import isfinite
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from verifier_ladder.ledger.columns import listed
 from verifier_ladder.ledger.records import Block
 from verifier_ladder.reward import Reward
 from verifier_ladder.rollouts.statistics import assumed_threshold
+from verifier_ladder.runs.records import uncorrected
 from verifier_ladder.scheduler.shadow import FAILURE, shadow_name
 from verifier_ladder.summary.ranks import Order, compare_orders
 
@@ -36,7 +38,7 @@ class Mark(StrEnum):
 
 
 class ShadowChange(NamedTuple):
-    """One sample whose reward would have been another."""
+    """One sample whose worth would have been another."""
 
     run: str
     step: int
@@ -67,7 +69,11 @@ class ShadowFailure(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ShadowReport:
-    """A campaign beside its shadow. Changes are the shadow's reward minus the campaign's."""
+    """A campaign beside its shadow. Changes are the shadow's number minus the campaign's.
+
+    What is compared is the worth of a sample, the best that is known of it: rewards are corrected
+    where a draw fell, and draws fall differently on either side.
+    """
 
     campaign: str
     shadow: str
@@ -124,6 +130,8 @@ class _Side(NamedTuple):
     group: str
     content: bytes
     reward: Reward
+    worth: float | None
+    """The best that is known of it: the reward without the correction for a draw."""
 
 
 class _Known(NamedTuple):
@@ -170,8 +178,8 @@ def compare_shadow(
         raise ConfigError(f"campaign {campaign!r} has no shadow; open it with shadow=")
     mine, other = _sides(ledger, campaign), _sides(ledger, name)
     if threshold is None:
-        rewards = [side.reward for sides in (mine, other) for side in sides.values()]
-        threshold = assumed_threshold(rewards)
+        worths = [side.worth for sides in (mine, other) for side in sides.values()]
+        threshold = assumed_threshold(worths)
     pairs = {sample: (side, other[sample]) for sample, side in mine.items() if sample in other}
     known = list(_known(pairs))
     changes = [pair.change for pair in known]
@@ -193,21 +201,41 @@ def compare_shadow(
 def _sides(ledger: Ledger, campaign: str) -> dict[SampleId, _Side]:
     """The latest reward of every sample of a campaign."""
     sides: dict[SampleId, _Side] = {}
+    drawn: dict[SampleId, tuple[float | None, float]] = {}
     for entry in ledger.entries(campaign=campaign):
         if entry.kind in {"score", "revision"}:
-            sides.update(_samples(ledger.read(entry)))
+            sides.update(_samples(ledger.read(entry), drawn))
     return sides
 
 
-def _samples(block: Block) -> Iterator[tuple[SampleId, _Side]]:
+def _samples(
+    block: Block, drawn: dict[SampleId, tuple[float | None, float]]
+) -> Iterator[tuple[SampleId, _Side]]:
+    """The block's samples; `drawn` keeps the estimate and the factor of those a draw fell on."""
     samples = block.samples
     if samples is None:
         return
+    factors = dict(_draws(block))
     groups = samples.groups or [""] * len(samples.contents)
-    for position, group, content, reward in zip(
-        listed(samples.positions), groups, samples.contents, block.rewards, strict=True
-    ):
-        yield SampleId(samples.run, samples.step, position), _Side(group, content, reward)
+    rows = zip(listed(samples.positions), groups, samples.contents, block.rewards, strict=True)
+    for place, (position, group, content, reward) in enumerate(rows):
+        sample = SampleId(samples.run, samples.step, position)
+        if place in factors:
+            drawn.setdefault(sample, (reward.value, factors[place]))
+        worth = uncorrected(reward.value, *drawn.get(sample, (None, 1.0)))
+        yield sample, _Side(group, content, reward, worth)
+
+
+def _draws(block: Block) -> Iterator[tuple[int, float]]:
+    """Places of the samples that a draw fell on in this block, with the factors."""
+    for columns in block.decisions:
+        if columns.draw is None or columns.factor is None:
+            continue
+        for place, chance, number, factor in zip(
+            columns.sample, columns.propensity, columns.draw, columns.factor, strict=True
+        ):
+            if isfinite(factor) and number < chance:
+                yield place, factor
 
 
 def _failures(ledger: Ledger, shadow: str) -> Iterator[ShadowFailure]:
@@ -232,7 +260,7 @@ def _costs(ledger: Ledger, campaign: str, shadow: str) -> Iterator[ShadowCost]:
 
 def _known(pairs: _Pairs) -> Iterator[_Known]:
     for sample, (mine, other) in pairs.items():
-        here, there = mine.reward.value, other.reward.value
+        here, there = mine.worth, other.worth
         if here is not None and there is not None:
             yield _Known(sample, mine.group, mine.content, here, there)
 
@@ -243,17 +271,17 @@ def _pending(pairs: _Pairs) -> int:
 
 def _marks(pairs: _Pairs, threshold: float | None) -> Mapping[tuple[Mark, Mark], int]:
     return Counter(
-        (_mark(mine.reward, threshold), _mark(other.reward, threshold))
-        for mine, other in pairs.values()
+        (_mark(mine, threshold), _mark(other, threshold)) for mine, other in pairs.values()
     )
 
 
-def _mark(reward: Reward, threshold: float | None) -> Mark:
-    if reward.value is None:
+def _mark(side: _Side, threshold: float | None) -> Mark:
+    reward = side.reward
+    if side.worth is None:
         return Mark.UNKNOWN
     if reward.uncertainty == 0.0 and reward.reason and reward.failed_at is None:
         return Mark.REJECTED  # Only a reject is certain and has a reason.
-    is_good = threshold is None or reward.value >= threshold
+    is_good = threshold is None or side.worth >= threshold
     return Mark.GOOD if is_good else Mark.POOR
 
 

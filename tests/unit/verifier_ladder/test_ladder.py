@@ -160,7 +160,7 @@ def test_a_policy_may_be_named() -> None:
 
 @pytest.mark.parametrize("policy", [AllTiers, 7, {"name": "all_tiers"}])
 def test_what_is_no_policy_is_refused(policy: Any) -> None:
-    with pytest.raises(ConfigError, match="ladder mine takes a policy such as"):
+    with pytest.raises(ConfigError, match="ladder mine takes a policy's name"):
         Ladder("mine", [made("a")], policy=policy)
 
 
