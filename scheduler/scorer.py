@@ -129,7 +129,9 @@ class Scorer:
             enqueue = hurried(enqueue, wanted)
         if telemetry.active is not None:
             enqueue = telemetry.active.asked(enqueue)
-            telemetry.active.looked_up(self._desk.campaign, len(standings), arrivals.verdicts)
+            telemetry.active.looked_up(
+                self._desk.campaign, len(standings), arrivals.verdicts, arrivals.took
+            )
         self._desk.watches.open(batch.run, batch.step, batch.positions, rewards)
         block = Block(
             "score", self._desk.campaign, arrivals.candidates, arrivals.verdicts,

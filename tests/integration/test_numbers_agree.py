@@ -88,6 +88,15 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return Run(tmp_path_factory.mktemp("agree") / "ledger.db")
 
 
+def spin(candidate: vl.Candidate) -> float:
+    return float(sum(range(200_000)) % 2 + len(str(candidate.content)))
+
+
+def render_report_of(place: Path, name: str) -> str:
+    with vl.open_ledger(place) as ledger:
+        return render_report(ledger, name)
+
+
 def words(page: str) -> str:
     return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", page))
 
@@ -174,6 +183,22 @@ def test_cpu_time_is_one_number_wherever_it_is_told(run: Run) -> None:
     )
     assert f"Spent {spent} of cpu time" in run.terminal
     assert f"It took {spent} of cpu time" in words(run.page)
+
+
+def test_a_tier_that_has_spent_something_has_measured_something(run: Run) -> None:
+    for tier in run.summary.tiers:
+        assert (tier.settled > 0.0) == (tier.mean_seconds is not None)
+
+
+def test_inline_checks_are_measured_too(tmp_path: Path) -> None:
+    inline = vl.verifier(tier="fast", version="1", isolation="inline")(spin)
+    with vl.Campaign.open("in", ladder=vl.Ladder("in", [inline]), ledger=tmp_path / "l.db") as c:
+        c.score(["a", "b"])
+        summary = summarise(c.ledger, "in")
+
+    assert summary.spent > 0.0
+    assert summary.everything == pytest.approx(summary.spent)
+    assert "not known" not in words(render_report_of(tmp_path / "l.db", "in"))
 
 
 def test_failed_attempts_cost_what_their_tier_says(run: Run) -> None:

@@ -142,14 +142,15 @@ class _Writer:
             failed = status.dead + (self._formless() if tier is tally.tiers[0] else 0)
         open_ = _open(status) if status is not None else {}
         told = stands[Stand.ACCEPTED] + stands[Stand.REJECTED] + stands[Stand.ABSTAINED]
-        spent = tally.seconds.get(tier, 0.0)
+        # By the accounts: what runs in this process is measured a batch at a time.
+        spent = status.settled if status is not None else tally.seconds.get(tier, 0.0)
         mean = spent / own if own and spent else None
         times = tally.times.get(tier)
         return TierSummary(
             tier=tier, verifiers=self._verifiers(tier), asked=told + failed + sum(open_.values()),
             reused=answers - own, accepted=stands[Stand.ACCEPTED],
             rejected=stands[Stand.REJECTED], abstained=stands[Stand.ABSTAINED], failed=failed,
-            checks=tally.checks.get(tier, 0), settled=status.settled if status else spent,
+            checks=tally.checks.get(tier, 0), settled=spent,
             reserved=status.reserved if status else 0.0,
             failed_seconds=status.failed if status else 0.0, cap=status.cap if status else None,
             paused=status is not None and status.paused,

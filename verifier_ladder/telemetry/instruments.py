@@ -66,11 +66,22 @@ class Instruments:
             with self._contained():
                 self.metrics.scored(campaign, samples, perf_counter() - begun)
 
-    def looked_up(self, campaign: str, candidates: int, verdicts: Iterable[VerdictRow]) -> None:
-        """The first tier has been asked about candidates; these verdicts are new."""
+    def looked_up(
+        self, campaign: str, candidates: int, verdicts: Iterable[VerdictRow],
+        took: Iterable[tuple[str, int, float, float]] = (),
+    ) -> None:  # fmt: skip
+        """The first tier has been asked about candidates; these verdicts are new.
+
+        Args:
+            campaign: The campaign.
+            candidates: How many candidates there are.
+            verdicts: What is new.
+            took: Verifier, number of checks, begin and end of each call of a verifier.
+        """
         if self.metrics:
             with self._contained():
                 self.metrics.looked_up(campaign, candidates, verdicts)
+                self.metrics.waited(campaign, took)
 
     def asked(self, enqueue: Enqueue) -> Enqueue:
         """The same checks, which carry on the trace of the call that asks for them."""
@@ -98,7 +109,7 @@ class Instruments:
                 if verdict.evidence.get("waiting") and verifier.waits:
                     continue
                 if self.metrics:
-                    self.metrics.checked(claim.check, verdict)
+                    self.metrics.checked(claim.check, verdict, ended - begun)
                 if self.traces:
                     self.traces.checked(claim.check, verdict, begun, ended)
 

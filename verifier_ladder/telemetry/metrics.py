@@ -13,6 +13,7 @@ from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
 
 _SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300)
+_LONG = (*_SECONDS, 1_000, 3_000, 10_000, 30_000)
 
 
 class Metrics:
@@ -41,6 +42,10 @@ class Metrics:
         self._seconds = self._counter(
             "check_seconds", "Measured cpu time of checks.", "campaign", "verifier", "tier"
         )
+        self._walls = Histogram(
+            "vladder_check_wall_seconds", "Wall time of checks, from a worker's claim on.",
+            ("campaign", "verifier"), buckets=_LONG, registry=self._registry,
+        )  # fmt: skip
         self._revisions = self._counter("revisions", "Rewards replaced.", "campaign")
 
     def _counter(self, name: str, what: str, *labels: str) -> Counter:
@@ -65,8 +70,15 @@ class Metrics:
         for (verifier, tier, outcome, failed_at), count in outcomes.items():
             self._told(campaign, verifier, tier, str(outcome), failed_at, count)
 
-    def checked(self, check: CheckRow, verdict: Verdict) -> None:
-        """An attempt at a check is over."""
+    def waited(self, campaign: str, took: Iterable[tuple[str, int, float, float]]) -> None:
+        """A learner has waited for checks: verifier, how many together, begin and end."""
+        for verifier, count, begun, ended in took:
+            for _ in range(count):
+                self._walls.labels(campaign, verifier).observe(ended - begun)
+
+    def checked(self, check: CheckRow, verdict: Verdict, wall: float) -> None:
+        """An attempt at a check is over, after so many seconds."""
+        self._walls.labels(check.campaign, check.verifier).observe(max(0.0, wall))
         self._told(
             check.campaign, check.verifier, check.tier, verdict.outcome.value,
             verdict.failed_at or "", 1,
@@ -91,6 +103,6 @@ class Metrics:
         """Take the metrics out of the registry."""
         for metric in (
             self._samples, self._calls, self._lookups, self._checks, self._failures,
-            self._seconds, self._revisions,
+            self._seconds, self._walls, self._revisions,
         ):  # fmt: skip
             self._registry.unregister(metric)

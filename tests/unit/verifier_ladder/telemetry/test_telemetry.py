@@ -119,6 +119,10 @@ def test_work_is_counted() -> None:
         for verifier, boundary in (("slow-o", "verifier"), ("quick-o", "tool"))
     ]
     assert [1.0, 1.0] == failures
+    assert [4.0, 4.0] == [
+        told("vladder_check_wall_seconds_count", campaign="t", verifier=verifier)
+        for verifier in ("slow-o", "quick-o")
+    ]
     assert 4.0 == told("vladder_revisions_total", campaign="t")
 
 
