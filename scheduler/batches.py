@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
+from typing import Any
 
 from verifier_ladder.candidate import Candidate, Sample
 from verifier_ladder.errors import ConfigError
@@ -12,9 +13,10 @@ from verifier_ladder.scheduler.scorer import Batch
 
 Given = Sample | Candidate | str | bytes
 _kind, _home = attrgetter("kind"), attrgetter("run", "step", "evaluation")
-_COLUMNS = tuple(
-    map(attrgetter, ("candidate", "group", "group_size", "learner_version", "weight"))
-)
+_COLUMNS = {
+    name + "s": attrgetter(name)
+    for name in ("candidate", "group", "group_size", "learner_version", "weight")
+}
 """What a batch holds of each sample, in its order."""
 
 
@@ -130,4 +132,7 @@ def _batch(samples: list[Sample], places: list[int], run: str, step: int) -> Bat
         raise ConfigError(
             f"two samples of step {step} in run {run!r} have one position; each needs its own"
         )
-    return Batch(run, step, positions, *(list(map(column, chosen)) for column in _COLUMNS))
+    columns: dict[str, Any] = {
+        name: list(map(column, chosen)) for name, column in _COLUMNS.items()
+    }
+    return Batch(run, step, positions, **columns)

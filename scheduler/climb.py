@@ -93,6 +93,8 @@ class Scene:
     """Samples whose climb was over before, with which these are compared."""
     begun: Sequence[int] | None = None
     """Column of the tier that has told each sample some of its replicates; -1 for none."""
+    more: int | None = None
+    """How many samples follow in later calls, as far as the caller knows."""
 
     def group(self, place: int) -> Hashable:
         """The group of a sample; groups of different steps are different."""

@@ -263,6 +263,7 @@ class Conductor:
         Raises:
             BatonLostError: If another process has taken the campaign over.
         """
+        self._prices.expect_no_more()
         self.wake()
         told = len(self._faults)
         try:
@@ -282,13 +283,15 @@ class Conductor:
             Whether each was taken.
 
         Raises:
-            ConfigError: If there is no such case, or a value is not valid for it; none is taken.
+            ConfigError: If there is no such case, a value is not valid for it, or it was answered
+                otherwise before; none is taken.
         """
         checks = {check.check_key: check for check in self._ledger.checks(keys=list(given))}
         told = [
             Answer(key, self._said(key, checks.get(key), value), source, event)
             for key, (value, event) in given.items()
         ]
+        _refuse_contradictions(told, self._ledger.verdicts(list(given)))
         taken = self._ledger.answers(told, now=self._ledger.clock())
         ended = {
             answer.check_key: answer.verdict
@@ -296,6 +299,11 @@ class Conductor:
         }  # fmt: skip
         if ended:
             self._engine.announce(ended)
+        late = [answer for answer in told if answer.check_key not in ended]
+        if late:  # Somebody else was quicker, or the delivery is known.
+            known = self._ledger.verdicts([answer.check_key for answer in late])
+            _refuse_contradictions(late, known)
+            _refuse_lost(late, known)
         return taken
 
     def _said(self, key: bytes, check: CheckRow | None, value: object) -> Verdict:
@@ -339,3 +347,45 @@ class Conductor:
         """Leave the engine, and let others decide."""
         self._engine.detach(self.name)
         self._baton.close()
+
+
+def _refuse_contradictions(told: Sequence[Answer], known: Mapping[bytes, Verdict]) -> None:
+    """Refuse answers to cases that were answered otherwise.
+
+    Raises:
+        ConfigError: If there is one.
+    """
+    for answer in told:
+        earlier = known.get(answer.check_key)
+        if earlier is not None and _gist(earlier) != _gist(answer.verdict):
+            raise ConfigError(
+                f"the case {answer.check_key.hex()[:16]} was answered before with "
+                f"{_words(earlier)}, and {answer.source} says {_words(answer.verdict)}; rewards "
+                "rest on the first answer, so nothing was changed. If that was wrong, give the "
+                "verifier another version and ask anew"
+            )
+
+
+def _refuse_lost(late: Sequence[Answer], known: Mapping[bytes, Verdict]) -> None:
+    """Refuse answers whose delivery was taken before, for another case.
+
+    Raises:
+        ConfigError: If there is one.
+    """
+    for answer in late:
+        if answer.check_key not in known:
+            raise ConfigError(
+                f"the delivery {answer.event!r} of {answer.source} was taken before, for another "
+                "case; give each its own event, or hand them in together with answer_all"
+            )
+
+
+def _gist(verdict: Verdict) -> tuple[object, ...]:
+    """What makes two answers different."""
+    return verdict.outcome, verdict.score, verdict.uncertainty
+
+
+def _words(verdict: Verdict) -> str:
+    score = "" if verdict.score is None else f" {verdict.score:g}"
+    spread = "" if verdict.uncertainty is None else f" ± {verdict.uncertainty:g}"
+    return f"{verdict.outcome}{score}{spread}"

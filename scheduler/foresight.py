@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from verifier_ladder.budget import TOTAL, Budget, Caps, parse_budget
 from verifier_ladder.decision import Situation
-from verifier_ladder.forecast import AccountForecast, Forecast
+from verifier_ladder.forecast import AccountForecast, Forecast, TierForecast
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger.records import Account
+from verifier_ladder.limits import needs_limit, notice, without_limit
 from verifier_ladder.resource import Resource
 from verifier_ladder.scheduler.beliefs import Seen, create_model
 from verifier_ladder.scheduler.prices import Prices
@@ -22,13 +23,37 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+    _Spent = Mapping[tuple[int, Resource], float]
 
-_SIZE = 64
-"""How many samples stand for all: they are alike, and prices differ a little among them."""
+_MOST = 64
+"""How many samples stand for all, at most: they are alike, and prices differ a little."""
 
 
-def foresee(ladder: Ladder, samples: int, budget: Budget | None = None) -> Forecast:
-    """Forecast a campaign before its first check, from what is declared.
+class _Asked(NamedTuple):
+    """What samples of a ladder ask, as shares of all."""
+
+    chosen: Floats
+    """Share that asks each tier because that is worth its cost. Shape (tiers,)."""
+    drawn: float
+    """Share that is drawn for the top tier."""
+    prices: Mapping[tuple[int, int], float]
+
+    @property
+    def all(self) -> Floats:
+        """Share that asks each tier. Shape (tiers,)."""
+        made = self.chosen.copy()
+        made[-1] += self.drawn
+        return made
+
+
+def foresee(
+    ladder: Ladder,
+    samples: int,
+    budget: Budget | None = None,
+    *,
+    accounts: Sequence[Account] | None = None,
+) -> Forecast:
+    """Forecast samples that nobody has seen yet, from what is declared.
 
     Costs are those that verifiers declare, or guesses where they declare none. All samples are
     taken to pass the fast tier, and nothing is known of the target but the ladder's prior: a
@@ -38,6 +63,7 @@ def foresee(ladder: Ladder, samples: int, budget: Budget | None = None) -> Forec
         ladder: The ladder.
         samples: How many samples there will be.
         budget: Caps, as in `Campaign.open`; those left out are the ladder's.
+        accounts: Those of a campaign that is open; its caps and what it has spent count then.
 
     Raises:
         ConfigError: If the budget makes no sense.
@@ -49,18 +75,24 @@ def foresee(ladder: Ladder, samples: int, budget: Budget | None = None) -> Forec
         >>> ahead = foresee(vl.Ladder("asking", [ask]), 1000, {"world": {"money": 100}})
         >>> round(ahead.verified, 2), round(ahead.doubled, 2)
         (0.05, 0.1)
+        >>> foresee(vl.Ladder("asking", [ask]), 1000).tiers[0].closed[:25]
+        'the world tier (ask) woul'
     """
     caps = {**ladder.budget, **parse_budget(budget, ladder.tiers)}
-    costs = _declared(ladder)
-    asked, prices = _asked(ladder, costs, samples, caps)
+    if accounts is not None:
+        caps = {(account.tier, account.resource): account.cap for account in accounts}
+    else:
+        caps |= dict.fromkeys(without_limit(ladder, caps), 0.0)
+    spent = {(account.tier, account.resource): account.spent for account in accounts or ()}
+    asked = _asked(ladder, samples, caps, spent)
     more = {place: None if cap is None else 2.0 * cap for place, cap in caps.items()}
-    twice, _ = _asked(ladder, costs, samples, more)
-    verified, doubled = float(asked[-1]), float(twice[-1])
+    verified = float(asked.all[-1])
+    doubled = float(_asked(ladder, samples, more, spent).all[-1])
     return Forecast(
         name=ladder.name, samples=0, horizon=samples, is_assumed=False,
-        accounts=tuple(_accounts(ladder, samples, caps, asked, prices)),
+        accounts=tuple(_accounts(ladder, samples, caps, spent, asked)),
         verified=verified, doubled=doubled, variance=1.0 - verified,
-        doubled_variance=1.0 - doubled,
+        doubled_variance=1.0 - doubled, tiers=tuple(_tiers(ladder, samples, caps, asked)),
     )  # fmt: skip
 
 
@@ -72,26 +104,28 @@ def _declared(ladder: Ladder) -> Floats:
     ])  # fmt: skip
 
 
-def _asked(
-    ladder: Ladder, costs: Floats, samples: int, caps: Caps
-) -> tuple[Floats, dict[tuple[int, int], float]]:
-    """Share of the samples that asks each tier, and the prices that make it so."""
-    prices = Prices(ladder.policy, ladder.tiers, audit=ladder.audit, horizon=samples)
+def _asked(ladder: Ladder, samples: int, caps: Caps, spent: _Spent) -> _Asked:
+    """What is asked, and the prices that make it so."""
+    size = max(1, min(samples, _MOST))
+    prices = Prices(ladder.policy, ladder.tiers, audit=ladder.audit, horizon=max(samples, 1))
     accounts = [
-        Account(place, resource, cap, 0.0, 0.0, 0.0, 0) for (place, resource), cap in caps.items()
+        Account(tier, resource, cap, spent.get((tier, resource), 0.0), 0.0, 0.0, 0)
+        for (tier, resource), cap in caps.items()
     ]
-    prices.observe(_unknown(ladder), np.tile(costs, (_SIZE, 1, 1)), _SIZE, accounts)
-    asked = prices.chances().mean(axis=0)
+    costs = np.tile(_declared(ladder), (size, 1, 1))
+    prices.observe(_unknown(ladder, size), costs, size, accounts)
+    asked, drawn = prices.climbs()
+    chosen = asked.mean(axis=0)
     if ladder.tiers[0] is Tier.FAST:
-        asked[0] = 1.0
-    return asked, prices.prices
+        chosen[0] = 1.0
+    return _Asked(chosen, float(drawn.mean()), prices.prices)
 
 
-def _unknown(ladder: Ladder) -> Situation:
+def _unknown(ladder: Ladder, size: int) -> Situation:
     """Samples of which nothing is known; a fast tier has let them pass."""
-    size, tiers = _SIZE, len(ladder.tiers)
+    tiers = len(ladder.tiers)
     nothing = np.full((size, tiers), np.nan)
-    beliefs = create_model(ladder).predict(Seen(nothing, nothing, _features(ladder)))
+    beliefs = create_model(ladder).predict(Seen(nothing, nothing, _features(ladder, size)))
     answered = np.zeros((size, tiers), dtype=bool)
     answered[:, 0] = ladder.tiers[0] is Tier.FAST
     return Situation(
@@ -104,16 +138,12 @@ def _unknown(ladder: Ladder) -> Situation:
     )  # fmt: skip
 
 
-def _features(ladder: Ladder) -> Floats:
-    return np.full((_SIZE, sum(len(v.features) for v in ladder.verifiers)), np.nan)
+def _features(ladder: Ladder, size: int) -> Floats:
+    return np.full((size, sum(len(v.features) for v in ladder.verifiers)), np.nan)
 
 
 def _accounts(
-    ladder: Ladder,
-    samples: int,
-    caps: Caps,
-    asked: Floats,
-    prices: Mapping[tuple[int, int], float],
+    ladder: Ladder, samples: int, caps: Caps, spent: _Spent, asked: _Asked
 ) -> Iterator[AccountForecast]:
     """The accounts that have a cap or will have spent.
 
@@ -121,21 +151,40 @@ def _accounts(
         ladder: The ladder.
         samples: How many samples there will be.
         caps: Its caps.
-        asked: Share of the samples that ask each tier. Shape (tiers,).
-        prices: Prices of the accounts.
+        spent: What was spent before.
+        asked: What they ask.
     """
     costs = _declared(ladder)
-    spend = asked[:, None] * costs * samples
+    spend = asked.all[:, None] * costs * samples
     columns = {int(tier): [column] for column, tier in enumerate(ladder.tiers)}
     columns[TOTAL] = list(range(len(ladder.tiers)))
     places = {(t, r) for t, c in columns.items() for r in Resource if t != TOTAL and spend[c, r]}
     for tier, resource in sorted(places | caps.keys()):
-        chosen = columns.get(tier, [])
-        amount = float(spend[chosen, resource].sum())
-        cap, price = caps.get((tier, resource)), prices.get((tier, resource), 0.0)
+        chosen, before = columns.get(tier, []), spent.get((tier, Resource(resource)), 0.0)
+        amount = before + float(spend[chosen, resource].sum())
+        cap = caps.get((tier, Resource(resource)))
+        price = asked.prices.get((tier, resource), 0.0)
         is_short = cap is not None and (price > 0.0 or amount > cap)
         yield AccountForecast(
-            tier, Resource(resource), 0.0, cap, min(amount, cap or 0.0) if is_short else amount,
-            samples if is_short else None,
+            tier, Resource(resource), before, cap,
+            min(amount, cap or 0.0) if is_short else amount, samples if is_short else None,
             float(costs[chosen[0], resource]) if len(chosen) == 1 else None, price,
+        )  # fmt: skip
+
+
+def _tiers(ladder: Ladder, samples: int, caps: Caps, asked: _Asked) -> Iterator[TierForecast]:
+    """What each tier is asked."""
+    amounts = asked.all[:, None] * _declared(ladder) * samples
+    is_closed = {place for place, cap in caps.items() if cap == 0.0}
+    closed = {
+        place[0]: notice(place, name)
+        for place, name in needs_limit(ladder).items() if place in is_closed
+    }  # fmt: skip
+    for column, rung in enumerate(ladder.rungs):
+        yield TierForecast(
+            rung.tier, tuple(v.name for v in rung.verifiers), samples,
+            float(asked.chosen[column]) * samples,
+            asked.drawn * samples if rung is ladder.rungs[-1] else 0.0,
+            {r.label: float(amounts[column, r]) for r in Resource if amounts[column, r] > 0.0},
+            closed.get(int(rung.tier), ""),
         )  # fmt: skip

@@ -78,6 +78,7 @@ class Knowledge:
         costs: NDArray[np.float64],
         new: int,
         accounts: Sequence[Account],
+        more: int | None = None,
     ) -> NDArray[np.float64]:
         """What asking each tier would cost, priced. Shape (n, tiers).
 
@@ -86,8 +87,9 @@ class Knowledge:
             costs: What asking each tier takes. Shape (n, tiers, resources).
             new: How many samples the learner has just submitted.
             accounts: The campaign's accounts as they stand.
+            more: How many samples follow in later calls; None where nobody knows.
         """
-        return self.prices.observe(situation, costs, new, accounts)
+        return self.prices.observe(situation, costs, new, accounts, more)
 
     def named_prices(self) -> dict[str, float]:
         """The price of each account that has a cap, by tier (or `total`) and resource."""

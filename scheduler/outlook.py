@@ -76,6 +76,11 @@ class Outlook:
         """Mean of what asking each tier takes. Shape (tiers, resources)."""
         return self._mean(np.ones(self._costs.shape[:2]))
 
+    def share_below(self, column: int) -> float:
+        """Share of the samples that no tier from this column on has answered."""
+        is_below = self._columns["reached"] < column
+        return float(self._worth[is_below].sum() / max(self._worth.sum(), 1.0))
+
     def _mean(self, chance: Floats) -> Floats:
         """Mean amounts where each tier is asked with these probabilities."""
         share = self._worth / max(self._worth.sum(), 1.0)
@@ -117,21 +122,31 @@ class Outlook:
 
     def chances(self, rates: Floats, floor: float) -> Floats:
         """Probability that each tier is asked in the course of a climb. Shape (n, tiers)."""
+        chance, drawn = self.climbs(rates, floor)
+        chance[:, -1] += drawn
+        return chance
+
+    def climbs(self, rates: Floats, floor: float) -> tuple[Floats, Floats]:
+        """Whether each tier is asked for its worth, and the chance to be drawn for the top one.
+
+        Returns:
+            1 where a tier is asked, of shape (n, tiers), and chances of shape (n,).
+        """
         situation = self._situation(rates)
-        chance = np.zeros(situation.cost.shape)
+        chance, drawn = np.zeros(situation.cost.shape), np.zeros(len(self))
         climbing = np.arange(len(self))
         for _ in self._tiers:
             decisions = self._policy.decide(situation)
             stops = climbing[decisions.action[climbing] == Action.STOP]
             verify = np.maximum(decisions.verify[stops], floor)
-            chance[stops, -1] = np.where(situation.answered[stops, -1], 0.0, verify)
+            drawn[stops] = np.where(situation.answered[stops, -1], 0.0, verify)
             climbing = climbing[decisions.action[climbing] == Action.ESCALATE]
             chance[climbing, decisions.to[climbing]] = 1.0
             climbing = climbing[decisions.to[climbing] < len(self._tiers) - 1]
             if not len(climbing):
                 break
             _answer(situation, climbing, decisions.to[climbing])
-        return chance
+        return chance, drawn
 
     def _situation(self, rates: Floats) -> Situation:
         cost = priced(self._costs, rates)

@@ -82,10 +82,14 @@ class Prices:
             tiers: The ladder's tiers.
             audit: Share of the samples whose climb stops that the top tier verifies all the same,
                 as far as 15 % of the budget pays for them; None for as many as that pays for.
-            horizon: How many samples are expected in all. Without it, as many again as were
-                seen, and at least 1024.
+            horizon: How many samples are expected in all. Without it, those that the caller says
+                will follow; where he doesn't know, as many again as were seen, and at least 1024.
         """
         self.horizon = horizon
+        self._more: int | None = None
+        """How many samples follow those that came last; None where nobody knows."""
+        self._latest = 0
+        """How many samples came last."""
         self.floor = audit or 0.0
         """Least probability with which the top tier is asked where a climb stops."""
         self._tiers, self._audit = tuple(tiers), audit
@@ -109,7 +113,12 @@ class Prices:
     # -- what is observed ------------------------------------------------------------------------
 
     def observe(
-        self, situation: Situation, costs: Floats, samples: int, accounts: Sequence[Account]
+        self,
+        situation: Situation,
+        costs: Floats,
+        samples: int,
+        accounts: Sequence[Account],
+        more: int | None = None,
     ) -> Floats:
         """Look at samples before they are decided, and price what asking about them would take.
 
@@ -119,23 +128,31 @@ class Prices:
             samples: How many new samples of the learner they stand for; 0 if their climb only
                 goes on.
             accounts: The accounts as they stand.
+            more: How many follow them in later calls, if there is no horizon; None where nobody
+                knows. It counts only where `samples` does.
 
         Returns:
             The priced costs. Shape (n, tiers).
         """
+        if samples:
+            self._more, self._latest = more, samples
         to_come = self._to_come(samples)
         turn = _GOLDEN * np.arange(self._rows, self._rows + len(costs)) % 1.0
         uneven = 1.0 + _UNEVEN * (turn - 0.5)
         dithered = costs * uneven[:, None, None]
         self._samples, self._rows = self._samples + samples, self._rows + len(costs)
         self._balance(accounts)
+        is_last = self._is_last(samples)
         if samples:
             self._recent = self._recent * _FADING + [samples, len(costs)]
+        if samples or is_last:
             self._fresh += len(costs)
             self._outlook.add(situation, dithered, self._rows)
-        self.floor = self._least(to_come)
+        self.floor = self._least(self._open(situation.reached, self._top) if is_last else to_come)
         if self._is_paced:
-            if samples or self._price.keys() != self._left.keys():
+            if is_last:
+                self._pace_last(situation.reached)
+            elif samples or self._price.keys() != self._left.keys():
                 self._pace(to_come, len(costs) if samples else 0)
         else:
             self._price = {
@@ -150,6 +167,8 @@ class Prices:
 
     def _to_come(self, samples: int) -> int:
         """How many samples are expected still to come, these among them."""
+        if self.horizon is None and self._more is not None:
+            return max(samples + self._more, 1)
         if self.horizon is None:
             return max(self._samples, AT_LEAST, samples)
         return max(self.horizon - self._samples, samples, 1)
@@ -202,6 +221,10 @@ class Prices:
         """Take note that a check has ended, one way or another."""
         self._pending.pop(check_key, None)
 
+    def expect_no_more(self) -> None:
+        """Hear that somebody waits for all climbs to end: until more comes, this is all."""
+        self._more = 0
+
     # -- pacing ----------------------------------------------------------------------------------
 
     def _pace(self, to_come: int, rows: int) -> None:
@@ -221,6 +244,54 @@ class Prices:
         self._foreseen = {
             p: self._foreseen.get(p, 0.0) * _FADING + self._goal[p] * rows for p in short
         }
+
+    def _is_last(self, samples: int) -> bool:
+        """Whether every sample that can spend is known: nobody is expected to follow.
+
+        The last of many calls before a horizon come out even by themselves.
+        """
+        if self.horizon is None:
+            return self._more == 0
+        return not samples and self._latest == self._samples >= self.horizon
+
+    def _open(self, reached: NDArray[np.int64], column: int) -> int:
+        """How many rows can still ask a tier: of these, and of those that wait for one below.
+
+        Args:
+            reached: Column of the highest tier that has answered for each of these rows.
+            column: Column of the tier.
+        """
+        waiting = sum(asked < column for asked, _ in self._pending.values())
+        return max(1, int((reached < column).sum()) + waiting)
+
+    @property
+    def _top(self) -> int:
+        return len(self._tiers) - 1
+
+    def _last_payer(self, place: Place) -> int:
+        """Column of the highest tier that an account pays for."""
+        tier, resource = place
+        if tier != TOTAL:
+            return self._tiers.index(Tier(tier))
+        (paid,) = self._outlook.usual[:, resource].nonzero()
+        return int(paid[-1]) if len(paid) else self._top
+
+    def _pace_last(self, reached: NDArray[np.int64]) -> None:
+        """Share out what is left among the rows that can still ask: nothing is kept for others.
+
+        What earlier rows have left, because they cost less or were worth less than expected, is
+        there for the next; so a cap is spent, as far as anything is worth its price.
+        """
+        plan = {}
+        for place, left in self._left.items():
+            column = self._last_payer(place)
+            share = self._outlook.share_below(column) or 1.0
+            plan[place] = max(0.0, left) * share / self._open(reached, column)
+        due = min(_EVERY, self._open(reached, self._top) / 8)
+        if self._price.keys() != plan.keys() or self._fresh >= due:
+            self._fresh, self._goal = 0, plan
+            self._search(plan)
+            self._learn(plan)
 
     def _ratio(self, place: Place, usual: float) -> float:
         """How much more is asked for than was foreseen: less, where checks are shared."""
@@ -322,9 +393,9 @@ class Prices:
         """The price of each account with a cap, by tier (or `TOTAL`) and resource."""
         return dict(self._price)
 
-    def chances(self) -> Floats:
-        """Probability with which samples like the last ones ask each tier. Shape (n, tiers)."""
-        return self._outlook.chances(self.rates, self.floor)
+    def climbs(self) -> tuple[Floats, Floats]:
+        """What samples like the last ones ask for its worth, and their chance to be drawn."""
+        return self._outlook.climbs(self.rates, self.floor)
 
     @property
     def unevenness(self) -> float:
@@ -346,7 +417,7 @@ class Prices:
             "price": _listed(self._price), "found": _listed(self._found),
             "level": _listed(self._level), "goal": _listed(self._goal),
             "foreseen": _listed(self._foreseen), "asked": _listed(self._asked),
-            "samples": self._samples, "rows": self._rows, "fresh": self._fresh,
+            "more": self._more, "samples": self._samples, "rows": self._rows, "fresh": self._fresh,
             "recent": self._recent.tolist(), "floor": self.floor,
             "outlook": self._outlook.snapshot(),
         }  # fmt: skip
@@ -359,6 +430,7 @@ class Prices:
         self._recent = np.array(snapshot["recent"])
         self._samples, self._rows = snapshot["samples"], snapshot["rows"]
         self._fresh, self.floor = snapshot["fresh"], snapshot["floor"]
+        self._more = snapshot.get("more")
         self._outlook.restore(snapshot["outlook"])
 
 

@@ -47,6 +47,8 @@ class Batch:
     group_sizes: list[int] | None = None
     learner_versions: list[str] | None = None
     weights: list[float] | None = None
+    more: int | None = None
+    """How many samples follow in later calls; None where nobody knows."""
 
 
 class Scorer:
@@ -74,6 +76,10 @@ class Scorer:
         if size <= _PART:
             return self._score_part(batch, until, turn)
         parts = [_part(batch, range(i, min(i + _PART, size))) for i in range(0, size, _PART)]
+        left = size
+        for part in parts:
+            left -= len(part.positions)
+            part.more = None if batch.more is None else batch.more + left
         with ThreadPoolExecutor(2, thread_name_prefix="vl-score") as two:
             made = two.map(lambda part: self._score_part(part, until, turn), parts)
             return [reward for rewards in made for reward in rewards]
@@ -121,6 +127,7 @@ class Scorer:
             scene = Scene(
                 StepSamples(batch.run, batch.step, batch.positions), standings,
                 self._desk.accounts(), len(standings), len(standings), batch.weights, batch.groups,
+                more=batch.more,
             )  # fmt: skip
             step = self._desk.climb.step(scene)
             rewards, enqueue = self._ask_on(batch, standings, step, wanted)
@@ -241,5 +248,5 @@ def _part(batch: Batch, rows: Sequence[int]) -> Batch:
     return Batch(
         batch.run, batch.step, [batch.positions[i] for i in rows],
         [batch.candidates[i] for i in rows], take(batch.groups), take(batch.group_sizes),
-        take(batch.learner_versions), take(batch.weights),
+        take(batch.learner_versions), take(batch.weights), batch.more,
     )  # fmt: skip

@@ -46,7 +46,9 @@ class Situations:
         situation = self._rows(firsts, groups, scene)
         situation.weight = _joined(scene.weights, shared)
         costs = self._knowledge.costs.predict(firsts)
-        situation.cost = self._knowledge.priced(situation, costs, scene.new, scene.accounts)
+        situation.cost = self._knowledge.priced(
+            situation, costs, scene.new, scene.accounts, scene.more
+        )
         prices = self._knowledge.prices
         situation.affordable = situation.affordable & prices.affordable(costs)
         situation.unevenness = prices.unevenness

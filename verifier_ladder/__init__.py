@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from verifier_ladder.client import AsyncClient, Client
     from verifier_ladder.command import CommandVerifier
     from verifier_ladder.cost import Cost
-    from verifier_ladder.decision import Action, Belief, Decision, Decisions, Situation
+    from verifier_ladder.decision import (
+        Action,
+        Belief,
+        Decision,
+        Decisions,
+        EscalationPolicy,
+        Situation,
+    )
     from verifier_ladder.endpoint import EndpointVerifier
     from verifier_ladder.errors import (
         BudgetError,
@@ -51,7 +58,8 @@ _HOMES = {
     "Canonicaliser": "canonicaliser", "Case": "case", "Client": "client",
     "CommandVerifier": "command", "ConfigError": "errors", "Cost": "cost",
     "Decision": "decision", "Decisions": "decision", "EndpointVerifier": "endpoint",
-    "EngineError": "errors", "Ladder": "ladder", "LadderError": "errors",
+    "EngineError": "errors", "EscalationPolicy": "decision", "Ladder": "ladder",
+    "LadderError": "errors",
     "LeaseError": "errors", "Ledger": "ledger", "LedgerError": "errors", "Outcome": "verdict",
     "PluginError": "errors", "Revision": "reward", "Reward": "reward", "RewardRule": "reward",
     "Run": "run", "Sample": "candidate", "SampleId": "candidate", "SandboxError": "errors",
@@ -65,7 +73,8 @@ _HOMES = {
 __all__ = [
     "Action", "AsyncClient", "Belief", "BudgetError", "Campaign", "Candidate",
     "CandidateError", "Canonicaliser", "Case", "Client", "CommandVerifier", "ConfigError",
-    "Cost", "Decision", "Decisions", "EndpointVerifier", "EngineError", "Ladder",
+    "Cost", "Decision", "Decisions", "EndpointVerifier", "EngineError",
+    "EscalationPolicy", "Ladder",
     "LadderError", "LeaseError", "Ledger", "LedgerError", "Outcome", "PluginError", "Revision",
     "Reward", "RewardRule", "Run", "Sample", "SampleId", "SandboxError", "Situation", "Target",
     "Tier", "ToolError", "Transcript", "Turn", "TurnVerdict", "Verdict", "Verifier",

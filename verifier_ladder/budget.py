@@ -20,6 +20,8 @@ Budget = Mapping[str, Amount | Mapping[str, Amount]]
 Caps = dict[tuple[int, Resource], float | None]
 """A budget as it is kept: (tier or `TOTAL`, resource) → cap; None for no limit."""
 
+UNLIMITED: Final = "unlimited"
+"""An explicit "no limit", for a tier and all its resources, or for one resource of it."""
 _EXAMPLE = '{"high_fidelity": "2 h"} or {"total": {"seconds": "10 h", "money": 50}}'
 
 
@@ -29,6 +31,8 @@ def parse_budget(budget: Budget | None, tiers: Collection[Tier] = tuple(Tier)) -
     Args:
         budget: Caps per tier, or for `total`. A bare amount is cpu time; a mapping names the
             resources: `seconds`, `gpu_seconds`, `money`, `person_minutes`. None lifts a cap.
+            `"unlimited"` in the place of an amount lifts it too; in the place of a tier's
+            amounts it lifts all caps of the tier.
         tiers: The tiers that it may name.
 
     Raises:
@@ -43,11 +47,25 @@ def parse_budget(budget: Budget | None, tiers: Collection[Tier] = tuple(Tier)) -
     caps: Caps = {}
     for name, given in (budget or {}).items():
         place = TOTAL if name == "total" else int(tier_of(tiers, name))
-        amounts = given if isinstance(given, Mapping) else {"seconds": given}
-        for label, amount in amounts.items():
+        for label, amount in _amounts(given).items():
             resource = Resource.parse(label)
-            caps[place, resource] = None if amount is None else _amount(amount, resource)
+            is_open = amount is None or is_unlimited(amount)
+            caps[place, resource] = None if is_open else _amount(amount, resource)
     return caps
+
+
+def _amounts(given: Any) -> Mapping[str, Any]:
+    """What was given for one tier, by resource."""
+    if isinstance(given, Mapping):
+        return given
+    if is_unlimited(given):
+        return dict.fromkeys((resource.label for resource in Resource), UNLIMITED)
+    return {"seconds": given}
+
+
+def is_unlimited(amount: object) -> bool:
+    """Whether an amount is the word for no limit."""
+    return isinstance(amount, str) and amount.strip().lower() == UNLIMITED
 
 
 def _amount(value: Any, resource: Resource) -> float:
@@ -87,9 +105,10 @@ def place_label(place: int) -> str:
 
 def budget_json(
     caps: Mapping[tuple[int, Resource], float | None],
-) -> dict[str, dict[str, float | None]]:
+) -> dict[str, dict[str, float | str]]:
     """A budget as the ledger records it; `parse_budget` reads it."""
-    written: dict[str, dict[str, float | None]] = {}
+    written: dict[str, dict[str, float | str]] = {}
     for (place, resource), cap in caps.items():
-        written.setdefault(place_label(place), {})[resource.label] = cap
+        amount = UNLIMITED if cap is None else cap
+        written.setdefault(place_label(place), {})[resource.label] = amount
     return written

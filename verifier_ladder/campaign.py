@@ -30,6 +30,7 @@ from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.ledger.faults import PATIENCE, patiently
 from verifier_ladder.ledger.records import Block
+from verifier_ladder.limits import limit
 from verifier_ladder.reward import Reward
 from verifier_ladder.run import Run, evaluation_name
 from verifier_ladder.scheduler.batches import batches_of
@@ -122,10 +123,12 @@ class Campaign(CampaignTruth):
             budget: Caps per tier as cpu time, such as `{"high_fidelity": "2 h"}`, or per
                 resource, such as `{"world": {"person_minutes": 30, "money": 50}}`; `total` is
                 for all tiers together. None lifts a cap. Those left out stay what they are, at
-                first the ladder's.
+                first the ladder's. A tier that spends money or asks people does so only under a
+                cap, or where `{"world": "unlimited"}` says that there is none.
             horizon: How many samples are expected in all; the budget is spent evenly until then.
-                Without it what was said before holds, or else as many more are expected as came
-                so far, and at least 1024.
+                Without it what was said before holds, or else what each call of `score` says of
+                those that follow: by default, that none do. Learners' adapters and the server,
+                who can't know, expect as many more as came so far, and at least 1024.
             run: The training or evaluation run that the samples belong to; a new one by default.
             workers: Worker processes; one per core by default.
             memory: Bytes that one worker may use.
@@ -188,6 +191,7 @@ class Campaign(CampaignTruth):
         given = {(account.tier, account.resource) for account in self.ledger.accounts(self.name)}
         default = {place: cap for place, cap in self.ladder.budget.items() if place not in given}
         wanted = {**default, **caps}
+        wanted |= limit(self.ledger, self.name, self.ladder, wanted)
         if wanted:
             self.ledger.set_caps(self.name, wanted)
             self._call(lambda conductor: conductor.wake())
@@ -217,6 +221,7 @@ class Campaign(CampaignTruth):
         step: int | None = None,
         groups: Sequence[str] | None = None,
         evaluation: bool = False,
+        more: int | None = 0,
     ) -> list[Reward]:
         """Reward samples, in the order given.
 
@@ -231,6 +236,10 @@ class Campaign(CampaignTruth):
             groups: Group of each element, if they are not samples.
             evaluation: Whether all of them evaluate the policy and train nothing. They are filed
                 under the run's evaluation, which has steps of its own; see `Sample.evaluation`.
+            more: How many samples follow in later calls, if the campaign has no horizon: the
+                budget is shared with them. By default these are all there are. None is for who
+                doesn't know, as in training: as many more are expected as came so far, and at
+                least 1024.
 
         Returns:
             One reward each. `value` is None where nothing is known: mask it, never read it as 0.
@@ -241,6 +250,7 @@ class Campaign(CampaignTruth):
                 it does not declare.
             LedgerError: If the ledger can't be written; nothing is half-written.
         """
+        left = _following(more)
         limit = None if deadline is None else seconds(deadline)
         batches = batches_of(
             samples, kind=self.ladder.kind, run=self.run, groups=groups,
@@ -249,6 +259,9 @@ class Campaign(CampaignTruth):
         self._note_evaluations(batches)
         until = None if limit is None else monotonic() + limit
         rewards: list[Reward | None] = [None] * sum(len(places) for _, places in batches)
+        for batch, places in reversed(batches):
+            batch.more = left
+            left = None if left is None else left + len(places)
         with self._shadow.aside() if self._shadow else nullcontext():
             for batch, places in batches:
                 made = self._call(partial(_score, batch=batch, deadline=_left(until)))
@@ -290,16 +303,19 @@ class Campaign(CampaignTruth):
         step: int | None = None,
         groups: Sequence[str] | None = None,
         evaluation: bool = False,
+        more: int | None = 0,
     ) -> list[Reward]:
         """`score` for learners with an event loop; the loop is never blocked."""
         call = partial(
-            self.score, samples, deadline=deadline, step=step, groups=groups, evaluation=evaluation
-        )
+            self.score, samples, deadline=deadline, step=step, groups=groups,
+            evaluation=evaluation, more=more,
+        )  # fmt: skip
         return await asyncio.to_thread(call)
 
     def drain(self, timeout: float | str | None = None) -> bool:
         """Wait until every climb has stopped, is parked on its budget, or waits for the world.
 
+        Without a horizon, nothing of the budget is kept for samples that may come later.
         A shadow's climbs are waited for too.
 
         Returns:
@@ -449,6 +465,15 @@ def _beside(
             f"the shadow is about {beside.kind}, and the campaign's ladder about {ladder.kind}"
         )
     return beside, parse_budget(budget, beside.tiers)
+
+
+def _following(more: int | None) -> int | None:
+    """How many samples follow, checked."""
+    if more is not None and (type(more) is not int or more < 0):
+        raise ConfigError(
+            f"more={more!r}: give the number of samples that follow, or None if nobody knows"
+        )
+    return more
 
 
 def _left(until: float | None) -> float | None:

@@ -170,11 +170,15 @@ class CampaignRecord:
 
         return spending(self.ledger, by, campaign=self.name)
 
-    def forecast(self) -> Forecast:
-        """Estimate what will be spent until the horizon, and what twice the budget would buy."""
+    def forecast(self, samples: int | None = None) -> Forecast:
+        """Estimate what will be spent until the horizon, and what twice the budget would buy.
+
+        Args:
+            samples: How many samples there will have been in all; by default the horizon.
+        """
         from verifier_ladder.forecast import forecast
 
-        return forecast(self.ledger, self.name)
+        return forecast(self.ledger, self.name, samples)
 
     def shadow_report(self, *, threshold: float | None = None) -> ShadowReport:
         """Compare the rewards of this campaign with those of its shadow, from the ledger.

@@ -10,6 +10,7 @@ from uuid import uuid4
 from verifier_ladder.campaigncontrol import CampaignControl
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.case import Case
+from verifier_ladder.errors import ConfigError
 from verifier_ladder.imports import ImportReport
 from verifier_ladder.ledger.records import CheckRow, CheckState
 from verifier_ladder.ledger.store import chunks
@@ -40,7 +41,7 @@ class CampaignTruth(CampaignControl):
 
     def answer(
         self,
-        check_key: bytes,
+        case: Case | bytes | str,
         value: Verdict | float | None,
         *,
         source: str,
@@ -49,25 +50,25 @@ class CampaignTruth(CampaignControl):
         """Hand in the world's result for a case; the rewards that waited for it are revised.
 
         Args:
-            check_key: The case.
+            case: The case, as `cases` gives it, or its key, as bytes or in hexadecimal.
             value: A number in the case's unit, a truth value, a verdict, or None to decline.
             source: Who answers.
             event: Id of the delivery: the same (source, event) again changes nothing.
 
         Returns:
-            Whether it was taken.
+            Whether it was taken; False if the same was answered before.
 
         Raises:
-            ConfigError: If there is no such case.
+            ConfigError: If there is no such case, or it was answered otherwise before.
             VerifierError: If the value is not valid for it.
         """
-        given = {check_key: (value, event or uuid4().hex)}
+        given = {_key(case): (value, event or uuid4().hex)}
         (is_taken,) = self._call(methodcaller("answers", given, source))
         return bool(is_taken)
 
     def answer_all(
         self,
-        values: Mapping[bytes, Verdict | float | None],
+        values: Mapping[bytes, Verdict | float | None] | Mapping[str, Verdict | float | None],
         *,
         source: str,
         event: str | None = None,
@@ -77,20 +78,23 @@ class CampaignTruth(CampaignControl):
         Up to 256 at a time are taken together: all of them or none.
 
         Args:
-            values: By case, as `answer` takes them.
+            values: By the key of each case, as `answer` takes them.
             source: Who answers.
             event: Id of the delivery: the same cases under the same (source, event) again change
                 nothing.
 
         Returns:
-            How many were taken.
+            How many were taken; the others were answered so before.
 
         Raises:
-            ConfigError: If there is no such case.
+            ConfigError: If there is no such case, or it was answered otherwise before.
             VerifierError: If a value is not valid for its case.
         """
         delivery = event or uuid4().hex
-        given = {key: (value, f"{delivery}/{key.hex()}") for key, value in values.items()}
+        named = [(_key(case), value) for case, value in values.items()]
+        given = {key: (value, f"{delivery}/{key.hex()}") for key, value in named}
+        if len(given) < len(named):
+            raise ConfigError("answer_all was given two values for one case; give it one")
         parts = chunks(list(given.items()), _ANSWERS)
         return sum(sum(self._call(methodcaller("answers", dict(p), source))) for p in parts)
 
@@ -140,3 +144,19 @@ class CampaignTruth(CampaignControl):
             report += self._call(methodcaller("import_rows", good, source))
         report.bad_rows.sort()
         return report
+
+
+def _key(case: Case | bytes | str) -> bytes:
+    """The key of a case.
+
+    Raises:
+        ConfigError: If it is neither a case nor a key.
+    """
+    if isinstance(case, Case):
+        return case.check_key
+    try:
+        return bytes.fromhex(case) if isinstance(case, str) else bytes(memoryview(case))
+    except (TypeError, ValueError):
+        raise ConfigError(
+            f"{str(case)[:60]!r} is no case; give one of campaign.cases(), or its check_key"
+        ) from None

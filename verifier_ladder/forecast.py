@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any, NamedTuple
@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 from verifier_ladder.budget import place_label
 from verifier_ladder.horizon import horizon_of
 from verifier_ladder.ledger import Ledger
-from verifier_ladder.ledger.records import Account, Block
+from verifier_ladder.ledger.records import Account, Block, CampaignRow
 from verifier_ladder.resource import Resource
-from verifier_ladder.status import recorded_campaign
+from verifier_ladder.status import recorded_campaign, tiers_of
+from verifier_ladder.tier import Tier
 
 _RECENT = 1000
 """How many of the newest entries tell what the policy does at present."""
@@ -49,6 +50,28 @@ class AccountForecast(NamedTuple):
         return {**self._asdict(), **place, "doubled": self.doubled}
 
 
+class TierForecast(NamedTuple):
+    """One tier: how many samples ask it, and what that takes."""
+
+    tier: Tier
+    verifiers: tuple[str, ...]
+    samples: int
+    """Of how many."""
+    chosen: float
+    """Estimate of how many ask it because that is worth its cost."""
+    drawn: float = 0.0
+    """Estimate of how many more are drawn for it at random."""
+    amounts: Mapping[str, float] = {}
+    """Estimate of what that takes, by resource."""
+    closed: str = ""
+    """Why nobody is asked, if that is so."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The tier's forecast as JSON; the tier by label."""
+        more = {"tier": self.tier.label, "amounts": dict(self.amounts)}
+        return {**self._asdict(), **more, "verifiers": list(self.verifiers)}
+
+
 @dataclass(frozen=True, slots=True)
 class Forecast:
     """An estimate, from what was spent and decided so far or, before that, from declarations."""
@@ -68,14 +91,17 @@ class Forecast:
     variance: float | None
     """Mean variance of the rewards that is left: what the top tier has not made certain."""
     doubled_variance: float | None
+    tiers: tuple[TierForecast, ...] = ()
+    """What each tier will have been asked at the horizon."""
 
     def as_json(self) -> dict[str, Any]:
         """The forecast as JSON."""
         made = {name: getattr(self, name) for name in self.__slots__}
-        return {**made, "accounts": [account.as_json() for account in self.accounts]}
+        accounts = [account.as_json() for account in self.accounts]
+        return {**made, "accounts": accounts, "tiers": [tier.as_json() for tier in self.tiers]}
 
 
-def forecast(ledger: Ledger, name: str) -> Forecast:
+def forecast(ledger: Ledger, name: str, samples: int | None = None) -> Forecast:
     """Look ahead from what the ledger tells; nothing needs to be running.
 
     It takes samples to come to be like those so far. An account with a price is paced: it is
@@ -84,22 +110,38 @@ def forecast(ledger: Ledger, name: str) -> Forecast:
     Args:
         ledger: The ledger.
         name: The campaign.
+        samples: How many samples there will have been in all; by default its horizon, and
+            without one those that came so far.
 
     Raises:
         ConfigError: If the ledger holds no campaign of this name.
     """
-    recorded_campaign(ledger, name)
-    samples = ledger.count_samples(name)
-    planned = horizon_of(ledger, name)
+    row = recorded_campaign(ledger, name)
+    came = ledger.count_samples(name)
+    planned = samples or horizon_of(ledger, name)
     chances, prices = _decided(ledger, name)
-    horizon = planned or samples + max(samples, 1024)
-    accounts = [
-        account_forecast(account, samples, max(horizon, samples), prices)
-        for account in ledger.accounts(name)
-    ]
+    horizon = max(planned or 0, came)
+    known = ledger.accounts(name)
+    accounts = tuple(account_forecast(account, came, horizon, prices) for account in known)
     return Forecast(
-        name, samples, max(horizon, samples), planned is None, tuple(accounts), *twice(chances)
-    )
+        name, came, horizon, planned is None, accounts, *twice(chances),
+        tuple(_tiers(row, known, accounts, horizon)),
+    )  # fmt: skip
+
+
+def _tiers(
+    row: CampaignRow, known: Sequence[Account], ahead: Sequence[AccountForecast], horizon: int
+) -> Iterator[TierForecast]:
+    """What each tier will have been asked, if all goes on as it went."""
+    for tier in tiers_of(row):
+        mine = [pair for pair in zip(known, ahead, strict=True) if pair[0].tier == tier]
+        done = [(a.checks, a.spent, there.expected or 0.0) for a, there in mine]
+        checks = max((n * later / so_far for n, so_far, later in done if so_far), default=0.0)
+        names = [v["name"] for v in row.ladder["verifiers"] if Tier.parse(v["tier"]) is tier]
+        yield TierForecast(
+            tier, tuple(names), horizon, checks,
+            amounts={there.resource.label: there.expected for _, there in mine if there.expected},
+        )  # fmt: skip
 
 
 def account_forecast(

@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from verifier_ladder.alerts.rules import AlertRules
-from verifier_ladder.budget import Budget, budget_json, parse_budget
+from verifier_ladder.budget import UNLIMITED, Budget, Caps, budget_json, parse_budget
 from verifier_ladder.canonicaliser import Canonicaliser
 from verifier_ladder.decision import EscalationPolicy
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.keys import digest
 from verifier_ladder.registry import REGISTRY
-from verifier_ladder.resource import Resource
 from verifier_ladder.reward import RewardRule
 from verifier_ladder.target import Target
 from verifier_ladder.tier import Tier
@@ -98,7 +97,7 @@ class Ladder:
                 random with known probability, so that cheap verifiers can't be gamed unnoticed.
                 Audits take at most 15 % of a budget. By default that much, with the default
                 policy and a budget; none otherwise.
-            budget: Default caps, as in `Campaign.open`.
+            budget: Default caps, as in `Campaign.open`; `"unlimited"` where there is none.
             prior: Mean and standard deviation of the target before anything is known.
             canonicaliser: What brings candidates to canonical form; by default that of the kind.
             alerts: Who is told what goes wrong with its campaigns and verifiers; by default as
@@ -313,12 +312,15 @@ def _share(name: str, value: Any) -> float:
     return float(value)
 
 
-def _budget(budget: Budget | None) -> dict[tuple[int, Resource], float]:
-    caps = parse_budget(budget)
-    amounts = {place: cap for place, cap in caps.items() if cap is not None}
-    if len(amounts) < len(caps):
-        raise ConfigError(f"budget={budget!r}: None is no amount; leave out what has no cap")
-    return amounts
+def _budget(budget: Budget | None) -> Caps:
+    for name, given in budget.items() if isinstance(budget, Mapping) else ():
+        amounts = given.values() if isinstance(given, Mapping) else [given]
+        if None in amounts:
+            raise ConfigError(
+                f"budget={budget!r}: None is no amount; leave out what has no cap, or write "
+                f'"{UNLIMITED}" where {name} may ask people or spend money without one'
+            )
+    return parse_budget(budget)
 
 
 def _prior(prior: Any) -> tuple[float, float] | None:

@@ -63,7 +63,9 @@ def reverify(
     name = f"reverify-{verifier.name}-{verifier.version}"
     with Campaign.open(name, ladder=ladder, ledger=ledger, workers=workers) as campaign:
         for first in range(0, len(chosen), _BATCH):
-            campaign.score(chosen[first : first + _BATCH])
+            campaign.score(
+                chosen[first : first + _BATCH], more=max(0, len(chosen) - first - _BATCH)
+            )
         campaign.drain()
     return compare_versions(ledger, verifier.name, old, verifier.version)
 

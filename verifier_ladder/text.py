@@ -91,3 +91,19 @@ def hide_password(text: str) -> str:
         'ledger=postgresql://ann@host/db'
     """
     return _PASSWORD.sub(r"\1@", text)
+
+
+_DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
+
+
+def decimal(text: str) -> float | None:
+    """The finite number that a text is, written with digits and a point; None if it is none.
+
+    Example:
+        >>> decimal(" -4.7 "), decimal("1e3"), decimal("1_000"), decimal("inf"), decimal("7,5")
+        (-4.7, 1000.0, None, None, None)
+    """
+    if not _DECIMAL.fullmatch(text.strip()):
+        return None
+    value = float(text)
+    return value if isfinite(value) else None

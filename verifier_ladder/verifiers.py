@@ -12,6 +12,7 @@ from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import CandidateError, ConfigError, LadderError, VerifierError
 from verifier_ladder.keys import canonical_json, digest, in_namespace
+from verifier_ladder.resource import Resource
 from verifier_ladder.sourcecode import PREFIX, Fingerprint, SourceVersion, fingerprint
 from verifier_ladder.tags import checked_capabilities
 from verifier_ladder.tier import Tier
@@ -23,6 +24,11 @@ _WORDS = {
     "role": get_args(Role), "isolation": get_args(Isolation), "reads": ("canonical", "raw"),
 }  # fmt: skip
 _POSITIVE = ("timeout", "batch_size", "replicates", "memory")
+
+
+A_CASE = Cost(person_minutes=5.0)
+"""What a case is taken to cost where nothing is declared: whoever answers it has other things to
+do, and what is not known is not nothing."""
 
 
 class MiscountError(VerifierError):
@@ -56,7 +62,9 @@ class Verifier:
     tier: Tier | str = Tier.FAST
     kind: str = "text"
     cost: Cost = Cost()
-    """What one check is expected to take."""
+    """What one check is expected to take; money and people's attention that `expected_cost` may
+    name have to be declared here too. A verifier that waits and declares nothing takes five
+    minutes of a person."""
     role: Role = "primary"
     """A gate only accepts or rejects; the primary verifier of a tier gives its score."""
     definitive: bool = False
@@ -117,6 +125,8 @@ class Verifier:
                 "code is it"
             )
         self.tier = Tier.parse(self.tier)
+        if self.waits and self.cost == Cost():
+            self.cost = A_CASE
         if isinstance(self.task_fields, str):
             self.task_fields = (self.task_fields,)
         self.capabilities = checked_capabilities(self.capabilities, f"verifier {self.name}")
@@ -173,6 +183,16 @@ class Verifier:
     def __getstate__(self) -> dict[str, Any]:
         """Travel with the version that it has here, for the source may be elsewhere another."""
         return {**vars(self), "version": self.version}
+
+    @property
+    def spends(self) -> tuple[Resource, ...]:
+        """What it takes that only somebody can allow: money and people's attention.
+
+        It is what `cost` declares. A campaign asks such a verifier only under a cap for it, or
+        where `"unlimited"` was said.
+        """
+        allowed = (Resource.MONEY, Resource.PERSON_MINUTES)
+        return tuple(r for r in allowed if self.cost.amounts[r] > 0.0)
 
     def setup(self) -> None:
         """Load models and tools; runs once in each worker, before the first `verify`."""

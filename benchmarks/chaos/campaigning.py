@@ -78,6 +78,7 @@ def ladder(log: Path) -> vl.Ladder:
             Laboratory(),
         ],
         policy="all_tiers",
+        budget={"world": "unlimited"},
     )  # fmt: skip
 
 

@@ -82,7 +82,7 @@ class BestOfN:
         can: Flags = np.logical_or.reduce(open_tiers(situation), axis=1)
         reason, decided = self._roles(situation, can)
         benefit = benefits(situation, _variance(situation))
-        to = best_column(situation, free_first(situation, benefit), 0.0)
+        to = best_column(situation, free_first(situation, benefit, 0.0), 0.0)
         if not situation.affordable.all():
             unpaid = ~pick(situation.affordable, to) & (reason != _LATER)
             np.copyto(reason, _UNPAID, where=unpaid)

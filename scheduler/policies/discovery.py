@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
@@ -85,6 +86,7 @@ class Discovery:
 
     def decide(self, situation: Situation) -> Decisions:
         """Send up those with the largest index."""
+        situation = _within_reach(situation)
         with np.errstate(all="ignore"):
             known = np.isfinite(situation.mean + situation.deviation)
             is_all = bool(known.all())
@@ -121,6 +123,28 @@ class Discovery:
     def as_json(self) -> dict[str, Any]:
         """Name, version and settings."""
         return {"name": self.name, "version": self.version, "width": self.width}
+
+
+def _within_reach(situation: Situation) -> Situation:
+    """The situation without the tiers at the top that nobody may ask.
+
+    While nothing has ever been said by the top tier, and no row can pay for it, the highest tier
+    that can be paid stands in: its budget is there to be spent, on what it explains.
+    """
+    if not np.isnan(situation.best) or situation.affordable[:, -1].any():
+        return situation
+    paid = np.flatnonzero(situation.affordable.any(axis=0))
+    if not len(paid):
+        return situation
+    top = int(paid[-1]) + 1
+    known = np.where(situation.answered[:, top - 1], 1.0, situation.explained[:, top - 1])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        explained = np.nan_to_num(situation.explained[:, :top] / known[:, None], posinf=1.0)
+    return replace(
+        situation, tiers=situation.tiers[:top], answered=situation.answered[:, :top],
+        cost=situation.cost[:, :top], affordable=situation.affordable[:, :top],
+        explained=np.minimum(explained, 1.0), deviation=situation.deviation * np.sqrt(known),
+    )  # fmt: skip
 
 
 def _indices(

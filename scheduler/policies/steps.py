@@ -61,12 +61,24 @@ def benefits(situation: Situation, gain: Floats) -> Floats:
     return ratio
 
 
-def free_first(situation: Situation, benefit: Floats) -> Floats:
-    """Benefits in which a tier that costs nothing beats every other, the lowest of them first."""
-    free = situation.cost == 0.0
+def free_first(situation: Situation, benefit: Floats, worth: float) -> Floats:
+    """Benefits in which the lowest tier that costs nothing beats every tier above it.
+
+    A tier below it goes first where that is worth its cost and can be paid: what is budgeted for
+    a tier is spent there, and not passed over because a higher one has no cap.
+
+    Args:
+        situation: The rows.
+        benefit: What each tier brings per cost.
+        worth: Benefit from which a tier is worth its cost.
+    """
+    free = (situation.cost == 0.0) & (benefit > CLOSED)
     if not free.any():
         return benefit
-    return np.where(free & (benefit > CLOSED), inf, benefit)
+    is_below: Flags = ~np.logical_or.accumulate(free, axis=1)
+    goes_first: Flags = is_below & (benefit >= worth) & (benefit > 0.0) & situation.affordable
+    waits: Flags = goes_first.any(axis=1, keepdims=True) & ~is_below
+    return np.where(free & ~waits, inf, np.where(waits, np.minimum(benefit, 0.0), benefit))
 
 
 def best_column(situation: Situation, benefit: Floats, limit: float) -> Indices:

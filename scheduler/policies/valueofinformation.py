@@ -98,7 +98,7 @@ class ValueOfInformation:
     def decide(self, situation: Situation) -> Decisions:
         """Compare what each tier brings with what it costs."""
         benefit = benefits(situation, self._gain(situation))
-        key = free_first(situation, benefit)
+        key = free_first(situation, benefit, 1.0)
         best = best_column(situation, key, 1.0)
         value, top = pick(key, best), key[:, -1]
         worth, over = value >= 1.0, top == CLOSED

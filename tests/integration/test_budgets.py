@@ -17,6 +17,7 @@ from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Outcome
 
 MONEY = Resource.MONEY
+UNLIMITED: dict[str, Any] = {"simulation": "unlimited"}
 
 
 @vl.verifier(name="quick-b", tier="fast", kind="text", version="1", isolation="inline")
@@ -36,7 +37,7 @@ def metered(candidate: Candidate) -> vl.Verdict:
 
 
 def ladder(top: vl.Verifier = paid) -> vl.Ladder:
-    return vl.Ladder("budgets", [quick, top], policy=AllTiers())
+    return vl.Ladder("budgets", [quick, top], policy=AllTiers(), budget=UNLIMITED)
 
 
 def spent(campaign: vl.Campaign, resource: Resource = MONEY) -> float:

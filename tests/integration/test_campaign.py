@@ -194,7 +194,7 @@ def test_a_spent_budget_parks_checks_and_a_larger_one_frees_them(ledger: Path) -
 
 def test_a_world_case_stays_open_until_it_is_answered(ledger: Path) -> None:
     """The case survives a restart, and its answer revises the reward."""
-    ladder = vl.Ladder("l", [fast(), Oracle()])
+    ladder = vl.Ladder("l", [fast(), Oracle()], budget={"world": "unlimited"})
     with vl.Campaign.open("c", ladder=ladder, ledger=ledger) as campaign:
         first = campaign.score(["abc"], deadline=10)[0]
     with vl.Campaign.open("c", ladder=ladder, ledger=ledger) as campaign:
@@ -210,7 +210,7 @@ def test_a_world_case_stays_open_until_it_is_answered(ledger: Path) -> None:
 
 def test_the_results_of_a_plate_are_taken_at_once(ledger: Path) -> None:
     """One delivery answers many cases, and counts once."""
-    ladder = vl.Ladder("l", [fast(), Oracle()])
+    ladder = vl.Ladder("l", [fast(), Oracle()], budget={"world": "unlimited"})
     with vl.Campaign.open("c", ladder=ladder, ledger=ledger) as campaign:
         campaign.score(["abc", "de", "f"], deadline=10, step=0)
         values = {case.check_key: 7.0 for case in campaign.cases()}
@@ -364,7 +364,7 @@ def test_a_budget_for_a_tier_that_the_ladder_lacks_is_refused() -> None:
 
 def test_an_answer_revises_every_open_campaign_that_asked(ledger: Path) -> None:
     """Two campaigns wait for one case; one of them is told, and both are revised."""
-    ladder = vl.Ladder("l", [fast(), Oracle()])
+    ladder = vl.Ladder("l", [fast(), Oracle()], budget={"world": "unlimited"})
     open_with = partial(vl.Campaign.open, ladder=ladder, ledger=ledger)
     with open_with("one") as one, open_with("two") as two:
         one.score(["abc"], deadline=10)

@@ -38,7 +38,7 @@ def later(candidate: vl.Candidate) -> float:
     return 10.0 * len(candidate.content)
 
 
-WORLD = vl.Ladder("world", [quick, Oracle()], policy=AllTiers())
+WORLD = vl.Ladder("world", [quick, Oracle()], policy=AllTiers(), budget={"world": "unlimited"})
 LATER = vl.Ladder("later", [quick, later], policy=AllTiers())
 
 

@@ -28,7 +28,9 @@ def test_an_answer_changes_the_advantages_of_its_group(place: str | None, tmp_pa
         vl.Sample(vl.Candidate("text", text), group=group, learner_version="v7")
         for group, members in texts.items() for text in members
     ]  # fmt: skip
-    ladder = vl.Ladder("l", [vl.verifier(isolation="inline")(length), Oracle()])
+    ladder = vl.Ladder(
+        "l", [vl.verifier(isolation="inline")(length), Oracle()], budget={"world": "unlimited"}
+    )
     ledger = place and tmp_path / place
     with vl.Campaign.open("late", ladder=ladder, ledger=ledger, run="r", workers=1) as campaign:
         campaign.score(samples, deadline="10 s")

@@ -34,7 +34,7 @@ def paid(candidate: vl.Candidate) -> vl.Verdict:
 
 
 def ladder() -> vl.Ladder:
-    return vl.Ladder("teams", [quick, paid], policy=AllTiers())
+    return vl.Ladder("teams", [quick, paid], policy=AllTiers(), budget={"total": "unlimited"})
 
 
 def score(

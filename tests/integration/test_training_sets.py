@@ -38,7 +38,9 @@ def pairs(ledger: vl.Ledger, **options: Any) -> list[tuple[str, str]]:
 
 
 def test_an_answer_turns_a_pair_and_the_earlier_export_can_be_made_again(place: str) -> None:
-    ladder = vl.Ladder("l", [vl.verifier(isolation="inline")(length), Oracle()])
+    ladder = vl.Ladder(
+        "l", [vl.verifier(isolation="inline")(length), Oracle()], budget={"world": "unlimited"}
+    )
     run = vl.Run("r", environment="words")
     samples = [vl.Sample(vl.Candidate("text", text), group="a") for text in ("xxx", "xxxxxx")]
     with vl.Campaign.open("late", ladder=ladder, ledger=place, run=run, workers=1) as campaign:

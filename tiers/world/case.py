@@ -87,13 +87,14 @@ class WorldVerifier(SingleVerifier):
             return Verdict.abstain(f"{self.name} declined to answer")
         if isinstance(value, Verdict):
             return self._checked(value)
-        if isinstance(value, bool) or not isinstance(value, (Real, str)):
+        if isinstance(value, bool) or not isinstance(value, Real):
             raise VerifierError(
-                f"{self.name} takes a number{self._in_unit()}, not a {type(value).__name__}"
+                f"{self.name} takes a number{self._in_unit()}, not a {type(value).__name__}; "
+                "text is not read as one"
             )
         return self._checked(Verdict.accept(self._number(value), unit=self.unit))
 
-    def _number(self, value: Real | str) -> float:
+    def _number(self, value: Real) -> float:
         try:
             number = float(value)
         except (ValueError, OverflowError):

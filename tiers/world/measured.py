@@ -14,10 +14,12 @@ from typing import Any, NamedTuple
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError
+from verifier_ladder.resource import Resource
 from verifier_ladder.tiers.fast.molecule import as_text, parse, rdkit
 from verifier_ladder.tiers.versions import versions
 from verifier_ladder.tiers.world.case import WorldVerifier, check_bounds
 from verifier_ladder.verdict import Verdict
+from verifier_ladder.verifiers import A_CASE
 
 COLUMNS = ("smiles", "name", "value", "unit", "uncertainty", "citation")
 
@@ -94,6 +96,16 @@ class MeasuredValues(WorldVerifier):
     def setup(self) -> None:
         """Bring the table's SMILES to canonical form."""
         _ = self.known
+
+    @property
+    def spends(self) -> tuple[Resource, ...]:
+        """The laboratory's attention, for what the table lacks."""
+        return tuple({*super().spends, Resource.PERSON_MINUTES})
+
+    def expected_cost(self, candidate: Candidate) -> Cost:
+        """What is declared; where the table lacks the molecule, somebody's attention as well."""
+        is_known = as_text(candidate.content) in self.known
+        return self.cost if is_known or self.cost.person_minutes else self.cost + A_CASE
 
     def look_up(self, candidate: Candidate) -> Verdict | None:
         """Find the molecule in the table."""

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from verifier_ladder.cli.budgets import Budgets, budgets
 from verifier_ladder.cli.code import Imported, import_code
 from verifier_ladder.cli.output import AsJson, LedgerAt, console, print_json, table
 
 if TYPE_CHECKING:
-    from verifier_ladder.forecast import AccountForecast, Forecast
+    from verifier_ladder.forecast import AccountForecast, Forecast, TierForecast
 
 
+_SAMPLES = 1024
+_UNITS = {
+    "cpu_seconds": "of cpu time", "gpu_seconds": "of gpu time", "money": "of money",
+    "person_minutes": "of people's time",
+}  # fmt: skip
 _NOTHING = (
     "Nothing was decided yet; `vladder campaign forecast --ladder FILE --samples N` looks ahead "
     "from what the ladder declares."
@@ -22,46 +29,69 @@ _NOTHING = (
 
 def forecast(
     name: Annotated[str | None, typer.Argument(help="The campaign. [default: the newest]")] = None,
+    *,
     ledger: LedgerAt = None,
     ladder: Annotated[
         Path | None,
         typer.Option("--ladder", metavar="FILE", help="Foresee a ladder that has not begun yet."),
     ] = None,
     samples: Annotated[
-        int, typer.Option("--samples", metavar="N", min=1, help="How many samples it will get.")
-    ] = 1024,
+        int | None,
+        typer.Option(
+            "--samples",
+            metavar="N",
+            min=1,
+            help="How many samples it will get in all. [default: its horizon; 1024 for a ladder]",
+        ),
+    ] = None,
+    budget: Budgets = None,
     imports: Imported = None,
-    *,
     as_json: AsJson = False,
 ) -> None:
     """Estimate what a campaign will spend, when caps bind, and what twice the budget would buy."""
-    made = _foreseen(ladder, samples, imports) if ladder else _recorded(name, ledger)
+    if ladder:
+        made = _foreseen(ladder, samples or _SAMPLES, imports, budgets(budget))
+    else:
+        made = _recorded(name, ledger, samples)
     if as_json:
         print_json(made.as_json())
     else:
         _tell(made)
 
 
-def _foreseen(path: Path, samples: int, imports: list[str] | None) -> Forecast:
+def _foreseen(
+    path: Path, samples: int, imports: list[str] | None, budget: dict[str, Any] | None
+) -> Forecast:
     from verifier_ladder.ladder import Ladder
     from verifier_ladder.scheduler.foresight import foresee
 
     for where in imports or ():
         import_code(where)
-    return foresee(Ladder.from_toml(path), samples)
+    return foresee(Ladder.from_toml(path), samples, budget)
 
 
-def _recorded(name: str | None, ledger: str | None) -> Forecast:
+def _recorded(name: str | None, ledger: str | None, samples: int | None) -> Forecast:
+    """A campaign's forecast; of one that has not begun, what its ladder declares."""
     from verifier_ladder.cli.opening import existing_ledger, only_campaign
+    from verifier_ladder.cli.reopening import known_ladder
     from verifier_ladder.forecast import forecast as look_ahead
+    from verifier_ladder.scheduler.foresight import foresee
 
     with existing_ledger(ledger) as store:
-        return look_ahead(store, only_campaign(store, name).name)
+        row = only_campaign(store, name)
+        made = look_ahead(store, row.name, samples)
+        ladder = None if made.samples or not made.horizon else known_ladder(row)
+        if ladder is None:
+            return made
+        foreseen = foresee(ladder, made.horizon, accounts=store.accounts(row.name))
+        return replace(foreseen, name=row.name)
 
 
 def _tell(made: Forecast) -> None:
     screen = console()
-    reason = "assumed: nobody said how many" if made.is_assumed else "as planned"
+    reason = (
+        "nobody said how many come; --samples N looks further" if made.is_assumed else "as planned"
+    )
     screen.print(
         f"{made.name}: {made.samples:,} samples so far, {made.horizon:,} at the horizon "
         f"({reason}). All that follows is an estimate.", soft_wrap=True,
@@ -72,8 +102,28 @@ def _tell(made: Forecast) -> None:
         for account in made.accounts:
             rows.add_row(*_row(account, made.horizon))
         screen.print(rows)
-    for line in _lines(made):
+    for line in [*plan_lines(made), *_lines(made)]:
         screen.print(line, soft_wrap=True)
+
+
+def plan_lines(made: Forecast) -> list[str]:
+    """What each tier is asked, in words: "high_fidelity (dft) 47 of 47, 4 min"."""
+    return [f"  {_planned(tier, is_top=tier is made.tiers[-1])}" for tier in made.tiers]
+
+
+def _planned(tier: TierForecast, *, is_top: bool) -> str:
+    from verifier_ladder.resource import Resource
+    from verifier_ladder.summary.amounts import shown_in
+
+    who = f"{tier.tier.label} ({', '.join(tier.verifiers)})"
+    count = f"{tier.chosen:,.0f} of {tier.samples:,}"
+    if is_top and tier.drawn:
+        count = f"{tier.drawn:,.0f} drawn + {tier.chosen:,.0f} best of {tier.samples:,}"
+    amounts = [
+        f"about {shown_in(Resource.parse(name))(amount)} {_UNITS[name]}".rstrip()
+        for name, amount in tier.amounts.items()
+    ]
+    return ", ".join([f"{who}: {count}", *amounts]) + (f"; {tier.closed}" if tier.closed else "")
 
 
 def _row(account: AccountForecast, horizon: int) -> list[str]:

@@ -170,19 +170,14 @@ def read_answer(text: str) -> Answer:
         >>> read_answer("-4.7"), read_answer("yes"), read_answer("decline")
         (-4.7, True, None)
     """
-    from math import isfinite
-
     from verifier_ladder.errors import ConfigError
-    from verifier_ladder.text import printable
+    from verifier_ladder.text import decimal, printable
 
     word = text.strip().lower()
     if word in _WORDS:
         return _WORDS[word]
-    try:
-        value = float(word)
-    except ValueError:
-        value = float("nan")
-    if not isfinite(value):
+    value = decimal(word)
+    if value is None:
         raise ConfigError(
             f"{printable(text, 60)!r} is no answer; give a number, yes, no, or decline"
         )

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from verifier_ladder.cli.budgets import Budgets, budgets
 from verifier_ladder.cli.code import Imported, import_code
 from verifier_ladder.cli.output import AsJson, Exit, LedgerAt, console, interrupted, print_json
 
 if TYPE_CHECKING:
+    from verifier_ladder.forecast import Forecast
     from verifier_ladder.rollouts import Progress, ScoredFile
     from verifier_ladder.rollouts.scoring import Report
 
@@ -53,6 +55,7 @@ def score(
     pass_at: Annotated[
         float | None, typer.Option("--pass-at", help="Reward at which a sample passes.")
     ] = None,
+    budget: Budgets = None,
     workers: Annotated[
         int | None, typer.Option("--workers", min=1, help="Worker processes.")
     ] = None,
@@ -84,12 +87,23 @@ def score(
                 columns=_columns(content, task, group, prompt), deadline=deadline, wait=wait,
                 pass_at=pass_at, workers=workers or settings.workers,
                 memory=settings.worker_memory, report=report, evaluation=evaluation,
+                budget=budgets(budget), when_planned=_tell_plan,
             )  # fmt: skip
     except KeyboardInterrupt:
         interrupted("Run the same command again: finished rows come from the ledger.")
     _tell(scored, as_json=as_json)
     failed = not scored.rewards or (strict and scored.bad_rows)
     raise typer.Exit(Exit.FAILED if failed else Exit.OK)
+
+
+def _tell_plan(plan: Forecast) -> None:
+    """Say on stderr what will be asked, before it is."""
+    from verifier_ladder.cli.forecast import plan_lines
+
+    screen = console(to_stderr=True)
+    screen.print(f"Plan for {plan.horizon:,} candidates, if all pass the fast tier:")
+    for line in plan_lines(plan):
+        screen.print(line, soft_wrap=True)
 
 
 def _columns(

@@ -190,7 +190,7 @@ class Attachment:
         campaign, left = self.campaign, self._left(waited)
         try:
             self._keep(campaign)
-            rewards = campaign.score(samples, deadline=left)
+            rewards = campaign.score(samples, deadline=left, more=None)
         except ConfigError:
             raise
         except LadderError as error:
@@ -204,7 +204,7 @@ class Attachment:
         try:
             if self._untold:
                 await asyncio.to_thread(self._keep, campaign)
-            rewards = await campaign.ascore(samples, deadline=left)
+            rewards = await campaign.ascore(samples, deadline=left, more=None)
         except ConfigError:
             raise
         except LadderError as error:

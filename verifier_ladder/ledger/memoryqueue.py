@@ -281,13 +281,15 @@ class MemoryQueue(MemoryLooking):
             return [self._hear(answer, now) for answer in told]
 
     def _hear(self, answer: Answer, now: float) -> bool:
-        """Take one result of the world; whether it is the first delivery."""
+        """Take one result of the world; whether it is the first answer."""
         key, verdict, source, event = answer
         if (source, event) in self._inbox:
             return False
         self._inbox.add((source, event))
         work = self._work[key]
         row = work.row
+        if row.state is CheckState.DONE:
+            return False
         if row.state in {CheckState.LEASED, CheckState.WAITING}:
             self._settle(work, spent(verdict, work.reserved, 0.0), failed=False)
         _close(work, CheckState.DONE)

@@ -198,7 +198,7 @@ class SqlQueue(SqlClaiming, SqlLooking):
 
 
 def _take(connection: Connection, answer: Answer, now: float, *, sealed: bool) -> bool:
-    """Take a result for a check that is held; whether it is the first delivery."""
+    """Take a result for a check that is held; whether it is the first answer."""
     key, verdict, source, event = answer
     is_new = connection.exec_driver_sql(
         "INSERT INTO inbox (source, event, received_at) VALUES (?, ?, ?) "
@@ -210,6 +210,8 @@ def _take(connection: Connection, answer: Answer, now: float, *, sealed: bool) -
     # As it is now: one that came just before may have been for the same check.
     (row,) = hold(connection, "c.check_key = ?", (key,))
     (check,) = check_rows(connection, "WHERE c.check_key = ?", (key,))
+    if check.state is CheckState.DONE:
+        return False
     facts = {"source": source, "event": event, "waited": [since(row.asked_at, now)]}
     block = Block("review", check.campaign, verdicts=[verdict_row(check, verdict)], facts=facts)
     write(connection, Draft(block, now, sealed=sealed))

@@ -113,13 +113,13 @@ class WorkQueue(ABC):
 
     @abstractmethod
     def answers(self, told: Sequence[Answer], *, now: float) -> list[bool]:
-        """Take the world's results for waiting, expired or even done checks: all or none.
+        """Take the world's results for checks that wait, failed or expired: all or none.
 
-        A worker that is on such a check loses its lease. A result after done supersedes: the
-        newer verdict becomes current, the older stays in history. Each is an entry of its own.
+        A worker that is on such a check loses its lease. Each result is an entry of its own.
 
         Returns:
-            Whether each was taken: a second delivery of the same (source, event) changes nothing.
+            Whether each was taken: a second delivery of the same (source, event), and a result
+            of a check that is done, change nothing.
 
         Raises:
             LedgerError: If one of the checks was never asked for; nothing is written.

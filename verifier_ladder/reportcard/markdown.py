@@ -95,8 +95,8 @@ def _cohorts(card: ReportCard) -> Iterator[str]:
         )
     yield (
         "*Told* is the mean of the first rewards, *now* that of the rewards as they stand, which "
-        "are corrected by what random draws have found. Brackets hold 95 % intervals, by "
-        "bootstrap over the tasks of each step."
+        "are corrected by what random draws have found. Brackets hold 95 % intervals, "
+        "over the tasks of each step."
     )
     yield ""
 

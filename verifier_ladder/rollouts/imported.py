@@ -21,6 +21,7 @@ from verifier_ladder.ladder import Ladder
 from verifier_ladder.rollouts.records import Record, words
 from verifier_ladder.rollouts.rows import RowError
 from verifier_ladder.rollouts.verdictfile import VerdictFile
+from verifier_ladder.text import decimal
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
 
@@ -216,7 +217,12 @@ def _value_of(cell: Any) -> Any:
 
 
 def _number(text: str) -> float:
-    try:
+    if text == "nan":  # How tables without a value write that there is none.
         return float(text)
-    except ValueError:
-        raise RowError(f"{text[:60]!r} is neither a number nor true or false") from None
+    found = decimal(text)
+    if found is None:
+        raise RowError(
+            f"{text[:60]!r} is neither a number nor true or false; write a "
+            "finite number, with digits and a point"
+        )
+    return found

@@ -1,14 +1,16 @@
 """Pass@k and the mean reward, each with an interval that respects groups.
 
 The estimator is the unbiased one of Chen et al. 2021, "Evaluating Large Language Models Trained
-on Code", section 2.1. Intervals come from a bootstrap over groups, because the samples of one
-group share a prompt and are not independent.
+on Code", section 2.1. Intervals are over groups, because the samples of one group share a prompt
+and are not independent: a bootstrap from ten groups on. Below that, and where all groups are
+alike, resampling says nothing of what was not seen. There a share gets Wilson's interval for as
+many samples as tell as much, and a mean on any other scale Student's; none where nothing varies.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import prod
+from math import prod, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 from verifier_ladder.errors import ConfigError
@@ -17,7 +19,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    Floats = NDArray[np.float64]
+
 CONFIDENCE = 0.95
+_MANY = 10
+"""Groups from which on a bootstrap over them says how far off the estimate may be."""
+_NOTHING = 1e-24
+"""Variance, beside the square of the mean, that is rounding."""
+_Z = 1.959963984540054
+_STUDENT = (12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622)
+"""97.5 % quantiles of Student's distribution with 1, 2, 3, … degrees of freedom."""
 _SEED = 2107_03374
 _MOST_RESAMPLES, _FEWEST_RESAMPLES, _MOST_DRAWS = 2000, 200, 20_000_000
 _BLOCK = 1_000_000
@@ -29,7 +40,8 @@ class Estimate(NamedTuple):
 
     value: float
     low: float | None
-    """Lower end of the 95 % interval; None for fewer than two groups."""
+    """Lower end of the 95 % interval; None for fewer than two groups, and where nothing varies on
+    a scale without ends."""
     high: float | None
     groups: int
     """How many groups it rests on."""
@@ -83,7 +95,7 @@ def pass_rates(groups: Mapping[str, Sequence[bool]]) -> dict[int, Estimate]:
     k = 1
     while k <= largest:
         rates = np.array([pass_at_k(n, c, k) for n, c in counts if n >= k])
-        made[k] = _estimate(rates, np.ones_like(rates))
+        made[k] = _estimate(rates, np.ones_like(rates), is_share=True)
         k *= 2
     return made
 
@@ -101,11 +113,19 @@ def mean_reward(groups: Mapping[str, Sequence[float]]) -> Estimate | None:
     if not known:
         return None
     sums = np.array([sum(values) for values in known], dtype=float)
-    return _estimate(sums, np.array([len(values) for values in known], dtype=float))
+    counts = np.array([len(values) for values in known], dtype=float)
+    rewards = np.concatenate([np.asarray(values, dtype=float) for values in known])
+    is_share = bool(rewards.min() >= 0.0 and rewards.max() <= 1.0)
+    return _estimate(sums, counts, is_share=is_share, spread=float(rewards.var()))
 
 
-def ratio(totals: Sequence[float], counts: Sequence[float]) -> Estimate:
-    """Ratio of two sums over groups, with its bootstrap interval.
+def ratio(totals: Sequence[float], counts: Sequence[float], *, is_share: bool = False) -> Estimate:
+    """Ratio of two sums over groups, with its interval.
+
+    Args:
+        totals: What each group adds to the first sum.
+        counts: What it adds to the second.
+        is_share: Whether the ratio lies between 0 and 1 whatever is drawn.
 
     Example:
         >>> ratio([1.0, 3.0], [2.0, 2.0]).value
@@ -113,22 +133,79 @@ def ratio(totals: Sequence[float], counts: Sequence[float]) -> Estimate:
     """
     import numpy as np
 
-    return _estimate(np.array(totals, dtype=float), np.array(counts, dtype=float))
+    return _estimate(
+        np.array(totals, dtype=float), np.array(counts, dtype=float), is_share=is_share
+    )
 
 
-def _estimate(totals: NDArray[np.float64], counts: NDArray[np.float64]) -> Estimate:
-    """Ratio of two sums over groups, with its bootstrap interval."""
-    import numpy as np
+def _estimate(totals: Floats, counts: Floats, *, is_share: bool, spread: float = 0.0) -> Estimate:
+    """Ratio of two sums over groups, with its interval.
 
+    Args:
+        totals: What each group adds to the first sum.
+        counts: What it adds to the second.
+        is_share: Whether the ratio lies between 0 and 1 whatever is drawn.
+        spread: Variance of single samples, which sets the least width; 0 if it is not known.
+    """
     value, size = float(totals.sum() / counts.sum()), len(totals)
     if size < 2:  # noqa: PLR2004 - one group says nothing about the spread between groups
         return Estimate(value, None, None, size)
+    off = totals - value * counts
+    variance = float((off * off).sum()) / float(counts.sum()) ** 2 * size / (size - 1)
+    if size >= _MANY and variance > _NOTHING * max(1.0, value * value):
+        return Estimate(value, *_resampled(totals, counts), size)
+    if size < _MANY:  # Groups that are alike by chance: at least as much as single samples say.
+        variance = max(variance, spread / float(counts.sum()))
+    if is_share:
+        return Estimate(value, *_share_interval(value, variance, size), size)
+    if variance <= _NOTHING * value * value:
+        return Estimate(value, None, None, size)
+    reach = student(size - 1) * sqrt(variance)
+    return Estimate(value, value - reach, value + reach, size)
+
+
+def _share_interval(value: float, variance: float, groups: int) -> tuple[float, float]:
+    """Wilson's interval for as many samples as have this variance, with Student's quantile.
+
+    Where there is no variance every group counts as one sample: all its samples may be alike.
+    """
+    alike = value * (1.0 - value) / variance if variance > _NOTHING else groups
+    size = max(alike, 1.0) if value * (1.0 - value) > 0.0 else float(groups)
+    z = student(groups - 1)
+    slack = z * z / size
+    middle = (value + slack / 2) / (1 + slack)
+    reach = z / (1 + slack) * sqrt(value * (1 - value) / size + slack / (4 * size))
+    return max(0.0, min(value, middle - reach)), min(1.0, max(value, middle + reach))
+
+
+def student(freedom: int) -> float:
+    """The 97.5 % quantile of Student's distribution.
+
+    From ten degrees on by Cornish and Fisher's expansion, which is good to four digits there.
+
+    Example:
+        >>> [round(student(n), 2) for n in (1, 9, 10, 100)]
+        [12.71, 2.26, 2.23, 1.98]
+    """
+    if freedom <= len(_STUDENT):
+        return _STUDENT[freedom - 1]
+    z, n = _Z, float(freedom)
+    first, second = z**3 + z, 5 * z**5 + 16 * z**3 + 3 * z
+    third = 3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z
+    return z + first / (4 * n) + second / (96 * n * n) + third / (384 * n**3)
+
+
+def _resampled(totals: Floats, counts: Floats) -> tuple[float, float]:
+    """The bootstrap interval of the ratio, over groups."""
+    import numpy as np
+
+    size = len(totals)
     random = np.random.default_rng(_SEED)
     resamples = max(_FEWEST_RESAMPLES, min(_MOST_RESAMPLES, _MOST_DRAWS // size))
-    means: list[NDArray[np.float64]] = []
+    means: list[Floats] = []
     while (left := resamples - sum(map(len, means))) > 0:
         drawn = random.integers(0, size, (min(left, max(1, _BLOCK // size)), size))
         means.append(totals[drawn].sum(axis=1) / counts[drawn].sum(axis=1))
     tail = (1 - CONFIDENCE) / 2
     low, high = np.quantile(np.concatenate(means), [tail, 1 - tail])
-    return Estimate(value, float(low), float(high), size)
+    return float(low), float(high)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from verifier_ladder.badrow import BadRow
+from verifier_ladder.forecast import Forecast
 from verifier_ladder.reward import Reward
 from verifier_ladder.rollouts.columns import Columns
 from verifier_ladder.rollouts.passk import Estimate
@@ -50,6 +51,8 @@ class ScoredFile:
     """Lines that could not be scored; they have no reward."""
     costs: list[TierCost] = field(default_factory=list)
     """What the campaign has spent so far, tier by tier."""
+    plan: Forecast | None = None
+    """What was foreseen before the first check, as `scheduler.foresight.foresee` tells it."""
     pass_at: float | None = None
     out: Path | None = None
     """Where the table was written."""
@@ -122,7 +125,7 @@ class ScoredFile:
             "file": str(self.file.path), "campaign": self.campaign, "run": self.run,
             "ledger": self.ledger, "out": None if self.out is None else str(self.out),
             "columns": self.columns.as_json(), "assumed": list(self.columns.assumed),
-            **self.statistics.as_json(),
+            **self.statistics.as_json(), "plan": self.plan.as_json() if self.plan else None,
             "bad_rows": [row._asdict() for row in self.bad_rows],
         }  # fmt: skip
 
@@ -173,7 +176,7 @@ def _passes(made: Statistics) -> list[str]:
     return [
         *lines,
         f"  a sample passes at a reward of {made.threshold:g} or more ({how})",
-        "  unbiased estimator of Chen et al. 2021; intervals by bootstrap over groups",
+        "  unbiased estimator of Chen et al. 2021; 95 % intervals over groups",
     ]
 
 
@@ -203,7 +206,8 @@ def _estimate(estimate: Estimate | None) -> str:
     if estimate is None:
         return "unknown"
     if estimate.low is None or estimate.high is None:
-        return f"{estimate.value:.4g} (one group, so no interval)"
+        why = "one group" if estimate.groups == 1 else "nothing varies"
+        return f"{estimate.value:.4g} ({why}, so no interval)"
     return f"{estimate.value:.4g}  95 % interval {estimate.low:.4g} to {estimate.high:.4g}"
 
 

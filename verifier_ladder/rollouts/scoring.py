@@ -12,10 +12,11 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verifier_ladder.badrow import BadRow
-from verifier_ladder.budget import TOTAL
+from verifier_ladder.budget import TOTAL, Budget
 from verifier_ladder.candidate import Candidate, Sample
 from verifier_ladder.cost import seconds
 from verifier_ladder.errors import ConfigError
+from verifier_ladder.forecast import Forecast
 from verifier_ladder.keys import digest
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.resource import Resource
@@ -68,8 +69,10 @@ def score_file(
     pass_at: float | None = None,
     workers: int | None = None,
     memory: int | None = None,
+    budget: Budget | None = None,
     report: Report | None = None,
     evaluation: bool = False,
+    when_planned: Callable[[Forecast], None] | None = None,
 ) -> ScoredFile:
     """Score a file of rollouts.
 
@@ -94,10 +97,13 @@ def score_file(
         pass_at: Reward at which a sample passes; see `Statistics.threshold`.
         workers: Worker processes; one per core by default.
         memory: Bytes that one worker may use.
+        budget: Caps, as in `Campaign.open`; those left out are the ladder's. What they leave is
+            spent on this file.
         report: Called with the progress after every chunk of rows, and twice a second while
             higher tiers climb.
         evaluation: Whether the rows evaluate a policy. They are then in a run of their own that
             no export or curriculum reads unless it is asked for.
+        when_planned: Called before the first check, with what each tier will be asked.
 
     Raises:
         ConfigError: If the file, the columns, the ladder or the target make no sense.
@@ -112,17 +118,22 @@ def score_file(
     ladder = ladder if isinstance(ladder, Ladder) else Ladder.from_toml(ladder)
     file = RolloutFile(path)
     chosen = _columns(file, columns, ladder)
-    sizes, total = _survey(file, chosen)
+    sizes, candidates = _survey(file, chosen)
+    total = sizes.total()
     with ExitStack() as stack:
         options = {
             "run": _run(file, chosen, evaluation=evaluation),
             "workers": workers,
             "memory": memory,
+            "budget": budget,
         }
         opened = _open(stack, ladder, ledger, campaign, **options)
         scored = ScoredFile(
             file, opened.name, opened.run.name, opened.ledger.url, chosen, pass_at=pass_at
         )
+        scored.plan = _plan(opened, candidates)
+        if when_planned is not None:
+            when_planned(scored.plan)
         steps = _score(opened, scored, sizes, total, report)
         if wait:
             _climb(opened, limit, total, report)
@@ -156,9 +167,28 @@ def _fields_read(ladder: Ladder) -> set[str] | None:
 
 
 def _survey(file: RolloutFile, columns: Columns) -> tuple[Counter[str], int]:
-    """Size of every group, known before the first sample is scored, and the number of rows."""
-    sizes = Counter(row.group for row in rows(file, columns) if isinstance(row, Row))
-    return sizes, sizes.total()
+    """Size of every group, known before the first sample is scored, and how many texts differ."""
+    sizes: Counter[str] = Counter()
+    seen: set[int] = set()
+    for row in rows(file, columns):
+        if isinstance(row, Row):
+            sizes[row.group] += 1
+            seen.add(hash((row.content, repr(row.task))))
+    return sizes, len(seen)
+
+
+def _plan(campaign: Campaign, candidates: int) -> Forecast:
+    """What the candidates of a file will ask, before the first of them is scored.
+
+    Of a file that was begun before, those that are recorded ask nothing new.
+    """
+    from verifier_ladder.scheduler.foresight import foresee
+
+    done, step = 0, 0
+    while known := campaign.ledger.recorded(campaign.name, campaign.run.name, step):
+        done, step = done + len(known), step + 1
+    left = max(0, candidates - done)
+    return foresee(campaign.ladder, left, accounts=campaign.ledger.accounts(campaign.name))
 
 
 def _run(file: RolloutFile, columns: Columns, *, evaluation: bool) -> Run:
@@ -208,7 +238,9 @@ def _score(
         if prompts is not None:
             prompts.keep(samples, good)
         if samples:
-            scored.rewards += campaign.score(samples, step=number)
+            scored.rewards += campaign.score(
+                samples, step=number, more=total - len(scored.rewards) - len(samples)
+            )
         scored.lines += [row.line for row in good]
         scored.groups += [row.group for row in good]
         steps.append((number, [row.line for row in good]))

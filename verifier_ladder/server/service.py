@@ -217,7 +217,7 @@ class RewardService:
         """Score in a thread; what was waited for it is part of the deadline."""
         self.learner.attachment.keep()
         left = None if limit is None else max(0.0, begun + limit - monotonic())
-        return self.campaign.score(samples, deadline=left, step=step, groups=groups)
+        return self.campaign.score(samples, deadline=left, step=step, groups=groups, more=None)
 
     @staticmethod
     async def _finish(pool: ThreadPoolExecutor, function: Callable[..., T], *arguments: Any) -> T:

@@ -68,10 +68,12 @@ class CaseTests:
         assert not answer(ledger, 6.0)
         assert ledger.verdicts([key("check a")])[key("check a")].score == 5.0
 
-    def test_a_result_after_done_supersedes(self, ledger: Ledger) -> None:
+    def test_a_result_after_done_changes_nothing(self, ledger: Ledger) -> None:
         ledger.complete([completion(queue_one(ledger))], now=NOW)
-        assert answer(ledger, 5.0)
-        assert ledger.verdicts([key("check a")])[key("check a")].score == 5.0
+        before = ledger.verdicts([key("check a")])
+        assert not answer(ledger, 5.0)
+        assert ledger.verdicts([key("check a")]) == before
+        assert not list(ledger.entries(kind="review"))
         assert only(ledger, "a").state is CheckState.DONE
 
     @pytest.mark.parametrize("state", [CheckState.EXPIRED, CheckState.DEAD])
@@ -110,10 +112,10 @@ class CaseTests:
             Answer(key("check a"), Verdict.accept(3.0), "lab", "event 1"),
             Answer(key("check a"), Verdict.accept(4.0), "lab", "event 3"),
         ]
-        assert ledger.answers(told, now=NOW) == [True, True, False, True]
+        assert ledger.answers(told, now=NOW) == [True, True, False, False]
         current = ledger.verdicts([key("check a"), key("check b")])
-        assert [verdict.score for verdict in current.values()] == [4.0, 2.0]
-        assert len(list(ledger.entries(kind="review"))) == 3
+        assert [verdict.score for verdict in current.values()] == [1.0, 2.0]
+        assert len(list(ledger.entries(kind="review"))) == 2
 
     def test_of_results_with_one_to_nothing_none_is_taken(self, ledger: Ledger) -> None:
         ledger.wait([queue_one(ledger)], deadline=None, now=NOW)

@@ -40,7 +40,7 @@ def folder(tmp_path: Path) -> Path:
     """A campaign with two open cases."""
     guess = vl.verifier(name="guess", version="1", isolation="inline")(lambda c: len(c.content))
     REGISTRY.add(Laboratory())
-    ladder = vl.Ladder("energies", [guess, Laboratory()])
+    ladder = vl.Ladder("energies", [guess, Laboratory()], budget={"world": "unlimited"})
     with vl.Campaign.open("energies", ladder=ladder, ledger=tmp_path / "ledger.db") as campaign:
         campaign.score(["CCO", "C\x1b[31mC"])
         assert campaign.drain(60)

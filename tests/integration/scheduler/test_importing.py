@@ -180,7 +180,7 @@ def test_only_what_was_asked_is_imported_and_the_rest_is_asked_later(
 
 
 def test_an_open_case_is_answered_by_an_import(ledger: Ledger) -> None:
-    ladder = vl.Ladder("l", [Asked("cheap", "fast"), Oracle()])
+    ladder = vl.Ladder("l", [Asked("cheap", "fast"), Oracle()], budget={"world": "unlimited"})
     with vl.Campaign.open("c", ladder=ladder, ledger=ledger, workers=1) as campaign:
         campaign.score(["abc", "abcd"], deadline=10)
         report = campaign.import_verdicts([{"content": "abc", "oracle": 7.0}], source="a letter")

@@ -28,13 +28,31 @@ def ladder(**more: Any) -> vl.Ladder:
     return vl.Ladder("ahead", verifiers, policy=ValueOfInformation(), **more)
 
 
-def test_without_a_budget_everything_is_asked() -> None:
-    made = foresee(ladder(), 1000)
+def test_without_a_limit_everything_is_asked() -> None:
+    made = foresee(ladder(), 1000, {"world": "unlimited"})
 
     assert (1.0, 0.0) == (made.verified, made.variance)
     assert {(0, 0): 1.0, (3, 0): 10_000.0, (3, 2): 2000.0} == {
         (a.tier, int(a.resource)): pytest.approx(a.expected) for a in made.accounts
     }
+
+
+def test_a_tier_that_spends_money_is_not_asked_before_somebody_says_how_much() -> None:
+    fast, world = foresee(ladder(), 1000).tiers
+
+    assert (1000.0, "") == (fast.chosen, fast.closed)
+    assert world.chosen + world.drawn == pytest.approx(0.0, abs=1.0)
+    assert 'budget={"world": {"money": 60}}' in world.closed
+    assert "unlimited" in world.closed
+
+
+@pytest.mark.parametrize("samples", [0, 1, 5, 50, 2000])
+def test_the_plan_knows_the_number_of_samples_and_keeps_within_the_cap(samples: int) -> None:
+    _, world = foresee(ladder(), samples, {"world": {"money": 20}}).tiers
+
+    assert samples == world.samples
+    assert world.chosen + world.drawn == pytest.approx(min(samples, 10), abs=1.0)
+    assert world.amounts.get("money", 0.0) <= 20.0 * 1.1
 
 
 def test_the_tightest_cap_is_spent_and_the_others_last() -> None:

@@ -15,6 +15,7 @@ from verifier_ladder.ledger.records import Block, Charged, DecisionColumns
 from verifier_ladder.resource import Resource
 from verifier_ladder.reward import Reward
 from verifier_ladder.testing.records import samples
+from verifier_ladder.tier import Tier
 
 CPU, MONEY = Resource.CPU_SECONDS, Resource.MONEY
 LADDER = {"name": "l", "verifiers": [{"name": "v", "version": "1", "tier": "simulation"}]}
@@ -59,10 +60,19 @@ def test_spend_goes_on_as_it_went(ledger: Ledger) -> None:
     assert [None, None] == [a.binds_at for a in made.accounts]
 
 
-def test_without_a_plan_as_many_again_are_expected(ledger: Ledger) -> None:
+def test_without_a_plan_no_more_samples_are_expected_than_came(ledger: Ledger) -> None:
     made = forecast(ledger, "try")
 
-    assert (4 + 1024, True) == (made.horizon, made.is_assumed)
+    assert (4, True) == (made.horizon, made.is_assumed)
+
+
+def test_whoever_asks_may_say_how_many_samples_there_will_be(ledger: Ledger) -> None:
+    made = forecast(ledger, "try", 400)
+
+    assert (400, False) == (made.horizon, made.is_assumed)
+    assert [(Tier.SIMULATION, 200.0)] == [
+        (t.tier, t.chosen) for t in made.tiers if t.tier is Tier.SIMULATION
+    ]
 
 
 def test_a_cap_binds_when_it_is_reached(ledger: Ledger) -> None:

@@ -25,7 +25,7 @@ def judge(completions, **columns):
 check = vl.wrap(judge, version="1", isolation="inline")
 ladder = vl.Ladder("lengths", [check])
 taste = ExpertCase(ask="How good is it?", kind="text", low=0, high=10, unit="points")
-asking = vl.Ladder("asking", [check, taste])
+asking = vl.Ladder("asking", [check, taste], budget={"world": "unlimited"})
 """
 
 

@@ -115,7 +115,7 @@ def test_what_nothing_is_known_of_is_looked_at_first_on_the_cheap_tier() -> None
 
 def test_a_look_that_can_not_be_followed_by_the_top_tier_is_not_taken() -> None:
     decisions = decided(
-        [0.0], explained=0.9, cost=(1.0, 0.001, 0.1), affordable=(True, True, False)
+        [0.0], explained=0.9, cost=(1.0, 0.001, 0.1), affordable=(True, True, False), best=-9.0
     )
 
     assert ([Action.DEFER], [2]) == (decisions.action.tolist(), decisions.to.tolist())

@@ -59,10 +59,23 @@ def test_a_benefit_is_always_a_number(cost: float, gain: float) -> None:
     assert np.isfinite(benefits(situation([0.0], cost=cost), np.array([gain]))).all()
 
 
-def test_a_free_tier_beats_all_others_but_not_one_that_is_closed() -> None:
-    rows = situation([0.0], cost=(0.0, 1.0, 0.0))
+def test_a_free_tier_beats_all_above_it_but_not_one_that_is_closed() -> None:
+    rows = situation([0.0], cost=(0.0, 0.0, 1.0))
 
-    assert [[CLOSED, 5.0, inf]] == free_first(rows, np.array([[CLOSED, 5.0, 0.1]])).tolist()
+    assert [[CLOSED, inf, 5.0]] == free_first(rows, np.array([[CLOSED, 0.1, 5.0]]), 1.0).tolist()
+
+
+@pytest.mark.parametrize(
+    ("benefit", "is_paid", "expected"),
+    [(5.0, 1, 1), (1.0, 1, 1), (0.9, 1, 2), (5.0, 0, 2)],
+)
+def test_a_tier_below_a_free_one_goes_first_if_it_is_worth_its_cost_and_can_be_paid(
+    benefit: float, is_paid: int, expected: int
+) -> None:
+    rows = situation([0.0], cost=(0.0, 1.0, 0.0), affordable=(1, is_paid, 1))
+    found = free_first(rows, np.array([[CLOSED, benefit, 0.1]]), 1.0)
+
+    assert [expected] == best_column(rows, found, 1.0).tolist()
 
 
 @pytest.mark.parametrize(

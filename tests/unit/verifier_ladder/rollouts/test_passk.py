@@ -2,6 +2,7 @@
 
 from itertools import combinations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -94,3 +95,62 @@ def test_the_interval_is_near_the_textbook_one() -> None:
     assert made is not None
     assert made.low == pytest.approx(0.5 - 1.96 * 0.025, abs=0.01)
     assert made.high == pytest.approx(0.5 + 1.96 * 0.025, abs=0.01)
+
+
+FEW = st.lists(
+    st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=1, max_size=4), min_size=2, max_size=30
+)
+
+
+@given(FEW)
+def test_an_interval_of_a_share_has_a_width_however_alike_the_groups_are(
+    groups: list[list[float]],
+) -> None:
+    named = {str(number): values for number, values in enumerate(groups)}
+    rates = pass_rates({name: [v >= 0.5 for v in values] for name, values in named.items()})
+
+    for estimate in (mean_reward(named), *rates.values()):
+        assert estimate is not None
+        if estimate.groups > 1:
+            assert estimate.low is not None
+            assert estimate.high is not None
+            assert estimate.high - estimate.low > 0.5 / estimate.groups
+            assert 0.0 <= estimate.low <= estimate.value <= estimate.high <= 1.0
+
+
+@given(st.integers(2, 30), st.integers(1, 4), st.sampled_from([-3.0, 7.5, 1e6]))
+def test_where_nothing_varies_on_a_scale_without_ends_there_is_no_interval(
+    groups: int, size: int, value: float
+) -> None:
+    made = mean_reward({str(number): [value] * size for number in range(groups)})
+
+    assert made is not None
+    assert (None, None) == made[1:3]
+
+
+def test_groups_that_are_alike_by_chance_are_no_certainty() -> None:
+    made = mean_reward({"a": [0.0, 10.0], "b": [10.0, 0.0]})
+
+    assert made is not None
+    assert made.low is not None
+    assert made.low < 0.0
+
+
+@pytest.mark.parametrize("groups", [3, 5, 9, 10, 20])
+@pytest.mark.parametrize(("first", "second"), [(2.0, 2.0), (0.5, 0.5), (8.0, 1.0)])
+@pytest.mark.parametrize("scale", [1.0, 5.0])
+def test_intervals_of_few_groups_hold_the_truth_as_often_as_they_say(
+    groups: int, first: float, second: float, scale: float
+) -> None:
+    random = np.random.default_rng(groups)
+    tries, held = 400, 0
+    for _ in range(tries):
+        chances = random.beta(first, second, groups)
+        made = mean_reward({
+            str(n): (scale * (random.random(4) < p)).tolist() for n, p in enumerate(chances)
+        })  # fmt: skip
+        assert made is not None
+        truth = scale * first / (first + second)
+        held += made.low is None or made.high is None or made.low <= truth <= made.high
+
+    assert held / tries >= 0.87

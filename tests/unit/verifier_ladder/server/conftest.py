@@ -98,7 +98,8 @@ def world() -> Iterator[vl.Campaign]:
     guess = vl.verifier(name="guess", version="1", isolation="inline", deviation=3.0)(
         lambda candidate: float(len(candidate.content))
     )
-    with vl.Campaign.open("world", ladder=vl.Ladder("w", [guess, Laboratory()])) as opened:
+    ladder = vl.Ladder("w", [guess, Laboratory()], budget={"world": "unlimited"})
+    with vl.Campaign.open("world", ladder=ladder) as opened:
         yield opened
 
 

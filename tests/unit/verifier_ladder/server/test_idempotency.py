@@ -50,7 +50,7 @@ def test_another_server_of_the_campaign_gives_the_same_answer(
 def test_a_server_that_starts_anew_gives_the_same_answer(
     serve: Any, world: vl.Campaign, tmp_path: Path
 ) -> None:
-    ladder, answers = vl.Ladder("w", world.ladder.verifiers), []
+    ladder, answers = vl.Ladder("w", world.ladder.verifiers, budget={"world": "unlimited"}), []
     for run in ("first", "second"):
         with vl.Campaign.open("c", ladder=ladder, ledger=tmp_path / "l.db", run=run) as campaign:
             ask = serve(campaign, deadline=0)
