@@ -19,6 +19,7 @@ from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.scheduler.arrivals import Arrivals
 from verifier_ladder.scheduler.asking import Asking
+from verifier_ladder.scheduler.candidatecache import CandidateCache
 from verifier_ladder.scheduler.candidates import turns_digest
 from verifier_ladder.scheduler.canonical import Canonicals, Content, Forms
 from verifier_ladder.scheduler.engines.local import LocalEngine
@@ -28,7 +29,6 @@ from verifier_ladder.scheduler.uncollected import uncollected
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
 
-_MEMO_LIMIT = 200_000
 _CHUNK = 512
 Given = Candidate | Content
 Job = Generator[Future[Any], Any, None]
@@ -61,8 +61,7 @@ class Intake:
         self._ladder, self._ledger, self._engine, self._lock = ladder, ledger, engine, lock
         self._canonicals = Canonicals(ladder, ledger, engine)
         self._asking = Asking(ladder, engine, lock)
-        self._memo: dict[Hashable, Standing] = {}
-        self._subjects: dict[Hashable, Standing] = {}
+        self.cache = CandidateCache(lock)
 
     def standings(
         self,
@@ -81,7 +80,7 @@ class Intake:
             when_begun: Called once workers are at the last of them, where any is new.
         """
         keys = memo_keys(candidates)
-        held = list(map(self._memo.get, keys))
+        held = self.cache.given(keys)
         if held.count(None) == len(held):
             found = self._bring(
                 dict(zip(keys, candidates, strict=True)), until, arrivals, when_begun
@@ -103,7 +102,6 @@ class Intake:
         arrivals: Arrivals,
         when_begun: Callable[[], object],
     ) -> dict[Hashable, Standing]:
-        self._trim(len(new))
         keys, givens = list(new), list(new.values())
         found: dict[Hashable, Standing] = {}
         jobs = (
@@ -119,7 +117,6 @@ class Intake:
         """Bring candidates in without asking any verifier; one standing each, in order."""
         keys = memo_keys(candidates)
         new = dict(zip(keys, candidates, strict=True))
-        self._trim(len(new))
         names, givens = list(new), list[Given](new.values())
         arrivals, found = Arrivals(), dict[Hashable, Standing]()
 
@@ -139,10 +136,10 @@ class Intake:
             given: One spelling of it; None for the canonical one.
         """
         made = Standing(candidate, key, candidate.content if given is None else given)
-        standing = self._subjects.get(made.subject)
+        (standing,) = self.cache.find([made.subject])
         if standing is None:
             self._look_up([made])
-            standing = self._subjects.setdefault(made.subject, made)
+            standing = self.cache.add({made.subject: made})[made.subject]
         return standing
 
     def forget_failures(self, standings: Iterable[Standing]) -> None:
@@ -154,17 +151,7 @@ class Intake:
 
     def forget(self, standings: Iterable[Standing]) -> None:
         """Read candidates anew from the ledger when they come again."""
-        with self._lock:
-            for standing in standings:
-                self._subjects.pop(standing.subject, None)
-                standing.lapsed = True
-
-    def _trim(self, coming: int) -> None:
-        """Forget everything once too much is kept: the ledger still knows it."""
-        with self._lock:
-            if max(len(self._memo), len(self._subjects)) + coming > _MEMO_LIMIT:
-                self._memo.clear()
-                self._subjects.clear()
+        self.cache.drop(standings)
 
     @property
     def _window(self) -> int:
@@ -192,8 +179,7 @@ class Intake:
         yield from self._asking.ask_all(standings, forms.lane, arrivals)
         if forms.problems:
             mine = {key: standing for key, standing in mine.items() if not _is_unusable(standing)}
-        with self._lock:
-            self._memo.update(mine)
+        self.cache.name(mine)
 
     def _enter(
         self, givens: list[Given], arrivals: Arrivals
@@ -230,8 +216,7 @@ class Intake:
     def _publish(self, made: list[Standing], *, has_problems: bool) -> list[Standing]:
         """Share standings with other callers, once they hold all that the ledger knows."""
         names = [standing.subject for standing in made]
-        with self._lock:
-            held = list(map(self._subjects.get, names))
+        held = self.cache.find(names)
         are_all_new = held.count(None) == len(held)
         fresh = dict(zip(names, made, strict=True))
         if not are_all_new:
@@ -241,12 +226,7 @@ class Intake:
         kept = fresh
         if has_problems:
             kept = {name: one for name, one in fresh.items() if not _is_unusable(one)}
-        with self._lock:
-            subjects = self._subjects
-            if subjects.keys().isdisjoint(kept):
-                subjects.update(kept)
-            else:  # Another caller was quicker; its standings are everybody's.
-                fresh |= {name: subjects.setdefault(name, one) for name, one in kept.items()}
+        fresh |= self.cache.add(kept)
         if are_all_new:
             return list(map(fresh.__getitem__, names))
         return [one or fresh[name] for name, one in zip(names, held, strict=True)]

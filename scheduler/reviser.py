@@ -168,6 +168,7 @@ class Reviser:
         if held:
             self._holding.over(_over(requests, standings))
         self._desk.intake.forget_failures(standings)
+        self._desk.intake.cache.grown(standings)
         self._holding.reconsider()
 
     def _standing(self, request: Request, verdicts: Mapping[bytes, Verdict]) -> Standing:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger.records import Block
+from verifier_ladder.scheduler.candidatecache import weigh
 
 if TYPE_CHECKING:
     from verifier_ladder.ledger import Ledger
@@ -20,7 +21,7 @@ _LOG = logging.getLogger("verifier_ladder")
 FAILURE = "shadow"
 """Kind of the entries that tell why a batch was not scored."""
 _SUFFIX = "~shadow"
-_MOST = 100_000
+_MOST, _MOST_BYTES = 100_000, 64 * 2**20
 """Samples that may wait for the shadow; it is no reason to run out of memory."""
 
 
@@ -66,6 +67,8 @@ class Shadow:
         self._backlog: deque[Batch] = deque()
         self._waiting = 0
         """Samples that are not scored yet, those at work too."""
+        self._bytes = 0
+        """What these hold."""
         self._callers = 0
         self._is_closing = False
         self._thread: Thread | None = None
@@ -85,16 +88,19 @@ class Shadow:
     def follow(self, batch: Batch) -> None:
         """Score a batch some time later; one too many is noted and passed over."""
         with self._changed:
+            size = sum(map(weigh, batch.candidates))
             fits = self._waiting + len(batch.positions) <= _MOST
+            fits = fits and self._bytes + size <= _MOST_BYTES
             if fits:
                 self._waiting += len(batch.positions)
+                self._bytes += size
                 self._backlog.append(batch)
                 self._changed.notify_all()
             if self._thread is None:
                 self._thread = Thread(target=self._run, name="vl-shadow", daemon=True)
                 self._thread.start()
         if not fits:
-            self._tell(batch, f"the shadow is {_MOST:,} samples behind")
+            self._tell(batch, f"the shadow is {self._waiting:,} samples behind")
 
     def drain(self, timeout: float | None) -> bool:
         """Wait until nothing is left to score; False if the time ran out before."""
@@ -120,6 +126,7 @@ class Shadow:
                 self._tell(batch, f"{type(error).__name__}: {error}")
             with self._changed:
                 self._waiting -= len(batch.positions)
+                self._bytes -= sum(map(weigh, batch.candidates))
                 self._changed.notify_all()
 
     def _next(self) -> Batch | None:

@@ -96,6 +96,11 @@ class Standing:
         self.subject = (self.content_key, self.task_key, self.turns_key)
 
     @property
+    def is_as_given(self) -> bool:
+        """Whether the candidate is nothing beside what was given."""
+        return isinstance(self._candidate, str)
+
+    @property
     def kind(self) -> str:
         """What kind of candidate it is."""
         return self._candidate if isinstance(self._candidate, str) else self._candidate.kind

@@ -54,6 +54,12 @@ class Settings(BaseSettings):
         default=None,
         description="Memory that one worker may use, such as 2GiB; the engine's if unset.",
     )
+    cache_memory: Annotated[ByteSize, Field(ge=2**20)] = Field(
+        default=ByteSize(256 * 2**20),
+        description="Memory for candidates that this process remembers, of all its campaigns "
+        "together, such as 1GiB; the oldest are dropped, and read from the ledger when they come "
+        "again.",
+    )
     namespace: str = Field(
         default="",
         description="Cache namespace of new campaigns: those in different ones, such as tenants, "

@@ -11,7 +11,6 @@ from verifier_ladder.function import FunctionVerifier
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.ledger.records import Block
-from verifier_ladder.scheduler import intake as module
 from verifier_ladder.scheduler.arrivals import Arrivals
 from verifier_ladder.scheduler.engines.local import LocalEngine
 from verifier_ladder.scheduler.intake import Given, Intake
@@ -116,15 +115,15 @@ def test_another_task_is_another_standing(ledger: Ledger) -> None:
 def test_a_standing_is_complete_though_the_memory_is_emptied_meanwhile(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("VLADDER_CACHE_MEMORY", "1MiB")
     intake = new_intake(ledger)
     (before,) = taken(intake, ["a"])
     look_up = ledger.verdicts
 
     def emptying(keys: Sequence[bytes]) -> dict[bytes, Verdict]:
         monkeypatch.undo()
-        with monkeypatch.context() as context:
-            context.setattr(module, "_MEMO_LIMIT", 0)
-            taken(intake, ["another caller's"])
+        taken(intake, ["another caller's" * 2**17])
+        assert intake.cache.given(["a"]) == [None]
         return look_up(keys)
 
     monkeypatch.setattr(ledger, "verdicts", emptying)

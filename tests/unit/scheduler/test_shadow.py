@@ -124,7 +124,20 @@ def test_a_batch_too_many_is_noted_and_passed_over(
     assert follower.shadow.drain(SOON)
 
     assert [0, 2] == follower.scored
-    assert [(1, "the shadow is 5 samples behind")] == follower.failures
+    assert [(1, "the shadow is 3 samples behind")] == follower.failures
+
+
+def test_long_candidates_too_many_bytes_of_them_are_passed_over(
+    follower: Follower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_MOST_BYTES", 10_000)
+    with follower.shadow.aside():
+        for step in range(3):
+            follower.shadow.follow(Batch("run", step, [0], ["x" * 4_000]))
+    assert follower.shadow.drain(SOON)
+
+    assert [0, 1] == follower.scored
+    assert [(2, "the shadow is 2 samples behind")] == follower.failures
 
 
 def test_closing_scores_what_is_left(follower: Follower) -> None:
