@@ -1,12 +1,27 @@
-"""Candidates as JSON, for the work queue, and back; and the part of one that a verifier reads."""
+"""Candidates as JSON, for the work queue, and back; and the part of one that a verifier reads.
+
+Rows of the work queue change, so nobody signs them. What a verifier is given of a row is therefore
+compared with the check key first, which says what the verdict will be filed under.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from verifier_ladder.candidate import Candidate, Turn
-from verifier_ladder.keys import NO_TASK, digest
+from verifier_ladder.errors import LedgerError
+from verifier_ladder.keys import (
+    NO_TASK,
+    check_key,
+    content_key,
+    digest,
+    in_namespace,
+    raw_key,
+    task_digest,
+)
+from verifier_ladder.ledger.records import CheckRow
 from verifier_ladder.verifiers import Verifier
 
 
@@ -58,6 +73,77 @@ def candidate_of(stored: Mapping[str, Any]) -> Candidate:
     content = bytes.fromhex(stored["bytes"]) if "bytes" in stored else stored["content"]
     turns = tuple(Turn(*turn) for turn in stored.get("turns", ()))
     return Candidate(stored["kind"], content, stored.get("task"), turns)
+
+
+_LOG = logging.getLogger("verifier_ladder")
+
+
+class ForgedCheckError(LedgerError):
+    """A row of the work queue does not hold what its check key stands for."""
+
+
+def proven_candidate(check: CheckRow, verifier: Verifier) -> Candidate:
+    """The candidate of a check, which is certainly the one that its check key stands for.
+
+    Everything that the verifier is given is part of the key: the candidate's kind and content,
+    the task and turns that it reads, the number of the replicate, the cache namespace. For a
+    verifier that reads canonical forms the content key follows from them too.
+
+    Args:
+        check: A row of the work queue, whoever wrote it.
+        verifier: The verifier that is to be asked.
+
+    Raises:
+        ForgedCheckError: If the row says something else than its key, or can't be read.
+    """
+    names = (verifier.name, verifier.version, verifier.tier, verifier.digest)
+    if (check.verifier, check.version, check.tier, check.digest) != names:
+        raise ForgedCheckError(
+            f"the queue's row names {check.verifier} {check.version} and is of another verifier"
+        )
+    try:
+        candidate = candidate_of(check.payload)
+        is_proven = _is_proven(check, candidate, verifier)
+    except Exception as error:  # noqa: BLE001 - whoever can write there can have written anything
+        raise ForgedCheckError(f"the queue's row can't be read: {error!r:.200}") from None
+    if not is_proven:
+        raise ForgedCheckError(
+            "the queue's row was changed: what it holds is not what its check key stands for"
+        )
+    return candidate
+
+
+def shown_candidate(check: CheckRow, verifiers: Iterable[Verifier]) -> Candidate | None:
+    """The candidate of an open case, to show it; None, and a warning, if the row was changed.
+
+    Args:
+        check: A row of the work queue.
+        verifiers: Those of its campaign; where none is the check's, nothing can be compared.
+    """
+    verifier = next((v for v in verifiers if v.name == check.verifier), None)
+    try:
+        return (
+            candidate_of(check.payload) if verifier is None else proven_candidate(check, verifier)
+        )
+    except (ForgedCheckError, KeyError, TypeError, ValueError) as error:
+        _LOG.warning("case %s is not shown: %s", check.check_key.hex()[:12], error)
+        return None
+
+
+def _is_proven(check: CheckRow, candidate: Candidate, verifier: Verifier) -> bool:
+    """Whether the keys of a check follow from what the verifier would be given."""
+    payload, kind, content = check.payload, candidate.kind, candidate.content
+    read = raw_key(kind, content) if verifier.reads == "raw" else content_key(kind, content)
+    made = check_key(
+        in_namespace(verifier.digest, payload.get("namespace", "")), read,
+        task_digest(candidate.task or {}), turns_digest(candidate.turns),
+        payload.get("replicate", 0),
+    )  # fmt: skip
+    return (
+        kind == verifier.kind
+        and made == check.check_key
+        and (verifier.reads == "raw" or read == check.content_key)
+    )
 
 
 def task_fields(task: Mapping[str, Any], verifier: Verifier) -> dict[str, Any]:

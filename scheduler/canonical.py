@@ -6,14 +6,13 @@ from collections.abc import Generator, Sequence
 from concurrent.futures import Future
 from typing import Any, NamedTuple
 
-from verifier_ladder.errors import CandidateError
 from verifier_ladder.keys import content_keys, raw_keys
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.scheduler.arrivals import Arrivals
+from verifier_ladder.scheduler.engines.inline import canonical_inline
 from verifier_ladder.scheduler.engines.local import LocalEngine
 from verifier_ladder.verdict import Verdict
-from verifier_ladder.verifiers import failure
 
 Content = str | bytes
 
@@ -80,17 +79,9 @@ class Canonicals:
         if not contents:
             return [], None
         if self._by.inline:
-            return [self._inline(content) for content in contents], None
+            return canonical_inline(self._by, contents), None
         answer = yield self._engine.fast.canonicalise(self._by, contents)
         return answer.forms, answer.lane
-
-    def _inline(self, content: Content) -> Content | Verdict:
-        try:
-            return self._by.canonicalise(content)
-        except CandidateError as error:
-            return Verdict.reject(str(error))
-        except Exception as error:  # noqa: BLE001 - a plugin may raise anything
-            return failure(error)
 
     def note(
         self, forms: Forms, given: Sequence[Content], places: Sequence[int], arrivals: Arrivals

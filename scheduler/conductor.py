@@ -18,7 +18,7 @@ from verifier_ladder.ledger.records import HELD, Answer, CheckRow, CheckState
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.beliefs import create_model
 from verifier_ladder.scheduler.cancellations import Cancellations
-from verifier_ladder.scheduler.candidates import candidate_of
+from verifier_ladder.scheduler.candidates import ForgedCheckError, proven_candidate
 from verifier_ladder.scheduler.climb import Climb
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.engines.local import LocalEngine
@@ -315,7 +315,11 @@ class Conductor:
             raise ConfigError(
                 f"the ladder has no verifier {check.verifier}; open the campaign that has it"
             )
-        return verifier.answered(candidate_of(check.payload), value)
+        try:
+            candidate = proven_candidate(check, verifier)
+        except ForgedCheckError as error:
+            raise ConfigError(f"case {key.hex()} can't be answered: {error}") from None
+        return verifier.answered(candidate, value)
 
     def import_rows(self, rows: Sequence[ImportRow], source: str) -> ImportReport:
         """Take old verdicts into the ledger, and learn from them."""

@@ -215,7 +215,8 @@ class Prices:
         columns = {int(tier): column for column, tier in enumerate(self._tiers)}
         self._samples = samples
         for check in checks:
-            self.commit(check.check_key, columns[check.tier], check.reserve.amounts)
+            if check.tier in columns:  # Somebody may have changed the row.
+                self.commit(check.check_key, columns[check.tier], check.reserve.amounts)
 
     def settle(self, check_key: bytes) -> None:
         """Take note that a check has ended, one way or another."""

@@ -14,7 +14,7 @@ from verifier_ladder.errors import ConfigError
 from verifier_ladder.imports import ImportReport
 from verifier_ladder.ledger.records import CheckRow, CheckState
 from verifier_ladder.ledger.store import chunks
-from verifier_ladder.scheduler.candidates import candidate_of
+from verifier_ladder.scheduler.candidates import shown_candidate
 from verifier_ladder.verdict import Verdict
 
 _ANSWERS = 256
@@ -29,10 +29,10 @@ class CampaignTruth(CampaignControl):
     def cases(self, limit: int | None = None) -> list[Case]:
         """Open world cases, the most valuable first; all of them, or so many."""
         waiting = self.ledger.checks(states=[CheckState.WAITING], campaign=self.name, limit=limit)
-        return [self._case(check) for check in waiting]
+        shown = [(check, shown_candidate(check, self.ladder.verifiers)) for check in waiting]
+        return [self._case(check, candidate) for check, candidate in shown if candidate]
 
-    def _case(self, check: CheckRow) -> Case:
-        candidate = candidate_of(check.payload)
+    def _case(self, check: CheckRow, candidate: Candidate) -> Case:
         verifier = next((v for v in self.ladder.verifiers if v.name == check.verifier), None)
         ask: Callable[[Candidate], str] | None = getattr(verifier, "question", None)
         question = ask(candidate) if ask else f"What does {check.verifier} say of it?"

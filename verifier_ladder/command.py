@@ -203,7 +203,9 @@ def set_attributes(verifier: Verifier, attributes: Mapping[str, Any]) -> None:
     Raises:
         ConfigError: If `Verifier` has no such attribute.
     """
-    known = set(Verifier.__annotations__) - {"name", "version", "waits"}
+    known = set(Verifier.__annotations__) - {
+        "name", "version", "waits", "data_settings",
+    }  # fmt: skip
     if unknown := sorted(set(attributes) - known):
         raise ConfigError(
             f"unknown option {', '.join(unknown)} of verifier {verifier.name}; "

@@ -353,6 +353,8 @@ def _section(
 
 
 def _verifier(entry: object) -> Verifier:
+    if isinstance(entry, Verifier):
+        return entry
     if isinstance(entry, str):
         return REGISTRY.get(entry)
     if not isinstance(entry, Mapping) or "name" not in entry:

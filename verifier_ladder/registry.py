@@ -3,24 +3,30 @@
 Verifiers come from the decorator, and from the entry points of installed packages, which are
 imported only when one of their names is asked for. A package that can't be imported is a
 `Problem` to report, never a reason to fail.
+
+A program's own code and its TOML files *make* verifiers, here. A row of a ledger only *selects*
+one that is held already: `verifier_ladder.recorded`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
+from verifier_ladder.canonicaliser import Canonicaliser, Identity
 from verifier_ladder.errors import ConfigError, PluginError
 
 if TYPE_CHECKING:
-    from verifier_ladder.canonicaliser import Canonicaliser
     from verifier_ladder.verifiers import Verifier
 
 VERIFIER_GROUP = "verifier_ladder.verifiers"
 CANONICALISER_GROUP = "verifier_ladder.canonicalisers"
+_MOST = 256
+"""Verifiers of one name and version that are held; a notebook may make many, one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +46,35 @@ class Registry:
         self._lock = RLock()
         self._verifiers: dict[str, list[Verifier]] = {}
         self._canonicalisers: dict[str, Canonicaliser] = {}
+        self._others: list[Canonicaliser] = []
         self._found: dict[str, dict[str, EntryPoint]] | None = None
 
     def add(self, verifier: Verifier) -> None:
-        """Register a verifier; the same name and version again replaces it."""
+        """Register a verifier.
+
+        The same name and version again takes its place for who asks by name; both can still be
+        selected by their digests.
+        """
         with self._lock:
             held = self._verifiers.setdefault(verifier.name, [])
-            # A version that is a digest of source is not asked for: helpers may stand below.
-            version = vars(verifier).get("version") or type(verifier).version
-            held[:] = [v for v in held if not version or _version(v) != version]
+            held[:] = [other for other in held if other is not verifier][-_MOST:]
             held.append(verifier)  # The last one registered stands last.
+
+    def hold(
+        self, verifiers: Iterable[Verifier], canonicalisers: Iterable[Canonicaliser] = ()
+    ) -> None:
+        """Make verifiers and canonicalisers selectable; who asks by name gets the same as before.
+
+        Args:
+            verifiers: Those of a module or a ladder.
+            canonicalisers: Those of its ladders.
+        """
+        with self._lock:
+            for verifier in verifiers:
+                held = self._verifiers.setdefault(verifier.name, [])
+                if not any(other is verifier for other in held):
+                    held.insert(0, verifier)
+            self._others += [by for by in canonicalisers if by not in self._others]
 
     def names(self) -> list[str]:
         """Every name that can be looked up, without importing anything."""
@@ -81,10 +106,41 @@ class Registry:
             there = ", ".join(sorted({_version(v) or "one that needs a version" for v in held}))
             raise ConfigError(f"verifier {name} has no version {version!r}; there is {there}")
 
+    def load(self, names: Collection[str] | None = None) -> list[Problem]:
+        """Import installed plugins, so that they can be selected; those that can't be are told.
+
+        Args:
+            names: The verifiers to import; None for all. Canonicalisers are all imported.
+        """
+        problems: list[Problem] = []
+        for name, point in self._entry_points(VERIFIER_GROUP).items():
+            if (names is None or name in names) and name not in self._verifiers:
+                try:
+                    self.hold([_offered(point)])
+                except PluginError as error:
+                    problems.append(_problem(name, point, error))
+        for kind, point in self._entry_points(CANONICALISER_GROUP).items():
+            try:
+                self.canonicaliser(kind)
+            except PluginError as error:
+                problems.append(_problem(kind, point, error))
+        return problems
+
+    def held(self, name: str, version: str) -> list[Verifier]:
+        """The verifiers of this name and version that are here, however they are made.
+
+        Raises:
+            ConfigError: If none has this name. Nothing is imported for it.
+        """
+        with self._lock:
+            if name not in self._verifiers:
+                raise ConfigError(self._unknown(name))
+            return [v for v in self._verifiers[name] if _version(v) == version]
+
     def create(
         self, name: str, settings: dict[str, Any] | None = None, version: str | None = None
     ) -> Verifier:
-        """Make a verifier with settings of its own.
+        """Make a verifier with settings of its own, which a program or a trusted file gives.
 
         Args:
             name: Its name.
@@ -112,14 +168,18 @@ class Registry:
         Raises:
             PluginError: If the package that offers it can't be imported.
         """
-        from verifier_ladder.canonicaliser import Identity
-
         if kind not in self._canonicalisers:
             found = self._entry_points(CANONICALISER_GROUP).get(kind)
             made = Identity(kind) if found is None else _made(found)
             with self._lock:
                 self._canonicalisers.setdefault(kind, made)
         return self._canonicalisers[kind]
+
+    def held_canonicaliser(self, digest: str) -> Canonicaliser | None:
+        """The canonicaliser that is held here and has this digest, in hexadecimal."""
+        with self._lock:
+            held = [*self._canonicalisers.values(), *self._others]
+        return next((by for by in (*held, Identity("text")) if by.digest.hex() == digest), None)
 
     def add_canonicaliser(self, canonicaliser: Canonicaliser) -> None:
         """Register how candidates of a kind are brought to canonical form."""
@@ -134,8 +194,7 @@ class Registry:
                 try:
                     _offered(point) if group == VERIFIER_GROUP else _made(point)
                 except PluginError as error:
-                    package = point.dist.name if point.dist else "unknown"
-                    found.append(Problem(name, package, str(error)))
+                    found.append(_problem(name, point, error))
         return found
 
     def _entry_points(self, group: str) -> dict[str, EntryPoint]:
@@ -158,6 +217,10 @@ def _version(verifier: Verifier) -> str:
         return verifier.version
     except ConfigError:
         return ""
+
+
+def _problem(name: str, point: EntryPoint, error: PluginError) -> Problem:
+    return Problem(name, point.dist.name if point.dist else "unknown", str(error))
 
 
 def load(point: EntryPoint) -> Any:

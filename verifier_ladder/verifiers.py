@@ -6,7 +6,7 @@ import numbers
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import isfinite
-from typing import Any, ClassVar, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, get_args
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
@@ -17,6 +17,9 @@ from verifier_ladder.sourcecode import PREFIX, Fingerprint, SourceVersion, finge
 from verifier_ladder.tags import checked_capabilities
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import NO_EVIDENCE, Outcome, Verdict, plain_verdict
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 Isolation = Literal["process", "inline", "sandbox"]
 Role = Literal["gate", "primary"]
@@ -104,6 +107,11 @@ class Verifier:
     """Field of application, for report cards, such as chemistry."""
     namespace: str = ""
     """The cache namespace of the campaign that uses it; campaigns set it on copies."""
+    data_settings: ClassVar[type[BaseModel] | None] = None
+    """Settings that a campaign's row in a ledger may choose for a worker that holds this class: a
+    pydantic model of all of them. Declare only what can do no harm whatever it is, such as
+    numbers within bounds, never a path, a command, an address or free text that a library reads.
+    None, the default, has a row choose only among the verifiers that exist already."""
     waits: ClassVar[bool] = False
     """Whether it opens a case and answers later (world tier) instead of computing."""
 

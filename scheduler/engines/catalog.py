@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from collections.abc import Collection, Iterable
 
-from verifier_ladder.errors import ConfigError, LadderError, PluginError
+from verifier_ladder.canonicaliser import Canonicaliser
+from verifier_ladder.errors import ConfigError, LadderError
 from verifier_ladder.ledger import Ledger
+from verifier_ladder.recorded import Recorded
 from verifier_ladder.registry import REGISTRY, Registry
 from verifier_ladder.tier import Tier
 from verifier_ladder.verifiers import Verifier
@@ -17,6 +18,8 @@ _LOG = logging.getLogger("verifier_ladder")
 
 RESOURCES = ("cpu", "gpu", "memory")
 _MUCH_MEMORY = 8 * 2**30
+_MOST_SAID = 1000
+"""Rows that can't be read of which a log tells; somebody may write very many."""
 
 
 def resource_of(verifier: Verifier) -> str:
@@ -37,9 +40,10 @@ def resource_of(verifier: Verifier) -> str:
 class Catalog:
     """The verifiers that campaigns name and that are here, by their digest.
 
-    Verifiers are looked up by name, version and settings, never sent: a worker host runs only
-    code that somebody has installed on its machine. One that is missing, or that is here with
-    other settings or tools, is left to other hosts and said once.
+    A worker host runs only what it held before it read anything: verifiers of installed packages,
+    and those that it was given. What a campaign's row names is found among these by name, version
+    and digest (see `verifier_ladder.recorded`). One that is missing, or that is here with other
+    settings or tools, is left to other hosts and said once.
     """
 
     def __init__(
@@ -51,52 +55,64 @@ class Catalog:
         offered: Iterable[Verifier] = (),
         registry: Registry = REGISTRY,
     ) -> None:
-        """Know nothing yet; `refresh` reads the campaigns.
+        """Import what is installed; `refresh` reads the campaigns.
 
         Args:
             ledger: Whose campaigns.
             names: Verifiers to run; None for all.
             resources: Resources (see `resource_of`) of verifiers to run; None for all.
-            offered: Verifiers that exist already, as they are.
-            registry: Where all others are looked up.
+            offered: More verifiers, beside those of the registry.
+            registry: What is held here.
         """
         self._ledger, self._registry = ledger, registry
         self._names, self._resources = names, resources
-        self._offered = {verifier.digest.hex(): verifier for verifier in offered}
+        for problem in registry.load(names):
+            _LOG.warning(
+                "%s of %s is not run here: %s", problem.name, problem.package, problem.error
+            )
+        registry.hold(offered)
         self._found: dict[str, Verifier] = {}
+        self._unread: set[str] = set()
         self.missing: dict[str, str] = {}
         """Why a verifier can't be run here, by its digest."""
 
     def refresh(self) -> None:
         """Read the campaigns that have come since."""
         for row in self._ledger.campaigns():
-            for spec in row.ladder["verifiers"]:
-                digest = str(spec["digest"])
-                if digest not in self._found and digest not in self.missing:
-                    self._take(digest, spec)
+            listed = row.ladder.get("verifiers")
+            for place, spec in enumerate(listed if isinstance(listed, list) else [listed]):
+                try:
+                    self._take(Recorded.read(spec))
+                except ConfigError as error:
+                    self._say_once(f"{row.name} {place}", str(error))
 
-    def _take(self, digest: str, spec: Mapping[str, Any]) -> None:
-        name, version = str(spec["name"]), str(spec["version"])
-        if self._names is not None and name not in self._names:
+    def _say_once(self, what: str, why: str) -> None:
+        """Say that an entry of a campaign's row can't be read."""
+        if what not in self._unread and len(self._unread) < _MOST_SAID:
+            self._unread.add(what)
+            _LOG.warning("campaign %.200r is not served: %s", what, why)
+
+    def _take(self, wanted: Recorded) -> None:
+        digest = wanted.digest
+        if digest in self._found or digest in self.missing:
+            return
+        if self._names is not None and wanted.name not in self._names:
             self.missing[digest] = "it was not asked for"
             return
         try:
-            made = self._offered.get(digest) or self._registry.create(
-                name, dict(spec["settings"]), version
-            )
-            if made.digest.hex() != digest:
-                raise ConfigError(
-                    f"verifier {name} {version} is another one here: its settings, tools or what "
-                    "it reads differ from the campaign's; install the same version"
-                )
-        except (LadderError, PluginError) as error:
+            made = wanted.among(self._registry)
+        except LadderError as error:
             self.missing[digest] = f"{error}"
-            _LOG.warning("verifier %s %s is not run here: %s", name, version, error)
+            _LOG.warning("verifier %s %s is not run here: %s", wanted.name, wanted.version, error)
             return
         if self._resources is not None and resource_of(made) not in self._resources:
             self.missing[digest] = f"it wants {resource_of(made)}"
             return
         self._found[digest] = made
+
+    def canonicaliser(self, digest: str) -> Canonicaliser | None:
+        """The canonicaliser that is held here and has this digest, in hexadecimal."""
+        return self._registry.held_canonicaliser(digest)
 
     def of(self, tier: Tier) -> list[Verifier]:
         """The verifiers of a tier."""

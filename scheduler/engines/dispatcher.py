@@ -18,23 +18,29 @@ from time import monotonic
 
 from verifier_ladder import telemetry
 from verifier_ladder.candidate import Candidate
+from verifier_ladder.canonicaliser import Canonicaliser
 from verifier_ladder.errors import EngineError, LedgerAwayError, LedgerError
 from verifier_ladder.keys import seed
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.protocol import ATTEMPTS
 from verifier_ladder.ledger.records import CheckState, Claim, Completion
-from verifier_ladder.scheduler.candidates import candidate_of
+from verifier_ladder.scheduler.candidates import ForgedCheckError, proven_candidate
 from verifier_ladder.scheduler.engines.clockwatch import ClockWatch
 from verifier_ladder.scheduler.engines.duties import HEARTBEAT, Duties
-from verifier_ladder.scheduler.engines.inline import answered_inline, without_sandbox
-from verifier_ladder.scheduler.engines.job import BatchAnswer, BatchFuture
+from verifier_ladder.scheduler.engines.inline import (
+    NO_LANE,
+    answered_inline,
+    canonical_inline,
+    without_sandbox,
+)
+from verifier_ladder.scheduler.engines.job import BatchAnswer, BatchFuture, CanonicalAnswer
 from verifier_ladder.scheduler.engines.lane import PoolClosed
 from verifier_ladder.scheduler.engines.measured import Measurements
 from verifier_ladder.scheduler.engines.owners import has_died, new_owner
 from verifier_ladder.scheduler.engines.pool import WorkerPool
 from verifier_ladder.scheduler.engines.reservation import Reservation
 from verifier_ladder.scheduler.engines.retry import retry_at
-from verifier_ladder.scheduler.engines.work import Work
+from verifier_ladder.scheduler.engines.work import Proof, Work, refusal
 from verifier_ladder.scheduler.flights import Flight
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
@@ -83,6 +89,8 @@ class Dispatcher(ABC):
         self.workers = workers or len(os.sched_getaffinity(0))
         self.tiers = tuple(tier for tier in _ORDER if tier in tiers)
         self.owner = new_owner()
+        self.refused = 0
+        """Checks that were not run, because their rows in the queue could not be trusted."""
         self._memory = memory
         self._lock = RLock()
         self._wake = Event()
@@ -97,7 +105,7 @@ class Dispatcher(ABC):
         self._duties = Duties()
         self._clock = ClockWatch(ledger)
         self._thread: Thread | None = None
-        self._working: list[Work] = []
+        self._working: list[Work | Proof] = []
         self._measured = Measurements()
         self._retries: list[float] = []
         self._failure: Exception | None = None
@@ -127,6 +135,10 @@ class Dispatcher(ABC):
     @abstractmethod
     def _verifiers(self, tier: Tier) -> Iterable[Verifier]:
         """The verifiers of a tier that can be run here."""
+
+    @abstractmethod
+    def _canonicaliser(self, digest: str) -> Canonicaliser | None:
+        """The canonicaliser with this digest, in hexadecimal; None if it is not here."""
 
     @abstractmethod
     def announce(self, ended: Mapping[bytes, Verdict]) -> None:
@@ -365,7 +377,8 @@ class Dispatcher(ABC):
             verifier=verifier.digest, campaigns=campaigns, owner=self.owner,
             lease=LEASE, limit=measured.most, now=self.ledger.clock(), reserve=measured.reserve,
         )  # fmt: skip
-        flight, fit = self._board(verifier, claims)
+        proven = self._proven(verifier, claims)
+        flight, fit = self._board(verifier, proven)
         with ExitStack() as ours:
             if flight is not None:
                 ours.callback(flight.close)
@@ -374,17 +387,92 @@ class Dispatcher(ABC):
                 self.announce(known)
                 fit = [claim for claim in fit if claim.check.check_key not in known]
             if fit:
-                self._start(verifier, fit, flight)
+                self._begin(verifier, fit, flight)
                 ours.pop_all()  # The work has it now.
-        return bool(fit or known)
+        return bool(fit or known or len(proven) < len(claims))
+
+    def _proven(self, verifier: Verifier, claims: list[Claim]) -> list[Claim]:
+        """The claims whose rows hold what their check keys stand for; the others end here."""
+        proven: list[Claim] = []
+        refused: list[tuple[Claim, Verdict]] = []
+        for claim in claims:
+            try:
+                proven_candidate(claim.check, verifier)
+            except ForgedCheckError as error:
+                refused.append((claim, refusal(str(error))))
+            else:
+                proven.append(claim)
+        self._refuse(verifier, refused)
+        return proven
+
+    def _refuse(self, verifier: Verifier, refused: Sequence[tuple[Claim, Verdict]]) -> None:
+        """Write why checks are not run; whoever waits for them is told."""
+        if not refused:
+            return
+        claims, verdicts = zip(*refused, strict=True)
+        _LOG.warning(
+            "%d checks of %s %s are not run, the first of them %s: %s", len(claims),
+            verifier.name, verifier.version, claims[0].check.check_key.hex()[:12],
+            verdicts[0].reason,
+        )  # fmt: skip
+        self.refused += len(claims)
+        if ended := self._finish(claims, verdicts, verifier):
+            self.announce(ended)
 
     def _board(self, verifier: Verifier, claims: list[Claim]) -> tuple[Flight | None, list[Claim]]:
         """Take on claims that nobody else in this process is at work on; the others go back."""
         del verifier
         return None, claims
 
+    def _begin(self, verifier: Verifier, claims: list[Claim], flight: Flight | None) -> None:
+        """Start on checks, once it is known whose they are."""
+        if verifier.reads != "raw":
+            self._start(verifier, claims, flight)
+            return
+        digest = claims[0].check.payload.get("canonicaliser")
+        others = [c for c in claims if c.check.payload.get("canonicaliser") != digest]
+        claims = [claim for claim in claims if claim not in others]
+        if others:  # They are claimed again at once.
+            self.ledger.release(others, now=self.ledger.clock())
+            if flight is not None:
+                flight.drop([claim.check.check_key for claim in others])
+        if (by := self._canonicaliser(str(digest))) is None:
+            why = refusal("nobody can tell whose text it is: its canonicaliser is not here")
+            self._refuse(verifier, [(claim, why) for claim in claims])
+            if flight is not None:
+                flight.close()
+            return
+        contents = [proven_candidate(claim.check, verifier).content for claim in claims]
+        future = self._forms(by, contents)
+        self._working.append(Proof(verifier, claims, future, flight))
+        future.add_done_callback(lambda _: self._wake.set())
+
+    def _forms(
+        self, by: Canonicaliser, contents: list[str | bytes]
+    ) -> BatchFuture[CanonicalAnswer]:
+        if not by.inline:
+            return self.slow.canonicalise(by, contents)
+        future: BatchFuture[CanonicalAnswer] = BatchFuture()
+        future.set_result(CanonicalAnswer(canonical_inline(by, contents), NO_LANE, 0.0))
+        return future
+
+    def _proved(self, proof: Proof) -> None:
+        """Start on those whose canonical form is that of the row's candidate."""
+        self._working.remove(proof)
+        if proof.future.cancelled():
+            self.ledger.release(proof.claims, now=self.ledger.clock())
+            proof.close({})
+            return
+        outcome = proof.outcome()
+        self._refuse(proof.verifier, [(claim, why) for claim, why in outcome if why is not None])
+        good = [claim for claim, why in outcome if why is None]
+        if good:
+            self._start(proof.verifier, good, proof.flight)
+        else:
+            proof.close({})
+
     def _start(self, verifier: Verifier, claims: list[Claim], flight: Flight | None) -> None:
-        candidates = [candidate_of(claim.check.payload) for claim in claims]
+        candidates = [proven_candidate(claim.check, verifier) for claim in claims]
         reserve = self._measured.of(verifier).reserve
         limit = None if verifier.waits else Reservation(self.ledger, claims, reserve)
         future = without_sandbox(verifier, candidates) or self._answer(
@@ -413,6 +501,10 @@ class Dispatcher(ABC):
         over: list[Work] = []
         for work in list(self._working):
             is_over = work.future.done()
+            if isinstance(work, Proof):
+                if is_over:
+                    self._proved(work)
+                continue
             if is_over and work.future.cancelled():
                 self.ledger.release(work.claims, now=self.ledger.clock())
             else:

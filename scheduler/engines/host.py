@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from threading import Timer
 from time import monotonic
 
+from verifier_ladder.canonicaliser import Canonicaliser
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.scheduler.engines.catalog import Catalog
 from verifier_ladder.scheduler.engines.dispatcher import Dispatcher
@@ -74,6 +75,9 @@ class WorkerHost(Dispatcher):
             self.catalog.refresh()
             self._refresh_at = monotonic() + _REFRESH
         return self.catalog.of(tier)
+
+    def _canonicaliser(self, digest: str) -> Canonicaliser | None:
+        return self.catalog.canonicaliser(digest)
 
     def _look_round(self) -> None:
         """Look less and less often while there is nothing to do."""

@@ -7,8 +7,10 @@ from dataclasses import replace
 from time import process_time
 
 from verifier_ladder.candidate import Candidate
+from verifier_ladder.canonicaliser import Canonicaliser
 from verifier_ladder.cost import Cost
-from verifier_ladder.scheduler.engines.job import BatchAnswer, BatchFuture
+from verifier_ladder.errors import CandidateError
+from verifier_ladder.scheduler.engines.job import BatchAnswer, BatchFuture, Form
 from verifier_ladder.scheduler.engines.reservation import Reservation
 from verifier_ladder.task import seen_by
 from verifier_ladder.verdict import Verdict
@@ -39,6 +41,20 @@ def judge_inline(
             else [judge_inline(verifier, [one])[0][0] for one in candidates]
         )  # fmt: skip
     return verdicts, process_time() - started
+
+
+def canonical_inline(by: Canonicaliser, contents: Sequence[str | bytes]) -> list[Form]:
+    """What a trusted canonicaliser makes of contents; a verdict where it makes nothing."""
+    return [_form(by, content) for content in contents]
+
+
+def _form(by: Canonicaliser, content: str | bytes) -> Form:
+    try:
+        return by.canonicalise(content)
+    except CandidateError as error:
+        return Verdict.reject(str(error))
+    except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+        return failure(error)
 
 
 def answered_inline(

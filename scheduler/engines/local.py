@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from verifier_ladder.candidate import Candidate
+from verifier_ladder.canonicaliser import Canonicaliser
 from verifier_ladder.errors import LedgerAwayError
 from verifier_ladder.keys import seed
 from verifier_ladder.ladder import Ladder
@@ -197,6 +198,10 @@ class LocalEngine(Dispatcher):
             if v.tier == tier
         }
         return found.values()
+
+    def _canonicaliser(self, digest: str) -> Canonicaliser | None:
+        held = (climber.ladder.canonicaliser for _, climber in self._open())
+        return next((by for by in held if by.digest.hex() == digest), None)
 
     def _ranks(self) -> list[Sequence[str] | None]:
         """Shadows take what is left."""

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from time import monotonic
 
+from verifier_ladder.cost import Cost
+from verifier_ladder.errors import LedgerError
+from verifier_ladder.keys import content_key
 from verifier_ladder.ledger.records import Claim
-from verifier_ladder.scheduler.engines.job import BatchAnswer, BatchFuture
+from verifier_ladder.scheduler.engines.job import BatchAnswer, BatchFuture, CanonicalAnswer, Form
 from verifier_ladder.scheduler.engines.reservation import Reservation
 from verifier_ladder.scheduler.flights import Flight
 from verifier_ladder.verdict import Verdict
@@ -17,6 +21,50 @@ _LONG = 1.0
 
 _BATCH_SECONDS = 0.5
 """How long a batch of cheap checks may take, so that a dear one is not kept waiting."""
+
+
+class Proof:
+    """Leased checks whose content is brought to canonical form before they are worked on.
+
+    The check key of a verifier that reads raw text does not tell which candidate that text is,
+    so nobody knows from the row alone whose history the verdict belongs to.
+    """
+
+    pause: float | None = None
+
+    def __init__(
+        self, verifier: Verifier, claims: Sequence[Claim],
+        future: BatchFuture[CanonicalAnswer], flight: Flight | None,
+    ) -> None:  # fmt: skip
+        """Keep what belongs together."""
+        self.verifier, self.claims, self.future = verifier, list(claims), future
+        self.flight = flight
+
+    def outcome(self) -> list[tuple[Claim, Verdict | None]]:
+        """Each claim, with the reason if it can't be worked on."""
+        return [
+            (claim, self._problem(claim, form))
+            for claim, form in zip(self.claims, self.future.result().forms, strict=True)
+        ]
+
+    def _problem(self, claim: Claim, form: Form) -> Verdict | None:
+        if isinstance(form, Verdict) and form.failed_at is not None:
+            return form
+        is_his = not isinstance(form, Verdict) and (
+            content_key(self.verifier.kind, form) == claim.check.content_key
+        )
+        return None if is_his else refusal("the queue's row names another candidate")
+
+    def close(self, ended: Mapping[bytes, Verdict]) -> None:
+        """Let those go who wait for the same checks in this process."""
+        del ended
+        if self.flight is not None:
+            self.flight.close()
+
+
+def refusal(why: str) -> Verdict:
+    """What is said of a check that is not run, because its row can't be trusted."""
+    return replace(Verdict.abstain(why, failed_at=LedgerError.boundary), cost=Cost())
 
 
 class Work:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
@@ -17,6 +19,22 @@ from verifier_ladder.verdict import Verdict
 
 _PASS = Verdict.accept()
 """Verdicts don't change, so all that pass share one."""
+
+
+class GateSettings(BaseModel):
+    """Settings of `MoleculeGate` that a campaign's row may choose for a worker."""
+
+    min_heavy_atoms: int
+    max_heavy_atoms: int
+    elements: Annotated[
+        list[Annotated[str, Field(pattern="^[A-Z][a-z]?$")]], Field(max_length=118)
+    ]
+    max_charge: int
+    max_atom_charge: int
+    max_radicals: int
+    max_fragments: int
+    isotopes: bool
+    dummies: bool
 
 
 class MoleculeGate(SingleVerifier):
@@ -37,6 +55,7 @@ class MoleculeGate(SingleVerifier):
     cost = Cost(seconds=5e-6)
     timeout = 10.0
     control = Candidate("molecule", "CCO")
+    data_settings = GateSettings
 
     def __init__(
         self,

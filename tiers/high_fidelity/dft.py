@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 import warnings
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
@@ -22,6 +25,19 @@ _MEGABYTES = 1500
 _HYDROGENS = {"C": 2.0, "c": 1.0, "N": 1.0, "O": 0.5}
 """Hydrogens on an average atom of each sort, to guess the size of a basis from text."""
 _SYMBOL = re.compile(r"Cl|Br|[BCNOPSFIbcnops]")
+
+
+class DftSettings(BaseModel):
+    """Settings of `DftHydration` that a campaign's row may choose for a worker."""
+
+    level: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{1,30}/[A-Za-z0-9*+(),-]{1,30}$")]
+    solvent: Annotated[str, Field(pattern=r"^[A-Za-z0-9 ,()'-]{1,60}$")]
+    max_heavy_atoms: Annotated[int, Field(ge=1, le=200)]
+    grid_level: Annotated[int, Field(ge=0, le=9)]
+    surface_order: Annotated[int, Field(ge=1, le=200)]
+    tolerance: Annotated[float, Field(gt=0, le=1)]
+    max_cycles: Annotated[int, Field(ge=1, le=10_000)]
+    conformers: Annotated[int, Field(ge=1, le=100)]
 
 
 class DftHydration(SingleVerifier):
@@ -58,6 +74,7 @@ class DftHydration(SingleVerifier):
     deviation = 1.0
     same_quantity = True
     control = Candidate("molecule", "O")
+    data_settings = DftSettings
 
     def __init__(
         self,
@@ -130,6 +147,12 @@ class DftHydration(SingleVerifier):
         pyscf = _pyscf()
         if (sum(geometry.numbers) - geometry.charge) % 2:
             return Verdict.abstain("an odd number of electrons is not treated")
+        if Path(self._basis).exists():  # PySCF would read it.
+            return Verdict.abstain(
+                f"basis {self._basis} is the name of a file where this worker runs; no file is "
+                "read as a basis",
+                failed_at="tool",
+            )
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # It advises to install other packages.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
@@ -22,6 +24,16 @@ CORRECTION = {"GFN1-xTB": (-0.14, 0.80, -1.14), "GFN2-xTB": (0.02, 0.83, -1.68)}
 lacks; fitted to 250 molecules of FreeSolv 0.52 (doi:10.5281/zenodo.1161245)."""
 _DEVIATION = {"GFN1-xTB": (1.6, 1.7), "GFN2-xTB": (1.8, 2.0)}
 """Root-mean-square error there, kcal/mol: corrected (cross-validated), and as computed."""
+
+
+class XtbSettings(BaseModel):
+    """Settings of `XtbHydration` that a campaign's row may choose for a worker."""
+
+    method: Literal["GFN2-xTB", "GFN1-xTB"]
+    solvent: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{1,40}$")]
+    corrected: bool
+    conformers: Annotated[int, Field(ge=1, le=100)]
+    max_iterations: Annotated[int, Field(ge=1, le=10_000)]
 
 
 class XtbHydration(SingleVerifier):
@@ -51,6 +63,7 @@ class XtbHydration(SingleVerifier):
     unit = "kcal/mol"
     same_quantity = True
     control = Candidate("molecule", "O")
+    data_settings = XtbSettings
 
     def __init__(
         self,

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.tiers.world.case import WorldVerifier, check_bounds
+
+
+class ExpertSettings(BaseModel):
+    """Settings of `ExpertCase` that a campaign's row may choose."""
+
+    ask: Annotated[str, Field(max_length=2000)]
+    kind: Annotated[str, Field(pattern=r"^[\w.-]{1,60}$")]
+    low: float
+    high: float
+    unit: Annotated[str, Field(max_length=40)]
 
 
 class ExpertCase(WorldVerifier):
@@ -20,6 +34,7 @@ class ExpertCase(WorldVerifier):
     name = "expert-case"
     version = "1"
     cost = Cost(person_minutes=5.0)
+    data_settings = ExpertSettings
 
     def __init__(
         self,

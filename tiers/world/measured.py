@@ -9,7 +9,9 @@ from functools import cached_property
 from importlib.resources import files
 from math import isfinite
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+from pydantic import BaseModel
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
@@ -118,6 +120,14 @@ class MeasuredValues(WorldVerifier):
         )  # fmt: skip
 
 
+class MeasuredSettings(BaseModel):
+    """Settings of `MeasuredHydration` that a campaign's row may choose: never a file to read."""
+
+    table: Literal[""]
+    low: float
+    high: float
+
+
 class MeasuredHydration(MeasuredValues):
     """Measured hydration free energies of well-known molecules at 298 K, 1 mol/L to 1 mol/L.
 
@@ -134,6 +144,7 @@ class MeasuredHydration(MeasuredValues):
     same_quantity = True
     deviation = 0.6
     """That of most of the table's values, for answers that state none."""
+    data_settings = MeasuredSettings
 
     def __init__(self, *, table: str = "", low: float = -50.0, high: float = 20.0) -> None:
         """Read the table: by default, that of the package.

@@ -45,14 +45,15 @@ def open_cases(ledger: Ledger, campaign: str, ladder: Ladder | None) -> Iterator
         campaign: The campaign's name.
         ladder: Its ladder, whose verifiers word the questions; None if it can't be rebuilt.
     """
+    from verifier_ladder.scheduler.candidates import shown_candidate
+
     for check in ledger.checks(states=[CheckState.WAITING], campaign=campaign):
-        yield _case(check, ladder)
+        candidate = shown_candidate(check, ladder.verifiers if ladder else ())
+        if candidate is not None:
+            yield _case(check, candidate, ladder)
 
 
-def _case(check: CheckRow, ladder: Ladder | None) -> OpenCase:
-    from verifier_ladder.scheduler.candidates import candidate_of
-
-    candidate = candidate_of(check.payload)
+def _case(check: CheckRow, candidate: Candidate, ladder: Ladder | None) -> OpenCase:
     verifiers = ladder.verifiers if ladder else ()
     verifier = next((v for v in verifiers if v.name == check.verifier), None)
     ask: Callable[[Candidate], str] | None = getattr(verifier, "question", None)

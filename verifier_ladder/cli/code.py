@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from verifier_ladder.errors import ConfigError
-
-if TYPE_CHECKING:
-    from verifier_ladder.verifiers import Verifier
 
 Imported = Annotated[
     list[str] | None,
@@ -22,7 +20,7 @@ Imported = Annotated[
 
 
 def import_code(where: str) -> ModuleType:
-    """Import a module by name, or a file by its path.
+    """Import a module by name, or a file by its path, and hold its verifiers.
 
     Raises:
         ConfigError: If it can't be imported for whatever reason.
@@ -38,20 +36,25 @@ def import_code(where: str) -> ModuleType:
     if folder not in sys.path:
         sys.path.insert(0, folder)
     try:
-        return importlib.import_module(name)
+        found = importlib.import_module(name)
     except Exception as error:
         raise ConfigError(f"{where} can't be imported: {type(error).__name__}: {error}") from error
+    hold(list(vars(found).values()))
+    return found
 
 
-def verifiers_of(module: ModuleType) -> list[Verifier]:
-    """The verifiers that a module holds by name, alone or in a ladder."""
+def hold(found: Iterable[object]) -> None:
+    """Hold verifiers, alone or in ladders, so that rows of a ledger can select them.
+
+    Args:
+        found: Objects of any kind, such as all that stand in a module.
+    """
     from verifier_ladder.ladder import Ladder
+    from verifier_ladder.registry import REGISTRY
     from verifier_ladder.verifiers import Verifier
 
-    found: list[Verifier] = []
-    for value in vars(module).values():
+    for value in found:
         if isinstance(value, Ladder):
-            found += value.verifiers
+            REGISTRY.hold(value.verifiers, [value.canonicaliser])
         elif isinstance(value, Verifier):
-            found.append(value)
-    return found
+            REGISTRY.hold([value])

@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verifier_ladder.errors import ConfigError, LadderError
+from verifier_ladder.keys import digest
 from verifier_ladder.ladder import Ladder
+from verifier_ladder.recorded import Recorded
+from verifier_ladder.registry import REGISTRY
 from verifier_ladder.run import Run
 
 if TYPE_CHECKING:
@@ -59,24 +62,30 @@ def ladder_of(spec: Any) -> Ladder:
     """Rebuild a ladder from what the ledger recorded of it.
 
     Raises:
-        ConfigError: If one of its verifiers is not installed.
+        ConfigError: If one of its verifiers is not here, with the same settings and tools.
     """
-    prior = spec.get("prior")
+    REGISTRY.load()
+    try:
+        return _selected(spec)
+    except (ConfigError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ConfigError(
+            f"the ladder {dict(spec).get('name')} can't be rebuilt from the ledger ({error}); "
+            "give its file with --ladder and its code with --import, or do this from the program "
+            "that made it, with Campaign.answer or Campaign.cancel"
+        ) from error
+
+
+def _selected(spec: Any) -> Ladder:
+    """The ladder of a row, of verifiers and a canonicaliser that are here already."""
     table = {
         **{key: spec[key] for key in ("name", "audit", "target", "reward", "budget")},
-        "verifiers": [
-            {key: entry[key] for key in ("name", "version", "settings")}
-            for entry in spec["verifiers"]
-        ],
+        "verifiers": [Recorded.read(entry).among(REGISTRY) for entry in spec["verifiers"]],
         "policy": {k: v for k, v in spec["policy"].items() if k != "version"},
     }
-    if prior:
+    if prior := spec.get("prior"):
         table["prior"] = {"mean": prior[0], "deviation": prior[1]}
-    try:
-        return Ladder.from_table(table)
-    except ConfigError as error:
-        raise ConfigError(
-            f"the ladder {spec['name']} can't be rebuilt from the ledger ({error}); give its file "
-            "with --ladder and its code with --import, or do this from the program that made it, "
-            "with Campaign.answer or Campaign.cancel"
-        ) from error
+    ladder = Ladder.from_table(table)
+    by = REGISTRY.held_canonicaliser(digest(spec["canonicaliser"]).hex())
+    if by is not None and by.kind == ladder.kind:
+        ladder.canonicaliser = by
+    return ladder

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from verifier_ladder.cli.code import Imported, import_code, verifiers_of
+from verifier_ladder.cli.code import Imported, hold, import_code
 from verifier_ladder.cli.output import AsJson, LedgerAt, print_json, say
 
 if TYPE_CHECKING:
@@ -42,6 +43,12 @@ def start(
         typer.Option("--broker", help="Listen to Celery. [default: VLADDER_BROKER]"),
     ] = None,
     imports: Imported = None,
+    ladders: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--ladder", help="A ladder in TOML whose verifiers to hold; may be repeated."
+        ),
+    ] = None,
     workers: Annotated[
         int | None, typer.Option("--workers", min=1, help="Batches at work at once.")
     ] = None,
@@ -72,18 +79,24 @@ def start(
 ) -> None:
     """Run queued checks until SIGTERM, Ctrl-C or the end of the wall time.
 
+    It runs verifiers that it holds: of installed packages, of --import and of --ladder. What the
+    ledger says of a verifier only selects one of them, and makes none.
+
     At the end nothing new is begun, running checks are given the grace, and what takes longer is
     queued again for others.
     """
     from verifier_ladder.cli.opening import ledger_place
     from verifier_ladder.cost import seconds
+    from verifier_ladder.ladder import Ladder
     from verifier_ladder.ledger import open_ledger
     from verifier_ladder.scheduler.engines.catalog import Catalog
     from verifier_ladder.scheduler.engines.host import TIERS, WorkerHost
     from verifier_ladder.settings import load_settings
     from verifier_ladder.tier import Tier
 
-    offered = [found for where in imports or [] for found in verifiers_of(import_code(where))]
+    for where in imports or []:
+        import_code(where)
+    hold(Ladder.from_toml(path) for path in ladders or [])
     wanted = _resources(resources)
     settings, patience = load_settings(), seconds(grace)
     lifetime = _lifetime(walltime, patience, is_slurm=until_walltime)
@@ -94,7 +107,7 @@ def start(
         host = WorkerHost(
             store, workers=workers or settings.workers, memory=settings.worker_memory,
             tiers=[Tier.parse(tier) for tier in tiers] if tiers else TIERS,
-            catalog=Catalog(store, names=verifiers, resources=wanted, offered=offered),
+            catalog=Catalog(store, names=verifiers, resources=wanted),
             longest_look=30.0 if bell else 2.0,
         )  # fmt: skip
         _tell(store, settings.metrics_port if metrics_port is None else metrics_port)
@@ -107,8 +120,13 @@ def start(
         over.wait(lifetime)
         host.leave(patience)
     if as_json:
-        print_json({"owner": host.owner, "done": host.done, "missing": host.catalog.missing})
+        print_json({
+            "owner": host.owner, "done": host.done, "refused": host.refused,
+            "missing": host.catalog.missing,
+        })  # fmt: skip
     else:
+        if host.refused:
+            say(f"{host.refused} refused: their rows in the queue had been changed")
         say(f"{host.done} checks done")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from time import time
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from verifier_ladder.ledger.protocol import asked_by
 from verifier_ladder.ledger.records import CheckRow, CheckState, Request
 from verifier_ladder.ledger.schema import RESERVE
 from verifier_ladder.ledger.store import marks
-from verifier_ladder.ledger.values import dumps, loads
+from verifier_ladder.ledger.values import dumps, loads, read_object
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -132,19 +132,17 @@ def check_rows(connection: Connection, clause: str, values: tuple[Any, ...]) -> 
     found = connection.exec_driver_sql(_CHECK + clause, values).all()
     return [
         CheckRow._make(
-            (*row[:6], CheckState(row[6]), row[7], Cost(*row[8:12]), _payload(row[12]), *row[13:])
+            (
+                *row[:6],
+                CheckState(row[6]),
+                row[7],
+                Cost(*row[8:12]),
+                read_object(row[12]),
+                *row[13:],
+            )
         )
         for row in found
     ]
-
-
-def _payload(stored: Any) -> Mapping[str, Any]:
-    """What a check is about; nothing, if somebody wrote what can't be read."""
-    try:
-        found = loads(stored)
-    except Exception:  # noqa: BLE001 - it was not written by us, and one row must not hide the others
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def request_rows(connection: Connection, clause: str, values: tuple[Any, ...]) -> list[Request]:

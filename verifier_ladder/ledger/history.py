@@ -17,7 +17,7 @@ from verifier_ladder.ledger.records import (
 from verifier_ladder.ledger.rows import Draft, write
 from verifier_ladder.ledger.samples import sample_rewards
 from verifier_ladder.ledger.store import Store, chunks, marks
-from verifier_ladder.ledger.values import dumps, loads
+from verifier_ladder.ledger.values import dumps, loads, read_object
 from verifier_ladder.ledger.verdicts import indexed_verdict, unpack_verdict
 from verifier_ladder.verdict import Verdict
 
@@ -265,4 +265,4 @@ def _campaign_rows(connection: Any, name: str | None = None) -> list[CampaignRow
         "WHERE CAST(?1 AS TEXT) IS NULL OR name = ?1 ORDER BY id",
         (name,),
     ).all()
-    return [CampaignRow(row[0], loads(row[1]), row[2], row[3]) for row in rows]
+    return [CampaignRow(row[0], read_object(row[1]), row[2], row[3]) for row in rows]

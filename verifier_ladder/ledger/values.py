@@ -108,6 +108,22 @@ def dumps(value: Any) -> bytes:
     return orjson.dumps(pack(value))
 
 
+def read_object(stored: Any) -> dict[str, Any]:
+    """Read an object that `dumps` wrote; nothing, if somebody else wrote what can't be read.
+
+    For rows that change, and so are not signed: one of them must not hide all the others.
+
+    Example:
+        >>> read_object(b'{"kind":"text"}'), read_object(b"not JSON")
+        ({'kind': 'text'}, {})
+    """
+    try:
+        found = loads(stored)
+    except Exception:  # noqa: BLE001 - whoever can write to the database can have written anything
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def loads(text: bytes | str) -> Any:
     """Read what `dumps` wrote."""
     value = orjson.loads(text)

@@ -179,6 +179,7 @@ def test_a_host_that_leaves_gives_back_what_takes_too_long(
 ) -> None:
     begun = tmp_path / "begun"
     gated = Gated(begun=str(begun), gate=str(tmp_path / "gate"))
+    REGISTRY.hold([gated])  # As the host's own code does.
     ladder = vl.Ladder("l", [host_cheap, gated], policy="all_tiers")
     with vl.Campaign.open("c", ladder=ladder, ledger=place, engine="workers") as campaign:
         campaign.score(["a"])
@@ -195,9 +196,9 @@ def test_a_host_that_leaves_ends_what_it_began(
     place: Path, ledger: Ledger, host: WorkerHost, tmp_path: Path, until: Until
 ) -> None:
     begun, gate = tmp_path / "begun", tmp_path / "gate"
-    ladder = vl.Ladder(
-        "l", [host_cheap, Gated(begun=str(begun), gate=str(gate))], policy="all_tiers"
-    )
+    gated = Gated(begun=str(begun), gate=str(gate))
+    REGISTRY.hold([gated])
+    ladder = vl.Ladder("l", [host_cheap, gated], policy="all_tiers")
     with vl.Campaign.open("c", ladder=ladder, ledger=place, engine="workers") as campaign:
         campaign.score(["a"])
         host.wake()

@@ -28,12 +28,12 @@ def failing(tmp_path: Path) -> Path:
     path = tmp_path / "ledger.db"
     with open_ledger(path) as store:
         store.open_campaign("trial", {"name": "l", "verifiers": []}, key("ladder"))
-        rows = [check_row("a"), check_row("b", verifier="dft", tier=2)]
+        rows = [check_row("a"), check_row("b", verifier="dft", tier=2, digest=key("dft"))]
         enqueue(store, *rows, requests=[request("a")])
         tool = Verdict.abstain(HOSTILE, failed_at="tool")
-        (first,) = claim(store, verifier=("xtb", "1"))
+        (first,) = claim(store, verifier=key("xtb"))
         store.fail([completion(first, tool)], retry_at=NOW + 1, now=NOW)
-        (second,) = claim(store, verifier=("xtb", "1"), now=NOW + 2)
+        (second,) = claim(store, verifier=key("xtb"), now=NOW + 2)
         store.fail([completion(second, tool)], retry_at=None, now=NOW + 2)
         (other,) = claim(store)
         raised = Verdict.abstain("KeyError: 'x'", failed_at="verifier")

@@ -1,0 +1,60 @@
+"""Open cases whose row in the queue was changed are neither shown nor answered."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import verifier_ladder as vl
+from verifier_ladder.cli.cases import open_cases
+from verifier_ladder.keys import content_key
+from verifier_ladder.ledger.values import dumps
+from verifier_ladder.tiers.world.expert import ExpertCase
+
+
+@vl.verifier(tier="fast", kind="text", version="1", isolation="inline")
+def case_guess(_: vl.Candidate) -> float:
+    return 1.0
+
+
+FORGED: dict[str, dict[str, Any]] = {
+    "another text": {"payload": dumps({"kind": "text", "content": "something worse"})},
+    "nothing": {"payload": b"nothing"},
+    "another candidate": {"content_key": content_key("text", "something worse")},
+    "another verifier": {"digest": bytes(32)},
+}
+
+
+@pytest.mark.parametrize("change", FORGED.values(), ids=list(FORGED))
+def test_a_person_is_neither_asked_nor_heard_about_a_changed_row(
+    tmp_path: Path, change: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    place = tmp_path / "ledger.db"
+    ladder = vl.Ladder("l", [case_guess, ExpertCase(kind="text")], policy="all_tiers")
+    with vl.Campaign.open("c", ladder=ladder, ledger=place, workers=1) as campaign:
+        campaign.score(["changed", "honest"])
+        assert campaign.drain("100 s")
+        (forged,) = (case for case in campaign.cases() if case.candidate.content == "changed")
+        with closing(sqlite3.connect(place, timeout=60)) as connection, connection:
+            for name, value in change.items():
+                connection.execute(
+                    f"UPDATE check_queue SET {name} = ? WHERE check_key = ?",  # noqa: S608
+                    (value, forged.check_key),
+                )
+
+        with caplog.at_level(logging.WARNING):
+            shown = [case.candidate.content for case in campaign.cases()]
+        listed = [case.candidate.content for case in open_cases(campaign.ledger, "c", ladder)]
+        with pytest.raises(vl.ConfigError, match="can't be answered: the queue's row"):
+            campaign.answer(forged.check_key, 5.0, source="expert")
+        (honest,) = campaign.cases()
+        assert campaign.answer(honest.check_key, 5.0, source="expert")
+
+        assert (["honest"], ["honest"]) == (shown, listed)
+        assert f"case {forged.check_key.hex()[:12]} is not shown" in caplog.text
+        assert {} == campaign.ledger.verdicts([forged.check_key])
