@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import LadderError
+from verifier_ladder.private import is_open_to_others
 from verifier_ladder.text import hide_password
 
 if TYPE_CHECKING:
@@ -168,22 +169,23 @@ def _plugins() -> Iterator[Finding]:
 
 
 def _ledger(place: str) -> Iterator[Finding]:
-    from verifier_ladder.ledger import open_ledger
+    from verifier_ladder.ledger.opening import open_evidence
 
     path = Path(place.removeprefix("sqlite:///"))
     is_file = "://" not in place.removeprefix("sqlite:///")
     if is_file and not path.exists():
         yield _new_ledger(path)
         return
-    with open_ledger(place, make=False) as ledger:
+    with open_evidence(place) as ledger:
         campaigns = len(ledger.campaigns())
-        entries = ledger.statistics()["entries"]
+        entries = ledger.newest()
         ahead = ledger.clock() - time()
         queued = ledger.queued(now=ledger.clock())
     shown = place if is_file else ledger.url
     yield Finding("ledger", State.OK, f"{shown} opens: {entries:,} entries, {campaigns} campaigns")
     yield from map(_left, (group for group in queued if group.longest > _LONG_WAIT))
     if is_file:
+        yield from _private(path)
         yield from _disk(path)
     elif abs(ahead) > _CLOCK_DIFFERENCE:
         text = f"this machine's clock and the server's differ by {abs(ahead):.0f} s"
@@ -199,6 +201,24 @@ def _left(group: Queued) -> Finding:
         "open the campaign that asked for them, or start a worker that holds this verifier with "
         f"the same settings; `vladder check ls --verifier {group.verifier}` lists them",
     )  # fmt: skip
+
+
+def _private(path: Path) -> Iterator[Finding]:
+    """Look whether others can read the ledger, or what lies beside it and is secret."""
+    names = (path.name, *(f"{path.name}{ending}" for ending in (".key", ".key.signed", ".tokens")))
+    open_ones = [
+        name
+        for name in names
+        if (found := path.with_name(name)).exists() and is_open_to_others(found)
+    ]
+    if open_ones:
+        yield Finding(
+            "permissions",
+            State.WARN,
+            f"others on this machine may read or write {', '.join(open_ones)}; new ones are made "
+            "for their owner alone",
+            f"chmod 600 {' '.join(str(path.with_name(name)) for name in open_ones)}",
+        )
 
 
 def _disk(path: Path) -> Iterator[Finding]:

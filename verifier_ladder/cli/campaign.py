@@ -38,9 +38,9 @@ Name = Annotated[str | None, typer.Argument(help="The campaign. [default: the ne
 @app.command("ls")
 def ls(ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
     """List the campaigns of the ledger, newest first."""
-    from verifier_ladder.cli.opening import existing_ledger
+    from verifier_ladder.cli.opening import ledger_to_read
 
-    with existing_ledger(ledger) as store:
+    with ledger_to_read(ledger) as store:
         rows = [_row(store, row) for row in reversed(store.campaigns())]
     if as_json:
         print_json(rows)
@@ -66,10 +66,10 @@ def _row(store: Ledger, row: Any) -> dict[str, Any]:
 @app.command("show")
 def show(name: Name = None, ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
     """Show one campaign: funnel, costs, rewards, the best, rejects apart from failures."""
-    from verifier_ladder.cli.opening import existing_ledger, only_campaign
+    from verifier_ladder.cli.opening import ledger_to_read, only_campaign
     from verifier_ladder.summary import print_summary, summarise
 
-    with existing_ledger(ledger) as store:
+    with ledger_to_read(ledger) as store:
         summary = summarise(store, only_campaign(store, name).name)
     if as_json:
         print_json(summary.as_json())
@@ -86,10 +86,10 @@ def report(
     ),
 ) -> None:
     """Write a campaign's report: one HTML file that opens without a network."""
-    from verifier_ladder.cli.opening import existing_ledger, only_campaign
+    from verifier_ladder.cli.opening import ledger_to_read, only_campaign
     from verifier_ladder.report import write_report
 
-    with existing_ledger(ledger) as store:
+    with ledger_to_read(ledger) as store:
         found = only_campaign(store, name).name
         written = write_report(store, found, out)
     say(f"report of {found} written to {written}")

@@ -67,9 +67,9 @@ def ls(
     With a key the whole story of a check is told, attempt by attempt.
     """
     from verifier_ladder.checkstory import story_of
-    from verifier_ladder.cli.opening import existing_ledger
+    from verifier_ladder.cli.opening import ledger_to_read
 
-    with existing_ledger(ledger) as store:
+    with ledger_to_read(ledger) as store:
         found = _chosen(store, keys, states, campaign=campaign, verifier=verifier, tiers=tiers)
         stories = [story_of(store, check) for check in found[:limit]]
     if as_json:

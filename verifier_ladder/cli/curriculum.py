@@ -52,12 +52,12 @@ def curriculum(
     A task's weight is what is expected of its pass rate times its fail rate: tasks that it passes
     half of the time teach most.
     """
-    from verifier_ladder.cli.opening import existing_ledger
+    from verifier_ladder.cli.opening import ledger_to_read
     from verifier_ladder.curriculum import Weighting
     from verifier_ladder.curriculum import curriculum as read
 
     weighting = Weighting(floor=floor, half_life=half_life)
-    with existing_ledger(ledger) as store:
+    with ledger_to_read(ledger) as store:
         found = read(
             store, name, campaign=campaign, at=at, pass_at=pass_at, weighting=weighting,
             evaluation=evaluation,
@@ -74,13 +74,15 @@ def _write(path: Path, found: Curriculum) -> None:
     import orjson
 
     from verifier_ladder.errors import ConfigError
+    from verifier_ladder.private import private_file
 
     rows = [
         {"task": t.task, "groups": t.groups, "prompt": t.prompt, "weight": t.weight}
         for t in found.tasks
     ]
     try:
-        path.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
+        with private_file(path) as file:
+            file.writelines(orjson.dumps(row) + b"\n" for row in rows)
     except OSError as error:
         raise ConfigError(f"can't write {path}: {error.strerror}") from error
     say(f"the weights of {len(rows):,} tasks are in {path}")

@@ -56,6 +56,31 @@ def restore(
             f"what stood there is {aside}; checkpoints that were saved since the backup do not "
             "fit any more"
         )
+    say(
+        "nothing is signed behind it until `vladder ledger accept-restore` says that the backup "
+        "is meant"
+    )
+
+
+def accept_restore(ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
+    """Go on behind a backup that was put back, though more was signed; the log tells of it."""
+    from verifier_ladder.cli.proving import signed_log
+
+    with signed_log(ledger, writes=True) as log:
+        accepted = log.accept_restore()
+    if as_json:
+        print_json({"accepted": None if accepted is None else accepted.as_json()})
+    elif accepted is None:
+        say("this ledger holds all that its key has signed; there is nothing to accept")
+    else:
+        was = accepted.noted
+        before = (
+            "it is not known what" if was is None else f"{was.last.size:,} entries of {was.origin}"
+        )
+        say(
+            f"{before} was signed before; the log goes on behind the {accepted.tree.size:,} "
+            "entries that are here, and an entry of it tells so"
+        )
 
 
 def merge(
@@ -72,7 +97,7 @@ def merge(
     from verifier_ladder.ledger.merging import merge as take_over
 
     rows = []
-    with signed_log(ledger) as mine:
+    with signed_log(ledger, writes=True) as mine:
         for place in others:
             with signed_log(place) as other:
                 rows.append({"ledger": other.url, **take_over(mine, other)._asdict()})

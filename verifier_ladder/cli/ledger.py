@@ -42,6 +42,7 @@ app.command("verifier")(proving.verifier)
 app.command("upgrade")(keeping.upgrade)
 app.command("backup")(keeping.backup)
 app.command("restore")(keeping.restore)
+app.command("accept-restore")(keeping.accept_restore)
 app.command("merge")(keeping.merge)
 app.command("seal")(keeping.seal)
 app.command("diff")(diff)
@@ -78,9 +79,9 @@ def ls(
 ) -> None:
     """List entries, newest first; `--before ID` gives the page that follows."""
     from verifier_ladder.cli.history import newest_entries
-    from verifier_ladder.cli.opening import existing_ledger
+    from verifier_ladder.cli.opening import ledger_to_read
 
-    with existing_ledger(ledger) as store:
+    with ledger_to_read(ledger) as store:
         found = newest_entries(store, limit, before=before, kind=kind, campaign=campaign)
         rows = [_row(entry, store.read(entry)) for entry in found]
     if as_json:
@@ -125,9 +126,9 @@ def show(
     A candidate's text comes first, then an entry's id, then the start of a key.
     """
     from verifier_ladder.cli.history import events, with_prefix, with_text
-    from verifier_ladder.cli.opening import existing_ledger
+    from verifier_ladder.cli.opening import ledger_to_read
 
-    with existing_ledger(ledger) as store:
+    with ledger_to_read(ledger) as store:
         found = [] if is_entry else with_text(store, what)
         is_id = what.isascii() and what.isdigit() and len(what) < _LONGEST_ID
         if is_id and not found and (entry := store.entry(int(what))) is not None:
@@ -259,14 +260,14 @@ def export(
     Format tiles writes the whole signed log into a new folder, with a program that checks it;
     in-toto writes each accept and reject as a statement, one a line.
     """
-    from verifier_ladder.cli.opening import existing_ledger, only_campaign
+    from verifier_ladder.cli.opening import ledger_to_read, only_campaign
     from verifier_ladder.ledger.sealing import NAMES, chosen
 
     form, names = form or _form(out), chosen(reveal or [])
     if form is Format.TILES:
         _export_tiles(ledger, out, campaign, names)
         return
-    with existing_ledger(ledger) as store:
+    with ledger_to_read(ledger) as store:
         name = only_campaign(store, campaign).name if campaign else None
         if out is None:
             _to_stdout(store, form, name, names)

@@ -26,13 +26,32 @@ def ledger_place(given: str | None) -> str:
 
 @contextmanager
 def existing_ledger(given: str | None) -> Iterator[Ledger]:
-    """Open a ledger for reading; one that is not there is not made.
+    """Open a ledger that is written to; one that is not there is not made.
 
     Raises:
         ConfigError: If there is no ledger at this place.
     """
     from verifier_ladder.ledger import open_ledger
 
+    with open_ledger(_existing(given), make=False) as ledger:
+        yield ledger
+
+
+@contextmanager
+def ledger_to_read(given: str | None) -> Iterator[Ledger]:
+    """Open a ledger that is only read, so that not a byte of its file changes.
+
+    Raises:
+        ConfigError: If there is no ledger at this place.
+    """
+    from verifier_ladder.ledger.opening import open_evidence
+
+    with open_evidence(_existing(given)) as ledger:
+        yield ledger
+
+
+def _existing(given: str | None) -> str:
+    """Where a ledger lies that is there."""
     place = ledger_place(given)
     path = place.removeprefix("sqlite:///")
     if "://" not in path and not Path(path).exists():
@@ -40,8 +59,7 @@ def existing_ledger(given: str | None) -> Iterator[Ledger]:
             f"there is no ledger at {path}; give its place with --ledger or VLADDER_LEDGER, or "
             "make one with `vladder demo` or `vladder score`"
         )
-    with open_ledger(place, make=False) as ledger:
-        yield ledger
+    return place
 
 
 def only_campaign(ledger: Ledger, name: str | None) -> CampaignRow:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from verifier_ladder.cli.output import AsJson, Exit, LedgerAt, console, print_json, say
+from verifier_ladder.ledger.verification import NOT_COMPARED
 
 if TYPE_CHECKING:
     from verifier_ladder.ledger.audit import SqlAudit
@@ -32,6 +33,10 @@ Revealed = Annotated[
         "may repeat.",
     ),
 ]  # fmt: skip
+_UNPINNED = (
+    "no key was pinned, so whoever has signed is believed: give --key with what the ledger's "
+    "owner has published"
+)
 _OUT = "File to write. [default: stdout]"
 
 
@@ -90,11 +95,12 @@ def _verify_entry(
 
 def _tell(found: Verification) -> None:
     screen = console()
-    records = f", {found.records:,} rows of the indexes" if found.records else ""
+    records = f", {found.records:,} rows rebuilt" if found.records else ""
     screen.print(
         f"{found.entries:,} entries and {found.checkpoints:,} checkpoints compared{records}",
         soft_wrap=True,
     )
+    screen.print(f"not compared: {', '.join(NOT_COMPARED)}", soft_wrap=True)
     if found.pending:
         screen.print(f"{found.pending:,} newer entries are not signed for yet")
     for key in found.keys:
@@ -104,6 +110,8 @@ def _tell(found: Verification) -> None:
     if found.more:
         say(f"and {found.more:,} more problems")
     screen.print("intact" if found.is_intact else "NOT INTACT")
+    if not found.is_pinned:
+        screen.print(_UNPINNED, soft_wrap=True)
 
 
 def prove(
@@ -194,13 +202,13 @@ def verifier(
 
 
 @contextmanager
-def signed_log(given: str | None) -> Iterator[SqlAudit]:
-    """Open a ledger whose history is signed."""
-    from verifier_ladder.cli.opening import existing_ledger
+def signed_log(given: str | None, *, writes: bool = False) -> Iterator[SqlAudit]:
+    """Open a ledger whose history is signed, to read it or to write to it too."""
+    from verifier_ladder.cli.opening import existing_ledger, ledger_to_read
     from verifier_ladder.errors import ConfigError
     from verifier_ladder.ledger.audit import SqlAudit
 
-    with existing_ledger(given) as store:
+    with (existing_ledger if writes else ledger_to_read)(given) as store:
         if not isinstance(store, SqlAudit):
             raise ConfigError("a ledger in memory is not signed; name one on disk with --ledger")
         yield store
@@ -227,12 +235,13 @@ def _text(path: Path | None) -> str | None:
 
 def _write(text: str, out: Path | None) -> None:
     from verifier_ladder.errors import ConfigError
+    from verifier_ladder.private import private_text
 
     if out is None:
         typer.echo(text, nl=False)
         return
     try:
-        out.write_text(text, "utf-8")
+        private_text(out, text)
     except OSError as error:
         raise ConfigError(f"{out} can't be written: {error.strerror}") from None
 

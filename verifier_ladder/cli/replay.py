@@ -25,10 +25,10 @@ def replay(
     Rewards and draws must come out bit for bit, beliefs to 1e-9. No verifier needs to be
     installed: nothing but the ledger is read.
     """
-    from verifier_ladder.cli.opening import existing_ledger, only_campaign
+    from verifier_ladder.cli.opening import ledger_to_read, only_campaign
     from verifier_ladder.scheduler.replay import replay as replayed
 
-    with existing_ledger(ledger) as store:
+    with ledger_to_read(ledger) as store:
         row = only_campaign(store, campaign)
         report = replayed(store, row)
     if as_json:

@@ -39,10 +39,10 @@ def ls(
     as_json: AsJson = False,
 ) -> None:
     """List the runs of the ledger, newest first."""
-    from verifier_ladder.cli.opening import existing_ledger
+    from verifier_ladder.cli.opening import ledger_to_read
     from verifier_ladder.runs import list_runs
 
-    with existing_ledger(ledger) as store:
+    with ledger_to_read(ledger) as store:
         found = [run for run in list_runs(store) if campaign in {None, run.campaign.name}]
         rows = [_row(store, run) for run in reversed(found)]
     if as_json:
@@ -86,10 +86,10 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write a run's report card: what it rests on, how it did, what audits found."""
-    from verifier_ladder.cli.opening import existing_ledger
+    from verifier_ladder.cli.opening import ledger_to_read
     from verifier_ladder.reportcard import as_markdown, report_card
 
-    with existing_ledger(ledger) as store:
+    with ledger_to_read(ledger) as store:
         card = report_card(
             store, name, campaign=campaign, at=at, pass_at=pass_at, evaluation=evaluation or None
         )
@@ -108,9 +108,10 @@ def report(
 
 def _write(path: Path, text: str) -> None:
     from verifier_ladder.errors import ConfigError
+    from verifier_ladder.private import private_text
 
     try:
-        path.write_text(text, encoding="utf-8", errors="replace")
+        private_text(path, text)
     except OSError as error:
         raise ConfigError(f"can't write {path}: {error.strerror}") from error
 

@@ -26,10 +26,10 @@ def shadow(
     as_json: AsJson = False,
 ) -> None:
     """Compare a campaign's rewards with its shadow's: flips, order, changes, costs."""
-    from verifier_ladder.cli.opening import existing_ledger, only_campaign
+    from verifier_ladder.cli.opening import ledger_to_read, only_campaign
     from verifier_ladder.summary.shadow import compare_shadow
 
-    with existing_ledger(ledger) as store:
+    with ledger_to_read(ledger) as store:
         report = compare_shadow(store, only_campaign(store, name).name, threshold=threshold)
     if as_json:
         print_json(report.as_json())

@@ -27,13 +27,13 @@ def spend(
     as_json: AsJson = False,
 ) -> None:
     """Tell who has spent what; of several that want the same check, the first to ask pays."""
-    from verifier_ladder.cli.opening import existing_ledger, only_campaign
+    from verifier_ladder.cli.opening import ledger_to_read, only_campaign
     from verifier_ladder.resource import Resource
     from verifier_ladder.spending import spending
     from verifier_ladder.summary.amounts import shown_in
     from verifier_ladder.text import printable
 
-    with existing_ledger(ledger) as store:
+    with ledger_to_read(ledger) as store:
         campaign = None if everything else only_campaign(store, name).name
         lines = spending(store, by, campaign=campaign)
     if as_json:

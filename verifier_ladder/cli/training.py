@@ -101,14 +101,14 @@ def export(
     Samples of one task never fall in two splits. What is left out is counted, and export.json in
     the folder names the checkpoint of the ledger that all of it was read at.
     """  # fmt: skip
-    from verifier_ladder.cli.opening import existing_ledger
+    from verifier_ladder.cli.opening import ledger_to_read
     from verifier_ladder.datasets import Selection, training_set
 
     selection = Selection(
         pass_at=pass_at, best=best, sure=sure, margin=margin, pairs=pairs, tier=tier,
         teachers=tuple(teacher or ()),
     )  # fmt: skip
-    with existing_ledger(ledger) as store:
+    with ledger_to_read(ledger) as store:
         made = training_set(
             store, kind.value, run=name, campaign=campaign, at=at, selection=selection,
             splits=_shares(split or ["train=1"]), seed=seed, prompts=_prompts(prompts),

@@ -23,10 +23,10 @@ def diff(
     as_json: AsJson = False,
 ) -> None:
     """Compare two versions of a verifier on the candidates that both have looked at."""
-    from verifier_ladder.cli.opening import existing_ledger
+    from verifier_ladder.cli.opening import ledger_to_read
     from verifier_ladder.summary.versions import compare_versions
 
-    with existing_ledger(ledger) as store:
+    with ledger_to_read(ledger) as store:
         report = compare_versions(store, name, old, new)
     _show(report, as_json=as_json)
 

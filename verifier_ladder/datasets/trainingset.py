@@ -17,6 +17,7 @@ from verifier_ladder.datasets.splits import WHOLE, checked_splits, split_rows
 from verifier_ladder.datasets.tables import FORMATS, Layout, as_table, write_rows
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import Ledger
+from verifier_ladder.private import make_private_folder, private_file
 from verifier_ladder.runs import Moment, RunRecord, read_run
 
 CARD = "export.json"
@@ -111,7 +112,8 @@ class TrainingSet:
                 written.append(target / f"{name}.{form}")
                 write_rows(written[-1], self.layout, rows)
         card = target / CARD
-        card.write_bytes(orjson.dumps(self.as_json(), option=orjson.OPT_INDENT_2))
+        with private_file(card) as file:
+            file.write(orjson.dumps(self.as_json(), option=orjson.OPT_INDENT_2))
         return [*written, card]
 
 
@@ -196,7 +198,7 @@ def _lack_prompts(left_out: Counter[str]) -> bool:
 def _prepare(folder: Path) -> None:
     """Make the folder, and take an earlier export out of it: its splits may have other names."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
         card = folder / CARD
         earlier = orjson.loads(card.read_bytes())["splits"] if card.exists() else {}
         for name in earlier:

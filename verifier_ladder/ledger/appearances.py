@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from verifier_ladder.ledger.encoding import decode, mentioned
+from verifier_ladder.ledger.faults import explained
 from verifier_ladder.ledger.history import SqlHistory
 from verifier_ladder.ledger.records import CandidateRow
 from verifier_ladder.ledger.samples import hexadecimal
@@ -82,7 +83,8 @@ class SqlAppearances(SqlHistory):
         with self._reading() as connection:
             if connection.exec_driver_sql(_INDEXED).scalar_one() >= newest:
                 return False
-        with self._writing(tell=False) as connection:
+        search = self._database.search
+        with explained(self._database.name), self._database.searching() as connection:
             rows = connection.exec_driver_sql(
                 f"SELECT id, body FROM entry WHERE id > ({_INDEXED}) AND id <= ? "
                 "ORDER BY id LIMIT ?",
@@ -95,13 +97,14 @@ class SqlAppearances(SqlHistory):
             ]
             if places:
                 connection.exec_driver_sql(
-                    "INSERT INTO appearance (candidate, entry_id, place) VALUES (?, ?, ?) "
-                    "ON CONFLICT DO NOTHING",
+                    f"INSERT INTO {search}appearance (candidate, entry_id, place) "
+                    "VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
                     sorted(places),
                 )
             if rows:
                 connection.exec_driver_sql(
-                    "INSERT INTO appearance_until (entry_id) VALUES (?) ON CONFLICT DO NOTHING",
+                    f"INSERT INTO {search}appearance_until (entry_id) VALUES (?) "
+                    "ON CONFLICT DO NOTHING",
                     (rows[-1][0],),
                 )
         return len(rows) == _ENTRIES

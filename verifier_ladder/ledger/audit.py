@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from verifier_ladder.ledger.indexaudit import IndexAudit
+from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger.moments import SqlMoments
 from verifier_ladder.ledger.offline import WIDTH, Key, RejectedError, read_checkpoint
+from verifier_ladder.ledger.rebuild import Rebuild
+from verifier_ladder.ledger.schemaaudit import schema_problems
+from verifier_ladder.ledger.signed import Signed
+from verifier_ladder.ledger.signer import key_place
 from verifier_ladder.ledger.tiles import Tile
 from verifier_ladder.ledger.verification import (
     Row,
+    Saved,
     Verification,
     Walk,
-    check_row,
     saved_checkpoint,
 )
 
@@ -21,6 +25,10 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 _PAGE = 64
+# An entry holds the moment at which it was written, so no two are alike.
+_DOUBLED = (
+    "SELECT min(id), max(id) FROM entry GROUP BY leaf HAVING count(*) > 1 ORDER BY 1 LIMIT 50"
+)
 _ROW = "e.kind, e.campaign, e.recorded_at, e.leaf, e.body"
 
 Progress = Callable[[int, int], None]
@@ -41,18 +49,20 @@ class SqlAudit(SqlMoments):
         """Compare every byte of the history with the signed checkpoints.
 
         It finds entries, tiles and checkpoints that were changed, put in, taken out or put in
-        another order, and rows of the indexes (verdicts, aliases, spans, campaigns, runs) that
-        the entries don't bear out. It can't find what the holder of the key has signed anew;
-        a checkpoint that was saved elsewhere can. The work queue and the accounts change all
-        the time and are not part of it.
+        another order. The tables beside the entries (verdicts, aliases, samples, campaigns, runs,
+        sources, appearances) are rebuilt from the entries and compared both ways; guards and
+        indexes must be those of this version. Where the signing key lies on this machine, the log
+        must hold all that it has signed. What the holder of the key has signed anew shows only
+        against a checkpoint that was saved elsewhere. Nothing is written.
 
         Args:
             key: Who must have signed; by default any key that the ledger itself names.
             saved: A checkpoint that was kept elsewhere; the ledger must be its continuation.
-            index: Whether to compare the indexes too.
+            index: Whether to rebuild the tables beside the entries too.
             progress: Called now and then.
         """
-        found = Verification()
+        found = Verification(is_pinned=key is not None)
+        noted = _noted(self.url, found)  # Before the ledger, which must hold what was noted.
         with self._reading() as connection:  # One moment of the ledger, however long it takes.
             found.origin, keys = _signers(connection, found)
             found.keys = (key,) if key else keys
@@ -60,19 +70,81 @@ class SqlAudit(SqlMoments):
                 "SELECT note FROM checkpoint ORDER BY size DESC LIMIT 1"
             ).scalar()
             found.newest = None if newest is None else str(newest)  # SQLite keeps any type.
+            olds = []
+            found.is_compared_with_note = noted is not None
+            if noted is not None:
+                olds += _own(noted, found)
             try:
                 old = saved_checkpoint(saved, found.keys, found.origin)
+                olds += [] if old is None else [Saved(old, "the checkpoint that was saved")]
             except RejectedError as error:
                 found.add(str(error))
-                old = None
-            walk = Walk(found, old)
-            indexes = IndexAudit(connection, found) if index else None
-            _walk(connection, walk, indexes, progress)
-            _compare_rest(connection, walk, found, indexes)
+            walk = Walk(found, olds)
+            if index:
+                with Rebuild(found, _indexed(connection)) as rebuild:
+                    _walk(connection, walk, rebuild.entry, progress)
+                    _compare_rest(connection, walk, found, rebuild.entry)
+                    rebuild.compare(connection)
+                for problem in schema_problems(connection):
+                    found.add(problem)
+            else:
+                _walk(connection, walk, _nothing, progress)
+                _compare_rest(connection, walk, found, _nothing)
             walk.finish()
-            if indexes is not None:
-                indexes.finish()
+        self._database.check_unchanged()
         return found
+
+
+Take = Callable[[int, bytes, float], object]
+"""Takes an entry: its id, its body, when it was written."""
+
+
+def _nothing(entry: int, body: bytes, recorded_at: float) -> None:
+    del entry, body, recorded_at
+
+
+def _noted(url: str, found: Verification) -> Signed | None:
+    """What the key on this machine has signed last, if it lies here and may be read."""
+    try:
+        place = key_place(url)
+        noted = place.noted()
+        if noted is None and place.must_be_noted:
+            found.add(
+                f"{place.path} lies here without {place.signed.path.name}, so it is not known "
+                "what it has signed; copy that file too, or say `vladder ledger accept-restore`"
+            )
+    except OSError:  # Another user's, who has not let us look.
+        noted = None
+    except LedgerError as error:
+        if not isinstance(error.__cause__, PermissionError):
+            found.add(str(error))
+        return None
+    return noted
+
+
+def _own(noted: Signed, found: Verification) -> list[Saved]:
+    """What was signed last, as what the log must hold."""
+    if found.origin and noted.origin != found.origin:
+        found.add(
+            f"the key on this machine has signed the log {noted.origin}, and this is "
+            f"{found.origin}"
+        )
+        return []
+    before, last = noted.checkpoints
+    return [
+        Saved(before, "what the key on this machine has signed"),
+        # Its process may have died before it was in the log; its entries are there.
+        Saved(last, "what the key on this machine has signed last", may_wait=True),
+    ]
+
+
+def _indexed(connection: Connection) -> int:
+    """The entry up to which candidates were indexed."""
+    return int(
+        connection.exec_driver_sql(
+            "SELECT coalesce(max(entry_id), 0) FROM appearance_until"
+        ).scalar_one()
+    )
 
 
 def _signers(connection: Connection, found: Verification) -> tuple[str, list[Key]]:
@@ -87,20 +159,18 @@ def _signers(connection: Connection, found: Verification) -> tuple[str, list[Key
     return (str(rows[0][0]) if rows else ""), keys
 
 
-def _walk(
-    connection: Connection, walk: Walk, indexes: IndexAudit | None, progress: Progress | None
-) -> None:
+def _walk(connection: Connection, walk: Walk, take: Take, progress: Progress | None) -> None:
     total = _count(connection, "leaf")
     checkpoints = _checkpoints(connection)
     coming = next(checkpoints, None)
-    for number, *fields in _pages(connection, "leaf", "idx", f"t.idx, t.entry_id, {_ROW}"):
+    for number, *fields in _pages(connection):
         row = Row(*fields)
         walk.step(number, row)
         if walk.fills_tile:
             tile = Tile(0, walk.frontier.size // WIDTH - 1)
             walk.tile(tile, _tile(connection, tile))
-        if indexes is not None and isinstance(row.body, bytes):
-            indexes.entry(row.id, row.body)
+        if isinstance(row.body, bytes):
+            take(row.id, row.body, row.recorded_at or 0.0)
         while coming is not None and coming[0] <= walk.frontier.size:
             walk.checkpoint(*coming)
             coming = next(checkpoints, None)
@@ -111,10 +181,27 @@ def _walk(
         coming = next(checkpoints, None)
 
 
-def _compare_rest(
-    connection: Connection, walk: Walk, found: Verification, indexes: IndexAudit | None
-) -> None:
+def _compare_rest(connection: Connection, walk: Walk, found: Verification, take: Take) -> None:
     """What the walk along the log does not pass."""
+    _compare_tiles(connection, walk, found)
+    _compare_end(walk, found)
+    for row in _behind(connection, walk.last):
+        found.pending += 1
+        walk.wait(row)
+        if isinstance(row.body, bytes):
+            take(row.id, row.body, row.recorded_at or 0.0)
+    for first, last in connection.exec_driver_sql(_DOUBLED).all():
+        found.add(f"entries {first} and {last} are the same, byte for byte: one was doubled")
+    strangers = connection.exec_driver_sql(
+        "SELECT count(*) FROM entry e WHERE e.id <= ? AND NOT EXISTS "
+        "(SELECT 1 FROM leaf l WHERE l.entry_id = e.id)",
+        (walk.last,),
+    ).scalar_one()
+    if strangers:
+        found.add(f"{strangers} entries are neither in the log nor waiting for it")
+
+
+def _compare_tiles(connection: Connection, walk: Walk, found: Verification) -> None:
     full = walk.frontier.size // WIDTH
     for tile, data in walk.upper_tiles():
         full += 1
@@ -122,6 +209,9 @@ def _compare_rest(
             found.add(f"{tile.path} is not made of those below")
     if _count(connection, "tile") != full:
         found.add(f"the log has {_count(connection, 'tile')} tiles instead of {full}")
+
+
+def _compare_end(walk: Walk, found: Verification) -> None:
     try:
         signed = read_checkpoint(found.newest).size if found.newest else 0
     except RejectedError as error:
@@ -129,28 +219,15 @@ def _compare_rest(
     else:
         if signed != walk.frontier.size:
             found.add(f"the log has {walk.frontier.size} entries, and {signed} were signed for")
-    for _, *fields in _pages(connection, "pending", "entry_id", f"t.entry_id, t.entry_id, {_ROW}"):
-        row = Row(*fields)
-        found.pending += 1
-        check_row(row, found)
-        if indexes is not None and isinstance(row.body, bytes):
-            indexes.entry(row.id, row.body)
-    strangers = connection.exec_driver_sql(
-        "SELECT count(*) FROM entry e WHERE NOT EXISTS "
-        "(SELECT 1 FROM leaf l WHERE l.entry_id = e.id) "
-        "AND NOT EXISTS (SELECT 1 FROM pending p WHERE p.entry_id = e.id)"
-    ).scalar_one()
-    if strangers:
-        found.add(f"{strangers} entries are neither in the log nor waiting for it")
 
 
-def _pages(connection: Connection, table: str, key: str, columns: str) -> Iterator[Any]:
-    """Rows of a table with their entries, a page at a time: a body may hold megabytes."""
-    after = -1
+def _pages(connection: Connection) -> Iterator[Any]:
+    """The log with its entries, a page at a time: a body may hold megabytes."""
+    after = -(2**62)
     while True:
         rows = connection.exec_driver_sql(
-            f"SELECT {columns} FROM {table} t LEFT JOIN entry e ON e.id = t.entry_id "
-            f"WHERE t.{key} > ? ORDER BY t.{key} LIMIT ?",
+            f"SELECT l.idx, l.entry_id, {_ROW} FROM leaf l LEFT JOIN entry e "
+            "ON e.id = l.entry_id WHERE l.idx > ? ORDER BY l.idx LIMIT ?",
             (after, _PAGE),
         ).all()
         yield from rows
@@ -159,8 +236,21 @@ def _pages(connection: Connection, table: str, key: str, columns: str) -> Iterat
         after = rows[-1][0]
 
 
+def _behind(connection: Connection, after: int) -> Iterator[Row]:
+    """Entries that wait for their place in the log."""
+    while True:
+        rows = connection.exec_driver_sql(
+            f"SELECT e.id, {_ROW} FROM entry e WHERE e.id > ? ORDER BY e.id LIMIT ?",
+            (after, _PAGE),
+        ).all()
+        yield from (Row(*row) for row in rows)
+        if len(rows) < _PAGE:
+            return
+        after = rows[-1][0]
+
+
 def _checkpoints(connection: Connection) -> Iterator[Any]:
-    after = -1
+    after = -(2**62)
     while True:
         rows = connection.exec_driver_sql(
             "SELECT size, note, frontier FROM checkpoint WHERE size > ? ORDER BY size LIMIT ?",

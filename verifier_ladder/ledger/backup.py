@@ -10,6 +10,7 @@ from pathlib import Path
 from verifier_ladder.errors import ConfigError, LedgerError
 from verifier_ladder.ledger.creation import schema_of
 from verifier_ladder.ledger.faults import explained
+from verifier_ladder.private import make_private
 
 _BESIDE = ("", "-wal", "-shm")
 """Endings of the files that one ledger consists of."""
@@ -34,6 +35,7 @@ def backup(ledger: str | Path, copy: str | Path) -> Path:
     part = target.with_name(f"{target.name}.part")
     try:
         with explained(str(target)):
+            make_private(part)
             _copy(source, part)
         part.rename(target)  # It takes the name only when it is whole.
     except OSError as error:
@@ -65,6 +67,7 @@ def restore(copy: str | Path, ledger: str | Path) -> Path | None:
     check_whole(source)
     try:
         aside = _move_aside(target) if target.exists() else None
+        make_private(target, aside)
         shutil.copyfile(source, target)
     except OSError as error:
         raise LedgerError(f"{target} can't be written: {error.strerror}") from error

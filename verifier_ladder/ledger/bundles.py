@@ -19,6 +19,7 @@ from verifier_ladder.ledger.log import Leaf, SqlLog
 from verifier_ladder.ledger.offline import LONGEST, WIDTH, logged, tile_path
 from verifier_ladder.ledger.sealing import revealing
 from verifier_ladder.ledger.tiles import tiles_of
+from verifier_ladder.private import make_private_folder
 
 
 def export_tiles(log: SqlLog, folder: str | Path, *, reveal: Collection[str] = ()) -> int:
@@ -53,6 +54,7 @@ def export_tiles(log: SqlLog, folder: str | Path, *, reveal: Collection[str] = (
 
 
 def _write(log: SqlLog, folder: Path, size: int, reveal: Collection[str]) -> None:
+    make_private_folder(folder)  # What it holds can be handed out; that is a person's to say.
     tiles = log.tiles(size)
     for tile in tiles_of(size):
         _put(folder / tile.path, tiles.data(tile))

@@ -17,12 +17,14 @@ from verifier_ladder.ledger.schema import (
     guards,
     metadata,
 )
+from verifier_ladder.ledger.signer import key_place
 from verifier_ladder.ledger.sqlite import BUSY, make_engine
+from verifier_ladder.private import make_private
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
 
-def prepare(path: Path, migrations: Path = MIGRATIONS, revision: str = REVISION) -> None:
+def prepare(path: Path, migrations: Path = MIGRATIONS, revision: str = REVISION) -> bool:
     """Give a ledger file the tables of this version: make them, or upgrade older ones.
 
     Args:
@@ -30,15 +32,38 @@ def prepare(path: Path, migrations: Path = MIGRATIONS, revision: str = REVISION)
         migrations: The Alembic folder.
         revision: The schema that this program reads.
 
+    Returns:
+        Whether it was upgraded.
+
     Raises:
-        LedgerError: If the file is no ledger, or a newer program made it.
+        LedgerError: If the file is no ledger, a newer program made it, or a ledger with a signed
+            history was emptied.
     """
     with explained(str(path)):
         found = schema_of(path)
         if found is None:
+            check_unsigned(path)
             _create(path, revision)
         elif found != revision:
             _upgrade(path, found, migrations, revision)
+    return found not in {None, revision}
+
+
+def check_unsigned(path: Path) -> None:
+    """Refuse an empty file whose key has signed a history: it is no new ledger.
+
+    Raises:
+        LedgerError: If it has.
+    """
+    place = key_place(f"sqlite:///{path}")
+    noted = place.signed.read()
+    if noted is not None and noted.last.size:
+        state = "is empty" if path.exists() else "is gone"
+        raise LedgerError(
+            f"{path} {state}, and its key has signed {noted.last.size:,} entries of "
+            f"{noted.origin}: restore a backup with `vladder ledger restore`. If the ledger was "
+            f"removed on purpose, remove {place.path} and {place.signed.path} too"
+        )
 
 
 def schema_of(path: Path) -> str | None:
@@ -50,12 +75,19 @@ def schema_of(path: Path) -> str | None:
     if not path.exists() or path.stat().st_size == 0:
         return None
     with closing(sqlite3.connect(path, timeout=BUSY)) as connection:
-        tables = {
-            name for (name,) in connection.execute("SELECT name FROM sqlite_master").fetchall()
-        }
-        if VERSION_TABLE in tables:
-            row = connection.execute(f"SELECT version_num FROM {VERSION_TABLE}").fetchone()
-            return "" if row is None else str(row[0])
+        return schema_in(connection, path)
+
+
+def schema_in(connection: sqlite3.Connection, path: Path) -> str | None:
+    """The schema that a connection sees; None if there are no tables.
+
+    Raises:
+        LedgerError: If it is the database of another program.
+    """
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master").fetchall()}
+    if VERSION_TABLE in tables:
+        row = connection.execute(f"SELECT version_num FROM {VERSION_TABLE}").fetchone()
+        return "" if row is None else str(row[0])
     if tables:
         raise LedgerError(
             f"{path} is the SQLite database of another program; give the ledger its own file"
@@ -65,6 +97,7 @@ def schema_of(path: Path) -> str | None:
 
 def _create(path: Path, revision: str) -> None:
     """Make all tables in one transaction; Alembic is not needed for that, only its stamp."""
+    make_private(path)
     engine = make_engine(path)
     try:
         with engine.connect() as connection, connection.begin():
@@ -96,13 +129,24 @@ def _stamp(revision: str) -> Sequence[str]:
     )
 
 
-def _upgrade(path: Path, found: str, migrations: Path, revision: str) -> None:
-    """Bring an older file up to date, after copying it."""
-    from verifier_ladder.ledger.upgrade import known_revisions, upgrade
+def check_known(path: Path, found: str, migrations: Path, revision: str) -> None:
+    """Refuse a file of a schema that this program does not know.
+
+    Raises:
+        LedgerError: If a newer program made it.
+    """
+    from verifier_ladder.ledger.upgrade import known_revisions
 
     if found not in known_revisions(migrations):
         raise LedgerError(
             f"{path} was written by a newer verifier-ladder (schema {found}, this one reads "
             f"{revision}): upgrade the program: `pip install .` in a newer clone"
         )
+
+
+def _upgrade(path: Path, found: str, migrations: Path, revision: str) -> None:
+    """Bring an older file up to date, after copying it."""
+    from verifier_ladder.ledger.upgrade import upgrade
+
+    check_known(path, found, migrations, revision)
     upgrade(path, found, migrations, revision)

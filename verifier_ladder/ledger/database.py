@@ -29,6 +29,10 @@ class Database(ABC):
     """What messages call it."""
     opening: str
     """What `open_ledger` needs to open it once more, the password included: never shown."""
+    is_evidence = False
+    """Whether it is only read."""
+    search = ""
+    """What stands before the names of the tables that a reader fills, such as `appearance`."""
     is_shared = False
     """Whether other machines may write to it too, of which this one hears nothing."""
 
@@ -43,6 +47,17 @@ class Database(ABC):
     @abstractmethod
     def writing(self) -> AbstractContextManager[Connection]:
         """Give a connection inside one transaction, which is durable when it has ended."""
+
+    def searching(self) -> AbstractContextManager[Connection]:
+        """Give a connection inside one transaction that fills what readers look things up in."""
+        return self.writing()
+
+    def check_unchanged(self) -> None:  # noqa: B027 - most see one moment whoever writes
+        """Make sure that what was read was one moment of the ledger.
+
+        Raises:
+            LedgerError: If it was not.
+        """
 
     def clock(self) -> float:
         """Seconds since 1970, by the clock that all who share this database go by."""

@@ -7,14 +7,21 @@ databases differ, a statement asks the dialect of its connection, and nothing el
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 Columns = Mapping[str, Sequence[Any]]
 """Rows to insert, as columns of equal length; the first is an index's."""
+
+
+class Insert(Protocol):
+    """Writes an entry and its rows under an id."""
+
+    def __call__(self, entry: int, *, is_new: bool) -> None:
+        """See `Dialect.together`."""
 
 
 class Dialect(ABC):
@@ -67,16 +74,23 @@ class Dialect(ABC):
         """
 
     @abstractmethod
-    def together(self, connection: Connection, insert: Callable[..., None], *, rows: int) -> None:
-        """Insert what belongs together.
+    def together(self, connection: Connection, insert: Insert, *, rows: int, asks: bool) -> int:
+        """Insert an entry and what belongs to it; gives the entry's id.
+
+        Ids are in the order in which checks were told: what is told first stays, and a
+        correction replaces what has a smaller id. So the entries alone say what is current.
 
         Args:
             connection: The one that writes.
-            insert: Does it, by statements whose rows it doesn't ask for; it may be called again
-                after its rows were taken back. `is_new` tells it whether checks are taken to
-                have no verdict yet.
+            insert: Does it under an id; it may be called again after its rows were taken back.
+                `is_new` tells it whether checks are taken to have no verdict yet.
             rows: How many it inserts, about.
+            asks: Whether it needs the answer of a statement before the next one.
         """
+
+    @abstractmethod
+    def check_order(self, connection: Connection, entry: int, keys: Sequence[bytes]) -> None:
+        """Have `together` insert under another id if an entry with a larger one told a check."""
 
     @abstractmethod
     def insert_verdicts(self, connection: Connection, columns: Columns, *, is_new: bool) -> None:

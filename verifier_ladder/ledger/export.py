@@ -22,6 +22,7 @@ from verifier_ladder.ledger.columns import listed
 from verifier_ladder.ledger.records import Block, Entry, VerdictRow
 from verifier_ladder.ledger.sealing import NAMES, is_sealed
 from verifier_ladder.ledger.values import pack
+from verifier_ladder.private import make_private
 from verifier_ladder.reward import Reward
 from verifier_ladder.tier import Tier
 
@@ -281,6 +282,8 @@ def _written(path: str | Path) -> Iterator[Path]:
         raise LedgerError(f"the folder {path.parent} does not exist; make it first")
     part = path.with_name(f"{path.name}.part")
     try:
+        part.unlink(missing_ok=True)
+        make_private(part, path)
         yield part
         part.replace(path)
     except OSError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from verifier_ladder.ledger.encoding import decode
@@ -15,7 +16,7 @@ from verifier_ladder.ledger.records import (
     SampleReward,
 )
 from verifier_ladder.ledger.rows import Draft, write
-from verifier_ladder.ledger.samples import sample_rewards
+from verifier_ladder.ledger.samples import SOURCE, SOURCE_CAMPAIGN, sample_rewards
 from verifier_ladder.ledger.store import Store, chunks, marks
 from verifier_ladder.ledger.values import dumps, loads, read_object
 from verifier_ladder.ledger.verdicts import indexed_verdict, unpack_verdict
@@ -43,13 +44,15 @@ class SqlHistory(Store):
             return found
         wanted, dialect = set(raw_keys), self._database.dialect
         rows = self._ask(
-            "SELECT a.raw_key, a.canonicaliser, a.content_key, a.canonical, a.detail "
+            "SELECT a.raw_key, a.canonicaliser, a.content_key, a.canonical, a.detail, a.id "
             + dialect.matching("alias", "a"),
             dialect.keys(wanted),
         )
-        for raw, by, content, canonical, detail in rows:
-            if by == number and raw in wanted:
-                found[raw] = _alias(content, canonical, detail)
+        rows = [row for row in rows if row[1] == number and row[0] in wanted]
+        if len(rows) > len({row[0] for row in rows}):  # What was told first stays.
+            rows.sort(key=itemgetter(5), reverse=True)
+        for raw, _, content, canonical, detail, _ in rows:
+            found[raw] = _alias(content, canonical, detail)
         return found
 
     def verdicts(self, check_keys: Sequence[bytes]) -> dict[bytes, Verdict]:
@@ -218,11 +221,14 @@ class SqlHistory(Store):
         known = [digest for (digest,) in rows]
         if source_digest not in known:
             with self._writing() as connection:
-                connection.exec_driver_sql(
+                fresh = connection.exec_driver_sql(
                     "INSERT INTO verifier_source (name, version, digest) VALUES (?, ?, ?) "
-                    "ON CONFLICT DO NOTHING",
+                    "ON CONFLICT DO NOTHING RETURNING 1",
                     values,
-                )
+                ).first()
+                if fresh is not None:
+                    facts = dict(zip(("name", "version", "digest"), values, strict=True))
+                    write(connection, Draft(Block(SOURCE, SOURCE_CAMPAIGN, facts=facts)))
         others = [digest for digest in known if digest != source_digest]
         return others[-1] if others else None
 

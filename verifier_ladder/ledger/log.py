@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from verifier_ladder.errors import LadderError, LedgerError
 from verifier_ladder.ledger.dialect import dialect_of
@@ -20,13 +21,16 @@ from verifier_ladder.ledger.offline import (
     Frontier,
     Key,
     RejectedError,
+    check_growth,
+    open_checkpoint,
     read_checkpoint,
 )
-from verifier_ladder.ledger.records import Entry
-from verifier_ladder.ledger.signer import Signer, key_file, new_origin
-from verifier_ladder.ledger.store import Store
+from verifier_ladder.ledger.records import Block, Entry
+from verifier_ladder.ledger.signed import Signed, Tree
+from verifier_ladder.ledger.signer import KeyPlace, Signer, key_place, new_origin
+from verifier_ladder.ledger.store import IN_LOG, Store
 from verifier_ladder.ledger.tiles import Edge, Tile, Tiles, completed, hashes_of
-from verifier_ladder.ledger.tree import reduced
+from verifier_ladder.ledger.tree import consistency, reduced
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -37,6 +41,11 @@ AT_ONCE = 2048
 """Entries put into the log in one transaction, so that writers need not wait long."""
 _PAGE = 32
 """Entries read at once; a body may hold megabytes."""
+ACCEPTED: Final = "restore"
+"""Kind of the entry that tells of a state that a person has accepted."""
+ACCEPTED_CAMPAIGN: Final = "restore/"
+"""Campaign of that entry; no campaign can be called so."""
+_NEWEST = "SELECT coalesce(max(size), 0) FROM checkpoint"
 
 
 class Leaf(NamedTuple):
@@ -45,6 +54,126 @@ class Leaf(NamedTuple):
     place: int
     """Its place; the cursor of `SqlLog.leaves`."""
     entry: Entry
+
+
+class End(NamedTuple):
+    """Where a log ends: its size, and the roots of its complete subtrees."""
+
+    size: int
+    roots: tuple[bytes, ...]
+
+    @property
+    def tree(self) -> Tree:
+        """Its size and its root."""
+        return Tree(self.size, Frontier(self.size, self.roots).root())
+
+
+class Growth(NamedTuple):
+    """Entries that are about to get their place in the log, signed for already."""
+
+    origin: str
+    key: Key
+    before: Tree
+    last: Tree
+    entries: Sequence[int]
+    tiles: Sequence[tuple[Tile, bytes]]
+    note: str
+    frontier: bytes
+
+
+class Accepted(NamedTuple):
+    """A state of a ledger that a person has accepted, though something else was signed."""
+
+    noted: Signed | None
+    """What was signed last; None if that is not known."""
+    origin: str
+    tree: Tree
+    """What the ledger's log was when it was accepted."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The facts of its entry."""
+        was = None if self.noted is None else (self.noted.origin, self.noted.last)
+        return {
+            "signed": None if was is None else _told(*was),
+            "accepted": _told(self.origin, self.tree),
+        }
+
+
+def _told(origin: str, tree: Tree) -> dict[str, Any]:
+    return {"origin": origin, "size": tree.size, "root": tree.root.hex()}
+
+
+class NotSignedError(LedgerError):
+    """A log does not begin with what its key has signed, so nothing more is signed."""
+
+
+class Guard:
+    """Refuses to sign for a log that does not begin with what its key has signed."""
+
+    def __init__(self, place: KeyPlace, noted: Signed | None, origin: str, end: End) -> None:
+        """Compare a log that ends here.
+
+        Args:
+            place: Where the key lies, and the note.
+            noted: What was signed last.
+            origin: The log's name.
+            end: Where the log ends.
+        """
+        self.origin, self.end = origin, end
+        self._place, self._noted = place, noted
+        self._awaited = None if noted is None or noted.last.size <= end.size else noted.last
+
+    @property
+    def missing(self) -> int:
+        """How many entries must follow, for they were signed for already."""
+        return 0 if self._awaited is None else self._awaited.size - self.end.size
+
+    def check(self, tiles: Callable[[], Tiles]) -> None:
+        """Compare what the log holds.
+
+        Raises:
+            NotSignedError: If it does not begin with what was signed.
+        """
+        noted, end = self._noted, self.end
+        if noted is None:
+            raise self._refused("what it has signed is not known")
+        if noted.origin != self.origin:
+            raise self._refused(f"it has signed the log {noted.origin}, and this is {self.origin}")
+        known = noted.before if self._awaited is not None else noted.last
+        if known.size > end.size:
+            raise self._refused(
+                f"it has signed {noted.last.size:,} entries, and the log has {end.size:,}"
+            )
+        self._check_growth(Checkpoint(self.origin, *known), tiles)
+
+    def _check_growth(self, old: Checkpoint, tiles: Callable[[], Tiles]) -> None:
+        new = Checkpoint(self.origin, *self.end.tree)
+        path: Sequence[bytes] = ()
+        if 0 < old.size < new.size:
+            path = consistency(tiles().node, old.size, new.size)
+        try:
+            check_growth(old, new, path)
+        except RejectedError as error:
+            raise self._refused(str(error)) from error
+
+    def step(self, frontier: Frontier) -> None:
+        """Compare the log once an entry more is in it."""
+        if self._awaited is not None and frontier.size == self._awaited.size:
+            if frontier.root() != self._awaited.root:
+                raise self._refused("the entries that follow are not those it has signed")
+            self._awaited = None
+
+    def finish(self) -> None:
+        """Make sure that all came that was signed."""
+        if self._awaited is not None:
+            raise self._refused(f"it has signed {self._awaited.size:,} entries, and some are gone")
+
+    def _refused(self, why: str) -> NotSignedError:
+        return NotSignedError(
+            f"nothing is signed with {self._place.path}: {why} ({self._place.signed.path}). "
+            "`vladder ledger verify` tells more. If this is a backup that was put back, or a copy "
+            "without that file, say so with `vladder ledger accept-restore`"
+        )
 
 
 class SqlLog(Store):
@@ -58,60 +187,134 @@ class SqlLog(Store):
 
     def sequence(self) -> int:
         """See `Ledger.sequence`."""
-        if not self.pending():
+        if self._database.is_evidence:
             return 0
+        while self.pending() and (growth := self._grown()) is not None:
+            if self._commit(growth):
+                return len(growth.entries)
+            # Another sequencer was faster; it may not have seen the newest entries.
+        return 0
+
+    def _grown(self) -> Growth | None:
+        """Read what comes next in the log and sign for it; None if nothing does.
+
+        All this happens outside the transaction that writes, so that no writer waits for it. What
+        is about to be signed is noted before it is committed.
+
+        Raises:
+            NotSignedError: If the log does not begin with what was signed before.
+        """
+        place = key_place(self.url)
+        noted = place.noted()  # Before the ledger, which must hold what was noted.
+        if noted is None and not place.must_be_noted:
+            with self._reading() as connection:
+                origin, keys = _names(connection)
+                tree = _end_of(connection, keys).tree
+            place.signed.begin(Signed(origin or new_origin(self.url), tree, tree))
+            noted = place.noted()
+        if place.path.exists():
+            Signer.read(place.path)
+        settled = self.newest()
+        with self._reading() as connection:
+            guard = _guard(connection, place, noted, self.url)
+            found = connection.exec_driver_sql(
+                f"SELECT id, leaf FROM entry WHERE id > ({IN_LOG}) AND id <= ? "
+                "ORDER BY id LIMIT ?",
+                (settled, max(AT_ONCE, guard.missing)),
+            ).all()
+            end, origin = guard.end, guard.origin
+            first = end.size - end.size % WIDTH
+            edge = Edge(Frontier(end.size, end.roots), _leaf_hashes(connection, first, end.size))
+        full: list[tuple[Tile, bytes]] = []
+        for _, leaf in found:
+            full += edge.append(leaf)
+            guard.step(edge.frontier)
+        guard.finish()
+        if not found:
+            return None
+        signer = Signer.at(place.path, origin)
+        last = Tree(edge.frontier.size, edge.frontier.root())
+        note = signer.sign(Checkpoint(origin, *last))
+        place.signed.write(Signed(origin, end.tree, last))
+        roots = b"".join(edge.frontier.roots)
+        entries = [int(entry) for entry, _ in found]
+        return Growth(origin, signer.key, end.tree, last, entries, full, note, roots)
+
+    def _commit(self, growth: Growth) -> bool:
+        """Put entries behind the last one of the log; False if another process has by now."""
+        first = growth.before.size
         with self._writing(tell=False) as connection:
             dialect_of(connection).hold_log(connection)
-            found = connection.exec_driver_sql(
-                "SELECT p.entry_id, e.leaf FROM pending p JOIN entry e ON e.id = p.entry_id "
-                "ORDER BY p.entry_id LIMIT ?",
-                (AT_ONCE,),
-            ).all()
-            if found:  # Another sequencer may have been faster.
-                self._extend(connection, [(int(entry), leaf) for entry, leaf in found])
-        return len(found)
+            newest = connection.exec_driver_sql(_NEWEST).scalar_one()
+            behind = connection.exec_driver_sql(IN_LOG).scalar_one()
+            if newest != first or behind >= growth.entries[0]:
+                return False
+            connection.exec_driver_sql(
+                "INSERT INTO leaf (idx, entry_id) VALUES (?, ?)",
+                [(first + at, entry) for at, entry in enumerate(growth.entries)],
+            )
+            for tile, hashes in growth.tiles:
+                _write_tiles(connection, tile, hashes)
+            connection.exec_driver_sql(
+                "INSERT INTO checkpoint (size, note, frontier) VALUES (?, ?, ?)",
+                (growth.last.size, growth.note, growth.frontier),
+            )
+            connection.exec_driver_sql(
+                "INSERT INTO signer (origin, key) VALUES (?, ?) ON CONFLICT DO NOTHING",
+                (growth.origin, str(growth.key)),
+            )
+        return True
 
-    def _extend(self, connection: Connection, found: Sequence[tuple[int, bytes]]) -> None:
-        """Put entries behind the last one of the log, and sign for all of it."""
-        frontier = _newest_frontier(connection)
-        first = frontier.size
-        edge = Edge(frontier, _leaf_hashes(connection, first - first % WIDTH, first))
-        full = [tile for _, leaf in found for tile in edge.append(leaf)]
-        connection.exec_driver_sql(
-            "INSERT INTO leaf (idx, entry_id) VALUES (?, ?)",
-            [(first + at, entry) for at, (entry, _) in enumerate(found)],
-        )
-        for tile, hashes in full:
-            _write_tiles(connection, tile, hashes)
-        origin, signer = self._signer(connection)
-        note = signer.sign(Checkpoint(origin, frontier.size, frontier.root()))
-        connection.exec_driver_sql(
-            "INSERT INTO checkpoint (size, note, frontier) VALUES (?, ?, ?)",
-            (frontier.size, note, b"".join(frontier.roots)),
-        )
-        connection.exec_driver_sql(
-            "DELETE FROM pending WHERE entry_id = ?", [(entry,) for entry, _ in found]
-        )
+    def accept_restore(self) -> Accepted | None:
+        """Sign from now on behind what the ledger holds, though something else was signed before.
 
-    def _signer(self, connection: Connection) -> tuple[str, Signer]:
-        """The log's name and who signs for it; a new key is noted beside the earlier ones."""
-        origin = connection.exec_driver_sql(
-            "SELECT origin FROM signer ORDER BY id LIMIT 1"
-        ).scalar() or new_origin(self.url)
-        signer = Signer.at(key_file(self.url), origin)
-        connection.exec_driver_sql(
-            "INSERT INTO signer (origin, key) VALUES (?, ?) ON CONFLICT DO NOTHING",
-            (origin, str(signer.key)),
-        )
-        return origin, signer
+        It is told in an entry of the log, with what was signed last and what is there now.
+
+        Returns:
+            What was accepted; None if the ledger holds all that was signed.
+
+        Raises:
+            LedgerError: If the ledger does not fit its own checkpoints, so that nothing can be
+                signed behind them.
+        """
+        place = key_place(self.url)
+        try:
+            noted = place.signed.read()
+        except LedgerError:
+            noted = None
+        else:
+            try:
+                self._grown()
+            except NotSignedError:
+                pass
+            else:
+                return None
+        with self._reading() as connection:
+            origin, keys = _names(connection)
+            end = _end_of(connection, keys)
+        origin = origin or (noted.origin if noted else "") or new_origin(self.url)
+        accepted = Accepted(noted, origin, end.tree)
+        self.append(Block(ACCEPTED, ACCEPTED_CAMPAIGN, facts=accepted.as_json()))
+        place.signed.write(Signed(origin, end.tree, end.tree))
+        while self.sequence():
+            pass
+        return accepted
+
+    def note_signed(self) -> None:
+        """Note what was signed, for a program of an older version did not."""
+        place = key_place(self.url)
+        if place.path.exists() and place.noted() is None:
+            with self._reading() as connection:
+                origin, keys = _names(connection)
+                end = _end_of(connection, keys)
+            if origin:
+                place.signed.write(Signed(origin, end.tree, end.tree))
 
     # -- reading ---------------------------------------------------------------------------------
 
     def pending(self) -> bool:
         """Whether entries wait for their place in the log."""
-        with self._reading() as connection:
-            found = connection.exec_driver_sql("SELECT 1 FROM pending LIMIT 1")
-            return found.first() is not None
+        return bool(self._ask(f"SELECT 1 FROM entry WHERE id > ({IN_LOG}) LIMIT 1"))
 
     def checkpoint(self, size: int | None = None) -> str | None:
         """See `Ledger.checkpoint`."""
@@ -216,11 +419,51 @@ def _readable() -> Iterator[None]:
         ) from error
 
 
-def _newest_frontier(connection: Connection) -> Frontier:
+def _names(connection: Connection) -> tuple[str, list[Key]]:
+    """The log's name and who has signed for it; nothing as long as nobody has."""
+    rows = connection.exec_driver_sql("SELECT origin, key FROM signer ORDER BY id").all()
+    with _readable():
+        return (str(rows[0][0]) if rows else ""), [Key.read(str(text)) for _, text in rows]
+
+
+def _end_of(connection: Connection, keys: Sequence[Key]) -> End:
+    """Where the log ends, by its newest checkpoint; behind that it goes on.
+
+    Raises:
+        LedgerError: If the checkpoint is not signed, or its places or hashes don't fit it.
+    """
     row = connection.exec_driver_sql(
-        "SELECT size, frontier FROM checkpoint ORDER BY size DESC LIMIT 1"
+        "SELECT size, note, frontier FROM checkpoint ORDER BY size DESC LIMIT 1"
     ).first()
-    return Frontier() if row is None else Frontier(row[0], hashes_of(row[1]))
+    last = connection.exec_driver_sql("SELECT max(idx) FROM leaf").scalar()
+    if row is None:
+        end, signed = End(0, ()), None
+    else:
+        end = End(int(row[0]), tuple(hashes_of(bytes(row[2]))))
+        with _readable():
+            signed = open_checkpoint(str(row[1]), keys)[0]
+    if (signed is not None and (signed.size, signed.root) != end.tree) or (
+        last != (end.size - 1 if end.size else None)
+    ):
+        raise LedgerError(
+            "the newest checkpoint does not fit the log, so nothing can be signed behind it: "
+            "somebody has changed this ledger from outside; `vladder ledger verify` tells more"
+        )
+    return end
+
+
+def _guard(connection: Connection, place: KeyPlace, noted: Signed | None, url: str) -> Guard:
+    """Look where the log ends, and whether it begins with what was signed.
+
+    Raises:
+        NotSignedError: If it does not.
+    """
+    origin, keys = _names(connection)
+    end = _end_of(connection, keys)
+    origin = origin or ("" if noted is None else noted.origin) or new_origin(url)
+    guard = Guard(place, noted, origin, end)
+    guard.check(lambda: Tiles(end.size, partial(_read_tile, connection)))
+    return guard
 
 
 def _leaf_hashes(connection: Connection, first: int, last: int) -> list[bytes]:

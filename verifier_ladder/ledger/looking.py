@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from verifier_ladder.ledger.asking import check_rows, request_rows, where
 from verifier_ladder.ledger.records import CheckRow, CheckState, Queued, Request, Vitals, Waiting
-from verifier_ladder.ledger.store import Store, chunks
+from verifier_ladder.ledger.store import IN_LOG, Store, chunks
 
 ALL = 2**62
 """LIMIT of a statement that has none."""
@@ -104,8 +104,7 @@ class SqlLooking(Store):
                 "GROUP BY verifier, version"
             ).all()
             ((unsigned, first),) = connection.exec_driver_sql(
-                "SELECT count(*), min(e.recorded_at) FROM pending p "
-                "JOIN entry e ON e.id = p.entry_id"
+                f"SELECT count(*), min(recorded_at) FROM entry WHERE id > ({IN_LOG})"
             ).all()
         return Vitals(
             {(v, n): Waiting(int(count), max(0.0, now - at)) for v, n, count, at in waiting},

@@ -50,8 +50,13 @@ def merge(ledger: SqlLog, other: SqlLog) -> Merged:
         other: The ledger to read.
 
     Raises:
-        ConfigError: If the other ledger is sealed and this one is not.
+        ConfigError: If the other ledger is this one, or is sealed and this one is not.
     """
+    if ledger.origin() == other.origin() != "" or _is_same(ledger, other):
+        raise ConfigError(
+            f"{other.url} is {ledger.url} or a copy of it: a ledger can't be merged with itself; "
+            "name another one"
+        )
     if other.is_sealed and not ledger.is_sealed:
         raise ConfigError(
             f"{other.url} is sealed, and what it knows would stand open in the log of "
@@ -72,6 +77,12 @@ def merge(ledger: SqlLog, other: SqlLog) -> Merged:
                 entries += 1
                 verdicts += len(made.block.verdicts)
     return Merged(entries, verdicts, known)
+
+
+def _is_same(ledger: SqlLog, other: SqlLog) -> bool:
+    """Whether both are one, though nothing was signed for it yet."""
+    first, second = (next(log.entries(limit=1), None) for log in (ledger, other))
+    return ledger.url == other.url or (first is not None and first == second)
 
 
 def _batches(other: SqlLog) -> Iterator[list[tuple[Entry, Block]]]:

@@ -55,6 +55,11 @@ class Numbers:
             info.pop(_PLACE, None)
 
 
+def lend(connection: Connection) -> None:
+    """Let a connection that nobody shares use and add to numbers of its own."""
+    connection.info[_PLACE] = {}
+
+
 def numbers_of(connection: Connection) -> MutableMapping[Named, int]:
     """The numbers that a transaction may use and add to."""
     found: MutableMapping[Named, int] = connection.info.get(_PLACE, {})

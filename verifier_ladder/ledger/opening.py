@@ -60,6 +60,47 @@ def open_ledger(
     return _open_file(path)
 
 
+def open_evidence(where: str | Path) -> Ledger:
+    """Open a ledger that is only read: no byte of its file changes, and nothing is made beside it.
+
+    An older file is read in an upgraded copy. A database is opened as ever, for nothing that is
+    read there changes its history.
+
+    Args:
+        where: A path or a URL, as for `open_ledger`.
+
+    Raises:
+        ConfigError: If there is no ledger there, or it can't be read.
+        LedgerError: If it can't be understood.
+
+    Example:
+        >>> open_evidence("no.db")
+        Traceback (most recent call last):
+        ...
+        verifier_ladder.errors.ConfigError: there is no ledger at no.db; correct the path
+    """
+    text = os.fspath(where)
+    if match := _SCHEME.fullmatch(text):
+        if match[1].lower().split("+", maxsplit=1)[0] != "sqlite":
+            return open_ledger(text, make=False)
+        text = _path_of(match[1].lower(), match[2], text)
+    if text in _IN_MEMORY:
+        return open_ledger(text)
+    path = Path(text).expanduser().absolute()
+    try:
+        is_there, path = path.is_file(), path.resolve()
+    except PermissionError:
+        is_there = True
+    if not is_there:
+        raise ConfigError(f"there is no ledger at {where}; correct the path")
+    if not os.access(path, os.R_OK):
+        raise ConfigError(f"{path} can't be read; ask for permission, or for a copy")
+    from verifier_ladder.ledger.evidence import SqliteEvidence
+    from verifier_ladder.ledger.sql import SqlLedger
+
+    return SqlLedger(SqliteEvidence(path))
+
+
 def _path_of(scheme: str, rest: str, url: str) -> str:
     """The path in a URL; empty for a ledger in memory."""
     if scheme == "memory":
@@ -88,8 +129,8 @@ def _open_file(path: Path) -> SqlLedger:
     from verifier_ladder.ledger.sql import SqlLedger
     from verifier_ladder.ledger.sqlite import SqliteDatabase
 
-    prepare(path)
-    return SqlLedger(SqliteDatabase(path))
+    is_older = prepare(path)
+    return _opened(SqlLedger(SqliteDatabase(path)), is_older=is_older)
 
 
 def _open_server(text: str, *, make: bool) -> SqlLedger:
@@ -113,5 +154,11 @@ def _open_server(text: str, *, make: bool) -> SqlLedger:
     from verifier_ladder.ledger.postgresqltables import prepare
     from verifier_ladder.ledger.sql import SqlLedger
 
-    prepare(url, make=make)
-    return SqlLedger(PostgresqlDatabase(url))
+    is_older = prepare(url, make=make)
+    return _opened(SqlLedger(PostgresqlDatabase(url)), is_older=is_older)
+
+
+def _opened(ledger: SqlLedger, *, is_older: bool) -> SqlLedger:
+    if is_older:
+        ledger.note_signed()
+    return ledger

@@ -9,8 +9,8 @@ to the smallest noted one are there for good (`ledger_settled`). Writers never w
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,13 +20,14 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from verifier_ladder.ledger.arrays import array
 from verifier_ladder.ledger.columns import is_constant
-from verifier_ladder.ledger.dialect import Columns, Dialect
+from verifier_ladder.ledger.dialect import Columns, Dialect, Insert
 from verifier_ladder.ledger.schema import HISTORY, VERSION_TABLE, metadata
 from verifier_ladder.ledger.store import prefixes
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+_TOO_LATE = "22012"
 _FEW = 256
 """Rows for which two more round trips are not worth it."""
 _MARK = re.compile(r"\?(\d*)")
@@ -34,11 +35,11 @@ _MARK = re.compile(r"\?(\d*)")
 # ledgers in two schemas of one database don't wait for each other.
 _CLASS = "CAST(CAST('{}' AS regclass) AS oid)"
 _ACCOUNTS = f"CAST({_CLASS.format('account')} AS integer), hashtext(n.name)"
-# First the note, then the id: CASE keeps that order.
+# First the note, then the id: CASE keeps that order. A lock's number has 32 bits: the last ones.
 _NEXT_ENTRY = (
     f"SELECT CASE WHEN pg_advisory_xact_lock_shared(CAST({_CLASS.format('entry')} AS integer), "
-    "CAST(CASE WHEN is_called THEN last_value ELSE 0 END AS integer)) IS NOT NULL "
-    "THEN nextval('entry_id_seq') END FROM entry_id_seq"
+    "CAST(CAST(CASE WHEN is_called THEN last_value ELSE 0 END AS bit(32)) AS integer)) "
+    "IS NOT NULL THEN nextval('entry_id_seq') END FROM entry_id_seq"
 )
 
 
@@ -90,22 +91,45 @@ class PostgresqlDialect(Dialect):
         """See `Dialect.insert`."""
         _insert(connection, table, columns, "" if keep_order else "ORDER BY 1", rest)
 
-    def together(self, connection: Connection, insert: Callable[..., None], *, rows: int) -> None:
+    def together(self, connection: Connection, insert: Insert, *, rows: int, asks: bool) -> int:
         """See `Dialect.together`: statements are sent while the server is still at the last one.
 
         Who writes has looked before, so nearly always no verdict is there; then a plain insert
         takes two thirds of the time of one that minds conflicts.
+
+        **Order.** Of two who tell one check at one time, the second waits for the first and may
+        have the smaller id. He takes a new one then, so that who was first in the log is current.
         """
-        if rows >= _FEW:
+        entry = self.next_entry(connection)
+        if rows >= _FEW and not asks:
             try:
                 with connection.begin_nested(), _not_awaited(connection):
-                    insert(is_new=True)
+                    insert(entry, is_new=True)
             except IntegrityError:
-                pass
+                entry = self.next_entry(connection)
             else:
-                return
-        with _not_awaited(connection):
-            insert(is_new=False)
+                return entry
+        while True:
+            try:
+                with nullcontext() if asks else _not_awaited(connection):
+                    connection.exec_driver_sql("SAVEPOINT telling")
+                    insert(entry, is_new=False)
+                    connection.exec_driver_sql("RELEASE SAVEPOINT telling")
+            except DBAPIError as error:
+                if getattr(error.orig, "sqlstate", None) != _TOO_LATE:
+                    raise
+                connection.exec_driver_sql("ROLLBACK TO SAVEPOINT telling")
+                entry = self.next_entry(connection)
+            else:
+                return entry
+
+    def check_order(self, connection: Connection, entry: int, keys: Sequence[bytes]) -> None:
+        """See `Dialect.check_order`: a division by zero, for the answer is not awaited."""
+        connection.exec_driver_sql(
+            f"SELECT 1 / CASE WHEN EXISTS (SELECT 1 {self.matching('verdict', 'v')} "
+            "WHERE v.entry_id > CAST(? AS bigint)) THEN 0 ELSE 1 END",
+            (self.keys(keys), entry),
+        )
 
     def insert_verdicts(self, connection: Connection, columns: Columns, *, is_new: bool) -> None:
         """See `Dialect.insert_verdicts`."""
@@ -197,13 +221,13 @@ def _types(table: str) -> dict[str, str]:
 def extras(revision: str) -> Sequence[str]:
     """SQL for what the tables need besides: guards of history, the settled id, the stamp."""
     return (
-        _REFUSE,
+        REFUSE,
         *(
             f"CREATE TRIGGER {table}_refused BEFORE UPDATE OR DELETE OR TRUNCATE ON {table} "
             "FOR EACH STATEMENT EXECUTE FUNCTION ledger_refuse()"
             for table in HISTORY
         ),
-        _SETTLED,
+        SETTLED,
         # Bodies are written once and seldom read: packing them would take most of an append.
         "ALTER TABLE entry ALTER COLUMN body SET STORAGE EXTERNAL",
         f"CREATE TABLE {VERSION_TABLE} (version_num VARCHAR(32) NOT NULL PRIMARY KEY)",
@@ -211,7 +235,7 @@ def extras(revision: str) -> Sequence[str]:
     )
 
 
-_REFUSE = """
+REFUSE: Final = """
 CREATE FUNCTION ledger_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION USING MESSAGE = 'the ledger is append-only: ' || TG_TABLE_NAME
@@ -219,15 +243,17 @@ BEGIN
 END $$
 """
 # First the newest id that was given, then the writers at work: whoever begins in between takes
-# a larger one. Three statements, for each sees what happened before it.
-_SETTLED = f"""
-CREATE FUNCTION ledger_settled() RETURNS bigint LANGUAGE plpgsql AS $$
+# a larger one. Three statements, for each sees what happened before it. Of an id only the last 32
+# bits are noted; it is the one of these that is nearest to the newest.
+SETTLED: Final = f"""
+CREATE OR REPLACE FUNCTION ledger_settled() RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     given bigint;
     behind bigint;
 BEGIN
     SELECT CASE WHEN is_called THEN last_value ELSE 0 END INTO given FROM entry_id_seq;
-    SELECT min(CAST(objid AS bigint)) INTO behind FROM pg_locks
+    SELECT min(given - (((given - CAST(objid AS bigint) + 2147483648) & 4294967295) - 2147483648))
+        INTO behind FROM pg_locks
         WHERE locktype = 'advisory' AND classid = {_CLASS.format("entry")} AND objsubid = 2
         AND database = (SELECT oid FROM pg_database WHERE datname = current_database());
     RETURN least(given, coalesce(behind, given));

@@ -27,7 +27,7 @@ _MAJOR = 10_000
 
 def prepare(
     url: URL, migrations: Path = MIGRATIONS, revision: str = REVISION, *, make: bool = True
-) -> None:
+) -> bool:
     """Give a database the tables of this version: make them, or upgrade older ones.
 
     All happens in one transaction, while other programs that open the same ledger wait.
@@ -37,6 +37,9 @@ def prepare(
         migrations: The Alembic folder.
         revision: The schema that this program reads.
         make: Whether to make the tables where there are none.
+
+    Returns:
+        Whether older ones were upgraded.
 
     Raises:
         ConfigError: If there are none, and none may be made.
@@ -48,7 +51,7 @@ def prepare(
         with explained(shown(url)), engine.connect() as connection, connection.begin():
             _check_version(connection, shown(url))
             if _revision(connection) == revision:
-                return
+                return False
             connection.exec_driver_sql("SELECT pg_advisory_xact_lock(hashtext('ledger'), 0)")
             found = _revision(connection)  # Another process may have been faster.
             if found is None and not make:
@@ -60,6 +63,7 @@ def prepare(
                 _create(connection, shown(url), revision)
             elif found != revision:
                 _upgrade(connection, shown(url), found, migrations, revision)
+            return found not in {None, revision}
     finally:
         engine.dispose()
 

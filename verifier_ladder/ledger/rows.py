@@ -45,23 +45,55 @@ class Draft:
 def write(connection: Connection, draft: Draft) -> int:
     """Write an entry and its index rows inside a running transaction; return its id."""
     block, dialect = draft.block, dialect_of(connection)
-    entry = dialect.next_entry(connection)
-    verdicts = _verdict_rows(connection, draft, entry)
-    if verdicts and block.kind in SUPERSEDING:
-        for row in zip(*verdicts.values(), strict=True):
-            _supersede(connection, row)
-        verdicts = {}
-    once, aliases = _told_once(verdicts), _alias_rows(connection, block.candidates)
+    told, aliases = _index_rows(connection, block, draft.verdicts)
 
-    def insert(*, is_new: bool) -> None:
-        if aliases:
-            dialect.insert(connection, "alias", aliases)
-        if once:
-            dialect.insert_verdicts(connection, once, is_new=is_new)
+    def insert(entry: int, *, is_new: bool) -> None:
+        _insert(connection, block, told, aliases, entry, is_new=is_new)
+        if told and not is_new:
+            dialect.check_order(connection, entry, told["check_key"])
         _write_entry(connection, draft, entry)
 
-    dialect.together(connection, insert, rows=len(block.verdicts) + len(block.candidates))
-    return entry
+    rows = len(block.verdicts) + len(block.candidates)
+    return dialect.together(connection, insert, rows=rows, asks=block.kind in SUPERSEDING)
+
+
+def write_index(connection: Connection, block: Block, entry: int) -> None:
+    """Write what an entry leaves in the tables beside it, but for names of campaigns and runs."""
+    verdicts = verdict_columns(block.verdicts) if block.verdicts else None
+    told, aliases = _index_rows(connection, block, verdicts)
+    _insert(connection, block, told, aliases, entry, is_new=False)
+    if block.samples is not None:
+        _write_spans(connection, block.campaign, block.samples, entry)
+
+
+def _index_rows(
+    connection: Connection, block: Block, verdicts: Columns | None
+) -> tuple[Columns, Columns]:
+    """Verdicts, without their entry, and aliases."""
+    told = _verdict_rows(connection, block.verdicts, verdicts)
+    return told, _alias_rows(connection, block.candidates)
+
+
+def _insert(
+    connection: Connection,
+    block: Block,
+    told: Columns,
+    aliases: Columns,
+    entry: int,
+    *,
+    is_new: bool,
+) -> None:
+    dialect = dialect_of(connection)
+    if told:
+        told = {**told, "entry_id": [entry] * len(told["check_key"])}
+    if told and block.kind in SUPERSEDING:
+        for row in zip(*told.values(), strict=True):
+            _supersede(connection, row)
+        told = {}
+    if aliases:
+        dialect.insert(connection, "alias", aliases)
+    if told:
+        dialect.insert_verdicts(connection, _told_once(told), is_new=is_new)
 
 
 def _write_entry(connection: Connection, draft: Draft, entry: int) -> None:
@@ -72,7 +104,6 @@ def _write_entry(connection: Connection, draft: Draft, entry: int) -> None:
         "VALUES (?, ?, ?, ?, ?, ?)",
         (entry, block.kind, block.campaign, draft.recorded_at, leaf, body),
     )
-    connection.exec_driver_sql("INSERT INTO pending (entry_id) VALUES (?)", (entry,))
     if block.samples is not None:
         _write_spans(connection, block.campaign, block.samples, entry)
 
@@ -85,7 +116,7 @@ def _alias_rows(connection: Connection, rows: Sequence[CandidateRow]) -> Columns
     if not rows:
         return {}
     raws, contents, _, _, forms, makers, verdicts = columns_of(rows)
-    ids = {key: _canonicaliser_id(connection, key) for key in set(makers) - {IDENTITY}}
+    ids = {key: _canonicaliser_id(connection, key) for key in sorted(set(makers) - {IDENTITY})}
     if not ids:
         return {}
     details = _alias_details(forms, verdicts)
@@ -165,13 +196,14 @@ _NEWER_VERDICT = (
 )
 
 
-def _verdict_rows(connection: Connection, draft: Draft, entry: int) -> Columns:
+def _verdict_rows(
+    connection: Connection, rows: Sequence[VerdictRow], columns: Columns | None
+) -> Columns:
     """The columns of the table; empty if nothing was answered."""
-    rows, columns = draft.block.verdicts, draft.verdicts
     if columns is not None and any(columns["failed_at"]):
         rows = [row for row in rows if row.verdict.is_answer]
         columns = verdict_columns(rows) if rows else None
-    return {} if columns is None else _verdict_values(connection, rows, columns, entry)
+    return {} if columns is None else _verdict_values(connection, rows, columns)
 
 
 def _told_once(columns: Columns) -> Columns:
@@ -192,9 +224,8 @@ def _verdict_values(
     connection: Connection,
     rows: Sequence[VerdictRow],
     columns: Columns,
-    entry: int,
 ) -> dict[str, Sequence[Any]]:
-    """The columns of the table, in the order of `_NEWER_VERDICT`."""
+    """The columns of the table, in the order of `_NEWER_VERDICT`; the entry comes last."""
     keys, flags = columns["check_key"], plain_flags(columns)
     details: Sequence[bytes | None] = [None] * len(keys)
     if flags is not None:
@@ -206,7 +237,7 @@ def _verdict_values(
         "key": prefixes(keys), "check_key": keys, "verifier": _verifier_ids(connection, columns),
         "outcome": list(map(OUTCOME_CODES.__getitem__, columns["outcome"])),
         "score": columns["score"], "uncertainty": columns["uncertainty"],
-        "seconds": _seconds(columns["cost"]), "detail": details, "entry_id": [entry] * len(keys),
+        "seconds": _seconds(columns["cost"]), "detail": details,
     }  # fmt: skip
 
 

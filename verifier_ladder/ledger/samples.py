@@ -14,6 +14,11 @@ IDENTITY = Identity("text").digest
 SUPERSEDING = frozenset({"review", "import"})
 """Kinds of blocks whose verdicts replace the current ones."""
 
+SOURCE = "source"
+"""Kind of the entries that tell of a verifier's source."""
+SOURCE_CAMPAIGN = "source/"
+"""Campaign of those entries; no campaign can be called so."""
+
 
 def sample_rewards(entry: int, block: Block) -> dict[int, SampleReward]:
     """The rewards of a block, by position."""

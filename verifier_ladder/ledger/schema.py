@@ -24,7 +24,7 @@ from sqlalchemy import (
 from verifier_ladder.ledger.columntypes import BYTES, FORM, NUMBER, WHOLE
 from verifier_ladder.resource import Resource
 
-REVISION: Final = "0007"
+REVISION: Final = "0008"
 """Schema of this version: the newest Alembic revision in `migrations/versions`."""
 VERSION_TABLE: Final = "verifier_ladder_version"
 APPLICATION_ID: Final = 0x564C4144  # "VLAD" in the file's header, so that `file` can tell.
@@ -188,12 +188,6 @@ signer = Table(
     Column("id", WHOLE, primary_key=True),
     Column("origin", Text, nullable=False),
     Column("key", Text, nullable=False, unique=True),
-)  # fmt: skip
-
-# Entries that the sequencer has not seen; these rows go away.
-pending = Table(
-    "pending", metadata,
-    Column("entry_id", WHOLE, primary_key=True, autoincrement=False),
 )  # fmt: skip
 
 # -- the work queue and the accounts: these rows change -------------------------------------------

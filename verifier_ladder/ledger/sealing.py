@@ -49,7 +49,7 @@ NAMES: Final = ("keys", "content", "feedback", "evidence", "groups", FACTS)
 """What can be shown of sealed entries."""
 _LINKED = {"keys", "groups"}
 """Of these, equal values of an entry are sealed alike: it can be seen what belongs together."""
-_OPEN_FACTS = {"campaign", "run"}
+_OPEN_FACTS = {"campaign", "run", "source", "restore"}
 """Kinds of entries whose facts tell what was done, and nothing of candidates."""
 _OPEN_NAMES = {"took", "worked", "waited", "charged"}
 """Facts of any entry that tell how long checks took and what they were charged."""

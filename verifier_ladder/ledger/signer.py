@@ -6,20 +6,23 @@ import os
 import re
 import secrets
 from base64 import b64decode, b64encode
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger.offline import Checkpoint, Key, note
+from verifier_ladder.ledger.signed import Signed, SignedFile, signed_file
+from verifier_ladder.private import FILE, make_private_folder
+from verifier_ladder.settings import load_settings
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 _ED25519 = b"\x01"
 _MARK = "PRIVATE+KEY+"
-_PRIVATE = 0o600
 _ODD = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -53,15 +56,20 @@ class Signer:
         Raises:
             LedgerError: If it can't be read or made, or holds no key.
         """
-        try:
-            if not path.exists():
+        if not path.exists():
+            with _usable(path):
                 _make(path, name)
+        return cls.read(path)
+
+    @classmethod
+    def read(cls, path: Path) -> Signer:
+        """Read the key file.
+
+        Raises:
+            LedgerError: If it can't be read, or holds no key.
+        """
+        with _usable(path):
             text = path.read_text("ascii").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise LedgerError(
-                f"the signing key {path} can't be used: {error}; correct its permissions, or name "
-                "another file with VLADDER_KEY"
-            ) from error
         return cls._read(text, path)
 
     @classmethod
@@ -86,6 +94,18 @@ class Signer:
         return note(text, self.key, self._private.sign(text.encode()))
 
 
+@contextmanager
+def _usable(path: Path) -> Iterator[None]:
+    """Say what to do about a key that can't be read or made."""
+    try:
+        yield
+    except (OSError, UnicodeDecodeError) as error:
+        raise LedgerError(
+            f"the signing key {path} can't be used: {error}; correct its permissions, or name "
+            "another file with VLADDER_KEY"
+        ) from error
+
+
 def _make(path: Path, name: str) -> None:
     """Write a new key; if another process is faster, its key stays."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -93,10 +113,10 @@ def _make(path: Path, name: str) -> None:
     private = Ed25519PrivateKey.generate()
     key = Key(name, private.public_key().public_bytes_raw())
     code = b64encode(_ED25519 + private.private_bytes_raw()).decode()
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_private_folder(path.parent)
     part = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
     try:
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE), "w") as file:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE), "w") as file:
             file.write(f"{_MARK}{name}+{key.hint.hex()}+{code}\n")
         with suppress(FileExistsError):
             os.link(part, path)  # Unlike a rename, it never replaces a key.
@@ -115,17 +135,48 @@ def _name(url: str) -> str:
     return _ODD.sub("-", last).strip("-.") or "ledger"
 
 
-def key_file(url: str) -> Path:
+class KeyPlace(NamedTuple):
+    """Where a ledger's key lies, and what it has signed last."""
+
+    path: Path
+    is_beside: bool
+    """Whether it lies beside the ledger's file, where its note must lie too."""
+    signed: SignedFile
+    """What it has signed last."""
+
+    @property
+    def must_be_noted(self) -> bool:
+        """Whether a key without a note has signed nobody knows what: the note is made first."""
+        return self.is_beside and self.path.exists()
+
+    def noted(self) -> Signed | None:
+        """What it has signed last; None if that is not known.
+
+        Raises:
+            LedgerError: If the note can't be read.
+        """
+        found = self.signed.read()
+        # Another process may be making both just now.
+        return self.signed.read() if found is None and self.must_be_noted else found
+
+
+def key_place(url: str) -> KeyPlace:
     """Where a ledger's signing key lies: as the settings say, or beside the ledger's file.
 
     A ledger in a database has no place beside it; its key lies in the user's own folder.
     """
-    from verifier_ladder.settings import load_settings
-
-    given = load_settings().key
+    given, is_file = load_settings().key, url.startswith("sqlite:///")
     if given is not None:
-        return given.expanduser()
-    if url.startswith("sqlite:///"):
-        return Path(f"{url.removeprefix('sqlite:///')}.key")
-    folder = Path("~/.config/verifier-ladder").expanduser()
-    return folder / f"{_name(url)}-{sha256(url.encode()).hexdigest()[:12]}.key"
+        path = given.expanduser()
+    elif is_file:
+        path = Path(f"{url.removeprefix('sqlite:///')}.key")
+    else:
+        folder = Path("~/.config/verifier-ladder").expanduser()
+        path = folder / f"{_name(url)}-{sha256(url.encode()).hexdigest()[:12]}.key"
+    signed = signed_file(path, url, is_own=given is None)
+    return KeyPlace(path, is_file and given is None, signed)
+
+
+def key_file(url: str) -> Path:
+    """Where a ledger's signing key lies."""
+    return key_place(url).path

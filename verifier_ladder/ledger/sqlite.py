@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import chain
 from operator import itemgetter
@@ -12,10 +12,10 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import URL, Connection, Engine, create_engine, event
 
 from verifier_ladder.ledger.database import Database
-from verifier_ladder.ledger.dialect import Columns, Dialect
+from verifier_ladder.ledger.dialect import Columns, Dialect, Insert
 from verifier_ladder.ledger.faults import explained
 from verifier_ladder.ledger.store import keys_json, marks
 
@@ -42,7 +42,7 @@ _first = itemgetter(0)
 def make_engine(path: Path) -> Engine:
     """Make the pool of connections to a ledger file."""
     engine = create_engine(
-        f"sqlite:///{path}",
+        URL.create("sqlite", database=str(path)),  # Not as text: a name may hold a question mark.
         connect_args={
             "check_same_thread": False, "timeout": BUSY, "isolation_level": None,
             "cached_statements": 256,
@@ -165,10 +165,15 @@ class SqliteDialect(Dialect):
                     [tuple(chain(*part[i : i + size])) for i in range(0, count, size)],
                 )
 
-    def together(self, connection: Connection, insert: Callable[..., None], *, rows: int) -> None:
+    def together(self, connection: Connection, insert: Insert, *, rows: int, asks: bool) -> int:
         """See `Dialect.together`."""
-        del connection, rows
-        insert(is_new=False)
+        del rows, asks
+        entry = self.next_entry(connection)
+        insert(entry, is_new=False)
+        return entry
+
+    def check_order(self, connection: Connection, entry: int, keys: Sequence[bytes]) -> None:
+        """See `Dialect.check_order`: one process at a time writes."""
 
     def insert_verdicts(self, connection: Connection, columns: Columns, *, is_new: bool) -> None:
         """See `Dialect.insert_verdicts`.

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 CHUNK = 8192
 """How many keys one statement asks for; SQLite takes 32,766 parameters."""
 
+IN_LOG = "SELECT coalesce(max(entry_id), 0) FROM leaf"
+"""Asks for the newest entry that has its place in the log; those behind it wait for theirs."""
+
 _WIDTH = 32
 _MANY = 64
 _LOOK_AGAIN = 1.0

@@ -12,6 +12,7 @@ from alembic.script import ScriptDirectory
 
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger.sqlite import make_engine
+from verifier_ladder.private import make_private
 
 
 def known_revisions(migrations: Path) -> set[str]:
@@ -35,6 +36,7 @@ def upgrade(path: Path, found: str, migrations: Path, revision: str) -> Path:
         LedgerError: If the upgrade failed; the ledger is as it was before.
     """
     backup = path.with_name(f"{path.name}.backup-{found}")
+    make_private(backup, path)
     with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(backup)) as target:
         source.backup(target)
     config = Config()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -23,6 +23,8 @@ from verifier_ladder.ledger.offline import (
 from verifier_ladder.ledger.tiles import Tile
 from verifier_ladder.ledger.values import unpack
 
+NOT_COMPARED: Final = ("work queue", "accounts", "inbox of deliveries", "replies")
+"""What changes all the time, and does not follow from the entries."""
 _MOST = 50
 """Problems that are told one by one; one changed byte shows in many places."""
 
@@ -40,7 +42,11 @@ class Verification:
     checkpoints: int = 0
     """Signed checkpoints that were compared with the entries."""
     records: int = 0
-    """Rows of the indexes that were compared with the entries; 0 if that was not asked for."""
+    """Rows that were rebuilt from the entries and compared; 0 if that was not asked for."""
+    is_pinned: bool = False
+    """Whether the caller has said who must have signed; else any key that the ledger names may."""
+    is_compared_with_note: bool = False
+    """Whether it was compared with what the key on this machine has signed last."""
     keys: Sequence[Key] = ()
     """Who may have signed."""
     newest: str | None = None
@@ -67,8 +73,10 @@ class Verification:
         return {
             "is_intact": self.is_intact, "origin": self.origin, "entries": self.entries,
             "pending": self.pending, "checkpoints": self.checkpoints, "records": self.records,
-            "keys": [str(key) for key in self.keys], "newest": self.newest,
-            "problems": self.problems, "more": self.more,
+            "keys": [str(key) for key in self.keys], "is_pinned": self.is_pinned,
+            "is_compared_with_note": self.is_compared_with_note,
+            "newest": self.newest, "problems": self.problems, "more": self.more,
+            "not_compared": list(NOT_COMPARED),
         }  # fmt: skip
 
 
@@ -83,19 +91,33 @@ class Row(NamedTuple):
     body: Any
 
 
+class Saved(NamedTuple):
+    """What a log must begin with."""
+
+    checkpoint: Checkpoint
+    name: str
+    """What messages call it."""
+    may_wait: bool = False
+    """Whether its last entries may still wait for their place in the log."""
+
+
 class Walk:
     """Goes through a log from its first entry and compares all that stands beside it."""
 
-    def __init__(self, found: Verification, saved: Checkpoint | None) -> None:
+    def __init__(self, found: Verification, saved: Iterable[Saved]) -> None:
         """Begin at the first entry.
 
         Args:
             found: Where to note problems.
-            saved: A checkpoint that was kept elsewhere.
+            saved: What the log must begin with.
         """
         self.frontier = Frontier()
+        self.last = 0
+        """The last entry that has come."""
         self._found = found
-        self._saved = saved
+        self._saved = list(saved)
+        self._waiting: Frontier | None = None
+        self._signers: set[Key] = set()
         self._leaves: list[bytes] = []
         self._roots: list[bytes] = []
         self._differs = False
@@ -104,19 +126,30 @@ class Walk:
         """Go on to the next entry of the log."""
         if index != self.frontier.size:
             self._found.add(f"the log has a gap before place {index}")
+        if row.id <= self.last:
+            self._found.add(f"entry {row.id} stands in the log behind entry {self.last}")
+        self.last = max(self.last, row.id)
         hashed = check_row(row, self._found)
         self.frontier.append(hashed)
         self._leaves.append(hashed)
         self._found.entries += 1
-        if self._saved is not None and self._saved.size == self.frontier.size:
-            self._compare_saved(self._saved)
+        self._compare(self.frontier)
 
-    def _compare_saved(self, saved: Checkpoint) -> None:
-        if saved.root != self.frontier.root():
-            self._found.add(
-                f"the first {saved.size} entries are not those of the checkpoint that was saved: "
-                "the history was rewritten"
-            )
+    def wait(self, row: Row) -> None:
+        """Go on to the next entry that waits for its place in the log."""
+        if self._waiting is None:
+            self._waiting = Frontier(self.frontier.size, self.frontier.roots)
+        self._waiting.append(check_row(row, self._found))
+        self._compare(self._waiting)
+
+    def _compare(self, frontier: Frontier) -> None:
+        """Compare with what was saved of a log of this size."""
+        for saved in self._saved:
+            if saved.checkpoint.size == frontier.size and saved.checkpoint.root != frontier.root():
+                self._found.add(
+                    f"the first {frontier.size} entries are not those of {saved.name}: "
+                    "the history was rewritten"
+                )
 
     def tile(self, tile: Tile, data: bytes | None) -> None:
         """Compare the full tile that the last 256 entries make."""
@@ -144,10 +177,11 @@ class Walk:
         found = self._found
         found.checkpoints += 1
         try:
-            signed, _ = open_checkpoint(str(note), found.keys)
+            signed, key = open_checkpoint(str(note), found.keys)
         except RejectedError as error:
             found.add(f"checkpoint {size}: {error}")
             return
+        self._signers.add(key)
         if signed.origin != found.origin or signed.size != size:
             found.add(f"checkpoint {size} was signed for {signed.size} of {signed.origin}")
         elif size != self.frontier.size:
@@ -160,12 +194,18 @@ class Walk:
             found.add(f"checkpoint {size}: its frontier was changed")
 
     def finish(self) -> None:
-        """Compare the end of the log with what was signed last."""
-        if self._saved is not None and self._saved.size > self.frontier.size:
-            self._found.add(
-                f"the log has {self.frontier.size} entries; the checkpoint that was saved has "
-                f"{self._saved.size}: its end was cut off"
-            )
+        """Compare the end of the log with what was saved, and signers with what they signed."""
+        size, waiting = self.frontier.size, (self._waiting or self.frontier).size
+        for saved in self._saved:
+            if saved.checkpoint.size > (waiting if saved.may_wait else size):
+                self._found.add(
+                    f"the log has {size} entries; {saved.name} has {saved.checkpoint.size}: "
+                    "its end was cut off"
+                )
+        if not self._found.is_pinned:
+            for key in self._found.keys:
+                if key not in self._signers:
+                    self._found.add(f"{key} is named as a signer and has signed nothing here")
 
 
 def check_row(row: Row, found: Verification) -> bytes:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verifier_ladder.errors import ConfigError, LedgerError
 from verifier_ladder.ledger.base import Ledger
+from verifier_ladder.private import make_private, make_private_folder
 from verifier_ladder.summary import CandidateSummary, Summary, TierSummary, summarise
 from verifier_ladder.tier import Tier
 
@@ -58,7 +59,8 @@ def write_report(ledger: Ledger, campaign: str, path: str | Path) -> Path:
     page = render_report(ledger, campaign)
     partial = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(target.parent)
+        make_private(partial, target)
         partial.write_text(page, encoding="utf-8", errors="replace")
         partial.replace(target)
     except OSError as error:

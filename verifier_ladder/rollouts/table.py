@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from verifier_ladder.errors import ConfigError
+from verifier_ladder.private import make_private
 from verifier_ladder.rollouts.records import import_parquet
 from verifier_ladder.text import csv_cell
 
@@ -64,6 +65,7 @@ def write_table(path: Path, names: Sequence[str], records: Iterable[Record]) -> 
 def replacing(path: Path) -> Iterator[Path]:
     """Give a file beside the one asked for; it takes the name only when it is complete."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    make_private(partial, path)
     try:
         yield partial
         partial.replace(path)

@@ -20,32 +20,31 @@ from verifier_ladder.ledger.encoding import encode, leaf
 from verifier_ladder.ledger.offline import Key
 from verifier_ladder.ledger.records import Block
 from verifier_ladder.ledger.rows import Draft, write
+from verifier_ladder.ledger.schema import metadata
 from verifier_ladder.ledger.signer import Signer
 from verifier_ladder.ledger.sql import SqlLedger
 from verifier_ladder.ledger.verification import Verification
 from verifier_ladder.testing.records import CAMPAIGN, key, score_block, verdict_row
 from verifier_ladder.verdict import Verdict
 
-COLUMNS = {
-    "entry": ["id", "kind", "campaign", "recorded_at", "leaf", "body"],
-    "leaf": ["idx", "entry_id"],
-    "tile": ["level", "idx", "hashes"],
-    "checkpoint": ["size", "note", "frontier"],
-    "signer": ["origin", "key"],
-    "verdict": [
-        "key", "check_key", "verifier", "outcome", "score", "uncertainty", "seconds", "detail",
-        "entry_id", "supersedes",
-    ],
-    "verifier": ["name", "version", "tier"],
-    "alias": ["key", "raw_key", "canonicaliser", "content_key", "canonical", "detail"],
-    "canonicaliser": ["digest"],
-    "span": ["campaign", "run", "step", "entry_id", "first", "last"],
-    "campaign": ["name", "ladder", "ladder_digest"],
-    "run": ["campaign", "name", "body"],
+MOVING = {"check_queue", "asked", "request", "account", "spend", "pause", "inbox", "reply"}
+"""Tables that change all the time; a verification says that it does not compare them."""
+NAMES_ONLY = {
+    "alias.id", "campaign.id", "run.id", "signer.id", "verdict.id", "verifier_source.id",
+    "appearance_until.entry_id",
 }  # fmt: skip
-"""What a verification covers."""
+"""Numbers of rows, of which only the order is told to anybody; see the integration tests."""
+COLUMNS = {
+    name: [
+        column.name for column in table.columns if f"{name}.{column.name}" not in NAMES_ONLY
+    ]
+    for name, table in metadata.tables.items() if name not in MOVING
+}  # fmt: skip
+"""What a verification covers: whatever the schema has, so that a new table is covered or named."""
 ENTRIES = 270
 PLACES = [(table, column) for table, columns in COLUMNS.items() for column in columns]
+STATE = ("", ".key", ".key.signed")
+"""Endings of the files that make a ledger with its key."""
 
 
 def opened(path: Path) -> SqlLedger:
@@ -66,24 +65,29 @@ def honest(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ledger.append(Block("review", CAMPAIGN, (), [verdict_row("a", detailed)]))
         ledger.sequence()
         with ledger._writing() as connection:
-            for number in range(ENTRIES - 4):
+            for number in range(ENTRIES - 5):
                 write(connection, Draft(Block("belief", CAMPAIGN, facts={"n": number})))
+        ledger.note_verifier("length", "1", "aa")
+        ledger.mentions(key("a"))
     return path
 
 
 @contextmanager
 def tampered(honest: Path, folder: Path) -> Iterator[tuple[Path, sqlite3.Connection]]:
-    """A copy without guards, open for writing."""
+    """A copy, open for writing behind the guards' back; they are there again afterwards."""
     path = folder / "copy.db"
-    shutil.copy(honest, path)
-    shutil.copy(f"{honest}.key", f"{path}.key")
+    for ending in STATE:
+        shutil.copy(f"{honest}{ending}", f"{path}{ending}")
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("BEGIN")
-        for (name,) in connection.execute(
-            "SELECT name FROM sqlite_master WHERE type = 'trigger'"
-        ).fetchall():
+        guards = connection.execute(
+            "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
+        ).fetchall()
+        for name, _ in guards:
             connection.execute(f"DROP TRIGGER {name}")
         yield path, connection
+        for _, sql in guards:
+            connection.execute(sql)
         connection.execute("COMMIT")
 
 
@@ -94,7 +98,7 @@ def verified(path: Path, **options: Any) -> Verification:
 
 def changed(value: Any, data: st.DataObject) -> Any:
     """Another value of the same kind."""
-    if value is None:
+    if value is None or value == "":
         return data.draw(st.sampled_from([1, b"x", "x"]))
     if isinstance(value, (int, float)):
         return value + data.draw(st.sampled_from([-1, 1, 7]))
@@ -113,7 +117,8 @@ def test_an_honest_ledger_is_intact(honest: Path) -> None:
 
     assert [] == found.problems
     assert (ENTRIES, 2, 0) == (found.entries, found.checkpoints, found.pending)
-    assert found.records == 4 + 3 + 1 + 1 + 1  # verdicts, aliases, span, campaign, run
+    # verdicts, aliases, span, campaign, run; verifier, canonicaliser, source, appearances
+    assert found.records == 4 + 3 + 1 + 1 + 1 + 1 + 1 + 1 + 4
     assert found.as_json()["is_intact"]
 
 
@@ -127,8 +132,8 @@ def test_a_changed_value_is_found(
     with tampered(honest, tmp_path_factory.getbasetemp()) as (path, connection):
         rows = connection.execute(f"SELECT * FROM {table} LIMIT 8").fetchall()
         row = data.draw(st.integers(0, len(rows) - 1))
-        known = connection.execute(f"SELECT {column} FROM {table} LIMIT 8").fetchall()[row][0]
         names = [name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")]
+        known = rows[row][names.index(column)]
         where = " AND ".join(f"{name} IS ?" for name in names)
         try:
             done = connection.execute(
@@ -205,11 +210,13 @@ def test_entries_in_another_order_are_found(honest: Path, tmp_path: Path) -> Non
 def cut_off(connection: sqlite3.Connection, size: int) -> None:
     """Take the end of a log away, with everything that tells of it."""
     for statement in (
+        f"DELETE FROM verifier_source WHERE {size} < 270", "DELETE FROM appearance",
+        "DELETE FROM appearance_until",
         f"DELETE FROM entry WHERE id IN (SELECT entry_id FROM leaf WHERE idx >= {size})",
         f"DELETE FROM leaf WHERE idx >= {size}",
         f"DELETE FROM checkpoint WHERE size > {size}",
         f"DELETE FROM tile WHERE (idx + 1) * 256 > {size}",
-    ):
+    ):  # fmt: skip
         connection.execute(statement)
 
 
@@ -219,8 +226,17 @@ def test_a_dropped_tail_is_found_with_a_saved_checkpoint(honest: Path, tmp_path:
     with tampered(honest, tmp_path) as (path, connection):
         cut_off(connection, 4)
 
+    for file in ("copy.db.key", "copy.db.key.signed"):
+        (tmp_path / file).unlink()
     assert verified(path).is_intact  # Nothing that is left tells of it.
     assert ["cut off" in problem for problem in verified(path, saved=saved).problems] == [True]
+
+
+def test_a_dropped_tail_is_found_where_the_key_is(honest: Path, tmp_path: Path) -> None:
+    with tampered(honest, tmp_path) as (path, connection):
+        cut_off(connection, 4)
+
+    assert any("key on this machine" in problem for problem in verified(path).problems)
 
 
 @pytest.mark.parametrize("left", [5, 100, ENTRIES - 1])
@@ -239,10 +255,13 @@ def test_a_fork_is_found_with_a_saved_checkpoint(honest: Path, tmp_path: Path) -
         saved = ledger.checkpoint()
     with tampered(honest, tmp_path) as (path, connection):
         cut_off(connection, 4)
+    (tmp_path / "copy.db.key.signed").unlink()
     with opened(path) as ledger:
         for number in range(ENTRIES):
             ledger.append(Block("belief", CAMPAIGN, facts={"n": -number}))
-        ledger.sequence()
+        with pytest.raises(LedgerError, match="accept-restore"):
+            ledger.sequence()
+        assert ledger.accept_restore() is not None
 
         assert ledger.verify().is_intact
         (problem,) = ledger.verify(saved=saved).problems
@@ -288,7 +307,6 @@ def test_an_entry_that_waits_is_compared_too(honest: Path, tmp_path: Path) -> No
             "INSERT INTO entry (id, kind, campaign, recorded_at, leaf, body) "
             "VALUES (999, 'belief', 'c', 1.0, x'00', x'7b7d')"
         )
-        connection.execute("INSERT INTO pending VALUES (999)")
 
     found = verified(path)
     assert (1, ["entry 999 was changed: its bytes have another hash"]) == (

@@ -114,8 +114,15 @@ def test_a_restored_ledger_goes_on_and_a_later_checkpoint_tells(
     with open_ledger(path) as ledger:
         assert isinstance(ledger, SqlLedger)
         ledger.append(score_block(["c"]))
-        ledger.sequence()
+        with pytest.raises(LedgerError, match="accept-restore"):
+            ledger.sequence()
+        assert any("key on this machine" in told for told in ledger.verify().problems)
+        accepted = ledger.accept_restore()
+        assert accepted is not None
+        assert (2, 1) == (accepted.noted and accepted.noted.last.size, accepted.tree.size)
+        assert accepted.as_json() == ledger.read(list(ledger.entries())[-1]).facts
         assert ledger.verify().is_intact
+        assert ledger.accept_restore() is None
         assert "rewritten" in ledger.verify(saved=saved).problems[0]
 
 

@@ -121,7 +121,6 @@ def test_tiles_above_level_0_are_written_too(
             "INSERT INTO entry (kind, campaign, recorded_at, leaf, body) VALUES (?, ?, ?, ?, ?)",
             rows,
         )
-        connection.exec_driver_sql("INSERT INTO pending SELECT id FROM entry")
 
     assert len(bodies) == sequence(ledger)
 

@@ -1,0 +1,115 @@
+"""Private files: what holds prompts, keys or tokens is made for its owner alone.
+
+Modes are given when a file is made, so no umask opens it and nobody reads it in between.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+FILE = 0o600
+FOLDER = 0o700
+_OTHERS = 0o077
+
+
+def make_private(path: Path, instead_of: Path | None = None) -> bool:
+    """Make an empty file for its owner alone, unless there is one; tells whether it was made.
+
+    Args:
+        path: The file.
+        instead_of: A file whose place it will take; if there is one, it gets its mode.
+
+    Raises:
+        OSError: If it can't be made.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     made = make_private(Path(folder) / "ledger.db")
+        ...     is_open_to_others(Path(folder) / "ledger.db")
+        False
+    """
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE)
+    except FileExistsError:
+        return False
+    mode = FILE  # Set once more: a umask may have taken the owner's own rights away.
+    if instead_of is not None and instead_of.exists():
+        mode = instead_of.stat().st_mode & 0o777
+    os.fchmod(descriptor, mode)
+    os.close(descriptor)
+    return True
+
+
+@contextmanager
+def private_file(path: Path, mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
+    """Write a file for its owner alone; a file that is there is emptied and keeps its mode.
+
+    Raises:
+        OSError: If it can't be written.
+    """
+
+    def opener(name: str, flags: int) -> int:
+        return os.open(name, flags, FILE)
+
+    with open(path, mode, opener=opener, **options) as file:
+        yield file
+
+
+def private_text(path: Path, text: str) -> None:
+    """Write a text for its owner alone; a file that is there keeps its mode.
+
+    Raises:
+        OSError: If it can't be written.
+    """
+    with private_file(path, "w", encoding="utf-8", errors="replace") as file:
+        file.write(text)
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Put a file of the owner's in the place of what is there, whole, and for good.
+
+    Raises:
+        OSError: If it can't be written; what was there stays.
+    """
+    part = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+    try:
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    finally:
+        with suppress(OSError):
+            part.unlink()
+    _sync(path.parent)
+
+
+def make_private_folder(path: Path) -> None:
+    """Make a folder for its owner alone, with those above it; one that is there stays as it is.
+
+    Raises:
+        OSError: If it can't be made.
+    """
+    path.mkdir(parents=True, exist_ok=True, mode=FOLDER)
+
+
+def is_open_to_others(path: Path) -> bool:
+    """Whether others than its owner may read or write a file."""
+    return bool(path.stat().st_mode & _OTHERS)
+
+
+def _sync(folder: Path) -> None:
+    """Have a new name survive a power cut."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
