@@ -36,7 +36,8 @@ def test_a_person_is_neither_asked_nor_heard_about_a_changed_row(
 ) -> None:
     place = tmp_path / "ledger.db"
     ladder = vl.Ladder("l", [case_guess, ExpertCase(kind="text")], policy="all_tiers")
-    with vl.Campaign.open("c", ladder=ladder, ledger=place, workers=1) as campaign:
+    budget: Any = {"world": "unlimited"}
+    with vl.Campaign.open("c", ladder=ladder, ledger=place, workers=1, budget=budget) as campaign:
         campaign.score(["changed", "honest"])
         assert campaign.drain("100 s")
         (forged,) = (case for case in campaign.cases() if case.candidate.content == "changed")
