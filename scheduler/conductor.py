@@ -361,7 +361,7 @@ def _refuse_contradictions(told: Sequence[Answer], known: Mapping[bytes, Verdict
     """
     for answer in told:
         earlier = known.get(answer.check_key)
-        if earlier is not None and _gist(earlier) != _gist(answer.verdict):
+        if earlier is not None and not _says_the_same(answer.verdict, earlier):
             raise ConfigError(
                 f"the case {answer.check_key.hex()[:16]} was answered before with "
                 f"{_words(earlier)}, and {answer.source} says {_words(answer.verdict)}; rewards "
@@ -384,9 +384,11 @@ def _refuse_lost(late: Sequence[Answer], known: Mapping[bytes, Verdict]) -> None
             )
 
 
-def _gist(verdict: Verdict) -> tuple[object, ...]:
-    """What makes two answers different."""
-    return verdict.outcome, verdict.score, verdict.uncertainty
+def _says_the_same(verdict: Verdict, earlier: Verdict) -> bool:
+    """Whether an answer adds nothing to an earlier one; it may leave out how sure that was."""
+    if (verdict.outcome, verdict.score) != (earlier.outcome, earlier.score):
+        return False
+    return verdict.uncertainty in {None, earlier.uncertainty}
 
 
 def _words(verdict: Verdict) -> str:
