@@ -156,6 +156,7 @@ BACK = (
         f"ALTER TABLE check_queue DROP COLUMN {name}"
         for name in ("run", "wanted_until", "asked_at", "digest", "seen_at")
     ),
+    "CREATE TABLE pending (entry_id BIGINT PRIMARY KEY)",
     f"UPDATE {VERSION_TABLE} SET version_num = '0004'",
 )  # fmt: skip
 
