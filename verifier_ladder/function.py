@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import reprlib
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, overload
@@ -159,7 +160,8 @@ def _only(answers: Any) -> Answer:
         (answer,) = answers
     except (TypeError, ValueError):
         raise VerifierError(
-            "a reward function must return a list with one number per completion"
+            "a reward function must return a list with one number per completion, and for one "
+            f"completion it returned {reprlib.repr(answers)}"
         ) from None
     return answer  # type: ignore[no-any-return]
 

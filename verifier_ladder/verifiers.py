@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import isfinite
@@ -78,7 +79,8 @@ class Verifier:
     isolation: Isolation = "process"
     """`inline` is for trusted pure Python that can neither hang nor crash."""
     timeout: float = 60.0
-    """Seconds one candidate may take once work on it has started."""
+    """Seconds one candidate may take once work on it has started; of a function that is called
+    for many at once (`batch=True`), seconds that a call may take."""
     memory: int | None = None
     """Bytes a worker may use; None for the engine's limit."""
     batch_size: int = 256
@@ -345,7 +347,7 @@ def as_verdict(answer: object, *, unit: str = "") -> Verdict:
         return Verdict.abstain("the verifier has no opinion")
     raise VerifierError(
         f"a verifier must answer with a Verdict, a number, True, False or None, "
-        f"not {type(answer).__name__}"
+        f"not {type(answer).__name__}: {reprlib.repr(answer)}"
     )
 
 

@@ -22,7 +22,9 @@ from verifier_ladder.budget import Budget
 from verifier_ladder.candidate import Sample
 from verifier_ladder.cost import seconds
 from verifier_ladder.errors import ConfigError, LadderError
+from verifier_ladder.function import FunctionVerifier
 from verifier_ladder.ladder import Ladder
+from verifier_ladder.learners.unknowns import UnknownLog
 from verifier_ladder.registry import REGISTRY
 from verifier_ladder.reward import Reward
 from verifier_ladder.run import Run
@@ -83,6 +85,7 @@ class Attachment:
             raise ConfigError("deadline=0 leaves no time to verify; give seconds, or None")
         self.ladder = ladder_of(verifier, self.deadline)
         self.name = name or self.ladder.name
+        self.unknowns = UnknownLog(self.name)
         self._arguments: dict[str, Any] = {
             "verifier": verifier, "ledger": ledger, "deadline": deadline, "campaign": campaign,
             "name": name, "budget": budget, "run": run, "transcripts": transcripts,
@@ -196,6 +199,7 @@ class Attachment:
         except LadderError as error:
             return self._unknown(error, len(samples))
         self._failures = 0
+        self.unknowns.look(samples, rewards)
         return rewards
 
     async def ascore(self, samples: Sequence[Sample], waited: float = 0.0) -> list[Reward]:
@@ -210,6 +214,7 @@ class Attachment:
         except LadderError as error:
             return self._unknown(error, len(samples))
         self._failures = 0
+        self.unknowns.look(samples, rewards)
         return rewards
 
     @property
@@ -270,7 +275,8 @@ def ladder_of(verifier: Verifier | Ladder | str | Path, deadline: float | None) 
     """The ladder that a learner means: one given, in a TOML file, or of one verifier.
 
     A single verifier that sets no timeout gets a sixth of the deadline for each candidate, so
-    that hangs are found out, and the candidates behind them are still judged, in time.
+    that hangs are found out, and the candidates behind them are still judged, in time. One that
+    is called for many candidates at once (`batch=True`) gets all of it.
 
     Raises:
         ConfigError: If it is none of these.
@@ -292,8 +298,10 @@ def ladder_of(verifier: Verifier | Ladder | str | Path, deadline: float | None) 
 def _in_time(verifier: Verifier, deadline: float | None) -> Verifier:
     if deadline is None or verifier.timeout != Verifier.timeout:
         return verifier
+    is_batch = isinstance(verifier, FunctionVerifier) and verifier.batch
     verifier = copy.copy(verifier)
-    verifier.timeout = min(verifier.timeout, deadline / _ATTEMPTS)
+    # A call for many completions has no share of the deadline for each.
+    verifier.timeout = deadline if is_batch else min(verifier.timeout, deadline / _ATTEMPTS)
     return verifier
 
 

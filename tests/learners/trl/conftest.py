@@ -39,6 +39,8 @@ def watched(trainer: type) -> type:
     class Watched(trainer):
         def __init__(self, *arguments: Any, **options: Any) -> None:
             self.seen: list[Seen] = []
+            self.modes: list[str] = []
+            """Whether each batch was made to train or to evaluate."""
             super().__init__(*arguments, **options)
 
         def _calculate_rewards(self, inputs: Any, prompts: Any, completions: Any, ids: Any) -> Any:
@@ -49,13 +51,13 @@ def watched(trainer: type) -> type:
         def _generate_and_score_completions(self, inputs: Any) -> Any:
             batch = super()._generate_and_score_completions(inputs)
             self.seen.append(Seen(*self._now, batch["advantages"]))
+            self.modes.append("train" if self.model.training else "eval")
             return batch
 
     return Watched
 
 
-@pytest.fixture(scope="session")
-def words() -> PreTrainedTokenizerFast:
+def make_words() -> PreTrainedTokenizerFast:
     """A tokenizer with one token for each word."""
     vocabulary = {word: i for i, word in enumerate([*SPECIAL, *WORDS])}
     made = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))  # noqa: S106  # Not a secret.
@@ -67,7 +69,12 @@ def words() -> PreTrainedTokenizerFast:
 
 
 @pytest.fixture
-def model() -> GPT2LMHeadModel:
+def words() -> PreTrainedTokenizerFast:
+    """A tokenizer of one's own."""
+    return make_words()
+
+
+def make_model() -> GPT2LMHeadModel:
     """An untrained model of some 30 thousand parameters, always the same."""
     torch.manual_seed(0)
     size = len(SPECIAL) + len(WORDS)
@@ -79,13 +86,25 @@ def model() -> GPT2LMHeadModel:
     )  # fmt: skip
 
 
-@pytest.fixture(scope="session")
-def data() -> Dataset:
+@pytest.fixture
+def model() -> GPT2LMHeadModel:
+    """A model of one's own."""
+    return make_model()
+
+
+def make_data() -> Dataset:
     """Eight prompts; the column `answer` is the word wanted, `note` is nobody's business."""
     rows = [{"prompt": f"w{i} w{i + 1}", "answer": f"w{i}", "note": [i]} for i in range(8)]
     return Dataset.from_list(rows)
 
 
+@pytest.fixture(scope="session")
+def data() -> Dataset:
+    """The rows."""
+    return make_data()
+
+
+_OF_TRAINER = ("train_dataset", "eval_dataset")
 KINDS = {
     "grpo": (GRPOTrainer, GRPOConfig, {"scale_rewards": "none"}),
     "rloo": (RLOOTrainer, RLOOConfig, {"normalize_advantages": False}),
@@ -101,21 +120,26 @@ def train(
     trainer_class, config_class, raw = KINDS[request.param]
     used: list[Any] = []
 
-    def run(*functions: Any, steps: int = 3, unscaled: bool = False, **options: Any) -> Any:
+    def run(
+        *functions: Any, steps: int = 3, unscaled: bool = False, resume: bool = False,
+        chat_template: str | None = None, **options: Any,
+    ) -> Any:  # fmt: skip
         used.extend(functions)
         options |= raw if unscaled else {}
+        given = {name: options.pop(name) for name in _OF_TRAINER if name in options}
+        words.chat_template = chat_template
         config = config_class(
             output_dir=str(tmp_path / "out"), use_cpu=True, bf16=False, report_to="none", seed=7,
             max_steps=steps, per_device_train_batch_size=8, num_generations=4,
-            max_completion_length=4, logging_steps=1, log_completions=True, save_strategy="no",
+            max_completion_length=4, logging_steps=1, log_completions=True,
             disable_tqdm=True, beta=0.0,  # Without a second model to compare with.
-            **{"learning_rate": 1e-3, **options},
+            **{"learning_rate": 1e-3, "save_strategy": "no", **options},
         )  # fmt: skip
         trainer = watched(trainer_class)(
-            model=model, args=config, train_dataset=data, reward_funcs=list(functions),
-            processing_class=words,
+            model=model, args=config, reward_funcs=list(functions), processing_class=words,
+            **{"train_dataset": data, **given},
         )  # fmt: skip
-        trainer.train()
+        trainer.train(resume_from_checkpoint=resume)
         return trainer
 
     yield run
