@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import torch
+from accelerate import PartialState
 from datasets import Dataset
 from PIL import Image
 from trl import GRPOTrainer
@@ -264,6 +265,7 @@ def test_the_asynchronous_trainer_scores_groups_as_it_hands_them_over(tmp_path: 
 
     function = reward_function(checked(), ledger=tmp_path / "l.db", run="r", deadline=60)
     travelled = pickle.loads(pickle.dumps(function))  # noqa: S301  # As its worker process gets it.
+    PartialState()  # What its process has; its log asks for it.
     loop = object.__new__(worker._AsyncRolloutLoop)
     loop.reward_funcs, loop.reward_func_names = [travelled], ["accuracy"]
     loop._env_reward_types, loop._provides_rollout_reward = [], False
