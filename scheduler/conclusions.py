@@ -162,10 +162,12 @@ def reward_of(ladder: Ladder, survey: Survey, belief: Belief) -> Reward:
 def _reward_of_reject(
     ladder: Ladder, survey: Survey, verdict: Verdict, by: Verifier | None
 ) -> Reward:
-    """A reject earns the rule's value; the top primary's own number counts if it gave one."""
-    value = ladder.reward.reject
-    if by is not None and by is ladder.rungs[-1].primary and verdict.score is not None:
-        value = ladder.reward.scale(verdict.score, sign=ladder.target.sign)
+    """A reject earns the rule's value, or the top primary's number if that is partial credit."""
+    rule = ladder.reward
+    value = rule.reject
+    is_scored = by is not None and by is ladder.rungs[-1].primary and verdict.score is not None
+    if rule.partial_credit and is_scored and verdict.score is not None:
+        value = rule.scale(verdict.score, sign=ladder.target.sign)
     tier = Tier.parse(by.tier) if by is not None else ladder.tiers[0]
     return Reward(value, 0.0, tier, 0, survey.components, verdict.reason)
 

@@ -109,10 +109,10 @@ class Alarm(NamedTuple):
     @property
     def text(self) -> str:
         """The alarm as a sentence for people."""
-        run, step, position = self.first
+        run, step, _ = self.first  # Positions are often hashes, which help nobody to find it.
         return (
             f"{self.headline}. Candidates {_SAID[self.direction]}, for the last {self.audits} "
-            f"audits; suspect since run {run}, step {step}, position {position}"
+            f"audits; suspect since step {step} of run {run}"
         )
 
 

@@ -33,7 +33,7 @@ class Action(IntEnum):
     ESCALATE = 1
     """Ask the next tier."""
     DEFER = 2
-    """Worth climbing, but not now: the budget is spent or the tier is paused."""
+    """Worth climbing, but not now: the budget is spent or reserved, or the tier is paused."""
 
     @property
     def label(self) -> str:

@@ -107,6 +107,9 @@ class RewardRule:
     """Whether a shaped value stays inside [0, 1]; only used with `low` and `high`."""
     reject: float = 0.0
     """What a rejected candidate earns, on the learner's scale."""
+    partial_credit: bool = False
+    """Whether a reject by the top tier's scoring verifier earns that verifier's score instead,
+    where it gives one: the share of tests that passed, for example."""
     estimator: Estimation = "auto"
     """How far a reward moves when a random draw has brought the top tier's answer; see
     `verifier_ladder.scheduler.estimator`. Corrected rewards may leave the range."""
@@ -126,6 +129,8 @@ class RewardRule:
         if self.estimator not in get_args(Estimation):
             known = ", ".join(get_args(Estimation))
             raise ConfigError(f"reward estimator {self.estimator!r} is unknown; choose {known}")
+        if not isinstance(self.partial_credit, bool):
+            raise ConfigError(f"partial_credit must be true or false, not {self.partial_credit!r}")
         if not _is_number(self.reject):
             raise ConfigError(f"reward for rejects must be finite, not {self.reject!r}")
 
@@ -144,10 +149,12 @@ class RewardRule:
 
     def as_json(self) -> dict[str, Any]:
         """The rule as configuration, for the ledger."""
+        told = {"partial_credit": True} if self.partial_credit else {}
         return {
             "low": self.low,
             "high": self.high,
             "clip": self.clip,
             "reject": self.reject,
             "estimator": self.estimator,
+            **told,
         }

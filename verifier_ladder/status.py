@@ -22,7 +22,7 @@ class TierStatus(NamedTuple):
     waiting: int
     """Open in the world."""
     parked: int
-    """Worth doing, but the budget is spent."""
+    """Worth doing, but what the budget has left does not pay for it."""
     done: int
     dead: int
     """Failed too often."""

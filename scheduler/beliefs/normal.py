@@ -34,6 +34,9 @@ _FAR = 5.0
 _USUAL = 2.0
 """The width of predictions is that of errors up to so many deviations: rare larger ones would
 widen all others."""
+_CONSISTENT = 0.9205
+"""The mean square of standard normal errors that count up to so many deviations: without it the
+widths of good predictions would shrink by 4 %."""
 _MOST = 1000.0
 """A deviation that a verdict gives counts for no more than so many of the target."""
 _LEAST = 1e-6
@@ -79,7 +82,7 @@ class Normal:
         said = self._said(rows, guess, excess, mean, deviation)
         bound = np.maximum(_FAR * deviation, 1.0)
         errors = np.clip((labelled.targets - guess) / self._terms.unit - mean, -bound, bound)
-        squares = np.minimum((errors / deviation) ** 2, _USUAL**2)
+        squares = np.minimum((errors / deviation) ** 2, _USUAL**2) / _CONSISTENT
         self._scaling.add(self._terms.bins(rows), squares, forgetting)
         self._regression.forgetting = forgetting
         self._regression.add(rows, mean + errors, labelled.weights)

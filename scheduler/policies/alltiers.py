@@ -12,7 +12,7 @@ from verifier_ladder.scheduler.policies.steps import next_column, pick
 _REASONS = (
     "there is no tier left to ask",
     "it passed, and every tier is asked",
-    "the budget of the {tier} tier is spent",
+    "the budget of the {tier} tier is spent or reserved",
 )
 _ACTIONS = np.array([Action.STOP, Action.ESCALATE, Action.DEFER], dtype=np.int64)
 """What each of the reasons leads to."""

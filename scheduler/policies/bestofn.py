@@ -32,7 +32,7 @@ _REASONS = (
     "believed {mean:.3g} ± {deviation:.2g}, the best of its group, and not yet for sure",
     "believed {mean:.3g} ± {deviation:.2g}, which may be better than the best of its group",
     "believed {mean:.3g} ± {deviation:.2g}; others of its group are more likely to be the best",
-    "the budget of the {tier} tier is spent",
+    "the budget of the {tier} tier is spent or reserved",
 )
 _OVER, _DECIDED, _LEADER, _CHALLENGER, _LATER, _UNPAID = range(6)
 _ACTIONS = np.array(

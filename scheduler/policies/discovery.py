@@ -31,7 +31,7 @@ _REASONS = (
     "nothing is known of it yet, so it is looked at before others",
     "others come first; the {tier} tier pays as long as nothing better than {limit:.4g} is known",
     "what is known is better than {limit:.4g}, up to which the {tier} tier would pay",
-    "the budget of the {tier} tier is spent",
+    "the budget of the {tier} tier is spent or reserved",
     "nothing is known of it yet, and others are looked at first",
 )
 _OVER, _BEST, _UNSEEN, _LATER, _WEAK, _UNPAID, _UNSEEN_LATER = range(7)

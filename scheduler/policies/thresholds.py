@@ -17,7 +17,7 @@ _REASONS = (
     "there is no tier left to ask",
     "believed {mean:.3g} ± {deviation:.2g}, good enough for the {tier} tier ({limit:.3g})",
     "it passed, and the {tier} tier has no threshold",
-    "the budget of the {tier} tier is spent",
+    "the budget of the {tier} tier is spent or reserved",
     "believed {mean:.3g} ± {deviation:.2g}, not good enough for the {tier} tier ({limit:.3g})",
     "nothing is known of it yet",
 )

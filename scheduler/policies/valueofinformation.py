@@ -25,12 +25,15 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
 
+_OVER_BUDGET = (
+    "the {tier} tier brings {benefit:.3g} times what it costs, but its budget is spent or reserved"
+)
 _REASONS = (
     "there is no tier left to ask",
     "the {tier} tier brings {benefit:.3g} times what it costs",
     "the {tier} tier costs nothing that is short",
-    "the {tier} tier brings {benefit:.3g} times what it costs, but its budget is spent",
-    "the {tier} tier brings {benefit:.3g} times what it costs, but its budget is spent",
+    _OVER_BUDGET,
+    _OVER_BUDGET,
     "no tier is worth its cost; the {tier} tier brings {benefit:.3g} of it",
 )
 _OVER, _WORTH, _FREE, _DEFERRED, _UNPAID, _WEAK = range(6)

@@ -71,7 +71,11 @@ def _present(ledger: Ledger, campaign: str, key: bytes) -> Iterator[Event]:
     for row in ledger.checks(states=list(_STATES), campaign=campaign):
         if row.content_key == key:
             tier = Tier(row.tier).label
-            state = "parked: the budget of the {} tier is spent" if row.note == "budget" else ""
+            state = (
+                "parked: what the budget has left does not pay for the {} tier"
+                if row.note == "budget"
+                else ""
+            )
             text = (state or _STATES[row.state]).format(tier.replace("_", " "))
             yield Event("seen", tier, text, 0.0, 0)
 

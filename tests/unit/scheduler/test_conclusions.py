@@ -58,8 +58,12 @@ def test_with_one_tier_the_reward_is_the_verifiers_own_number_bit_for_bit(score:
 
 
 @given(FLOATS)
-def test_with_one_tier_a_reject_that_has_a_number_earns_it(score: float) -> None:
-    assert score == rewarded(ONE, cheap=Verdict.reject("weak", score=score)).value
+def test_a_reject_that_has_a_number_earns_it_only_as_partial_credit(score: float) -> None:
+    said = Verdict.reject("weak", score=score)
+    partial = Ladder("one", ONE.verifiers, reward=RewardRule(partial_credit=True))
+
+    assert 0.0 == rewarded(ONE, cheap=said).value
+    assert score == rewarded(partial, cheap=said).value
 
 
 @pytest.mark.parametrize(("answer", "value"), [(True, 1.0), (False, 0.0)])

@@ -94,7 +94,7 @@ def test_an_alarm_says_what_happened_and_since_when() -> None:
     assert (
         "guess is being gamed or has changed: audits find worse than it says. "
         "Candidates are worse than believed, for the last 4 audits; "
-        "suspect since run run, step 0, position 4" == alarm.text
+        "suspect since step 0 of run run" == alarm.text
     )
 
 

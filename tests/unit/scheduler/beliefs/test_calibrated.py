@@ -551,3 +551,12 @@ def test_a_ladder_about_yes_and_no_believes_in_probabilities() -> None:
     assert 0.0 < low[0] < 0.1
     assert 0.9 < high[0] < 1.0
     assert low[1] == pytest.approx(sqrt(low[0] * (1 - low[0])))
+
+
+def test_the_width_of_good_predictions_is_neither_too_small_nor_too_large() -> None:
+    """Rare large errors count for less than they are; the usual ones make up for that."""
+    scores, targets = pairs_of(1.0, count=6000, noise=0.5, seed=3)
+    model = teach(CalibratedBelief([estimate(0.5), TOP]), scores[:, None], targets)
+
+    spread = np.mean([predict(model, x, nan)[1] for x in np.linspace(-4.0, 4.0, 81)])
+    assert float(spread) == pytest.approx(0.5, rel=0.02)

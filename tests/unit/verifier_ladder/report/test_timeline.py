@@ -77,7 +77,10 @@ def test_what_it_waits_for_is_told_last(history: History) -> None:
     history.ledger.set_caps("try", {(int(Tier.SIMULATION), Resource.CPU_SECONDS): 1.0})
     history.enqueue(ETHANOL, XTB, CheckState.QUEUED)
 
-    assert told(history, ETHANOL)[-1] == "parked: the budget of the simulation tier is spent"
+    assert (
+        told(history, ETHANOL)[-1]
+        == "parked: what the budget has left does not pay for the simulation tier"
+    )
 
 
 def test_another_campaign_is_not_told_of(history: History) -> None:
