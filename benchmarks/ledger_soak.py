@@ -66,8 +66,9 @@ class Lag:
         """Seconds the oldest has waited by now."""
         with self._ledger._reading() as connection:  # noqa: SLF001 - looks where nobody else does
             oldest = connection.exec_driver_sql(
-                "SELECT min(e.recorded_at) FROM entry e "
-                "WHERE e.id = (SELECT min(entry_id) FROM pending)"
+                "SELECT recorded_at FROM entry WHERE id > "
+                "coalesce((SELECT entry_id FROM leaf ORDER BY idx DESC LIMIT 1), 0) "
+                "ORDER BY id LIMIT 1"
             ).scalar()
         return 0.0 if oldest is None else time.time() - oldest
 
