@@ -170,7 +170,7 @@ def _checked(address: Address, tokens: TokenFile) -> Address:
     """Refuse to listen where anybody could ask."""
     from verifier_ladder.errors import ConfigError
 
-    if not address.is_loopback and tokens.is_empty:
+    if not address.is_loopback and not tokens.is_required:
         raise ConfigError(
             f"{address.host} is reached from other machines, and there are no tokens; make one "
             "with `vladder token add NAME --scope score`, or leave --host out"
@@ -191,7 +191,7 @@ def _tell(campaign: Campaign, address: Address, tokens: TokenFile, *, as_json: b
     """Say where it is and how it is asked."""
     facts = {
         "url": address.url, "campaign": campaign.name, "run": campaign.run.name,
-        "ledger": campaign.ledger.url, "tokens": not tokens.is_empty,
+        "ledger": campaign.ledger.url, "tokens": tokens.is_required,
     }  # fmt: skip
     if as_json:
         print_json(facts)

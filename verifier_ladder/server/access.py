@@ -55,12 +55,13 @@ def allow(
 
     Raises:
         HTTPException: If there are tokens and the secret is none of them, or has not the scope.
+        TokensUnreadableError: If the server can't know, for a caller who shows one.
     """
     known: tokens.TokenFile | None = request.app.state.tokens
-    if known is None or known.is_empty:
+    if known is None or not known.is_required:
         return
     secret = shown(request)
-    token = None if secret is None else known.find(secret)
+    token = known.find(secret) if secret else None
     if token is None:
         why = "this token is not valid" if secret else "send a token: Authorization: Bearer TOKEN"
         raise HTTPException(401, why, {"WWW-Authenticate": 'Bearer realm="verifier-ladder"'})

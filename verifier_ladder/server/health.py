@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Literal
 
 from fastapi import APIRouter, Request, Response
@@ -13,6 +14,7 @@ from verifier_ladder.server.problems import problem, responses
 from verifier_ladder.server.service import RewardService
 
 router = APIRouter(tags=["health"])
+_LOG = logging.getLogger("verifier_ladder")
 _PATIENCE = 5.0
 
 
@@ -43,8 +45,13 @@ async def readyz(request: Request) -> Response:
         async with asyncio.timeout(_PATIENCE):
             await service.read(service.campaign.ledger.newest)
     except (LadderError, TimeoutError) as error:
-        why = str(error) or "it takes too long"
-        return problem(503, f"the ledger can't be read: {why}", headers={"Retry-After": "1"})
+        # Whoever asks need not be known, and the reason may name files and hosts.
+        _LOG.warning("the ledger can't be read: %s", str(error) or "it takes too long")
+        return problem(
+            503,
+            "the ledger can't be read; the server's log says why",
+            headers={"Retry-After": "1"},
+        )
     return _ok(service)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 from collections.abc import Sequence
@@ -9,18 +10,27 @@ from hashlib import sha256
 from hmac import compare_digest
 from pathlib import Path
 from time import monotonic, time
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 import orjson
+from pydantic import TypeAdapter, ValidationError
 
-from verifier_ladder.errors import ConfigError
+from verifier_ladder.errors import ConfigError, EngineError
 
 Scope = Literal["score", "read", "answer", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 _MARK = "vladder"
 _EVERY = 1.0
 """Seconds between two looks at the file."""
-_FIELDS = {"id", "name", "digest", "scopes", "made_at", "ends_at", "revoked_at"}
+_LOG = logging.getLogger("verifier_ladder")
+
+
+class TokensUnreadableError(EngineError):
+    """A server's tokens can't be read, so nobody is let in; its log says why."""
+
+    def __init__(self) -> None:
+        """Tell a caller, who may be anybody, nothing of files."""
+        super().__init__("the server can't read its tokens; its log says why; ask again")
 
 
 class Token(NamedTuple):
@@ -45,10 +55,15 @@ class Token(NamedTuple):
         return scope in self.scopes or "admin" in self.scopes
 
 
+_ROWS = TypeAdapter(dict[Literal["tokens"], list[Token]])
+
+
 class TokenFile:
     """The tokens of a server, in a file that only its owner can read.
 
     A running server sees a change of the file within a second, so a revoked token ends then.
+    Once there was a file, tokens are required for as long as the server runs: while it is gone
+    or damaged nobody is let in.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -67,25 +82,43 @@ class TokenFile:
             ConfigError: If it can't be read.
         """
         self.path = path
-        self._stamp: tuple[int, int] | None = None
+        self.is_seen = False
+        """Whether there ever was a file."""
+        self._stamp: tuple[int, ...] | None = None
         self._looked = float("-inf")
         self._tokens: dict[str, Token] = {}
-        self._refresh()
+        self._fault = ""
+        """Why the tokens are not known."""
+        self._look()
+        if self._fault:
+            raise ConfigError(self._fault)
 
     @property
-    def is_empty(self) -> bool:
-        """Whether there never was a token: then nobody has to show one."""
+    def is_required(self) -> bool:
+        """Whether callers must show a token; once they must, no change of the file undoes it."""
         self._refresh()
-        return not self._tokens
+        return self.is_seen
 
     def tokens(self) -> list[Token]:
-        """All tokens, oldest first, with those that are over."""
+        """All tokens, oldest first, with those that are over.
+
+        Raises:
+            ConfigError: If the file can't be read.
+        """
         self._refresh()
+        if self._fault:
+            raise ConfigError(self._fault)
         return list(self._tokens.values())
 
     def find(self, secret: str) -> Token | None:
-        """The valid token that this is, or None."""
+        """The valid token that this is, or None.
+
+        Raises:
+            TokensUnreadableError: If the file can't be read.
+        """
         self._refresh()
+        if self._fault:
+            raise TokensUnreadableError
         mark, _, rest = secret.partition("_")
         token = self._tokens.get(rest.partition("_")[0]) if mark == _MARK else None
         is_same = compare_digest(_digest(secret), token.digest if token else _digest(""))
@@ -154,36 +187,55 @@ class TokenFile:
         self._refresh()
 
     def _refresh(self) -> None:
-        """Read the file if it has changed, at most once a second."""
+        """Read the file if it has changed, at most once a second; say so if it can't be read."""
         if monotonic() - self._looked < _EVERY:
             return
+        before = self._fault
+        self._look()
+        if self._fault not in ("", before):
+            _LOG.error("nobody is let in: %s", self._fault)
+
+    def _look(self) -> None:
         self._looked = monotonic()
         try:
             state = self.path.stat()
-        except FileNotFoundError:
-            # One that has gone must not open the door: what was read before holds.
-            return
-        stamp = (state.st_mtime_ns, state.st_ino)
-        if stamp != self._stamp:
-            self._tokens = {token.id: token for token in _read(self.path)}
-            self._stamp = stamp
+            self.is_seen = True
+            stamp = (state.st_mtime_ns, state.st_ctime_ns, state.st_ino, state.st_size)
+            if stamp != self._stamp or self._fault:
+                self._tokens = {token.id: token for token in _read(self.path)}
+                self._stamp, self._fault = stamp, ""
+        except FileNotFoundError as error:
+            if self.is_seen:
+                self._fail(error)
+        except (OSError, ValueError) as error:
+            self.is_seen = True
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        """Know no tokens until the file can be read."""
+        self._tokens = {}
+        self._fault = (
+            f"{self.path} can't be read as a file of tokens: {error}; restore it, or move it away "
+            "and make new tokens with `vladder token add`"
+        )
 
 
 def _read(path: Path) -> list[Token]:
+    """Read a file.
+
+    Raises:
+        OSError: If that fails.
+        ValueError: If it is damaged.
+    """
     try:
-        rows = orjson.loads(path.read_bytes())["tokens"]
-        return [_token(row) for row in rows]
-    except (OSError, orjson.JSONDecodeError, KeyError, TypeError, ValueError) as error:
-        raise ConfigError(
-            f"{path} can't be read as a file of tokens: {error}; restore it, or move it away and "
-            "make new tokens with `vladder token add`"
-        ) from error
-
-
-def _token(row: Any) -> Token:
-    if not isinstance(row, dict) or set(row) != _FIELDS:
-        raise ValueError("a token has other fields")
-    return Token(**{**row, "scopes": tuple(row["scopes"])})
+        read = _ROWS.validate_json(path.read_bytes(), strict=True)
+    except ValidationError as error:
+        first = error.errors(include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise ValueError(f"{place}: {first['msg']}" if place else first["msg"]) from None
+    if "tokens" not in read:
+        raise ValueError("it holds no tokens")
+    return read["tokens"]
 
 
 def _digest(secret: str) -> str:

@@ -6,15 +6,17 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from hashlib import sha256
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from pathlib import Path
 from random import uniform
 from time import time
 from typing import Any
 
 import orjson
+from pydantic import TypeAdapter, ValidationError
 
-from verifier_ladder.errors import LadderError
+from verifier_ladder.errors import ConfigError, LadderError
+from verifier_ladder.private import write_private
 from verifier_ladder.reward import Revision
 from verifier_ladder.scheduler.late import RevisionReader
 from verifier_ladder.server.bodies import encoded
@@ -30,28 +32,97 @@ _PATIENCE = 30.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 300.0
 _LOOK = 30.0
 _GONE = 410
+_CURSORS = TypeAdapter(dict[str, int])
+_NAT64 = IPv6Network("64:ff9b::/96")
+_WITH_AN_ADDRESS_INSIDE = tuple(
+    IPv6Network(text)
+    for text in ("64:ff9b::/32", "2002::/16", "2001::/32", "::/96", "::ffff:0:0:0/96")
+)
+"""NAT64, 6to4, Teredo, and the compatible and translated forms: gateways send what goes there
+on to an IPv4 address inside it, so none of them is public for us."""
+
+
+def is_public(address: IPv4Address | IPv6Address) -> bool:
+    """Whether an address lies in the public network, whatever gateway stands before it.
+
+    Example:
+        >>> is_public(ip_address("93.184.215.14")), is_public(ip_address("64:ff9b::a00:1"))
+        (True, False)
+    """
+    if isinstance(address, IPv4Address):
+        return address.is_global and not address.is_multicast
+    if address.ipv4_mapped is not None:
+        return is_public(address.ipv4_mapped)
+    if address in _NAT64:  # What a network without IPv4 finds for public names too.
+        return is_public(IPv4Address(int(address) & 0xFFFF_FFFF))
+    inside = any(address in network for network in _WITH_AN_ADDRESS_INSIDE)
+    return address.is_global and not address.is_multicast and not inside
 
 
 class Cursors:
-    """How far each receiver has been told, in a file that survives the server."""
+    """How far each receiver was told of each campaign, in files that survive the server.
+
+    Every campaign of every ledger has a file of its own, so that servers don't write over each
+    other's. What an older version kept for all of them in one is still read.
+
+    Example:
+        >>> cursors = Cursors(None)
+        >>> cursors.put("a", "board", 7)
+        >>> cursors.get("a", "board"), cursors.get("b", "board")
+        (7, None)
+    """
 
     def __init__(self, path: Path | None) -> None:
-        """Read the file, if there is one; without a path they last as long as the process."""
+        """Name the files; without a path cursors last as long as the process.
+
+        Raises:
+            ConfigError: If what an older version kept is damaged.
+        """
         self._path = path
-        known = path is not None and path.exists()
-        self._known: dict[str, int] = orjson.loads(path.read_bytes()) if known and path else {}
+        self._old = {} if path is None else _cursors(path)
+        self._known: dict[str, dict[str, int]] = {}
 
-    def get(self, name: str) -> int | None:
-        """The cursor of a receiver; None if it is new."""
-        return self._known.get(name)
+    def get(self, campaign: str, receiver: str) -> int | None:
+        """The cursor of a receiver; None if it is new.
 
-    def put(self, name: str, cursor: int) -> None:
+        Args:
+            campaign: What stands for the campaign and its ledger: letters and digits.
+            receiver: Its name.
+
+        Raises:
+            ConfigError: If the file is damaged.
+        """
+        return self._of(campaign).get(receiver, self._old.get(receiver))
+
+    def put(self, campaign: str, receiver: str, cursor: int) -> None:
         """Keep how far a receiver has been told."""
-        self._known[name] = cursor
+        known = self._of(campaign)
+        known[receiver] = cursor
         if self._path is not None:
-            beside = self._path.with_name(f".{self._path.name}.new")
-            beside.write_bytes(orjson.dumps(self._known))
-            beside.replace(self._path)
+            write_private(_file(self._path, campaign), orjson.dumps(known))
+
+    def _of(self, campaign: str) -> dict[str, int]:
+        if campaign not in self._known:
+            path = self._path
+            self._known[campaign] = {} if path is None else _cursors(_file(path, campaign))
+        return self._known[campaign]
+
+
+def _file(path: Path, campaign: str) -> Path:
+    return path.with_name(f"{path.name}.{campaign}")
+
+
+def _cursors(path: Path) -> dict[str, int]:
+    try:
+        return _CURSORS.validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValidationError) as error:
+        why = "it is damaged" if isinstance(error, ValidationError) else f"{error}"
+        raise ConfigError(
+            f"{path} tells how far webhooks were told, and can't be read: {why}; restore it, or "
+            "move it away, and receivers are told what comes from now on"
+        ) from None
 
 
 class Sender:
@@ -75,7 +146,7 @@ class Sender:
             try:
                 cursor = await self._begin()
                 while await self._tell(cursor):
-                    cursor = self._cursors.get(self._to.name) or cursor
+                    cursor = self._cursors.get(self._name, self._to.name) or cursor
             except LadderError as error:
                 _LOG.warning("webhook %s waits: %s", self._to.name, error)
                 await asyncio.sleep(_FIRST_PAUSE)
@@ -84,10 +155,10 @@ class Sender:
 
     async def _begin(self) -> int:
         """Where to go on; a new receiver is told what comes from now on."""
-        known = self._cursors.get(self._to.name)
+        known = self._cursors.get(self._name, self._to.name)
         if known is None:
             known = await self._service.read(self._service.campaign.ledger.newest)
-            self._cursors.put(self._to.name, known)
+            self._cursors.put(self._name, self._to.name, known)
         return known
 
     async def _tell(self, cursor: int) -> bool:
@@ -99,7 +170,7 @@ class Sender:
             return True
         if not await self._deliver(found):
             return False
-        self._cursors.put(self._to.name, found[-1].cursor)
+        self._cursors.put(self._name, self._to.name, found[-1].cursor)
         return True
 
     async def _deliver(self, found: Sequence[Revision]) -> bool:
@@ -146,6 +217,6 @@ class Sender:
         found = await loop.getaddrinfo(url.host, port, type=1)
         for *_, place in found:
             address = ip_address(str(place[0]).partition("%")[0])
-            if self._to.private or address.is_global:
+            if self._to.private or is_public(address):
                 return url.copy_with(host=str(address)), {"extensions": {"sni_hostname": url.host}}
         raise OSError(f"{url.host} lies in a private network; allow it with private = true")

@@ -88,6 +88,71 @@ def test_with_tokens_only_their_holders_may_ask_for_what_they_were_given(
     assert 200 == status("/healthz", {})
 
 
+def emptied(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def without_tokens(path: Path) -> None:
+    path.write_text('{"tokens": []}')
+
+
+def with_fields_of_other_kinds(path: Path) -> None:
+    path.write_text(path.read_text().replace('"digest": "', '"digest": null, "x": "'))
+
+
+def a_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-9])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [emptied, without_tokens, with_fields_of_other_kinds, a_folder, cut, Path.unlink],
+)
+def test_no_file_that_changes_opens_a_server(
+    serve: Any, tokens: TokenFile, caplog: pytest.LogCaptureFixture, change: Any
+) -> None:
+    secret = tokens.add("boss", ["admin"])
+    asks = [serve(tokens=tokens), serve(tokens=TokenFile(tokens.path))]
+    assert [200, 200] == [
+        ask("POST", "/v1/score", json=BODY, headers=bearer(secret)).status_code for ask in asks
+    ]
+    kept = tokens.path.read_bytes()
+    change(tokens.path)
+    told = []
+    for ask in asks:
+        ask.app.state.tokens._looked = float("-inf")  # As if a second had gone by.
+        for headers in ({}, bearer("x"), bearer(secret)):
+            told.append(ask("POST", "/v1/score", json=BODY, headers=headers))
+            told += [ask("GET", path, headers=headers) for path in ("/v1/rewards", "/v1/cases")]
+
+    assert {answer.status_code for answer in told} <= {401, 503}
+    assert {401} == {answer.status_code for answer in (*told[:3], *told[9:12])}
+    assert not any(str(tokens.path.parent) in answer.text for answer in told)
+    assert change is without_tokens or str(tokens.path) in caplog.text
+
+    if change is a_folder:
+        tokens.path.rmdir()
+    tokens.path.write_bytes(kept)
+    for ask in asks:
+        ask.app.state.tokens._looked = float("-inf")
+        answer = ask("POST", "/v1/score", json=BODY, headers=bearer(secret))
+        assert 200 == answer.status_code
+
+
+def test_a_damaged_file_that_appears_opens_nothing(serve: Any, tokens: TokenFile) -> None:
+    ask = serve(tokens=tokens)
+    assert 200 == ask("POST", "/v1/score", json=BODY).status_code
+    tokens.path.write_bytes(b"")
+    tokens._looked = float("-inf")
+
+    assert 401 == ask("POST", "/v1/score", json=BODY).status_code
+
+
 def test_a_body_is_not_read_before_its_sender_is_known(serve: Any, tokens: TokenFile) -> None:
     tokens.add("scorer", ["score"])
     answer = serve(tokens=tokens)("POST", "/v1/score", json={"nonsense": 1})

@@ -1,5 +1,6 @@
 """Tokens are kept as hashes, end when they are told to, and are never taken for one another."""
 
+import json
 import os
 import stat
 from pathlib import Path
@@ -40,15 +41,30 @@ def test_another_process_sees_tokens_come_and_go(tokens: TokenFile) -> None:
     tokens.revoke("trainer")
     later(other)
     assert other.find(secret) is None
-    assert not other.is_empty
+    assert other.is_required
 
 
-def test_a_file_that_is_gone_opens_nothing(tokens: TokenFile) -> None:
-    tokens.add("trainer", ["score"])
+def test_a_file_that_comes_back_is_read_again(tokens: TokenFile) -> None:
+    secret, kept = tokens.add("trainer", ["score"]), tokens.path.read_bytes()
     tokens.path.unlink()
     later(tokens)
+    with pytest.raises(vl.LadderError) as told:
+        tokens.find(secret)
+    tokens.path.write_bytes(kept)
+    later(tokens)
 
-    assert not tokens.is_empty
+    assert str(tokens.path.parent) not in str(told.value)
+    assert tokens.find(secret) is not None
+
+
+def test_tokens_of_an_older_version_are_read(tokens: TokenFile) -> None:
+    secret = tokens.add("trainer", ["score"])
+    (row,) = json.loads(tokens.path.read_bytes())["tokens"]
+    names = ("id", "name", "digest", "scopes", "made_at", "ends_at", "revoked_at")
+    old = {name: row[name] for name in names}
+    tokens.path.write_text(json.dumps({"tokens": [old]}))
+
+    assert TokenFile(tokens.path).find(secret) is not None
 
 
 def test_a_token_ends_by_itself(tokens: TokenFile) -> None:
@@ -80,7 +96,7 @@ def test_what_is_no_token_can_not_be_revoked(tokens: TokenFile) -> None:
         tokens.revoke("nobody")
 
 
-@pytest.mark.parametrize("text", ["", "{}", '{"tokens": [{}]}', '{"tokens": 1}'])
+@pytest.mark.parametrize("text", ["", "{}", '{"tokens": [{}]}', '{"tokens": 1}', "\0" * 99])
 def test_a_damaged_file_is_an_error_and_not_an_open_door(tmp_path: Path, text: str) -> None:
     (tmp_path / "tokens").write_text(text)
 

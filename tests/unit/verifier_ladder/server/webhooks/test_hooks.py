@@ -107,12 +107,12 @@ def told(asker: Any, inbox: Inbox, cursors: Cursors, answers: list[tuple[bytes, 
             patch.setattr(httpx, "AsyncClient", mocked)
             sender = Sender(receiver, asker.service, cursors)
             task = asyncio.create_task(sender.run())
-            while cursors.get("board") is None:  # noqa: ASYNC110 - looks until it is so
+            while cursors.get(sender._name, "board") is None:  # noqa: ASYNC110 - looks until it is so
                 await asyncio.sleep(0)
-            begun = cursors.get("board")
+            begun = cursors.get(sender._name, "board")
             for case, value in answers:
                 await asyncio.to_thread(asker.service.campaign.answer, case, value, source="x")
-            while cursors.get("board") == begun and not task.done():  # noqa: ASYNC110 - looks until it is so
+            while cursors.get(sender._name, "board") == begun and not task.done():  # noqa: ASYNC110 - looks until it is so
                 await asyncio.sleep(0.001)
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
@@ -155,6 +155,56 @@ def test_after_a_restart_it_goes_on_where_it_was(
     assert [[3.0], [4.0]] == values
 
 
+def revised(opened: vl.Campaign, asker: Any) -> bytes:
+    """Have a sample wait for the world, and give its case."""
+    asker.start = opened.cursor
+    asker.score(["a rose"], run="train", step=opened.take_step(), deadline=0)
+    assert opened.drain(60)
+    return opened.cases()[0].check_key
+
+
+@pytest.mark.usefixtures("quickly")
+def test_campaigns_that_share_a_file_lose_no_revisions(
+    hooked: Any, world: vl.Campaign, serve: Any, tmp_path: Path
+) -> None:
+    with vl.Campaign.open("other", ladder=world.ladder) as other:
+        asker, first, second, third = serve(other, deadline=0), Inbox(), Inbox(), Inbox()
+        told(asker, first, Cursors(tmp_path / "told"), [(revised(other, asker), 5.0)])
+        # What comes while no server of the other one runs must be told when one does.
+        case = revised_again(other, asker)
+        assert other.answer(case, 6.0, source="x")
+        assert other.drain(60)
+        told(hooked, second, Cursors(tmp_path / "told"), [(world.cases()[0].check_key, 3.0)])
+        told(asker, third, Cursors(tmp_path / "told"), [])
+
+    values = [
+        [revision["reward"]["value"] for _, body in inbox.taken for revision in body["data"]]
+        for inbox in (first, second, third)
+    ]
+    assert [[5.0], [3.0], [6.0]] == values
+
+
+def revised_again(opened: vl.Campaign, asker: Any) -> bytes:
+    """The case of another sample."""
+    asker.score(["a violet"], run="train", step=opened.take_step(), deadline=0)
+    assert opened.drain(60)
+    return opened.cases()[0].check_key
+
+
+def test_cursors_of_an_older_version_are_read_and_files_are_private(tmp_path: Path) -> None:
+    (tmp_path / "told").write_text('{"board": 7}')
+    cursors, other = Cursors(tmp_path / "told"), Cursors(tmp_path / "told")
+    cursors.put("a", "board", 9)
+    other.put("b", "board", 8)
+    again = Cursors(tmp_path / "told")
+
+    assert [9, 8, 7] == [again.get(campaign, "board") for campaign in "abc"]
+    assert 0o600 == (tmp_path / "told.a").stat().st_mode & 0o777
+    (tmp_path / "told.a").write_text("[")
+    with pytest.raises(vl.ConfigError, match=r"told\.a"):
+        Cursors(tmp_path / "told").get("a", "board")
+
+
 @pytest.mark.usefixtures("quickly")
 def test_a_receiver_that_is_gone_is_told_nothing_more(hooked: Any, world: vl.Campaign) -> None:
     inbox = Inbox(410)
@@ -163,7 +213,16 @@ def test_a_receiver_that_is_gone_is_told_nothing_more(hooked: Any, world: vl.Cam
     assert 1 == len(inbox.taken)
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "169.254.169.254", "10.1.2.3", "[::1]"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.0.0.1", "169.254.169.254", "10.1.2.3", "[::1]", "[::ffff:10.1.2.3]", "[::10.1.2.3]",
+        "[64:ff9b::10.1.2.3]", "[64:ff9b::169.254.169.254]", "[64:ff9b:1::10.1.2.3]",
+        "[64:ff9b:1:a01:2:300::]", "[2002:a01:203::1]", "[2002:7f00:1::]", "[fd00::1]",
+        "[2001:0:a01:203::1]", "[::ffff:0:10.1.2.3]", "[fe80::5efe:10.1.2.3]", "100.64.0.1",
+        "224.0.0.1", "[ff0e::1]", "[::]",
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize("is_private", [True, False])
 def test_private_networks_are_asked_only_if_so_allowed(
     serve: Any, host: str, *, is_private: bool
@@ -179,6 +238,16 @@ def test_private_networks_are_asked_only_if_so_allowed(
     else:
         with pytest.raises(OSError, match="private = true"):
             asker.runner.run(vetted)
+
+
+@pytest.mark.parametrize("host", ["93.184.215.14", "[2606:2800::1]", "[64:ff9b::93.184.215.14]"])
+def test_public_addresses_are_asked(serve: Any, host: str) -> None:
+    asker = serve()
+    receiver = Receiver(name="b", url=f"http://{host}:9/x", secret=SECRET)
+    sender = Sender(receiver, asker.service, Cursors(None))
+    url, _ = asker.runner.run(sender._vetted(httpx.URL(receiver.url)))
+
+    assert url.port == 9
 
 
 def test_settings_are_read_from_toml_and_secrets_from_the_environment(
