@@ -22,6 +22,7 @@ from verifier_ladder.scheduler.candidates import ForgedCheckError, proven_candid
 from verifier_ladder.scheduler.climb import Climb
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.engines.local import LocalEngine
+from verifier_ladder.scheduler.expecting import Expecting
 from verifier_ladder.scheduler.holding import Holding
 from verifier_ladder.scheduler.importing import Importer
 from verifier_ladder.scheduler.intake import Intake
@@ -78,7 +79,7 @@ class Conductor:
         self._holding = Holding(desk, width=engine.workers)
         self._learning = Learning(knowledge, ledger, name)
         self._reviser = Reviser(desk, self._holding, self._learning)
-        self._scorer = Scorer(desk, self._holding, self._reviser)
+        self._scorer = Scorer(desk, self._holding, self._reviser, Expecting(ladder, engine, lock))
         self._cancellations = Cancellations(ledger, name)
         self._importer = Importer(desk, self._holding, self._learning)
 

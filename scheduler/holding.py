@@ -115,10 +115,12 @@ class Holding:
             self._desk.ledger.cancel(keys, now=0.0)
 
     def _standing(self, request: Request) -> Standing:
-        return self._desk.intake.recall(
+        standing = self._desk.intake.recall(
             candidate_of(request.state["candidate"]), request.content_key,
             request.state.get("given"),
         )  # fmt: skip
+        standing.expected = standing.expected or request.state.get("expected", {})
+        return standing
 
 
 def _sample(request: Request) -> SampleId:

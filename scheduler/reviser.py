@@ -176,6 +176,7 @@ class Reviser:
         standing = self._desk.intake.recall(
             candidate, request.content_key, request.state.get("given")
         )
+        standing.expected = standing.expected or request.state.get("expected", {})
         verdict = verdicts.get(request.check_key)
         if verdict is not None:
             standing.hear(*self._asking(request, standing), verdict)

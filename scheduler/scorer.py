@@ -24,6 +24,7 @@ from verifier_ladder.scheduler.arrivals import Arrivals
 from verifier_ladder.scheduler.candidates import candidate_json
 from verifier_ladder.scheduler.climb import Scene, Step
 from verifier_ladder.scheduler.desk import Desk
+from verifier_ladder.scheduler.expecting import Expecting
 from verifier_ladder.scheduler.holding import Holding
 from verifier_ladder.scheduler.punctuality import Drawn
 from verifier_ladder.scheduler.queueing import Enqueue, awaited, checks_of, hurried, join
@@ -54,9 +55,12 @@ class Batch:
 class Scorer:
     """Scores batches for one campaign."""
 
-    def __init__(self, desk: Desk, holding: Holding, reviser: Reviser) -> None:
+    def __init__(
+        self, desk: Desk, holding: Holding, reviser: Reviser, expecting: Expecting
+    ) -> None:
         """Work at a campaign's desk."""
         self._desk, self._holding, self._reviser = desk, holding, reviser
+        self._expecting = expecting
 
     def score(self, batch: Batch, until: float | None) -> list[Reward]:
         """Score one batch; higher tiers are asked for, and answer later.
@@ -93,6 +97,7 @@ class Scorer:
                     batch.candidates, until, arrivals, when_begun=held.close
                 )
             try:
+                self._expecting.ask(standings, until)
                 return self._answer(batch, standings, arrivals, until)
             except BaseException:  # What nobody has recorded, nobody knows.
                 self._desk.intake.forget(standings)
@@ -206,6 +211,8 @@ class Scorer:
                 "value": rewards[index].value, "revision": 0, "draw": escalation.draw,
                 "size": len(batch.positions), **drawn,
             }  # fmt: skip
+            if standing.expected:
+                state["expected"] = dict(standing.expected)
             request = Request(
                 check.check_key, check.campaign, batch.run, batch.step, batch.positions[index],
                 standing.content_key, state,

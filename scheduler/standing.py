@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from verifier_ladder.candidate import Candidate, Turn, checked_candidate, checked_candidates
+from verifier_ladder.cost import Amounts
 from verifier_ladder.decision import Belief
 from verifier_ladder.keys import NO_TASK, check_key, raw_key, task_digest
 from verifier_ladder.reward import Reward
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from verifier_ladder.scheduler.survey import Survey
 
 
+_NOTHING_EXPECTED: Mapping[str, Amounts] = MappingProxyType({})
 _NO_PARTS: Mapping[str, dict[int, Verdict]] = MappingProxyType({})
 
 
@@ -32,7 +34,8 @@ class Standing:
     """
 
     __slots__ = (
-        "_candidate", "belief", "concluded", "content_key", "end", "explained", "given",
+        "_candidate", "belief", "concluded", "content_key", "end", "expected", "explained",
+        "given",
         "is_judged", "keys", "lapsed", "parts", "problem", "reward", "subject", "survey",
         "task_key", "turns_key", "used", "verdicts",
     )  # fmt: skip
@@ -60,6 +63,8 @@ class Standing:
         self.given = given
         self.problem = problem
         self.verdicts: dict[str, Verdict] = {}
+        self.expected: Mapping[str, Amounts] = _NOTHING_EXPECTED
+        """What its check by a verifier is expected to take, where that was asked."""
         self.belief: Belief | None = None
         self.reward: Reward | None = None
         self.survey: Survey | None = None

@@ -45,6 +45,11 @@ declared time is the mean at first, and nothing is ever expected to take more th
 what is likely."""
 
 
+def foretells_costs(verifier: Verifier) -> bool:
+    """Whether it says for each candidate what a check will take."""
+    return type(verifier).expected_cost is not Verifier.expected_cost
+
+
 class VerifierCosts:
     """What one verifier takes of each resource."""
 
@@ -60,7 +65,7 @@ class VerifierCosts:
         self.checks = verifier.replicates
         """How many checks it takes to ask it; all numbers here are about all of them."""
         self._guess = LEAST[Tier.parse(verifier.tier)] or 1.0
-        self._is_constant = type(verifier).expected_cost is Verifier.expected_cost
+        self._is_constant = not foretells_costs(verifier)
         self._width = _width(tiers, offered)
         self._times: dict[int, Regression] = {}
         if not verifier.waits:
@@ -99,9 +104,10 @@ class VerifierCosts:
 
     def declared(self, standings: Sequence[Standing]) -> Floats:
         """What is declared for each candidate. Shape (n, resources)."""
+        amounts, name = self._verifier.cost.amounts, self._verifier.name
         if self._is_constant:
-            return np.tile(self._verifier.cost.amounts, (len(standings), 1)) * self.checks
-        expected = [self._verifier.expected_cost(s.candidate).amounts for s in standings]
+            return np.tile(amounts, (len(standings), 1)) * self.checks
+        expected = [standing.expected.get(name, amounts) for standing in standings]
         return np.array(expected).reshape(len(standings), len(Resource)) * self.checks
 
     def usual_for(self, declared: Floats) -> Floats:

@@ -15,7 +15,7 @@ import psutil
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
-from verifier_ladder.errors import ConfigError, LadderError, VerifierError
+from verifier_ladder.errors import AnswerError, ConfigError, LadderError, VerifierError
 from verifier_ladder.exchange import candidate_message, failed, verdict_from
 from verifier_ladder.jsonlines import JsonLines
 from verifier_ladder.keys import digest
@@ -167,7 +167,7 @@ class CommandVerifier(Verifier):
             message = orjson.loads(answer)
         except orjson.JSONDecodeError:
             shown = answer[:100].decode("utf-8", "replace")
-            raise VerifierError(f"{self.command[0]} answered {shown!r}, not JSON") from None
+            raise AnswerError(f"{self.command[0]} answered {shown!r}, not JSON") from None
         if isinstance(message, dict) and message.get("id", number) != number:
             raise VerifierError(
                 f"{self.command[0]} answered about {message['id']!r} when asked about {number}"

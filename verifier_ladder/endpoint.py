@@ -91,7 +91,7 @@ class EndpointVerifier(Verifier):
             raise ConfigError(f"url={url!r} of verifier {name}: give http://… or https://…")
         if retries < 0:
             raise ConfigError(f"retries={retries!r} of verifier {name}: give 0 or more")
-        self.name, self.version = name, version
+        self.name, self.version, self.network = name, version, True
         set_attributes(self, attributes)
         self.url, self.headers, self.retries = url, dict(headers or {}), retries
         super().__init__(**(settings or {}))

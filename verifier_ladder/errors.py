@@ -2,7 +2,7 @@
 
     LadderError
      ├── CandidateError   the candidate is bad: the learner's fault, a reject
-     ├── VerifierError    a verifier raised, or answered nonsense
+     ├── VerifierError    a verifier raised, or answered nonsense (AnswerError)
      ├── ToolError        a tool a verifier uses failed (did not converge, is missing)
      ├── SandboxError     untrusted code could not be contained
      ├── EngineError      a worker crashed, hung or ran out of memory
@@ -12,8 +12,9 @@
      ├── ConfigError      what the user asked for can't be: says what to do instead
      └── PluginError      an installed plugin can't be loaded
 
-Only `CandidateError` may lower a reward.
-Every other one makes the verifier abstain and is noted as `failed_at`.
+Only `CandidateError` lowers a reward by itself.
+Every other one makes the verifier abstain and is noted as `failed_at`, unless a candidate brings
+it about again and again while others are judged well: then that candidate is rejected.
 """
 
 from __future__ import annotations
@@ -42,6 +43,10 @@ class VerifierError(LadderError):
     """The verifier raised an error or answered with something that is not a verdict."""
 
     boundary = "verifier"
+
+
+class AnswerError(VerifierError):
+    """The verifier answered with something that is no verdict, such as a score without end."""
 
 
 class ToolError(LadderError):

@@ -9,9 +9,9 @@ from typing import Any
 
 from verifier_ladder.candidate import Candidate, Turn
 from verifier_ladder.cost import Cost
-from verifier_ladder.errors import LadderError, VerifierError
+from verifier_ladder.errors import AnswerError, LadderError
 from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict
-from verifier_ladder.verifiers import as_verdict
+from verifier_ladder.verifiers import as_verdict, failure
 
 _TEXTS = ("unit", "reason", "feedback")
 _FIELDS = {
@@ -72,7 +72,7 @@ def verdict_from(message: Any, *, unit: str = "") -> Verdict:
         unit: The unit of a score that comes without one.
 
     Raises:
-        VerifierError: If it is neither, or holds fields that no verdict has.
+        AnswerError: If it is neither, or holds fields that no verdict has.
 
     Example:
         >>> verdict_from({"outcome": "accept", "score": 2}, unit="eV").score
@@ -81,12 +81,12 @@ def verdict_from(message: Any, *, unit: str = "") -> Verdict:
     if not isinstance(message, Mapping):
         return as_verdict(message, unit=unit)
     if unknown := sorted(set(message) - _FIELDS):
-        raise VerifierError(
+        raise AnswerError(
             f"a verdict has no field {', '.join(map(repr, unknown))}; "
             f"it has {', '.join(sorted(_FIELDS))}"
         )
     if message.get("outcome") not in [outcome.value for outcome in Outcome]:
-        raise VerifierError(
+        raise AnswerError(
             "a verdict needs an outcome: accept, reject or abstain, "
             f"not {message.get('outcome')!r}"
         )
@@ -95,7 +95,7 @@ def verdict_from(message: Any, *, unit: str = "") -> Verdict:
     except LadderError:
         raise
     except (TypeError, ValueError, AttributeError) as error:
-        raise VerifierError(f"the verdict can't be read: {error}") from None
+        raise AnswerError(f"the verdict can't be read: {error}") from None
 
 
 def _built(message: Mapping[str, Any], unit: str) -> Verdict:
@@ -103,10 +103,10 @@ def _built(message: Mapping[str, Any], unit: str) -> Verdict:
     failed_at = message.get("failed_at")
     for name, text in (*texts.items(), ("failed_at", failed_at or "")):
         if not isinstance(text, str):
-            raise VerifierError(f"{name} of a verdict must be text, not {text!r}")
+            raise AnswerError(f"{name} of a verdict must be text, not {text!r}")
     evidence, cost = message.get("evidence") or {}, message.get("cost")
     if not isinstance(evidence, Mapping):
-        raise VerifierError(f"evidence of a verdict must be an object, not {evidence!r}")
+        raise AnswerError(f"evidence of a verdict must be an object, not {evidence!r}")
     return Verdict(
         Outcome(message["outcome"]), message.get("score"), message.get("uncertainty"),
         texts["unit"] or unit, texts["reason"], texts["feedback"], failed_at,
@@ -117,5 +117,5 @@ def _built(message: Mapping[str, Any], unit: str) -> Verdict:
 
 def failed(error: LadderError, *, log: str = "") -> Verdict:
     """The abstention that a failed exchange amounts to, with the last lines of the log."""
-    said = Verdict.abstain(f"{error}", failed_at=error.boundary)
-    return dataclasses.replace(said, evidence={"log": log}) if log else said
+    said = failure(error)
+    return dataclasses.replace(said, evidence={**said.evidence, "log": log}) if log else said

@@ -10,7 +10,7 @@ from typing import Any, overload
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
-from verifier_ladder.errors import ConfigError, VerifierError
+from verifier_ladder.errors import AnswerError, ConfigError, VerifierError
 from verifier_ladder.media import restored
 from verifier_ladder.registry import REGISTRY
 from verifier_ladder.signature import LISTS, MESSAGES, RewardSignature, is_async, name_of
@@ -21,7 +21,7 @@ Answer = Verdict | float | bool | None
 _OPTIONS = {
     "role", "isolation", "timeout", "memory", "batch_size", "reads", "task_fields",
     "reads_turns", "replicates", "unit", "deviation", "same_quantity", "control", "tools",
-    "definitive", "features", "capabilities", "domain",
+    "definitive", "features", "capabilities", "domain", "network",
 }  # fmt: skip
 
 
@@ -48,7 +48,7 @@ class FunctionVerifier(Verifier):
         if version is not None:
             self.version = version
         self.function, self.batch, self.concurrency = function, batch, concurrency
-        self.is_async = is_async(function)
+        self.is_async = self.network = is_async(function)
         for key, value in attributes.items():
             setattr(self, key, value)
         super().__init__(**(settings or {}))
@@ -159,7 +159,7 @@ def _only(answers: Any) -> Answer:
     try:
         (answer,) = answers
     except (TypeError, ValueError):
-        raise VerifierError(
+        raise AnswerError(
             "a reward function must return a list with one number per completion, and for one "
             f"completion it returned {reprlib.repr(answers)}"
         ) from None

@@ -9,7 +9,7 @@ from math import inf, isfinite
 from typing import Any, NoReturn
 
 from verifier_ladder.cost import Cost
-from verifier_ladder.errors import VerifierError
+from verifier_ladder.errors import AnswerError
 
 
 class Outcome(StrEnum):
@@ -27,7 +27,7 @@ def _number(value: Any) -> float:
     """The value as a plain finite float.
 
     Raises:
-        VerifierError: If it is none.
+        AnswerError: If it is none.
     """
     if type(value) is not float:
         kind = type(value).__name__
@@ -38,9 +38,9 @@ def _number(value: Any) -> float:
         except (TypeError, ValueError, RuntimeError):
             value = None
         if value is None:
-            raise VerifierError(f"a verdict's numbers must be numbers, not {kind}")
+            raise AnswerError(f"a verdict's numbers must be numbers, not {kind}")
     if not isfinite(value):
-        raise VerifierError(
+        raise AnswerError(
             f"a verdict's numbers must be finite, not {value!r}; "
             "abstain when there is no number to give"
         )
@@ -67,7 +67,7 @@ def _outcome_of(value: Any) -> Outcome:
         return Outcome(value)
     except ValueError:
         known = ", ".join(Outcome)
-        raise VerifierError(f"a verdict's outcome is one of {known}, not {value!r}") from None
+        raise AnswerError(f"a verdict's outcome is one of {known}, not {value!r}") from None
 
 
 class _NoEvidence(dict[str, Any]):
@@ -120,7 +120,7 @@ class Verdict:
         """Bring outcome and numbers to their plain types; refuse what contradicts itself.
 
         Raises:
-            VerifierError: If the outcome is unknown, a number is not finite, the uncertainty is
+            AnswerError: If the outcome is unknown, a number is not finite, the uncertainty is
                 negative, or an abstention has a score.
         """
         if type(self.outcome) is not Outcome:
@@ -128,11 +128,11 @@ class Verdict:
         if self.score is not None:
             object.__setattr__(self, "score", _number(self.score))
             if self.outcome is Outcome.ABSTAIN:
-                raise VerifierError("an abstention has no score; accept or reject with it")
+                raise AnswerError("an abstention has no score; accept or reject with it")
         if self.uncertainty is not None:
             object.__setattr__(self, "uncertainty", _number(self.uncertainty))
             if self.uncertainty < 0:
-                raise VerifierError(f"an uncertainty can't be negative: {self.uncertainty!r}")
+                raise AnswerError(f"an uncertainty can't be negative: {self.uncertainty!r}")
 
     @classmethod
     def accept(

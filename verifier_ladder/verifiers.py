@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, get_args
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
-from verifier_ladder.errors import CandidateError, ConfigError, LadderError, VerifierError
+from verifier_ladder.errors import (
+    AnswerError,
+    CandidateError,
+    ConfigError,
+    LadderError,
+    VerifierError,
+)
 from verifier_ladder.keys import canonical_json, digest, in_namespace
 from verifier_ladder.resource import Resource
 from verifier_ladder.sourcecode import PREFIX, Fingerprint, SourceVersion, fingerprint
@@ -35,7 +41,14 @@ A_CASE = Cost(person_minutes=5.0)
 do, and what is not known is not nothing."""
 
 
-class MiscountError(VerifierError):
+_OF_CONTENT = (
+    ArithmeticError, ValueError, TypeError, LookupError, AttributeError, AssertionError,
+    RecursionError, SyntaxError,
+)  # fmt: skip
+"""What Python raises about values that a program did not expect."""
+
+
+class MiscountError(AnswerError):
     """A verifier gave more or fewer answers than there were candidates."""
 
 
@@ -98,8 +111,12 @@ class Verifier:
     same_quantity: bool = False
     """Whether its score estimates the target itself, in the target's unit."""
     control: Candidate | None = None
-    """A candidate that is certainly harmless. When it passes and another candidate brings two
-    fresh workers down, the fault is that candidate's, and it is rejected."""
+    """A candidate that is certainly harmless. When it passes and another candidate fails again
+    and again, the fault is that candidate's, and it is rejected. Without one, a candidate that
+    passed before stands in for it."""
+    network: bool = False
+    """Whether it asks services over a network. Then neither silence nor errors that may be
+    theirs are ever held against a candidate."""
     tools: Mapping[str, str] = {}
     """Versions of the tools that affect results."""
     capabilities: Sequence[str] | str = ()
@@ -248,7 +265,7 @@ class Verifier:
     def _counted(self, answers: Any, wanted: int) -> Sequence[object]:
         count = _count(answers)
         if count is None:
-            raise VerifierError(
+            raise AnswerError(
                 f"verifier {self.name} returned a {type(answers).__name__}; return a list with "
                 "one verdict per candidate, or yield them one by one"
             )
@@ -328,7 +345,7 @@ def as_verdict(answer: object, *, unit: str = "") -> Verdict:
     and 0; None is a considered abstention.
 
     Raises:
-        VerifierError: If it is anything else, or a number that is not finite.
+        AnswerError: If it is anything else, or a number that is not finite.
     """
     if type(answer) is float and isfinite(answer):
         return plain_verdict(Outcome.ACCEPT, answer, None, unit, None)
@@ -345,7 +362,7 @@ def as_verdict(answer: object, *, unit: str = "") -> Verdict:
         return Verdict(Outcome.ACCEPT, answer, unit=unit)  # type: ignore[arg-type]
     if answer is None:
         return Verdict.abstain("the verifier has no opinion")
-    raise VerifierError(
+    raise AnswerError(
         f"a verifier must answer with a Verdict, a number, True, False or None, "
         f"not {type(answer).__name__}: {reprlib.repr(answer)}"
     )
@@ -386,19 +403,32 @@ def _scalar(answer: Any) -> object:
     try:
         return answer.item()
     except (TypeError, ValueError, RuntimeError) as error:
-        raise VerifierError(f"expected one number per candidate: {error}") from error
+        raise AnswerError(f"expected one number per candidate: {error}") from error
 
 
 def failure(error: BaseException) -> Verdict:
-    """The verdict that an error amounts to: a reject if the candidate is at fault, else none."""
+    """The verdict that an error amounts to.
+
+    A reject if the candidate is certainly at fault, else an abstention. Whether that becomes a
+    reject is up to the engine, which tries the candidate again beside others; so the evidence
+    tells what kind of error it was, as its cause: `answer` is no verdict, `data` is what content
+    can bring about in a program that did not expect it, `error` is any other. What the operating
+    system refuses, such as a connection, is a tool's failure.
+    """
     text = f"{error}" or type(error).__name__
     if isinstance(error, CandidateError):
         return Verdict.reject(text)
+    if isinstance(error, AnswerError):
+        return Verdict.abstain(text, failed_at=error.boundary, evidence={"cause": "answer"})
     if isinstance(error, LadderError):
         return Verdict.abstain(text, failed_at=error.boundary)
     if isinstance(error, MemoryError):
         return Verdict.abstain(f"out of memory {text}".strip(), failed_at="engine")
-    return Verdict.abstain(f"{type(error).__name__}: {text}", failed_at="verifier")
+    text = f"{type(error).__name__}: {text}"
+    if isinstance(error, OSError):
+        return Verdict.abstain(text, failed_at="tool")
+    cause = "data" if isinstance(error, _OF_CONTENT) else "error"
+    return Verdict.abstain(text, failed_at="verifier", evidence={"cause": cause})
 
 
 _NOT_CODE = {

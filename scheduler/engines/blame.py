@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from verifier_ladder.scheduler.engines.watch import Failure
 
@@ -19,8 +19,8 @@ class Answers(NamedTuple, Generic[T]):
     """Of the whole group; of the first of it if the worker failed."""
     seconds: float
     """What these took."""
-    suspects: dict[int, str] = {}  # noqa: RUF012 - never changed
-    """Places in the group whose answer says that it ran out of memory, and how that reads."""
+    suspects: dict[int, Failure] = {}  # noqa: RUF012 - never changed
+    """Places in the group whose answer says that judging failed there; the worker lives."""
     failure: Failure | None = None
     """What brought the worker down before it came to the rest."""
 
@@ -30,6 +30,29 @@ class Answers(NamedTuple, Generic[T]):
         return {n: item for n, item in enumerate(self.items) if n not in self.suspects}
 
 
+class Control(Protocol):
+    """**Protocol:** tells whether the verifier is well on a candidate that is harmless."""
+
+    def exists(self, failure: Failure) -> bool:
+        """Whether there is one that a candidate which failed so may be compared with."""
+        ...
+
+    def passes(self, failure: Failure) -> bool:
+        """Whether it is judged in the place of the candidate that failed."""
+        ...
+
+
+class _NoControl:
+    """There is none."""
+
+    def exists(self, failure: Failure) -> bool:
+        """There is none."""
+        del failure
+        return False
+
+    passes = exists
+
+
 class Case(Generic[T]):
     """Gets an answer for every candidate of a batch, with as few workers lost as possible.
 
@@ -37,7 +60,8 @@ class Case(Generic[T]):
     a suspect (the position the worker had noted) tries the suspect alone and the others together.
     Without one, or when a suspect has proved innocent and the marks are not
     exact, the group is halved. A candidate that fails alone in a fresh worker is the culprit;
-    when a control is there, it must fail in two, while the control passes.
+    when a control is there, it must fail in two, while the control passes. One that is answered
+    with an error, by a worker that lives, is asked about once more, alone, before the control is.
     """
 
     def __init__(
@@ -47,7 +71,8 @@ class Case(Generic[T]):
         convict: Callable[[int, Failure, bool], T],
         *,
         give_up: Callable[[int, Failure], T],
-        control: Callable[[], bool] | None = None,
+        control: Control | None = None,
+        excuse: Callable[[Failure], bool] = lambda _: False,
         exact: bool = False,
         answers: dict[int, T] | None = None,
     ) -> None:
@@ -59,17 +84,20 @@ class Case(Generic[T]):
             convict: Makes the answer of a culprit, whose failure tells what all its attempts
                 took; the flag says that a control has passed.
             give_up: Makes the answer of a candidate whose worker failed through no fault of its.
-            control: Tells whether a harmless candidate passes in a fresh worker.
+            control: Tells whether the verifier is well on harmless candidates.
+            excuse: Tells whether a failure can't be the fault of any candidate, such as a core
+                that the machine did not give.
             exact: Whether the marked position is surely the one that was being judged.
             answers: Where to put each answer as soon as it is settled.
         """
         self._attempt, self._convict, self._give_up = attempt, convict, give_up
-        self._control, self._trusted, self._exact = control, True, exact
+        self._control, self._excuse = control or _NoControl(), excuse
+        self._trusted, self._exact = True, exact
         self._answers: dict[int, T] = {} if answers is None else answers
         self._count = count
         self._failures: dict[int, int] = {}
         self._fresh: dict[int, int] = {}
-        self._sane: bool | None = None
+        self._unharmed: set[int] = set()
         self._culprits: list[int] = []
         self._abandoned: list[int] = []
         self._unclear = 0.0
@@ -84,7 +112,8 @@ class Case(Generic[T]):
         groups: list[list[int]] = [list(range(self._count))] if self._count else []
         while groups:
             group = groups.pop()
-            fresh = len(group) == 1 and self._failures.get(group[0], 0) > 0
+            failed = len(group) == 1 and self._failures.get(group[0], 0) > 0
+            fresh = failed and group[0] not in self._unharmed
             said = self._attempt(group, fresh)
             self.seconds += said.seconds
             groups += self._record(group, said, fresh=fresh)
@@ -103,9 +132,9 @@ class Case(Generic[T]):
         again: list[list[int]] = []
         for place, item in said.sound.items():
             self._answers[group[place]] = item
-        for place, reason in said.suspects.items():
-            failure = Failure("memory", reason, group[place])
-            again += self._alone(group[place], failure, fresh=fresh)
+        for place, failure in said.suspects.items():
+            position = group[place]
+            again += self._alone(position, failure._replace(position=position), fresh=fresh)
         if len(group) == 1 and fresh and said.sound and not self._exact:
             self._trusted = False  # the mark was wrong: the verifier does not work one by one
         return again
@@ -126,6 +155,9 @@ class Case(Generic[T]):
         suspect = failure.position if self._trusted else None
         if suspect in group:
             self._charge(suspect, failure)
+            if self._exact and self._excuse(failure):
+                self._answers[suspect] = self._give_up(suspect, failure)
+                return [[position for position in group if position != suspect]]
             self._failures[suspect] = self._failures.get(suspect, 0) + 1
             others = [p for p in group if p != suspect]
             # Where the mark is sure, the others go first, for somebody may be waiting for them.
@@ -143,12 +175,22 @@ class Case(Generic[T]):
         self._charge(position, failure)
         self._failures[position] = self._failures.get(position, 0) + 1
         self._fresh[position] = self._fresh.get(position, 0) + fresh
-        if self._fresh[position] < (1 if self._control is None else 2):
+        if self._excuse(failure):
+            self._answers[position] = self._give_up(position, failure)
+            return []
+        failure = failure._replace(position=position)
+        has_control = self._control.exists(failure)
+        if failure.cause == "raised":
+            self._unharmed.add(position)
+            is_enough = self._failures[position] > 1 or not has_control
+        else:
+            self._unharmed.discard(position)
+            is_enough = self._fresh[position] >= 1 + has_control
+        if not is_enough:
             return [[position]]
-        if self._sane is None:
-            self._sane = self._control is not None and self._control()
+        is_sane = has_control and self._control.passes(failure)
         whole = failure._replace(seconds=self.wasted.pop(position))
-        self._answers[position] = self._convict(position, whole, self._sane)
+        self._answers[position] = self._convict(position, whole, is_sane)
         self._culprits.append(position)
         return []
 

@@ -10,7 +10,16 @@ from verifier_ladder.candidate import Candidate
 from verifier_ladder.canonicaliser import Canonicaliser
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import CandidateError
-from verifier_ladder.scheduler.engines.job import BatchAnswer, BatchFuture, Form
+from verifier_ladder.scheduler.engines.blame import Answers, Case
+from verifier_ladder.scheduler.engines.control import Controls
+from verifier_ladder.scheduler.engines.job import (
+    BatchAnswer,
+    BatchFuture,
+    Form,
+    Job,
+    VerifyJob,
+    suspects,
+)
 from verifier_ladder.scheduler.engines.reservation import Reservation
 from verifier_ladder.task import seen_by
 from verifier_ladder.verdict import Verdict
@@ -27,20 +36,58 @@ def judge_inline(
     A batch that raises is judged one by one, so the error costs only its own candidate.
     """
     started = process_time()
+    verdicts = _judged(verifier, candidates)
+    if any(suspects(enumerate(verdicts))):
+        verdicts = _settled(verifier, candidates, verdicts)
+    return verdicts, process_time() - started
+
+
+def _judged(verifier: Verifier, candidates: Sequence[Candidate]) -> list[Verdict]:
     try:
         if not verifier.__dict__.get("_is_set_up"):
             verifier.setup()
             verifier.__dict__["_is_set_up"] = True
     except Exception as error:  # noqa: BLE001 - a plugin may raise anything
-        return [failure(error)] * len(candidates), process_time() - started
+        return [failure(error)] * len(candidates)
     try:
-        verdicts = verifier.judge(seen_by(verifier.name, verifier.task_fields, candidates))
+        return verifier.judge(seen_by(verifier.name, verifier.task_fields, candidates))
     except Exception as error:  # noqa: BLE001 - a plugin may raise anything
-        verdicts = (
-            [failure(error)] if len(candidates) == 1
-            else [judge_inline(verifier, [one])[0][0] for one in candidates]
-        )  # fmt: skip
-    return verdicts, process_time() - started
+        if len(candidates) == 1:
+            return [failure(error)]
+        return [_judged(verifier, [one])[0] for one in candidates]
+
+
+def _settled(
+    verifier: Verifier, candidates: Sequence[Candidate], verdicts: Sequence[Verdict]
+) -> list[Verdict]:
+    """Blame for errors, as in a worker: who fails alone, while another passes, is rejected.
+
+    A reject takes the time of its share, as any other verdict does.
+    """
+    job = VerifyJob(verifier, candidates, lane=None, priority=0.0, limit=None, seeds=None)
+    passed = (c for c, said in zip(candidates, verdicts, strict=True) if job.is_answer(said))
+    known, first = next(passed, None), [list(verdicts)]
+
+    def attempt(group: Sequence[int], fresh: bool) -> Answers[Verdict]:  # noqa: FBT001
+        del fresh
+        said = first.pop() if first else _judged(verifier, [candidates[p] for p in group])
+        return Answers(said, 0.0, suspects(enumerate(said)))
+
+    def judged(control: Job[Verdict], fresh: bool) -> Verdict | None:  # noqa: FBT001
+        del fresh
+        (said,) = _judged(verifier, [control.subject(0)])
+        return said if said.failed_at is None else None
+
+    control = Controls(job, lambda: known, judged)
+    case = Case(
+        len(candidates), attempt, job.convict, give_up=job.give_up, excuse=job.excuse,
+        control=control,
+    )  # fmt: skip
+    said = case.settle()
+    return [
+        old if new.failed_at else replace(new, cost=None) if "cause" in new.evidence else new
+        for old, new in zip(verdicts, said, strict=True)
+    ]
 
 
 def canonical_inline(by: Canonicaliser, contents: Sequence[str | bytes]) -> list[Form]:

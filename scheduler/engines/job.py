@@ -4,25 +4,36 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.canonicaliser import Canonicaliser
-from verifier_ladder.cost import Cost
-from verifier_ladder.function import FunctionVerifier
+from verifier_ladder.cost import Amounts, Cost
+from verifier_ladder.errors import LadderError
+from verifier_ladder.function import FunctionVerifier, RewardFunctionVerifier
+from verifier_ladder.keys import task_digest
 from verifier_ladder.scheduler.engines import wire
 from verifier_ladder.scheduler.engines.blame import Answers, Case
 from verifier_ladder.scheduler.engines.journal import Journal
 from verifier_ladder.scheduler.engines.watch import Failure, Limit
-from verifier_ladder.verdict import Verdict
+from verifier_ladder.signature import LISTS, MESSAGES
+from verifier_ladder.verdict import Outcome, Verdict
 from verifier_ladder.verifiers import Verifier
 
 T = TypeVar("T")
 Form = str | bytes | Verdict
 _WORTH_TIMING = 1e-3
+MOST_RESERVED = 4e9
+"""No more is expected of a check, nor reserved for it, so that accounts can count it."""
+_THOUGHT = 0.25
+"""Seconds in which a verifier should say what a check will take."""
+_RAISED = ("answer", "data", "error")
+"""Causes that `verifiers.failure` tells of errors which content may have brought about."""
+_WORDS = (MESSAGES, LISTS["completion_ids"])
+"""Task fields that hold what the model wrote."""
 
 
 class BatchFuture(Future[T]):
@@ -113,8 +124,38 @@ class Job(ABC, Generic[T]):
         """The result of the whole batch."""
 
     @abstractmethod
-    def control(self) -> Job[T] | None:
-        """A job on a candidate that is certainly harmless, if one is declared."""
+    def subject(self, position: int) -> Any:
+        """What is judged at a position."""
+
+    @abstractmethod
+    def is_answer(self, item: T) -> bool:
+        """Whether it shows that the verifier is well."""
+
+    @abstractmethod
+    def control(self, position: int, known: Any = None) -> Job[T] | None:
+        """A job on a harmless candidate in the place of another.
+
+        Args:
+            position: The candidate whose place it takes.
+            known: One that has passed; by default the one that is declared, if one is.
+        """
+
+    @property
+    def alike(self) -> Hashable:
+        """What tells a job of one candidate apart from others for the same verifier."""
+        return None
+
+    def is_of_content(self, failure: Failure) -> bool:
+        """Whether a candidate that has passed may stand in for a control that nobody declared.
+
+        Not where content does not bring about such errors.
+        """
+        said = failure.said
+        return said is None or said.evidence.get("cause") != "error"
+
+    def excuse(self, failure: Failure) -> bool:
+        """Whether no candidate can be blamed for a failure."""
+        return failure.cause == "starved"
 
     @property
     def name(self) -> str:
@@ -124,18 +165,23 @@ class Job(ABC, Generic[T]):
     def give_up(self, position: int, failure: Failure) -> T:
         """The answer for a candidate that could not be tried, through no fault of its own."""
         del position
+        if (said := failure.said) is not None:  # what it took is charged as that of a failure
+            return self.failed(replace(said, cost=replace(said.cost or Cost(), seconds=0.0)))
         evidence = {"cause": failure.cause, **({"log": failure.log} if failure.log else {})}
         message = failure.message
         if failure.cause != "refused":
             message = f"{self.name} {message}"
         if failure.cause == "start":
             message = f"no worker process can be started for {self.name}: it {failure.message}"
-        said = Verdict.abstain(message, failed_at=failure.boundary, evidence=evidence)
-        return self.failed(replace(said, cost=Cost()))
+        boundary = "tool" if failure.cause == "hang" else failure.boundary
+        abstains = Verdict.abstain(message, failed_at=boundary, evidence=evidence)
+        return self.failed(replace(abstains, cost=Cost()))
 
     def convict(self, position: int, failure: Failure, sane: bool) -> T:  # noqa: FBT001
         """The answer for a culprit, one that brings down fresh workers; `sane`: not a control."""
         del position
+        if failure.said is not None:
+            return self._convict_raised(failure, failure.said, sane=sane)
         evidence: dict[str, Any] = {"log": failure.log} if failure.log else {}
         how = self._out_of_memory() if failure.cause == "memory" else failure.message
         message = f"{self.name} {how} on this candidate, each time it was tried"
@@ -146,6 +192,16 @@ class Job(ABC, Generic[T]):
             evidence["cause"] = failure.cause
             said = Verdict.abstain(message, failed_at="engine", evidence=evidence)
         return self.failed(replace(said, cost=Cost(failure.seconds)))
+
+    def _convict_raised(self, failure: Failure, said: Verdict, *, sane: bool) -> T:
+        """The answer for a candidate that is answered with an error each time."""
+        if sane:
+            reason = f"{self.name} fails on this candidate: {said.reason}; it is well on others"
+            cause = said.evidence.get("cause", "error")
+            evidence = {**said.evidence, "cause": "numeric" if cause == "answer" else cause}
+            said = replace(Verdict.reject(reason, evidence=evidence), cost=said.cost)
+        cost = replace(said.cost or Cost(), seconds=failure.seconds)
+        return self.failed(replace(said, cost=cost))
 
     def _out_of_memory(self) -> str:
         if self.memory is None:
@@ -193,12 +249,7 @@ class VerifyJob(Job[Verdict]):
         """Rebuild the verdicts; what ran out of memory is under suspicion."""
         shares = seconds / len(items) if spent is None else spent
         verdicts = wire.decode(items, self.thing.unit, shares, self.thing.cost)
-        suspects = {
-            place: verdict.reason
-            for place, verdict in enumerate(verdicts)
-            if verdict.failed_at == "engine"
-        }
-        return Answers(verdicts, seconds, suspects)
+        return Answers(verdicts, seconds, suspects(enumerate(verdicts)))
 
     def costs(self, journal: Journal, start: int, end: int) -> list[float] | None:
         """Cpu-seconds of each candidate of a verifier that is dear enough."""
@@ -216,13 +267,109 @@ class VerifyJob(Job[Verdict]):
             items[position] = replace(items[position], cost=more)
         return BatchAnswer(items, lane, case.seconds)
 
-    def control(self) -> VerifyJob | None:
-        """A job on the verifier's control candidate."""
-        if self.thing.control is None:
+    def subject(self, position: int) -> Candidate:
+        """A candidate."""
+        return self._candidates[position]
+
+    def is_answer(self, item: Verdict) -> bool:
+        """Whether the verifier has judged; one that declines may have looked at nothing."""
+        is_judged = item.is_answer and item.outcome is not Outcome.ABSTAIN
+        return is_judged and "cause" not in item.evidence
+
+    def control(self, position: int, known: Any = None) -> VerifyJob | None:
+        """A job on a harmless candidate, with the task of the one that failed."""
+        harmless: Candidate | None = self.thing.control if known is None else known
+        if harmless is None:
             return None
-        return VerifyJob(
-            self.thing, [self.thing.control], lane=None, priority=0.0, limit=None, seeds=None
-        )
+        stand_in = in_the_place(harmless, self._candidates[position])
+        return VerifyJob(self.thing, [stand_in], lane=None, priority=0.0, limit=None, seeds=None)
+
+    def is_of_content(self, failure: Failure) -> bool:
+        """See `Job`; never of a learner's reward function: its trainer reads failures as masks.
+
+        One that declares a control says that it means none.
+        """
+        is_learners = isinstance(self.thing, RewardFunctionVerifier)
+        return not is_learners and super().is_of_content(failure)
+
+    @property
+    def alike(self) -> Hashable:
+        """Its only candidate."""
+        one = self._candidates[0]
+        try:
+            return one.content, task_digest(one.task or {})
+        except LadderError:  # no JSON; the same task is mostly the same object
+            return one.content, id(one.task)
+
+    def excuse(self, failure: Failure) -> bool:
+        """Whether the machine, or a service, may have failed."""
+        if not self.thing.network:
+            return super().excuse(failure)
+        is_silence = failure.cause == "hang" and failure.slept
+        is_error = failure.said is not None and failure.said.evidence.get("cause") == "error"
+        return is_silence or is_error or super().excuse(failure)
+
+
+class ExpectJob(Job[Amounts | None]):
+    """A batch of candidates of which a verifier says what their checks will take.
+
+    Nobody is blamed for a failure: the declared cost is good enough then.
+    """
+
+    work = "expect"
+    exact = True
+
+    def __init__(self, verifier: Verifier, candidates: Sequence[Candidate]) -> None:
+        """Make a job; see `WorkerPool.expect`."""
+        super().__init__(len(candidates), None, 1.0)
+        self.thing: Verifier = verifier
+        self.patience = _THOUGHT
+        self._candidates = candidates
+
+    def arguments(self, group: Sequence[int]) -> tuple[Any, ...]:
+        """The candidates, taken apart."""
+        chosen = [self._candidates[position] for position in group]
+        return ([
+            (c.kind, c.content, c.task, [(t.action, t.observation, t.metadata) for t in c.turns])
+            for c in chosen
+        ],)  # fmt: skip
+
+    def read(
+        self, items: list[Any], spent: list[float] | None, seconds: float
+    ) -> Answers[Amounts | None]:
+        """The amounts of each."""
+        del spent
+        return Answers([item or None for item in items], seconds)
+
+    def failed(self, verdict: Verdict) -> Amounts | None:
+        """Nothing is expected."""
+        del verdict
+        return None
+
+    def answer(
+        self, case: Case[Amounts | None], items: list[Amounts | None], lane: int
+    ) -> list[Amounts | None]:
+        """The amounts, in order."""
+        del case, lane
+        return items
+
+    def subject(self, position: int) -> Candidate:
+        """A candidate."""
+        return self._candidates[position]
+
+    def is_answer(self, item: Amounts | None) -> bool:
+        """It says nothing of how the verifier judges."""
+        del item
+        return False
+
+    def control(self, position: int, known: Any = None) -> None:
+        """None is needed."""
+        del position, known
+
+    def excuse(self, failure: Failure) -> bool:
+        """Any failure."""
+        del failure
+        return True
 
 
 class CanonicalJob(Job[Form]):
@@ -247,17 +394,10 @@ class CanonicalJob(Job[Form]):
     def read(self, items: list[Any], spent: list[float] | None, seconds: float) -> Answers[Form]:
         """Rebuild the verdicts among the forms."""
         del spent
-        forms: list[Form] = []
-        suspects: dict[int, str] = {}
-        for place, item in enumerate(items):
-            if not isinstance(item, tuple):
-                forms.append(item)
-                continue
-            verdict = wire.rebuild(item, seconds / len(items))
-            forms.append(verdict)
-            if verdict.failed_at == "engine":
-                suspects[place] = verdict.reason
-        return Answers(forms, seconds, suspects)
+        share = seconds / max(1, len(items))
+        forms = [wire.rebuild(item, share) if isinstance(item, tuple) else item for item in items]
+        verdicts = ((n, form) for n, form in enumerate(forms) if isinstance(form, Verdict))
+        return Answers(forms, seconds, suspects(verdicts))
 
     def failed(self, verdict: Verdict) -> Form:
         """A failure takes the place of the form; a form has no cost."""
@@ -267,11 +407,47 @@ class CanonicalJob(Job[Form]):
         """The forms, in order."""
         return CanonicalAnswer(items, lane, case.seconds)
 
-    def control(self) -> CanonicalJob | None:
-        """A job on the canonicaliser's control content."""
-        if self.thing.control is None:
-            return None
-        return CanonicalJob(self.thing, [self.thing.control], 0.0)
+    def subject(self, position: int) -> str | bytes:
+        """A content."""
+        return self._contents[position]
+
+    def is_answer(self, item: Form) -> bool:
+        """Whether there is a form."""
+        return not isinstance(item, Verdict)
+
+    def control(self, position: int, known: Any = None) -> CanonicalJob | None:
+        """A job on a harmless content."""
+        del position
+        harmless = self.thing.control if known is None else known
+        return None if harmless is None else CanonicalJob(self.thing, [harmless], 0.0)
+
+
+def in_the_place(harmless: Candidate, culprit: Candidate) -> Candidate:
+    """A harmless candidate with the task of another: what a task brings about is nobody's fault.
+
+    Fields of the task that hold the other's own words are left out.
+    """
+    own, task = harmless.task or {}, dict(culprit.task or {})
+    for name in _WORDS:
+        if task.pop(name, None) is not None and name in own:
+            task[name] = own[name]
+        elif name == MESSAGES and MESSAGES in (culprit.task or {}):
+            task[name] = [{"role": "assistant", "content": harmless.content}]
+    return replace(harmless, task=task if culprit.task is not None else None)
+
+
+def suspects(verdicts: Iterable[tuple[int, Verdict]]) -> dict[int, Failure]:
+    """Verdicts that tell of a failure which may be the candidate's, by place."""
+    return {
+        place: Failure(
+            "memory" if verdict.failed_at == "engine" else "raised", verdict.reason,
+            seconds=verdict.cost.seconds if verdict.cost else 0.0,
+            said=None if verdict.failed_at == "engine" else verdict,
+        )
+        for place, verdict in verdicts
+        if verdict.failed_at == "engine"
+        or (verdict.failed_at == "verifier" and verdict.evidence.get("cause") in _RAISED)
+    }  # fmt: skip
 
 
 def _nothing() -> None:

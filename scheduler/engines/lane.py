@@ -13,6 +13,7 @@ import cloudpickle
 from verifier_ladder.errors import ConfigError, EngineError, LadderError
 from verifier_ladder.scheduler.engines import wire
 from verifier_ladder.scheduler.engines.blame import Answers, Case
+from verifier_ladder.scheduler.engines.control import Controls, is_small
 from verifier_ladder.scheduler.engines.hearing import Hearing
 from verifier_ladder.scheduler.engines.job import Job
 from verifier_ladder.scheduler.engines.process import WorkerProcess
@@ -75,25 +76,34 @@ class Lane:
     def _settled(self, job: Job[Any]) -> Any:
         case: Case[Any] = Case(
             job.count, lambda group, fresh: self._attempt(job, group, case.seconds, fresh=fresh),
-            job.convict, give_up=job.give_up, exact=job.exact,
-            control=self._control(job), answers=job.future.answered,
+            job.convict, give_up=job.give_up, excuse=job.excuse, exact=job.exact,
+            control=Controls(job, lambda: self._known(job), self._judged),
+            answers=job.future.answered,
         )  # fmt: skip
         items = case.settle()
+        self._note(job, items)
         return job.answer(case, items, self.number)
 
-    def _control(self, job: Job[Any]) -> Any:
-        control = job.control()
-        if control is None:
-            return None
+    def _judged(self, job: Job[Any], fresh: bool) -> Any:  # noqa: FBT001 - see Controls
+        """What a worker says of a job's only candidate; None if that fails."""
+        said = self._attempt(job, [0], 0.0, fresh=fresh)
+        return None if said.failure is not None or said.suspects else said.items[0]
 
-        def passes() -> bool:
-            said = self._attempt(control, [0], 0.0, fresh=True)
-            if said.failure is not None or said.suspects:
-                return False
-            item = said.items[0]
-            return not (isinstance(item, Verdict) and item.failed_at)
+    def _known(self, job: Job[Any]) -> Any:
+        """A candidate that has passed: of this batch, or else of one before."""
+        for position, item in list(job.future.answered.items()):
+            if job.is_answer(item):
+                return job.subject(position)
+        return self._pool.passed.get(self._pool.shipments.token(job.thing))
 
-        return passes
+    def _note(self, job: Job[Any], items: Sequence[Any]) -> None:
+        """Remember one that has passed, for batches in which none does."""
+        for position in range(len(items) - 1, -1, -1):
+            if job.is_answer(items[position]):
+                subject = job.subject(position)
+                if is_small(subject if isinstance(subject, str | bytes) else subject.content):
+                    self._pool.passed.note(self._pool.shipments.token(job.thing), subject)
+                return
 
     def _attempt(
         self, job: Job[Any], group: Sequence[int], spent: float, *, fresh: bool

@@ -7,6 +7,7 @@ from math import exp, log
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.records import CheckRow
 from verifier_ladder.resource import Resource
+from verifier_ladder.scheduler.engines.job import MOST_RESERVED
 from verifier_ladder.scheduler.engines.reservation import MARGIN
 from verifier_ladder.scheduler.engines.work import batch_limit
 from verifier_ladder.verdict import Outcome, Verdict
@@ -15,8 +16,6 @@ from verifier_ladder.verifiers import Verifier
 _REMEMBERED = 100
 """How many checks count, about."""
 _FARTHEST = log(1e6)
-_LARGEST = 4e9
-"""No more is reserved for a check, so that accounts can count it."""
 
 
 class Measured:
@@ -70,8 +69,8 @@ class Measured:
     @staticmethod
     def _amount(expected: float, factor: float, mean: float) -> float:
         if expected <= 0:
-            return min(mean, _LARGEST)
-        most = min(max(expected, MARGIN * mean), max(expected, _LARGEST))
+            return min(mean, MOST_RESERVED)
+        most = min(max(expected, MARGIN * mean), max(expected, MOST_RESERVED))
         return min(expected * exp(min(max(0.0, factor), _FARTHEST)), most)
 
 

@@ -13,13 +13,16 @@ from typing import Any, Self
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.canonicaliser import Canonicaliser
+from verifier_ladder.cost import Amounts
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.scheduler.engines import guard
+from verifier_ladder.scheduler.engines.control import Passed
 from verifier_ladder.scheduler.engines.job import (
     BatchAnswer,
     BatchFuture,
     CanonicalAnswer,
     CanonicalJob,
+    ExpectJob,
     Job,
     VerifyJob,
 )
@@ -89,6 +92,7 @@ class WorkerPool:
             raise ConfigError(f"WorkerPool(memory={memory!r}): give bytes, or None for no limit")
         self.name, self.memory, self.nice, self.loading = name, memory, nice, loading
         self.shipments = Shipments()
+        self.passed = Passed()
         self._pid = os.getpid()
         self._lock = threading.Lock()
         self._wake = threading.Condition(self._lock)
@@ -148,6 +152,15 @@ class WorkerPool:
     ) -> BatchFuture[CanonicalAnswer]:
         """Bring a batch of contents to canonical form."""
         return self._put(CanonicalJob(canonicaliser, contents, priority))
+
+    def expect(
+        self, verifier: Verifier, candidates: Sequence[Candidate]
+    ) -> BatchFuture[list[Amounts | None]]:
+        """Ask a verifier what checks of candidates will take; None where it can't tell.
+
+        It is asked as it was made, without its `setup`.
+        """
+        return self._put(ExpectJob(verifier, candidates))
 
     def _put(self, job: Job[Any]) -> BatchFuture[Any]:
         if os.getpid() != self._pid:

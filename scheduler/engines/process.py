@@ -15,6 +15,7 @@ from verifier_ladder.scheduler.engines import worker
 from verifier_ladder.scheduler.engines.journal import Journal
 from verifier_ladder.scheduler.engines.line import Line
 from verifier_ladder.scheduler.engines.log import Log
+from verifier_ladder.scheduler.engines.ownclock import MOST_WAITING, OwnClock
 from verifier_ladder.scheduler.engines.progress import LOADING, NOT_STARTED, Progress
 from verifier_ladder.scheduler.engines.watch import Failure, Spending, Watch
 
@@ -57,6 +58,7 @@ class WorkerProcess:
         """What it has answered to the present request; there until it is killed."""
         self.took = 0.0
         """Seconds until it came to the last candidate of the present request."""
+        self._clock: OwnClock | None = None
         shared = (self._progress, self.journal)
         self._process = get_context("loky").Process(
             target=worker.serve, name=name, env=_environment(),
@@ -96,19 +98,19 @@ class WorkerProcess:
 
     def _wait(self, watch: Watch, look: Callable[[float], None]) -> bytes | Failure:
         """Wait for the answer; the worker's death raises."""
-        cell, since = self._progress.cell, monotonic()
+        cell = self._progress.cell
         self._at = at = NOT_STARTED
+        self._clock = clock = OwnClock(self._process.pid, watch.patience)
         spending = Spending(self._process.pid, watch, self._progress.spent)
         while True:
             if cell[0] != at:
                 self._at = at = cell[0]
-                since = monotonic()
-                self.took = since - self._progress.clock[0]
+                clock.begin()
+                self.took = monotonic() - self._progress.clock[0]
             is_loading = at in (NOT_STARTED, LOADING)
-            allowed = watch.loading if is_loading else watch.patience
-            left = since + allowed - monotonic()
+            left = _left(clock, watch, is_loading=is_loading)
             if left <= 0 and cell[0] == at:
-                return self._hang(allowed)
+                return self._hang(watch, clock)
             if not is_loading and (reserved := spending.exceeded()) is not None:
                 message = f"spent the {reserved:.3g} cpu-seconds reserved for it"
                 return self._failure("budget", message)._replace(boundary="budget")
@@ -124,12 +126,17 @@ class WorkerProcess:
             if self._process.exitcode is not None:
                 self.signal_death()  # a child of the dead worker may hold its pipes open
 
-    def _hang(self, allowed: float) -> Failure:
+    def _hang(self, watch: Watch, clock: OwnClock) -> Failure:
         at = self._progress.cell[0]
         if at in (NOT_STARTED, LOADING):
             cause = "start" if at == NOT_STARTED else "stuck"
-            return self._failure(cause, f"took longer than {allowed:g} s to set up")
-        return self._failure("hang", f"ran longer than {allowed:g} s")
+            return self._failure(cause, f"took longer than {watch.loading:g} s to set up")
+        if clock.own < watch.patience:
+            own, wall = clock.own, clock.wall
+            message = f"had {own:.3g} s of its own in {wall:.3g} s, for the machine is too busy"
+            return self._failure("starved", message)
+        said = self._failure("hang", f"ran longer than {watch.patience:g} s")
+        return said._replace(slept=clock.slept > clock.own / 2)
 
     def _death(self, error: Exception) -> Failure:
         if self.pid is None:
@@ -146,6 +153,8 @@ class WorkerProcess:
         ran = 0.0 if at == NOT_STARTED else monotonic() - self._progress.clock[0]
         if at != self._at:
             self.took = ran
+        elif self._clock is not None:
+            ran = max(self.took, ran - self._clock.waited)
         return Failure(cause, message, at if at >= 0 else None, ran)
 
     def signal_death(self) -> None:
@@ -175,6 +184,15 @@ class WorkerProcess:
                 os.killpg(self.pid, signal.SIGKILL)  # children that outlived it keep its group
         self._log.join(_LAST_WORDS)
         self._progress.close()
+
+
+def _left(clock: OwnClock, watch: Watch, *, is_loading: bool) -> float:
+    """Seconds that a worker has left at least; for its set-up the time of the wall counts."""
+    if is_loading:
+        return watch.loading - clock.wall
+    clock.look()
+    left = max(watch.patience - clock.wall, watch.patience - clock.own)
+    return min(left, watch.patience * MOST_WAITING - clock.wall)
 
 
 def _environment() -> dict[str, str]:

@@ -9,6 +9,8 @@ from typing import NamedTuple, Protocol
 
 import psutil
 
+from verifier_ladder.verdict import Verdict
+
 _LEAST_PAUSE = 0.1
 _LONGEST_PAUSE = 1.0
 
@@ -28,7 +30,9 @@ class Failure(NamedTuple):
     """What brought a worker down, or kept it from starting."""
 
     cause: str
-    """start, load, stuck (while loading), refused, crash, hang, memory, budget or abandoned."""
+    """start, load, stuck (while loading), refused, crash, hang, starved (the machine left it no
+    core), memory, raised (an error instead of an answer; the worker lives), budget or
+    abandoned."""
     message: str
     """What happened, in words for a person; reads on after the verifier's name."""
     position: int | None = None
@@ -39,13 +43,17 @@ class Failure(NamedTuple):
     """The last lines it printed."""
     boundary: str = "engine"
     """The boundary that failed."""
+    slept: bool = False
+    """Whether a hang slept for most of its time."""
+    said: Verdict | None = None
+    """The verdict that an error amounts to."""
 
 
 class Watch(NamedTuple):
     """How long a worker may take, and what it may spend."""
 
     patience: float
-    """Seconds without progress that count as a hang."""
+    """Seconds of its own (`OwnClock`) without progress that count as a hang."""
     loading: float
     """Seconds to start, import and set up."""
     limit: Limit | None = None

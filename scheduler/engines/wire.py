@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from verifier_ladder.cost import Cost
-from verifier_ladder.errors import EngineError, LadderError, VerifierError
+from verifier_ladder.errors import AnswerError, EngineError, LadderError
 from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict, plain_verdict
 from verifier_ladder.verifiers import Verifier, as_verdict, failure
 
@@ -91,14 +91,14 @@ def _number(value: Any) -> float | None:
         return None
     number = float(value)
     if not isfinite(number):
-        raise VerifierError(f"a verdict's numbers must be finite, not {number!r}")
+        raise AnswerError(f"a verdict's numbers must be finite, not {number!r}")
     return number
 
 
 def _text(value: Any, most: int = LARGEST_TEXT) -> str:
     """Exact `str` without lone surrogates, which no ledger can store."""
     if not isinstance(value, str):
-        raise VerifierError(f"a verdict's texts must be text, not {type(value).__name__}")
+        raise AnswerError(f"a verdict's texts must be text, not {type(value).__name__}")
     cut = str.__getitem__(value, slice(most))
     tail = " … [cut]" if str.__len__(value) > most else ""
     return str.encode(cut, "utf-8", "replace").decode() + tail
@@ -151,7 +151,7 @@ def rebuild(fields: Fields, seconds: float, declared: Cost = _NOTHING) -> Verdic
             replace(declared, seconds=seconds) if cost is None else Cost(*cost),
         )  # fmt: skip
     except (LadderError, TypeError, ValueError) as error:
-        said = failure(VerifierError(f"{error}"))
+        said = failure(AnswerError(f"{error}"))
         return replace(said, cost=replace(declared, seconds=seconds))
 
 

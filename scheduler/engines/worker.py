@@ -22,8 +22,10 @@ from typing import Any, TextIO
 
 from verifier_ladder.candidate import Candidate, Turn, checked_candidate, checked_candidates
 from verifier_ladder.canonicaliser import Canonicaliser
-from verifier_ladder.errors import ConfigError, LadderError, VerifierError
+from verifier_ladder.cost import Cost
+from verifier_ladder.errors import AnswerError, ConfigError, LadderError, VerifierError
 from verifier_ladder.scheduler.engines import wire
+from verifier_ladder.scheduler.engines.job import MOST_RESERVED
 from verifier_ladder.scheduler.engines.journal import Journal
 from verifier_ladder.scheduler.engines.line import FarEnd
 from verifier_ladder.scheduler.engines.log import LogWriter
@@ -46,6 +48,8 @@ class Worker:
         self.memory = memory
         self.loaded: OrderedDict[int, Any] = OrderedDict()
         self.sizes: dict[int, int] = {}
+        self.ready: set[int] = set()
+        """Tokens of verifiers that have been set up."""
         self.floor = _data_bytes()
 
     def begin(self) -> None:
@@ -58,7 +62,7 @@ class Worker:
         return cpu_seconds() - float(self.progress.spent[0])
 
     def load(self, token: int, code: bytes | None) -> Any:
-        """Give the verifier or canonicaliser behind a token, setting it up at first.
+        """Give the verifier or canonicaliser behind a token, reading it at first.
 
         Raises:
             KeyError: If it is not here and no code came with the request.
@@ -71,13 +75,31 @@ class Worker:
         before = _data_bytes()
         thing = pickle.loads(code)  # noqa: S301 - written by our own parent
         self.limit(token, thing)
-        if isinstance(thing, Verifier):
-            _set_up(thing)
         self.loaded[token] = thing
         self.sizes[token] = max(0, _data_bytes() - before)
         if len(self.loaded) > _MOST_LOADED:
-            del self.sizes[self.loaded.popitem(last=False)[0]]
+            oldest, _ = self.loaded.popitem(last=False)
+            del self.sizes[oldest]
+            self.ready.discard(oldest)
         return thing
+
+    def set_up(self, token: int, verifier: Verifier) -> None:
+        """Set a verifier up before its first batch.
+
+        Raises:
+            LadderError: If that fails; the next batch has it read anew.
+        """
+        if token in self.ready:
+            return
+        before = _data_bytes()
+        try:
+            _set_up(verifier)
+        except BaseException:
+            self.loaded.pop(token, None)
+            self.sizes.pop(token, None)
+            raise
+        self.ready.add(token)
+        self.sizes[token] += max(0, _data_bytes() - before)
 
     def limit(self, token: int, thing: Any) -> None:
         """Limit the memory, not counting the interpreter and what other verifiers hold.
@@ -179,6 +201,8 @@ def _reply(worker: Worker, request: bytes) -> tuple[Any, ...]:
         except (ImportError, AttributeError) as error:
             return ("import", getattr(error, "name", None) or "", f"{error}")
         worker.limit(token, thing)
+        if work == "verify":
+            worker.set_up(token, thing)
         worker.begin()
         return ("ok", *_WORK[work](worker, thing, *arguments))
     except BaseException as error:  # noqa: BLE001 - set-up, or a task that can't be read
@@ -280,13 +304,40 @@ def _no_form(canonicaliser: Canonicaliser, form: Any) -> Any:
     if isinstance(form, (str, bytes)) and len(form) <= wire.LARGEST_FORM:
         return str.__str__(form) if isinstance(form, str) else bytes(form)
     size = f" of length {len(form)}" if hasattr(form, "__len__") else ""
-    raise VerifierError(
+    raise AnswerError(
         f"canonicaliser {canonicaliser.name} returned a {type(form).__name__}{size}; return text "
         f"or bytes of at most {wire.LARGEST_FORM}"
     )
 
 
+def _expect(
+    worker: Worker, verifier: Verifier, candidates: list[tuple[Any, ...]]
+) -> tuple[Any, ...]:
+    """What a verifier expects each check to take; nothing where that is no cost."""
+    rest: list[Any] = []
+    worker.journal.begin()
+    for position, (kind, content, task, turns) in enumerate(candidates):
+        worker.cell[0] = position
+        try:
+            candidate = Candidate(kind, content, task, tuple(Turn(*turn) for turn in turns))
+            amounts = _amounts(verifier.expected_cost(candidate))
+        except BaseException:  # noqa: BLE001 - whatever it raises, the declared cost holds then
+            amounts = ()
+        if rest or not worker.journal.note(amounts):
+            rest.append(amounts)
+    return rest, None
+
+
+def _amounts(cost: Any) -> tuple[float, ...]:
+    """A cost as plain numbers; none for what is no cost, or more than budgets count."""
+    if not isinstance(cost, Cost):
+        return ()
+    amounts = tuple(float(amount) for amount in cost.amounts)
+    return amounts if all(0.0 <= amount <= MOST_RESERVED for amount in amounts) else ()
+
+
 _WORK: dict[str, Callable[..., tuple[Any, ...]]] = {
+    "expect": _expect,
     "verify": _verify,
     "canonicalise": _canonicalise,
 }

@@ -101,7 +101,7 @@ def test_one_tier_gives_the_verifiers_own_number_in_order() -> None:
 
 
 def test_hostile_candidates_cost_only_themselves(ledger: Path) -> None:
-    """Each kind of misbehaviour gives no reward, names its boundary, and spares the others."""
+    """Each kind of misbehaviour is rejected, or names its boundary, and spares the others."""
     bad = ["exit now", "hang now", "raise now", "nan now", "wrong now"]
     texts = ["fine", *bad, "print now", "ok"]
     verifier = vl.verifier(name="hostile", version="1", timeout=0.5)(hostile)
@@ -112,10 +112,9 @@ def test_hostile_candidates_cost_only_themselves(ledger: Path) -> None:
     assert {text: rewards[text].value for text in ("fine", "print now", "ok")} == {
         "fine": 4.0, "print now": 9.0, "ok": 2.0,
     }  # fmt: skip
-    failed = {text: rewards[text].failed_at for text in texts if rewards[text].value is None}
-    assert failed == {
-        "exit now": "engine", "hang now": "engine", "raise now": "verifier",
-        "nan now": "verifier", "wrong now": "verifier",
+    assert {text: (rewards[text].value, rewards[text].failed_at) for text in bad} == {
+        "exit now": (0.0, None), "hang now": (0.0, None), "nan now": (0.0, None),
+        "wrong now": (0.0, None), "raise now": (None, "verifier"),
     }  # fmt: skip
 
 
@@ -200,7 +199,9 @@ def test_a_world_case_stays_open_until_it_is_answered(ledger: Path) -> None:
     with vl.Campaign.open("c", ladder=ladder, ledger=ledger) as campaign:
         case = campaign.cases()[0]
         assert campaign.answer(case.check_key, 7.0, source="desk", event="1")
-        assert not campaign.answer(case.check_key, 8.0, source="desk", event="1")
+        assert not campaign.answer(case.check_key, 7.0, source="desk", event="1")
+        with pytest.raises(vl.ConfigError, match="answered before"):
+            campaign.answer(case.check_key, 8.0, source="desk", event="1")
         revision = list(campaign.revisions())[-1]
 
     assert (first.value, first.pending) == (3.0, True)

@@ -53,6 +53,7 @@ def model(*verifiers: vl.Verifier) -> CostModel:
 
 def standing(said: Mapping[str, Cost | None] | None = None, text: str = "x" * 64) -> Standing:
     made = Standing("text", bytes(32), text)
+    made.expected = {Sized.name: Cost(float(len(text))).amounts}
     for name, cost in (said or {}).items():
         made.verdicts[name] = replace(Verdict.accept(1.0), cost=cost)
     return made

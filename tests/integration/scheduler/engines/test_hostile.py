@@ -1,17 +1,21 @@
 """Verifiers that do their worst: their own candidate abstains, all others get their verdicts."""
 
 import ctypes
+import json
 import os
 import re
 import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
+from decimal import Decimal
+from fractions import Fraction
 from math import nan
 from pathlib import Path
 from typing import Any
 
 import cloudpickle
+import numpy as np
 import psutil
 import pytest
 from hypothesis import given, settings
@@ -22,7 +26,7 @@ from verifier_ladder.canonicaliser import Canonicaliser
 from verifier_ladder.errors import CandidateError, ToolError
 from verifier_ladder.function import FunctionVerifier
 from verifier_ladder.scheduler.engines.pool import WorkerPool
-from verifier_ladder.verdict import Outcome, Verdict
+from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict
 from verifier_ladder.verifiers import Verifier
 
 # Workers are replaced often here; they start faster without importing this module and pytest.
@@ -83,6 +87,10 @@ def interrupt() -> None:
     raise KeyboardInterrupt
 
 
+def tell() -> None:
+    raise RuntimeError("bad luck")
+
+
 BY_ENGINE: dict[str, Callable[[], Any]] = {
     "crash": crash,
     "die": die,
@@ -94,17 +102,34 @@ BY_ENGINE: dict[str, Callable[[], Any]] = {
     "close": close_everything,
     "orphan": leave_a_child_that_holds_the_pipes,
 }
+UNKNOWN: dict[str, Callable[[], Any]] = {"leave": leave, "interrupt": interrupt, "tell": tell}
+"""Errors that need not come from what a candidate says."""
 BY_VERIFIER: dict[str, Callable[[], Any]] = {
     "throw": throw,
-    "leave": leave,
-    "interrupt": interrupt,
     "nan": lambda: nan,
+    "infinity": lambda: -((1e308 * 10.0 - 3.0) ** 2),
+    "overflow in Python": lambda: (1e308 - 3.0) ** 2,
+    "nothing to divide by": lambda: 1 / 0,
+    "no such field": lambda: json.loads("{}")["answer"],
+    "no match": lambda: re.match("a", "b").group(),  # type: ignore[union-attr]
+    "digits": lambda: int("9" * 5000),
+    "depth": lambda: json.loads("[" * 100_000),
+    "half a character": "\ud800".encode,
+    "complex": lambda: 1j,
+    "decimal": lambda: Decimal("NaN"),
+    "numpy": lambda: np.float64("-inf"),
+    "array": lambda: np.zeros(3),
+    "fraction": lambda: Fraction(10**400),
+    "verdict": lambda: Verdict.accept(10**400),
+    "uncertainty": lambda: Verdict.accept(1.0, uncertainty=nan),
+    "turns": lambda: Verdict.accept(1.0, turns=(TurnVerdict(0, nan),)),
     "type": object,
     "text": lambda: "1.0",
     "list": lambda: [1.0],
     "huge": lambda: 10**400,
 }
-DEEDS = BY_ENGINE | BY_VERIFIER
+DEEDS_AT = {True: "engine", False: "verifier"}
+DEEDS = BY_ENGINE | BY_VERIFIER | UNKNOWN
 
 
 def misbehave(candidate: Candidate) -> Any:
@@ -142,15 +167,94 @@ def test_a_lost_worker_costs_only_its_own_candidate(pool: WorkerPool, deed: str)
     first, culprit, last = judged(pool, ONE_BY_ONE, "a", deed, "ccc")
 
     assert [1.0, 3.0] == [first.score, last.score]
-    assert (Outcome.ABSTAIN, "engine") == (culprit.outcome, culprit.failed_at)
+    assert (Outcome.REJECT, "resource") == (culprit.outcome, culprit.evidence["cause"])
 
 
 @pytest.mark.parametrize("deed", BY_VERIFIER)
-def test_a_bad_answer_costs_only_its_own_candidate(pool: WorkerPool, deed: str) -> None:
+def test_content_that_makes_a_verifier_fail_is_rejected(pool: WorkerPool, deed: str) -> None:
+    first, culprit, last = judged(pool, ONE_BY_ONE, "a", deed, "ccc")
+
+    assert [1.0, 3.0] == [first.score, last.score]
+    assert (Outcome.REJECT, None) == (culprit.outcome, culprit.score)
+    assert culprit.evidence["cause"] in ("numeric", "data")
+    assert culprit.cost is not None
+
+
+@pytest.mark.parametrize("deed", UNKNOWN)
+def test_an_error_that_may_be_anybodys_costs_only_its_own_candidate(
+    pool: WorkerPool, deed: str
+) -> None:
     first, culprit, last = judged(pool, ONE_BY_ONE, "a", deed, "ccc")
 
     assert [1.0, 3.0] == [first.score, last.score]
     assert (Outcome.ABSTAIN, "verifier") == (culprit.outcome, culprit.failed_at)
+
+
+@pytest.mark.parametrize("deed", [*BY_VERIFIER, *UNKNOWN])
+def test_with_a_control_every_error_of_one_candidate_alone_is_its_own(
+    pool: WorkerPool, deed: str
+) -> None:
+    (culprit,) = judged(pool, Guarded(), deed)
+
+    assert (Outcome.REJECT, None) == (culprit.outcome, culprit.failed_at)
+
+
+@pytest.mark.parametrize("deed", ["die", "hang", "throw", "nan"])
+def test_where_nothing_has_passed_nobody_is_blamed(deed: str) -> None:
+    with WorkerPool(1, name="new") as pool:
+        (culprit,) = judged(pool, ONE_BY_ONE, deed)
+
+    assert (Outcome.ABSTAIN, DEEDS_AT[deed in BY_ENGINE]) == (culprit.outcome, culprit.failed_at)
+
+
+def test_a_candidate_that_passed_before_stands_in_for_a_control() -> None:
+    with WorkerPool(1, name="new") as pool:
+        (before,) = judged(pool, ONE_BY_ONE, "a")
+        culprits = [judged(pool, ONE_BY_ONE, deed)[0] for deed in ("die", "nan")]
+
+    assert 1.0 == before.score
+    assert [Outcome.REJECT] * 2 == [culprit.outcome for culprit in culprits]
+
+
+def needs_an_answer(candidate: Candidate) -> float:
+    task = candidate.task or {}
+    if task["answer"] == "crash":
+        crash()
+    return -((float(str(candidate.content)) - float(task["answer"])) ** 2)
+
+
+@pytest.mark.parametrize("task", [{}, {"answer": "nan"}, {"answer": None}, {"answer": "crash"}])
+@pytest.mark.parametrize("control", [None, Candidate("text", "1", {"answer": "1"})])
+def test_what_a_task_brings_about_is_not_held_against_the_candidate(
+    pool: WorkerPool, task: dict[str, Any], control: Candidate | None
+) -> None:
+    verifier = FunctionVerifier(
+        needs_an_answer, name="answers", version="1", task_fields=["answer"], control=control
+    )
+    good, bad = Candidate("text", "1", {"answer": "1"}), Candidate("text", "1", task)
+
+    first, second, absurd = pool.verify(
+        verifier, [good, bad, Candidate("text", "1e308", {"answer": "1"})]
+    ).result().verdicts  # fmt: skip
+
+    assert (Outcome.ACCEPT, Outcome.REJECT) == (first.outcome, absurd.outcome)
+    assert Outcome.ABSTAIN == second.outcome
+    assert second.failed_at in ("verifier", "engine")
+
+
+def unplug(candidate: Candidate) -> float:
+    del candidate
+    raise ConnectionResetError("the service hung up")
+
+
+def test_what_the_system_refuses_is_a_tools_failure(pool: WorkerPool) -> None:
+    verifier = FunctionVerifier(
+        unplug, name="unplugged", version="1", control=Candidate("text", "a")
+    )
+
+    (verdict,) = judged(pool, verifier, "b")
+
+    assert (Outcome.ABSTAIN, "tool") == (verdict.outcome, verdict.failed_at)
 
 
 @pytest.mark.parametrize("deed", ["crash", "hang", "throw", "leave", "type", "short"])
@@ -158,7 +262,7 @@ def test_the_culprit_of_a_batch_is_found_without_marks(pool: WorkerPool, deed: s
     verdicts = judged(pool, InBatches(), "a", "bb", deed, "dddd")
 
     assert [1.0, 2.0, None, 4.0] == [verdict.score for verdict in verdicts]
-    assert verdicts[2].failed_at in ("engine", "verifier")
+    assert (verdicts[2].outcome is Outcome.ABSTAIN) == (deed in UNKNOWN)
 
 
 @given(
@@ -178,7 +282,7 @@ def test_wherever_culprits_stand_all_others_are_judged(
 
     expected = [None if content in DEEDS else float(len(content)) for content in batch]
     assert expected == [verdict.score for verdict in verdicts]
-    assert [c in DEEDS for c in batch] == [v.failed_at is not None for v in verdicts]
+    assert [c not in DEEDS for c in batch] == [v.outcome is Outcome.ACCEPT for v in verdicts]
 
 
 @pytest.mark.parametrize(
@@ -307,6 +411,6 @@ def test_canonicalising_is_as_safe_as_verifying(pool: WorkerPool) -> None:
 
     said = [(f.outcome.value, f.failed_at) if isinstance(f, Verdict) else f for f in forms]
     assert [
-        "A", ("abstain", "engine"), ("reject", None), ("abstain", "engine"), ("abstain", "tool"),
-        ("abstain", "verifier"), b"B", "\ud800",
+        "A", ("reject", None), ("reject", None), ("reject", None), ("abstain", "tool"),
+        ("reject", None), b"B", "\ud800",
     ] == said  # fmt: skip

@@ -134,10 +134,13 @@ def test_whatever_happens_to_others_a_candidate_is_looked_at_once(
     expected = [scores.get(content) for content in batch]
     assert expected == [verdict.score for verdict in verdicts]
     wanted = Counter(content for content in batch if content not in FATAL)
-    assert wanted == {c: n for c, n in diary.read().items() if c not in FATAL}
+    looked = Counter({c: n for c, n in diary.read().items() if c not in FATAL})
+    # One that has passed stands in for a control: where another brings workers down, or raises.
+    assert (looked - wanted).total() <= 2 * bool(set(batch) & set(FATAL))
+    assert not wanted - looked
 
 
-def test_a_crash_costs_no_second_run_and_every_answer_has_its_own_cost(
+def test_a_crash_costs_no_innocent_a_second_run_but_the_control_and_every_answer_has_its_own_cost(
     pool: WorkerPool, diary: Diary
 ) -> None:
     def burn(candidate: Candidate) -> Any:
@@ -151,7 +154,7 @@ def test_a_crash_costs_no_second_run_and_every_answer_has_its_own_cost(
     answer = pool.verify(verifier, texts(["cheap", "dear", "die", "late"])).result()
 
     costs = [verdict.cost.seconds if verdict.cost else 0.0 for verdict in answer.verdicts]
-    assert {"cheap": 1, "dear": 1, "die": 2, "late": 1} == diary.read()
+    assert {"cheap": 2, "dear": 1, "die": 3, "late": 1} == diary.read()  # cheap is the control
     assert costs[0] < 0.025
     assert costs[1] >= 0.05
     assert answer.seconds >= sum(costs)

@@ -11,6 +11,20 @@ from verifier_ladder.scheduler.engines.watch import Failure
 CULPRIT, ABANDONED = -1, -2
 
 
+class Told:
+    """A control that passes, or not."""
+
+    def __init__(self, sane: bool) -> None:  # noqa: FBT001
+        self.sane = sane
+
+    def exists(self, failure: Failure) -> bool:
+        return failure.cause != "alone"
+
+    def passes(self, failure: Failure) -> bool:
+        del failure
+        return self.sane
+
+
 class Batch:
     """A batch in which some candidates bring the worker down."""
 
@@ -35,7 +49,11 @@ class Batch:
             failure = Failure("crash", "crashed", mark, seconds=1.0)
             before = list(group[: group.index(down[0])]) if self.streams else []
             return Answers([10 * p for p in before], 0.0, failure=failure)
-        suspects = {n: "out of memory" for n, p in enumerate(group) if p in self.forgetful}
+        suspects = {
+            n: Failure("memory", "out of memory")
+            for n, p in enumerate(group)
+            if p in self.forgetful
+        }
         return Answers([10 * p for p in group], 0.5, suspects)
 
     def convict(self, position: int, failure: Failure, passes: bool) -> int:  # noqa: FBT001
@@ -48,7 +66,7 @@ class Batch:
             self.attempt,
             self.convict,
             give_up=lambda _, __: ABANDONED,
-            control=None if sane is None else lambda: sane,
+            control=None if sane is None else Told(sane),
             exact=self.marks == "exact",
         )
 

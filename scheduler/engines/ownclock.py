@@ -1,0 +1,163 @@
+"""Own clocks: how long a worker ran or slept, without the time in which it waited for a core.
+
+A time limit that counts wall time rejects honest work on a busy machine. Neither the processes
+beside a worker nor a quota of its container are its own doing, and the kernel shows both in the
+same way: a task is ready to run, and its cpu time stands still.
+"""
+
+from __future__ import annotations
+
+import os
+from time import monotonic
+from typing import NamedTuple
+
+MOST_WAITING = 100
+"""A worker may take so many times its limit when the machine leaves it no core. One of the dear
+tiers, which give way to everything else, gets about a thirtieth of a core beside six busy ones."""
+_LOOKS = 20
+"""Looks in one limit."""
+_LEAST_PAUSE = 0.02
+_LATE = 4.0
+"""Pauses after which a look is late: this process had no core either, and can't tell."""
+_WAITS = frozenset("RD")
+"""States of a task that runs or waits for a core, and of one that waits for a disk."""
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Seen(NamedTuple):
+    """All processes of a worker at one moment."""
+
+    cpu: float
+    """Cpu-seconds that they have taken, with their threads, and children that have ended."""
+    is_waiting: bool
+    """Whether one of their tasks runs, or would if the machine let it."""
+
+
+class OwnClock:
+    """Counts a worker's own seconds, from one candidate to the next.
+
+    It looks now and then at every thread of the worker and its children. Where one is ready to
+    run, the cpu time that all of them took counts, no faster than a clock. Where all sleep, are
+    stopped or are dead, the time itself counts: nobody keeps them from going on.
+
+    Where the kernel shows no processes below `/proc`, every second counts.
+    """
+
+    def __init__(self, pid: int, limit: float) -> None:
+        """Watch the process `pid`, whose limit is so many seconds."""
+        self._pid = pid
+        self.pause = max(limit / _LOOKS, _LEAST_PAUSE)
+        """Seconds after which it looks again."""
+        self.begin()
+
+    def begin(self) -> None:
+        """Count from now on."""
+        self.own = self.slept = 0.0
+        self._since = self._looked = monotonic()
+        self._seen: Seen | None = None
+        self._carried = 0.0
+
+    @property
+    def wall(self) -> float:
+        """Seconds since it began."""
+        return monotonic() - self._since
+
+    @property
+    def waited(self) -> float:
+        """Seconds in which it waited for the machine."""
+        return max(0.0, self._looked - self._since - self.own)
+
+    def look(self) -> None:
+        """Count what has passed since the last look, if that is some time ago."""
+        now = monotonic()
+        passed = now - self._looked
+        if passed < self.pause:
+            return
+        seen, before = see(self._pid), self._seen
+        self._seen, self._looked = seen, now
+        if seen is None:
+            self.own += passed
+        elif not seen.is_waiting:
+            counted = min(passed, _LATE * self.pause)
+            self.own += counted
+            self.slept += counted
+        elif before is not None:  # The first look only tells from where to count.
+            # The kernel counts in ticks: what a short time can't hold belongs to the next one.
+            took = max(0.0, self._carried + seen.cpu - before.cpu)
+            self.own += min(took, passed)
+            self._carried = min(max(took - passed, 0.0), 2.0 / _TICKS)
+
+
+def see(pid: int) -> Seen | None:
+    """Look at a process and all its children; None if there is no such process to be seen."""
+    family = _family(pid)
+    if family is None:
+        return None
+    cpu, is_waiting = 0.0, False
+    for member, fields in family:
+        cpu += sum(map(int, fields[11:15])) / _TICKS
+        is_waiting = is_waiting or not _WAITS.isdisjoint(_states(member, fields))
+    return Seen(cpu, is_waiting)
+
+
+def _family(pid: int) -> list[tuple[int, list[str]]] | None:
+    """A process, those it has started, and theirs; each with what the kernel tells of it."""
+    first = _stat(f"/proc/{pid}/stat")
+    if first is None:
+        return None
+    if not os.path.exists(f"/proc/{pid}/task/{pid}/children"):  # noqa: PTH110 - hot
+        return _searched(pid)
+    family, young = [(pid, first)], [pid]
+    while young:
+        parent = young.pop()
+        for task in _names(f"/proc/{parent}/task"):
+            for child in map(int, _read(f"/proc/{parent}/task/{task}/children").split()):
+                if fields := _stat(f"/proc/{child}/stat"):
+                    family.append((child, fields))
+                    young.append(child)
+    return family
+
+
+def _searched(pid: int) -> list[tuple[int, list[str]]]:
+    """The same where the kernel doesn't tell of children: all processes are looked at."""
+    names = [int(name) for name in _names("/proc") if name.isdecimal()]
+    found = {member: fields for member in names if (fields := _stat(f"/proc/{member}/stat"))}
+    ours = {pid}
+    # A parent mostly has a smaller id than its child, but ids are used again.
+    while more := {
+        member
+        for member, fields in found.items()
+        if member not in ours and (int(fields[1]) in ours or int(fields[3]) == pid)
+    }:
+        ours |= more
+    return [(member, found[member]) for member in ours if member in found]
+
+
+def _states(pid: int, fields: list[str]) -> set[str]:
+    """States of a process's threads."""
+    if fields[17] == "1":
+        return {fields[0]}
+    stats = (_stat(f"/proc/{pid}/task/{name}/stat") for name in _names(f"/proc/{pid}/task"))
+    return {stat[0] for stat in stats if stat}
+
+
+def _stat(path: str) -> list[str] | None:
+    """What the kernel tells of a task, from its state on: its name may hold anything."""
+    told = _read(path)
+    return told[told.rindex(b")") + 2 :].decode("ascii").split() if told else None
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)  # noqa: PTH208 - hot
+    except OSError:
+        return []
+
+
+def _read(path: str) -> bytes:
+    """What a file holds; nothing when its process has ended."""
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - hot
+            return file.read()
+    except OSError:
+        return b""

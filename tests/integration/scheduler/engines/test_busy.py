@@ -1,0 +1,127 @@
+"""A machine on which six other processes want every core: what is honest passes, the rest ends."""
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+import cloudpickle
+import pytest
+
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.function import FunctionVerifier
+from verifier_ladder.scheduler.engines.pool import WorkerPool
+from verifier_ladder.verdict import Outcome, Verdict
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+NEIGHBOURS = 6
+LIMIT = 0.5
+HONEST = LIMIT / 2
+"""Cpu-seconds of honest work."""
+
+
+@pytest.fixture(autouse=True)
+def neighbours() -> Iterator[None]:
+    busy = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(NEIGHBOURS)
+    ]
+    yield
+    for each in busy:
+        each.kill()
+    for each in busy:
+        each.wait()
+
+
+def compute(seconds: float) -> None:
+    began = time.thread_time()
+    while time.thread_time() - began < seconds:
+        pass
+
+
+def compute_in_threads(seconds: float) -> None:
+    threads = [threading.Thread(target=compute, args=(seconds,), daemon=True) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def compute_in_a_child(seconds: float) -> None:
+    program = f"import time\nwhile time.process_time() < {seconds}: pass"
+    subprocess.run([sys.executable, "-S", "-c", program], check=True)
+
+
+DEEDS = {
+    "honest": lambda: compute(HONEST),
+    "child": lambda: compute_in_a_child(HONEST),
+    "threads": lambda: compute_in_threads(HONEST / 4),
+    "spin": lambda: compute(3600.0),
+    "spinning threads": lambda: compute_in_threads(3600.0),
+    "spinning child": lambda: compute_in_a_child(3600.0),
+    "sleep": lambda: time.sleep(3600.0),
+}
+
+
+def work(candidate: Candidate) -> float:
+    DEEDS[str(candidate.content).rstrip("0123456789")]()
+    return 1.0
+
+
+LABOUR = FunctionVerifier(
+    work, name="labour", version="1", timeout=LIMIT, control=Candidate("text", "honest")
+)
+OUT_OF_TOUCH = FunctionVerifier(
+    work, name="out of touch", version="1", timeout=LIMIT, control=Candidate("text", "honest"),
+    network=True,
+)  # fmt: skip
+
+
+def judged(verifier: FunctionVerifier, *contents: str, nice: int = 0) -> list[Verdict]:
+    with WorkerPool(2, nice=nice, name="busy") as pool:
+        asked = [pool.verify(verifier, [Candidate("text", content)]) for content in contents]
+        return [verdict for one in asked for verdict in one.result().verdicts]
+
+
+@pytest.mark.parametrize("deed", ["honest", "child", "threads"])
+def test_honest_work_is_not_rejected_beside_busy_neighbours(deed: str) -> None:
+    verdicts = judged(LABOUR, *(f"{deed}{number}" for number in range(3)))
+
+    assert [(Outcome.ACCEPT, 1.0)] * 3 == [(each.outcome, each.score) for each in verdicts]
+
+
+@pytest.mark.slow
+def test_none_of_two_hundred_honest_checks_is_rejected_beside_busy_neighbours() -> None:
+    verdicts = judged(LABOUR, *(f"honest{number}" for number in range(200)))
+
+    assert [1.0] * 200 == [each.score for each in verdicts]
+
+
+@pytest.mark.slow
+def test_honest_work_that_gives_way_to_all_others_is_not_rejected() -> None:
+    verdicts = judged(LABOUR, *(f"honest{number}" for number in range(4)), nice=10)
+
+    assert Outcome.REJECT not in [each.outcome for each in verdicts]
+
+
+@pytest.mark.parametrize(
+    "deed",
+    [
+        "spin",
+        "sleep",
+        pytest.param("spinning threads", marks=pytest.mark.slow),
+        pytest.param("spinning child", marks=pytest.mark.slow),
+    ],
+)
+def test_what_never_ends_is_rejected_beside_busy_neighbours(deed: str) -> None:
+    (verdict,) = judged(LABOUR, deed)
+
+    assert (Outcome.REJECT, "resource") == (verdict.outcome, verdict.evidence.get("cause"))
+    assert f"ran longer than {LIMIT:g} s" in verdict.reason
+
+
+def test_the_silence_of_a_service_is_not_held_against_a_candidate() -> None:
+    (verdict,) = judged(OUT_OF_TOUCH, "sleep")
+
+    assert (Outcome.ABSTAIN, "tool") == (verdict.outcome, verdict.failed_at)
