@@ -7,7 +7,7 @@ verified, in batches that stay with the worker that parsed them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Generator, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from itertools import chain, repeat
 from threading import RLock
@@ -68,7 +68,6 @@ class Intake:
         candidates: Sequence[Given],
         until: float | None,
         arrivals: Arrivals,
-        when_begun: Callable[[], object] = lambda: None,
     ) -> list[Standing]:
         """Bring candidates in; the result holds one standing each, in order.
 
@@ -77,14 +76,11 @@ class Intake:
             until: Monotonic time at which to stop waiting; what is not known by then is missing
                 from the standings.
             arrivals: Where to note what the ledger does not hold yet; the caller closes it.
-            when_begun: Called once workers are at the last of them, where any is new.
         """
         keys = memo_keys(candidates)
         held = self.cache.given(keys)
         if held.count(None) == len(held):
-            found = self._bring(
-                dict(zip(keys, candidates, strict=True)), until, arrivals, when_begun
-            )
+            found = self._bring(dict(zip(keys, candidates, strict=True)), until, arrivals)
             return list(map(found.__getitem__, keys))
         new = {
             key: given for key, given, known in zip(keys, candidates, held, strict=True)
@@ -92,7 +88,7 @@ class Intake:
         }  # fmt: skip
         if not new:
             return held  # type: ignore[return-value]
-        found = self._bring(new, until, arrivals, when_begun)
+        found = self._bring(new, until, arrivals)
         return [found.get(key) or known for key, known in zip(keys, held, strict=True)]  # type: ignore[misc]
 
     def _bring(
@@ -100,14 +96,13 @@ class Intake:
         new: Mapping[Hashable, Given],
         until: float | None,
         arrivals: Arrivals,
-        when_begun: Callable[[], object],
     ) -> dict[Hashable, Standing]:
         keys, givens = list(new), list(new.values())
         found: dict[Hashable, Standing] = {}
         jobs = (
             self._job(keys[part], givens[part], arrivals, found) for part in self._parts(len(new))
         )
-        if not drive(jobs, until, window=self._window, when_begun=when_begun):
+        if not drive(jobs, until, window=self._window):
             for key, given in new.items():
                 if key not in found:
                     found[key] = self._late(given)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Generator, Iterable
 from concurrent.futures import CancelledError, Future
 from queue import Empty, SimpleQueue
 from time import monotonic
@@ -15,13 +15,7 @@ def _failure(done: Future[Any]) -> BaseException | None:
     return CancelledError() if done.cancelled() else done.exception()
 
 
-def drive(
-    jobs: Iterable[Job],
-    until: float | None,
-    *,
-    window: int,
-    when_begun: Callable[[], object] = lambda: None,
-) -> bool:
+def drive(jobs: Iterable[Job], until: float | None, *, window: int) -> bool:
     """Run jobs, each of which yields the future it waits for and is sent its result.
 
     A future that failed is thrown into its job, which may handle it or clean up.
@@ -30,7 +24,6 @@ def drive(
         jobs: Generators; started in order, at most `window` at a time.
         until: Monotonic time at which to give up; jobs still waiting are closed.
         window: How many jobs are under way at once.
-        when_begun: Called as soon as the last of them has begun.
 
     Returns:
         Whether all of them finished.
@@ -53,7 +46,6 @@ def drive(
             while not all_begun and len(waiting) < window:
                 if (job := next(source, None)) is None:
                     all_begun = True
-                    when_begun()
                 else:
                     advance(job, None)
             if not waiting:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import dataclass
-from threading import Lock
 from time import monotonic
 from typing import Any
 
@@ -32,8 +29,6 @@ from verifier_ladder.scheduler.reviser import Reviser
 from verifier_ladder.scheduler.samples import StepSamples
 from verifier_ladder.scheduler.standing import Standing, task_keys
 from verifier_ladder.scheduler.uncollected import uncollected
-
-_PART = 8192
 
 
 @dataclass(slots=True)
@@ -65,8 +60,8 @@ class Scorer:
     def score(self, batch: Batch, until: float | None) -> list[Reward]:
         """Score one batch; higher tiers are asked for, and answer later.
 
-        A large batch is recorded in parts, one entry each: while one part is decided and written,
-        the workers are at the next.
+        All of it is one update, however large: its samples are decided together and recorded in
+        one entry, and those of one candidate share one decision, one draw and one factor.
 
         Args:
             batch: Samples of one run and step. Those recorded before are answered from the ledger.
@@ -75,27 +70,8 @@ class Scorer:
         Raises:
             ConfigError: If a sample's id was recorded with another candidate.
         """
-        turn = Lock()
-        size = len(batch.positions)
-        if size <= _PART:
-            return self._score_part(batch, until, turn)
-        parts = [_part(batch, range(i, min(i + _PART, size))) for i in range(0, size, _PART)]
-        left = size
-        for part in parts:
-            left -= len(part.positions)
-            part.more = None if batch.more is None else batch.more + left
-        with ThreadPoolExecutor(2, thread_name_prefix="vl-score") as two:
-            made = two.map(lambda part: self._score_part(part, until, turn), parts)
-            return [reward for rewards in made for reward in rewards]
-
-    def _score_part(self, batch: Batch, until: float | None, turn: Lock) -> list[Reward]:
         with Arrivals() as arrivals:
-            with ExitStack() as held:
-                held.enter_context(turn)
-                # The next part begins while the workers are at the end of this one.
-                standings = self._desk.intake.standings(
-                    batch.candidates, until, arrivals, when_begun=held.close
-                )
+            standings = self._desk.intake.standings(batch.candidates, until, arrivals)
             try:
                 self._expecting.ask(standings, until)
                 return self._answer(batch, standings, arrivals, until)
@@ -108,13 +84,14 @@ class Scorer:
     ) -> list[Reward]:
         """The recorded rewards of samples that were submitted before; the rest is recorded now."""
         before = self._recorded(batch, standings)
+        size = len(batch.positions)
         if not before:
-            return self._record(batch, standings, arrivals, until)
+            return self._record(batch, standings, arrivals, until, size)
         fresh = [place for place, p in enumerate(batch.positions) if p not in before]
         made: Iterator[Reward] = iter(())
         if fresh:
             some = [standings[place] for place in fresh]
-            made = iter(self._record(_part(batch, fresh), some, arrivals, until))
+            made = iter(self._record(_part(batch, fresh), some, arrivals, until, size))
         elif arrivals.verdicts:  # A failure that was asked about once more.
             block = Block(
                 "score", self._desk.campaign, arrivals.candidates, arrivals.verdicts,
@@ -124,18 +101,23 @@ class Scorer:
         return [before[p] if p in before else next(made) for p in batch.positions]
 
     def _record(
-        self, batch: Batch, standings: list[Standing], arrivals: Arrivals, until: float | None
+        self,
+        batch: Batch,
+        standings: list[Standing],
+        arrivals: Arrivals,
+        until: float | None,
+        size: int,
     ) -> list[Reward]:
-        """Decide, and write down what came of it."""
+        """Decide, and write down what came of it, for all or some of an update of that size."""
         wanted = None if until is None else self._desk.ledger.clock() + until - monotonic()
         with self._desk.lock, uncollected:
             scene = Scene(
                 StepSamples(batch.run, batch.step, batch.positions), standings,
-                self._desk.accounts(), len(standings), len(standings), batch.weights, batch.groups,
+                self._desk.accounts(), len(standings), size, batch.weights, batch.groups,
                 more=batch.more,
             )  # fmt: skip
             step = self._desk.climb.step(scene)
-            rewards, enqueue = self._ask_on(batch, standings, step, wanted)
+            rewards, enqueue = self._ask_on(batch, standings, step, wanted, size)
             samples = _samples(batch, standings)
         if wanted is not None and enqueue:
             enqueue = hurried(enqueue, wanted)
@@ -185,7 +167,12 @@ class Scorer:
         return before
 
     def _ask_on(
-        self, batch: Batch, standings: Sequence[Standing], step: Step, until: float | None
+        self,
+        batch: Batch,
+        standings: Sequence[Standing],
+        step: Step,
+        until: float | None,
+        size: int,
     ) -> tuple[list[Reward], Enqueue]:
         rewards = step.rewards
         if not step.escalate:
@@ -196,7 +183,7 @@ class Scorer:
             self._desk.campaign, self._desk.climb.knowledge, standings, step.escalate,
             is_held=self._holding.is_needed,
         )  # fmt: skip
-        terms = self._terms(standings, step, until, len(batch.positions))
+        terms = self._terms(standings, step, until, size)
         for escalation, check, drawn in zip(step.escalate, checks, terms, strict=True):
             index = escalation.place
             standing = standings[index]
@@ -209,7 +196,7 @@ class Scorer:
                 ),
                 "weight": batch.weights[index] if batch.weights else 1.0,
                 "value": rewards[index].value, "revision": 0, "draw": escalation.draw,
-                "size": len(batch.positions), **drawn,
+                "size": size, **drawn,
             }  # fmt: skip
             if standing.expected:
                 state["expected"] = dict(standing.expected)

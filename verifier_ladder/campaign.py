@@ -228,6 +228,10 @@ class Campaign(CampaignTruth):
         Every verdict and reward is in the ledger when this returns. Higher tiers go on in the
         background; their results arrive as revisions.
 
+        Samples of one run and step are one update, however many there are: they are decided
+        together, those of one candidate share one draw, and one transaction writes them. After a
+        crash nothing of them is recorded, and the same call, with its step, makes them anew.
+
         Args:
             samples: Samples, candidates, or bare content.
             deadline: How long the caller can wait for higher tiers, in seconds or as text such

@@ -74,23 +74,6 @@ def ledger(tmp_path: Path) -> Path:
     return tmp_path / "ledger.db"
 
 
-@pytest.mark.parametrize("parts", [2, 5, 16])
-def test_a_large_call_is_recorded_in_parts_and_answered_in_order(
-    ledger: Path, monkeypatch: pytest.MonkeyPatch, parts: int
-) -> None:
-    texts = ["x" * (1 + number % 37) for number in range(16 * parts)]  # Some in several parts.
-    monkeypatch.setattr("verifier_ladder.scheduler.scorer._PART", 16)
-    ladder = vl.Ladder("l", [vl.verifier(tier="fast", version="1")(length)])
-    with vl.Campaign.open("c", ladder=ladder, ledger=ledger, workers=2) as campaign:
-        rewards = campaign.score(texts)
-        entries = list(campaign.ledger.entries(kind="score", campaign="c"))
-        checks = {v.check_key for e in entries for v in campaign.ledger.read(e).verdicts}
-
-    assert list(map(float, map(len, texts))) == [reward.value for reward in rewards]
-    assert parts == len(entries)
-    assert len(set(texts)) == len(checks)
-
-
 def test_one_tier_gives_the_verifiers_own_number_in_order() -> None:
     """Rewards come back in the order asked, unchanged, whatever repeats."""
     with vl.Campaign.open("c", ladder=vl.Ladder("l", [fast()])) as campaign:

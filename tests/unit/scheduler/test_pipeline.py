@@ -160,18 +160,3 @@ def test_futures_may_end_in_other_threads() -> None:
     thread.join()
 
     assert sum(range(30)) == sum(total)
-
-
-def test_it_is_told_when_the_last_job_has_begun_and_others_still_wait() -> None:
-    future = Future[int]()
-    told = []
-
-    def job() -> Job:
-        yield future
-
-    def begun() -> None:
-        told.append(future.done())
-        future.set_result(0)
-
-    assert drive([job(), job()], None, window=3, when_begun=begun)
-    assert [False] == told
