@@ -44,15 +44,16 @@ def advantages(
 
     Returns:
         One advantage for each sample. What is unknown stays unknown, as NaN, and has no part in
-        its group's mean: mask it, as in `np.where(np.isnan(a), 0, a)`. A group of one, and a group
-        whose rewards are all equal, has advantages of 0. Shape (n,).
+        its group's mean: mask it, as in `np.where(np.isnan(a), 0, a)`. The only known sample of
+        a group has no advantage either, for there is nothing to compare it with. A group whose
+        rewards are all equal has advantages of 0. Shape (n,).
 
     Raises:
         ConfigError: If the arguments differ in length, or the floor is no positive number.
 
     Example:
         >>> advantages([1.0, 0.0, None, 3.0], ["a", "a", "a", "b"]).tolist()
-        [1.0, -1.0, nan, 0.0]
+        [1.0, -1.0, nan, nan]
     """
     values = _floats(rewards, len(groups), "rewards")
     means = values if estimates is None else _floats(estimates, len(groups), "estimates")
@@ -64,6 +65,7 @@ def advantages(
         raise ConfigError(f"the floor of a group's spread must be positive, not {floor}")
     numbers = _numbers(groups)
     centred = values - _mean(values, numbers)[numbers]
+    centred[_members(values, numbers)[numbers] <= 1] = np.nan
     least = _SHARE * _spread(means, spread, np.zeros_like(numbers)) if floor is None else floor
     scale = np.maximum(_spread(means, spread, numbers), least)[numbers]
     # No spread at all: whatever is left of the difference is rounding.
@@ -95,8 +97,8 @@ def changes(
         floor: As for `advantages`.
 
     Returns:
-        ΔA = new − old; NaN where the reward is still unknown. A sample that was unknown before
-        was masked, so its change is its whole advantage. Shape (n,).
+        ΔA = new − old; NaN where there is no advantage still. A sample that had none before was
+        masked, so its change is its whole advantage. Shape (n,).
 
     Raises:
         ConfigError: As for `advantages`.
@@ -130,10 +132,15 @@ def _numbers(groups: Sequence[Hashable]) -> Indices:
 
 def _mean(values: Floats, numbers: Indices) -> Floats:
     """Mean of each group's known values; 0 for a group without any."""
-    known = ~np.isnan(values)
+    known, count = ~np.isnan(values), _members(values, numbers)
+    total = np.bincount(numbers[known], values[known], minlength=len(count))
+    return total / np.maximum(count, 1)
+
+
+def _members(values: Floats, numbers: Indices) -> Indices:
+    """How many known values each group has."""
     size = int(numbers.max(initial=-1)) + 1
-    total = np.bincount(numbers[known], values[known], minlength=size)
-    return total / np.maximum(np.bincount(numbers[known], minlength=size), 1)
+    return np.bincount(numbers[~np.isnan(values)], minlength=size)
 
 
 def _spread(means: Floats, deviations: Floats, numbers: Indices) -> Floats:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from math import nan
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from verifier_ladder.candidate import UNKNOWN_SIZE
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.columns import listed
 from verifier_ladder.ledger.records import Block
@@ -24,7 +26,8 @@ class StepRewards:
     """The samples of one run and step, one row each, in the order in which they were recorded.
 
     Groups are compared by what was believed of their samples before any draw: where a draw for
-    the top tier fell on a sample, the reward it had then stays its estimate.
+    the top tier fell on a sample, the reward it had then stays its estimate. A group that is not
+    complete, or of which nobody knows whether it is, is not compared.
     """
 
     def __init__(self, ledger: Ledger, campaign: str, run: str, step: int) -> None:
@@ -34,6 +37,7 @@ class StepRewards:
         self._rows: dict[int, int] = {}
         self.groups: list[str] = []
         self.learner_versions: list[str] = []
+        self._sizes: list[int] = []
         self.rewards: list[Reward] = []
         self._estimates: list[float] = []
         self._deviations: list[float] = []
@@ -58,17 +62,37 @@ class StepRewards:
 
     @property
     def values(self) -> Floats:
-        """Each row's reward; NaN where it is unknown. Shape (rows,)."""
-        return np.array([_float(reward.value) for reward in self.rewards], dtype=np.float64)
+        """Each row's reward; NaN where it can't be compared. Shape (rows,).
+
+        That is one that is unknown, or whose group is not known to be complete.
+        """
+        partial = self._partial()
+        return np.array(
+            [
+                nan if group in partial else _float(reward.value)
+                for group, reward in zip(self.groups, self.rewards, strict=True)
+            ],
+            dtype=np.float64,
+        )
+
+    def _partial(self) -> set[str]:
+        """Groups of which samples are missing, or of which nobody knows."""
+        if not any(self._sizes):
+            return set()
+        counts = Counter(self.groups)
+        return {
+            group for group, size in zip(self.groups, self._sizes, strict=True)
+            if size == UNKNOWN_SIZE or size > counts[group]
+        }  # fmt: skip
 
     def advantages(self) -> Floats:
-        """Each row's advantage in its group; NaN where its reward is unknown. Shape (rows,)."""
+        """Each row's advantage in its group; NaN where it has none. Shape (rows,)."""
         return advantages(
             self.values, self.groups, estimates=self._estimates, deviations=self._deviations
         )
 
     def changes(self, before: Floats) -> Floats:
-        """How each row's advantage has changed; NaN where its reward is unknown. Shape (rows,).
+        """How each row's advantage has changed; NaN where it has none. Shape (rows,).
 
         Args:
             before: `values` as they were; rows that have come since were unknown then.
@@ -86,13 +110,15 @@ class StepRewards:
             return
         count = len(samples.contents)
         groups, versions = samples.groups or [""] * count, samples.learner_versions or [""] * count
+        sizes = samples.group_sizes or [0] * count
         rows = []
-        for position, group, version, reward in zip(
-            listed(samples.positions), groups, versions, block.rewards, strict=True
+        for position, group, size, version, reward in zip(
+            listed(samples.positions), groups, sizes, versions, block.rewards, strict=True
         ):
             row = self._rows.setdefault(position, len(self._rows))
             if row == len(self.rewards):
                 self.groups.append(group)
+                self._sizes.append(size)
                 self.learner_versions.append(version)
                 self.rewards.append(reward)
                 self._estimates.append(nan)

@@ -11,6 +11,9 @@ from typing import Any, NamedTuple, TypeVar
 from verifier_ladder.errors import ConfigError
 
 T = TypeVar("T")
+UNKNOWN_SIZE = -1
+"""`Sample.group_size` where a learner sends samples one by one, and does not say of how many: they
+are compared with nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +127,8 @@ class Sample:
     group: str = ""
     """Samples of one group answer the same prompt and are compared with each other."""
     group_size: int = 0
-    """How many samples the whole group has; 0 if it is complete in this call."""
+    """How many samples the whole group has; 0 if it is complete in this call, and `UNKNOWN_SIZE`
+    if nobody knows. No advantage is told before all of a group's samples are in one step."""
     learner_version: str = ""
     """Version of the policy that wrote the candidate."""
     weight: float = 1.0

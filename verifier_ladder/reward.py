@@ -64,10 +64,11 @@ class Revision(NamedTuple):
     learner_version: str = ""
     """Version of the policy that wrote the candidate, to weight or drop what is too old."""
     advantage: float | None = None
-    """Its advantage in its group now; None where the reward is unknown."""
+    """Its advantage in its group now; None where the reward is unknown, the only known one of its
+    group, or not known to be compared with the whole group."""
     advantage_change: float | None = None
-    """What this revision adds to the advantage it had. The other members of the group change too:
-    `Campaign.advantages`."""
+    """What this revision adds to the advantage it had; None where it has none. The other members
+    of the group change too: `Campaign.advantages`."""
     evaluation: bool = False
     """Whether the sample evaluates the policy: no learner is to be corrected by it."""
 
@@ -83,10 +84,11 @@ class Advantage(NamedTuple):
     reward: Reward
     """The reward as it stands now."""
     advantage: float | None
-    """(reward − mean of the group) / spread of the group; None where the reward is unknown."""
+    """(reward − mean of the group) / spread of the group; None where the reward is unknown, the
+    only known one of its group, or not known to be compared with the whole group."""
     change: float | None
-    """What has been added since the entry that was asked about; None without one, and where the
-    reward is unknown. A sample that was unknown then was masked: its change is all of it."""
+    """What has been added since the entry that was asked about; None without one, and where there
+    is no advantage. A sample that had none then was masked: its change is all of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ import os
 import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 from multiprocessing import parent_process
 from multiprocessing.util import Finalize
@@ -19,11 +21,12 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from verifier_ladder.budget import Budget
-from verifier_ladder.candidate import Sample
+from verifier_ladder.candidate import UNKNOWN_SIZE, Sample
 from verifier_ladder.cost import seconds
 from verifier_ladder.errors import ConfigError, LadderError
 from verifier_ladder.function import FunctionVerifier
 from verifier_ladder.ladder import Ladder
+from verifier_ladder.learners.rounds import Grouping
 from verifier_ladder.learners.unknowns import UnknownLog
 from verifier_ladder.registry import REGISTRY
 from verifier_ladder.reward import Reward
@@ -41,6 +44,8 @@ _PATIENCE = 3
 _ATTEMPTS = 6
 """How many hangs must fit into a deadline, one behind the other. A hanging candidate takes two:
 it is tried once more, alone."""
+_STEPS = 32
+"""Steps of one call that are scored at one time."""
 _RANK_STRIDE = 1 << 24
 """Positions kept for each process of a distributed run."""
 _ORIGIN_BITS = 28
@@ -74,6 +79,7 @@ class Attachment:
         run: Run | str | None = None,
         transcripts: bool | None = None,
         evaluation: bool | None = None,
+        group_size: int | None = None,
     ) -> None:
         """Check the arguments; nothing is opened yet.
 
@@ -89,7 +95,7 @@ class Attachment:
         self._arguments: dict[str, Any] = {
             "verifier": verifier, "ledger": ledger, "deadline": deadline, "campaign": campaign,
             "name": name, "budget": budget, "run": run, "transcripts": transcripts,
-            "evaluation": evaluation,
+            "evaluation": evaluation, "group_size": group_size,
         }  # fmt: skip
         self._lock = Lock()
         self._run = run
@@ -102,6 +108,7 @@ class Attachment:
         self._token = uuid4().hex
         self._pickled: bytes | None = None
         self._untold: list[Transcript] = []
+        self._grouping = Grouping(self._take_step, group_size=group_size)
         self._loose = secrets.randbits(_ORIGIN_BITS) * _RANK_STRIDE
         self._adopt(campaign)
 
@@ -179,6 +186,22 @@ class Attachment:
             first, self._loose = self._loose, self._loose + number
         return range(first, first + number)
 
+    def place(self, samples: Sequence[Sample], *, group_size: int | None = None) -> list[Sample]:
+        """Samples of one call with their steps, as far as it is known how many make a group.
+
+        Args:
+            samples: The samples.
+            group_size: How many make a group, as the learner tells.
+        """
+        try:
+            return self._grouping.place(samples, group_size=group_size)
+        except LadderError:
+            # Scoring them tells what is wrong; nobody can tell with whom they are compared.
+            return [replace(sample, group_size=UNKNOWN_SIZE) for sample in samples]
+
+    def _take_step(self, *, evaluation: bool) -> int:
+        return self.campaign.take_step(evaluation=evaluation)
+
     def score(self, samples: Sequence[Sample], waited: float = 0.0) -> list[Reward]:
         """Score samples; one reward each, in order.
 
@@ -193,7 +216,7 @@ class Attachment:
         campaign, left = self.campaign, self._left(waited)
         try:
             self._keep(campaign)
-            rewards = campaign.score(samples, deadline=left, more=None)
+            rewards = _score(campaign, samples, left)
         except ConfigError:
             raise
         except LadderError as error:
@@ -208,7 +231,7 @@ class Attachment:
         try:
             if self._untold:
                 await asyncio.to_thread(self._keep, campaign)
-            rewards = await campaign.ascore(samples, deadline=left, more=None)
+            rewards = await asyncio.to_thread(_score, campaign, samples, left)
         except ConfigError:
             raise
         except LadderError as error:
@@ -269,6 +292,24 @@ class Attachment:
             _portable(self._arguments)
             self._pickled = cloudpickle.dumps(self._arguments)
         return _restore, (self._token, self._pickled)
+
+
+def _score(campaign: Campaign, samples: Sequence[Sample], limit: float | None) -> list[Reward]:
+    """Score samples of some steps, side by side: none waits for another one's deadline."""
+    by_step: dict[int, list[int]] = {}
+    for place, sample in enumerate(samples):
+        by_step.setdefault(sample.step, []).append(place)
+    if len(by_step) == 1:
+        return campaign.score(samples, deadline=limit, more=None)
+    with ThreadPoolExecutor(min(len(by_step), _STEPS), "verifier-ladder") as pool:
+        calls = [
+            pool.submit(campaign.score, [samples[i] for i in places], deadline=limit, more=None)
+            for places in by_step.values()
+        ]
+    found: dict[int, Reward] = {}
+    for places, call in zip(by_step.values(), calls, strict=True):
+        found.update(zip(places, call.result(), strict=True))
+    return [found[place] for place in range(len(samples))]
 
 
 def ladder_of(verifier: Verifier | Ladder | str | Path, deadline: float | None) -> Ladder:

@@ -55,6 +55,10 @@ class Options(TypedDict, total=False):
     """Whether its samples evaluate the policy, and are kept apart from those that train it. By
     default as the learner tells, or else a column: `split` with a value such as "test", or a
     truth value in `evaluation` or `validate`."""
+    group_size: int | None
+    """How many samples of one prompt a learner draws that tells no step. They are compared with
+    each other then, however they come; without it no advantage is told of one that comes alone.
+    By default as the learner tells."""
 
 
 class Backend:
@@ -194,23 +198,30 @@ class Backend:
 
     def rewards(self, samples: Sequence[Sample]) -> list[Reward]:
         """Score samples; see `Attachment.score`."""
-        return self.attachment.score(samples) if samples else []
+        return self.attachment.score(self.attachment.place(samples)) if samples else []
 
     def reward(self, sample: Sample) -> Reward:
         """Score one sample, together with those that other threads ask for meanwhile."""
-        return self._threads.ask(sample)
+        (placed,) = self.attachment.place([sample])
+        return self._threads.ask(placed)
 
     async def arewards(self, samples: Sequence[Sample]) -> list[Reward]:
         """Score samples without holding up the event loop."""
-        return await self.attachment.ascore(samples) if samples else []
+        return await self.attachment.ascore(self.attachment.place(samples)) if samples else []
 
-    async def areward(self, sample: Sample) -> Reward:
-        """Score one sample, together with those that the event loop's other tasks ask for."""
+    async def areward(self, sample: Sample, *, group_size: int | None = None) -> Reward:
+        """Score one sample, together with those that the event loop's other tasks ask for.
+
+        Args:
+            sample: The sample.
+            group_size: How many its group has, if its learner tells.
+        """
+        (placed,) = self.attachment.place([sample], group_size=group_size)
         loop = asyncio.get_running_loop()
         gatherer = self._gatherers.get(loop)
         if gatherer is None:
             gatherer = self._gatherers[loop] = Gatherer(self.attachment.ascore, calls=_CALLS)
-        return await gatherer.ask(sample)
+        return await gatherer.ask(placed)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel as the attachment."""

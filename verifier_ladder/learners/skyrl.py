@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
+from verifier_ladder.errors import ConfigError
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.backend import Backend, Options
 from verifier_ladder.learners.messages import group_of
@@ -59,6 +60,8 @@ def environment(
     """
     from skyrl_gym.envs.base_text_env import BaseTextEnv
 
+    if each_turn and options.get("group_size") is not None:
+        raise ConfigError("each_turn: turns are samples, and nobody knows how many; no group_size")
     backend, readout = Backend.of(verifier, **options), Readout.complete("SkyRL", on_abstain, clip)
     parent: Any = base or BaseTextEnv
 

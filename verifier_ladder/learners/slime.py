@@ -57,9 +57,9 @@ def custom_rm(
     async def custom_rm(
         args: Any, sample: Any, *, evaluation: bool | None = None, **_: Any
     ) -> Any:
-        del args
         if not isinstance(sample, list):
-            reward = await backend.areward(_sample(backend, sample, evaluation=evaluation))
+            made = _sample(backend, sample, evaluation=evaluation)
+            reward = await backend.areward(made, group_size=_group_size(args, made))
             return _told(sample, reward, readout)
         rewards = await backend.arewards(
             [_sample(backend, one, evaluation=evaluation) for one in sample]
@@ -76,6 +76,13 @@ def _sample(backend: Backend, sample: Any, *, evaluation: bool | None) -> Sample
     return backend.sample(
         sample.response, fields, group=group_of(sample.prompt), evaluation=evaluation
     )
+
+
+def _group_size(args: Any, sample: Sample) -> int | None:
+    """How many samples of a prompt slime draws, as its arguments say."""
+    name = "n_samples_per_eval_prompt" if sample.evaluation else "n_samples_per_prompt"
+    size = getattr(args, name, None)
+    return size if isinstance(size, int) and size > 0 else None
 
 
 def _told(sample: Any, reward: Reward, readout: Readout) -> float | None:

@@ -39,7 +39,8 @@ def advantages(
         floor: The least spread to divide by; 5 % of the spread of all samples if left out.
 
     Returns:
-        One advantage for each sample, NaN where the reward is unknown. Shape (n,).
+        One advantage for each sample, NaN where the reward is unknown or the only known one of its
+        group. Shape (n,).
 
     Raises:
         ConfigError: If shapes differ, or the floor is no positive number.
@@ -47,7 +48,7 @@ def advantages(
     Example:
         >>> rewards = torch.tensor([1.0, 0.0, torch.nan, 3.0])
         >>> advantages(rewards, ["a", "a", "a", "b"]).tolist()
-        [1.0, -1.0, nan, 0.0]
+        [1.0, -1.0, nan, nan]
     """
     if floor is not None and not 0.0 < floor < float("inf"):
         raise ConfigError(f"the floor of a group's spread must be positive, not {floor}")
@@ -65,7 +66,8 @@ def advantages(
     scale = torch.maximum(_spread(means, spread, numbers), least)[numbers]
     safe = torch.where(scale > 0, scale, torch.ones_like(scale))
     shares = torch.where(scale > 0, _centred(values, numbers) / safe, torch.zeros_like(safe))
-    return torch.where(values.isnan(), torch.full_like(values, torch.nan), shares)
+    is_alone = (_members(values, numbers) <= 1)[numbers]
+    return torch.where(values.isnan() | is_alone, torch.full_like(values, torch.nan), shares)
 
 
 def changes(
@@ -88,8 +90,8 @@ def changes(
         floor: As for `advantages`.
 
     Returns:
-        New − old; NaN where the reward is still unknown, and all of the new advantage where it
-        was unknown before. Shape (n,).
+        New − old; NaN where there is no advantage still, and all of the new one where there was
+        none before. Shape (n,).
 
     Raises:
         ConfigError: As for `advantages`.
@@ -171,13 +173,18 @@ def _numbers(groups: Tensor | Sequence[Hashable], rewards: Tensor) -> Tensor:
 
 def _mean(values: Tensor, numbers: Tensor) -> Tensor:
     """Mean of each group's known values; 0 for a group without any."""
-    known = ~values.isnan()
-    size = int(numbers.max()) + 1 if len(numbers) else 0
-    filled = torch.where(known, values, torch.zeros_like(values))
-    total = values.new_zeros(size).index_add(0, numbers, filled)
-    count = values.new_zeros(size).index_add(0, numbers, known.to(values))
+    filled, count = torch.where(values.isnan(), 0.0, values), _members(values, numbers)
+    total = torch.zeros_like(count).index_add(0, numbers, filled)
     mean: Tensor = total / count.clamp(min=1.0)
     return mean
+
+
+def _members(values: Tensor, numbers: Tensor) -> Tensor:
+    """How many known values each group has."""
+    size = int(numbers.max()) + 1 if len(numbers) else 0
+    known = (~values.isnan()).to(values)
+    counts: Tensor = values.new_zeros(size).index_add(0, numbers, known)
+    return counts
 
 
 def _centred(values: Tensor, numbers: Tensor) -> Tensor:

@@ -118,13 +118,15 @@ def reward_manager(
 
         def __init__(self, config: Any, tokenizer: Any, compute_score: Any, **_: Any) -> None:
             super().__init__(config, tokenizer, compute_score)
+            self._sizes = {kind: _group_size(config, validates=kind) for kind in (False, True)}
 
         async def run_single(self, data: Any) -> dict[str, Any]:
             """Score one sample; the others of its batch are asked for at the same moment."""
             item = data[-1]  # Of several sequences verl rewards the last.
             told = await scorer.ascore_item(
-                _response(item, self.tokenizer), item.non_tensor_batch, validates=_validates(data)
-            )
+                _response(item, self.tokenizer), item.non_tensor_batch,
+                validates=_validates(data), group_sizes=self._sizes,
+            )  # fmt: skip
             return {"reward_score": told["score"], "reward_extra_info": told}
 
     if register is not None:
@@ -209,7 +211,12 @@ class _Scorer:
         return self._told(await self._backend.areward(sample))
 
     async def ascore_item(
-        self, solution: str, item: Mapping[str, Any], *, validates: bool | None
+        self,
+        solution: str,
+        item: Mapping[str, Any],
+        *,
+        validates: bool | None,
+        group_sizes: Mapping[bool, int | None],
     ) -> dict[str, Any]:
         """Score one sample of a batch, which knows more of it."""
         source, extra = item.get("data_source"), item.get("extra_info")
@@ -221,7 +228,8 @@ class _Scorer:
         sample = self._backend.sample(
             solution, fields, group=group, prompt=prompt, evaluation=validates
         )
-        return self._told(await self._backend.areward(sample))
+        size = group_sizes[sample.evaluation] if "uid" in item else None
+        return self._told(await self._backend.areward(sample, group_size=size))
 
     def _told(self, reward: Reward) -> dict[str, Any]:
         """The same flat keys for every sample: verl reads them off the first."""
@@ -257,6 +265,14 @@ def _validates(data: Any) -> bool | None:
     """What verl says of a batch; None where it says nothing, as its agent loop does."""
     flag = (getattr(data, "meta_info", None) or {}).get("validate")
     return flag if isinstance(flag, bool) else None
+
+
+def _group_size(config: Any, *, validates: bool) -> int | None:
+    """How many samples of a prompt verl draws, as its configuration says."""
+    at = ("actor_rollout_ref", "rollout", *(("val_kwargs", "n") if validates else ("n",)))
+    for name in at:
+        config = config.get(name) if hasattr(config, "get") else None
+    return config if isinstance(config, int) and config > 0 else None
 
 
 def _response(item: Any, tokenizer: Any) -> str:

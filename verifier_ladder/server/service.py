@@ -16,13 +16,13 @@ from verifier_ladder.errors import ConfigError, EngineError
 from verifier_ladder.learners.backend import Backend
 from verifier_ladder.learners.gathering import Gatherer
 from verifier_ladder.learners.readout import Readout
+from verifier_ladder.learners.rounds import Grouping
 from verifier_ladder.reward import Reward
 from verifier_ladder.run import Run
 from verifier_ladder.server.admission import Admission
 from verifier_ladder.server.limits import Limits
 from verifier_ladder.server.news import News
 from verifier_ladder.server.prompts import Prompts
-from verifier_ladder.server.rounds import Rounds
 
 if TYPE_CHECKING:
     from verifier_ladder.campaign import Campaign
@@ -81,14 +81,7 @@ class RewardService:
         self.masks = masks
         if masks and on_abstain is None:
             raise ConfigError("masks: a masked sample has a reward too; say which by on_abstain")
-        self._rounds: dict[bool, Rounds] | None = None
-        if group_size is not None:
-            self._rounds = {
-                evaluation: Rounds(
-                    partial(campaign.take_step, evaluation=evaluation), group_size=group_size
-                )
-                for evaluation in (False, True)
-            }
+        self._grouping = Grouping(campaign.take_step, group_size=group_size)
         self.limits = limits or Limits()
         self.admission = Admission(self.limits.samples)
         self.learner = Backend.of(campaign.ladder, campaign=campaign)
@@ -126,7 +119,7 @@ class RewardService:
     async def reward(self, sample: Sample) -> Reward:
         """Score one sample, together with others that are asked for meanwhile; see `score`."""
         with self._accept(1):
-            (placed,) = self._placed([sample])
+            (placed,) = self._grouping.place([sample])
             return await self._gatherer.ask(placed)
 
     async def rewards(self, samples: Sequence[Sample]) -> list[Reward]:
@@ -136,7 +129,9 @@ class RewardService:
         if not samples:
             return []
         with self._accept(len(samples)):
-            return await self._score_steps(self._batches, self._placed(samples), monotonic())
+            return await self._score_steps(
+                self._batches, self._grouping.place(samples), monotonic()
+            )
 
     async def read(self, function: Callable[..., T], *arguments: Any) -> T:
         """Call a function that reads the ledger, in a thread."""
@@ -178,12 +173,6 @@ class RewardService:
         if self.is_leaving:
             raise LeavingError
         return self.admission.hold(samples)
-
-    def _placed(self, samples: Sequence[Sample]) -> Sequence[Sample]:
-        """Samples with their steps, if it is known how many make a group."""
-        if self._rounds is None:
-            return samples
-        return [self._rounds[sample.evaluation].place(sample) for sample in samples]
 
     async def _score_gathered(self, samples: Sequence[Sample], waited: float) -> list[Reward]:
         return await self._score_steps(self._singles, samples, monotonic() - waited)

@@ -1,5 +1,6 @@
 """Advantages."""
 
+from collections import Counter
 from math import isnan, nan
 
 import numpy as np
@@ -27,7 +28,8 @@ def test_what_is_unknown_stays_unknown_and_nothing_else_does(
 
     result = advantages(rewards, groups)
 
-    assert [is_known(r) for r in rewards] == [is_known(a) for a in result]
+    counts = Counter(g for r, g in samples if is_known(r))
+    assert [is_known(r) and counts[g] > 1 for r, g in samples] == [is_known(a) for a in result]
 
 
 @given(SAMPLES)
@@ -51,7 +53,8 @@ def test_an_unknown_reward_has_no_part_in_the_others(
     alone = advantages([r for r, _ in known], [g for _, g in known])
     together = advantages(rewards, groups)
 
-    assert alone.tolist() == together[~np.isnan(together)].tolist()
+    chosen = together[[is_known(r) for r in rewards]]
+    np.testing.assert_array_equal(alone, chosen)
 
 
 def test_a_known_group_is_divided_by_its_own_spread() -> None:
@@ -81,8 +84,12 @@ def test_nothing_at_all_has_no_advantages() -> None:
 
 
 def test_a_group_of_one_has_no_advantage() -> None:
-    assert [0.0, 1.0, -1.0] == advantages([5.0, 2.0, 0.0], [0, 1, 1]).tolist()
-    assert [0.0] == advantages([5.0], [0]).tolist()
+    first, *others = advantages([5.0, 2.0, 0.0], [0, 1, 1]).tolist()
+    assert isnan(first)
+    assert [1.0, -1.0] == others
+    assert np.isnan(advantages([5.0, None, None], [0, 0, 0])).all()
+    assert np.isnan(changes([4.0], [5.0], [0])).all()
+    assert [1.0, -1.0] == changes([4.0, None], [5.0, 3.0], [0, 0]).tolist()
 
 
 def test_a_group_that_all_abstained_is_unknown() -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from verifier_ladder.candidate import UNKNOWN_SIZE
 from verifier_ladder.ledger.memory import MemoryLedger
 from verifier_ladder.ledger.records import Block, DecisionColumns, SampleColumns
 from verifier_ladder.reward import Advantage, Revision, Reward
@@ -27,11 +28,13 @@ class Told:
     def score(
         self, values: Sequence[float | None], groups: Sequence[str] | None = None, *,
         step: int = 0, first: int = 0, drawn: Sequence[bool] = (), spread: float | None = None,
+        size: int = 0,
     ) -> int:  # fmt: skip
         positions = list(range(first, first + len(values)))
         return self.write(
-            "score", positions, values, groups=groups, step=step, drawn=drawn, spread=spread
-        )
+            "score", positions, values, groups=groups, step=step, drawn=drawn, spread=spread,
+            size=size,
+        )  # fmt: skip
 
     def revise(self, position: int, value: float | None, group: str = "", step: int = 0) -> int:
         return self.write("revision", [position], [value], groups=[group], step=step)
@@ -39,10 +42,11 @@ class Told:
     def write(
         self, kind: str, positions: list[int], values: Sequence[float | None], *, step: int,
         groups: Sequence[str] | None, drawn: Sequence[bool] = (), spread: float | None = None,
+        size: int = 0,
     ) -> int:  # fmt: skip
-        size = len(positions)
+        group_sizes, size = [size] * len(positions), len(positions)
         samples = SampleColumns(
-            "run", step, positions, [bytes(32)] * size, [()] * size, groups,
+            "run", step, positions, [bytes(32)] * size, [()] * size, groups, group_sizes,
             learner_versions=[f"v{position}" for position in positions],
         )  # fmt: skip
         numbers = [0.05 if hit else 0.9 for hit in drawn] or [nan] * size
@@ -157,6 +161,48 @@ def test_a_step_may_come_in_several_calls(told: Told) -> None:
 
     assert [2, 7, 9] == [sample.position for sample in told.advantages()]
     assert 1.0 == revision.advantage  # Of the two that were there.
+
+
+def test_a_group_is_compared_when_all_of_it_is_there(told: Told) -> None:
+    used = told.score([0.0, 1.0, 7.0], ["a", "a", "b"], size=3)
+    told.revise(1, 2.0, "a")
+    partly = told.score([4.0], ["a"], first=3, size=3)
+    told.revise(3, 5.0, "a")
+
+    early, late = told.revisions()
+    found = {sample.position: sample for sample in told.advantages(since=used)}
+
+    assert (None, None) == (early.advantage, early.advantage_change)
+    assert late.advantage is not None
+    assert late.advantage_change is not None
+    assert [0, 1, 3] == [place for place, s in found.items() if s.advantage is not None]
+    assert all(s.change == s.advantage for s in found.values())
+    changed = [s.change for s in told.advantages(since=partly) if s.group == "a"]
+    assert sum(change or 0.0 for change in changed) == pytest.approx(0.0)
+    assert changed != [s.advantage for s in found.values() if s.group == "a"]
+
+
+def test_a_group_of_unknown_size_is_compared_with_nobody(told: Told) -> None:
+    used = told.score([0.0, 1.0, 7.0], ["a", "a", ""], size=UNKNOWN_SIZE)
+    told.revise(1, 2.0, "a")
+
+    (revision,) = told.revisions()
+
+    assert (None, None) == (revision.advantage, revision.advantage_change)
+    assert [(None, None)] * 3 == [(s.advantage, s.change) for s in told.advantages(since=used)]
+
+
+def test_the_only_known_sample_of_a_group_has_no_advantage(told: Told) -> None:
+    used = told.score([None, 1.0, None], ["a", "a", "b"])
+    told.revise(1, 2.0, "a")
+    told.revise(2, 2.0, "b")
+    first, alone = told.revisions()
+    told.revise(0, 4.0, "a")
+
+    assert (None, None) == (first.advantage, first.advantage_change)
+    assert (None, None) == (alone.advantage, alone.advantage_change)
+    changed = [sample.change for sample in told.advantages(since=used)]
+    assert [1.0, -1.0, None] == changed
 
 
 def test_a_step_that_nobody_scored_is_empty(told: Told) -> None:
