@@ -31,6 +31,7 @@ from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.ledger.faults import PATIENCE, patiently
 from verifier_ladder.ledger.records import Block
 from verifier_ladder.limits import limit
+from verifier_ladder.rangewatch import RangeWatch
 from verifier_ladder.reward import Reward
 from verifier_ladder.run import Run, evaluation_name
 from verifier_ladder.scheduler.batches import batches_of
@@ -92,6 +93,7 @@ class Campaign(CampaignTruth):
         self._is_closed = False
         self._shadow: Shadow | None = None
         self._alarms = AlarmWatch(ledger, name)
+        self._ranges = RangeWatch(ladder)
         self._noted = {run.name}
         self._conductor = patiently(lambda: join(name, ladder, ledger, **self._options))
 
@@ -276,6 +278,7 @@ class Campaign(CampaignTruth):
             for batch, _ in batches:
                 self._shadow.follow(batch)
         self._alarms.look()
+        self._ranges.look(rewards)  # type: ignore[arg-type]
         return rewards  # type: ignore[return-value]
 
     def take_step(self, *, evaluation: bool = False) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger import Ledger
+from verifier_ladder.rangewatch import RangeWatch
 from verifier_ladder.reward import Advantage, Revision
 from verifier_ladder.scheduler.drift import Alarm
 from verifier_ladder.scheduler.late import RevisionReader, step_advantages
@@ -76,6 +77,7 @@ class CampaignRecord:
     ledger: Ledger
     _is_closed: bool
     _alarms: AlarmWatch
+    _ranges: RangeWatch
 
     def revisions(
         self, *, after: int = 0, wait: float | None = None, evaluation: bool | None = False
@@ -92,7 +94,9 @@ class CampaignRecord:
         until = None if wait is None else monotonic() + wait
         reader = RevisionReader(self.ledger, self.name, evaluation=evaluation)
         while True:
-            yield from reader.read(max(after, reader.cursor))
+            for revision in reader.read(max(after, reader.cursor)):
+                self._ranges.look([revision.reward])
+                yield revision
             if until is None or monotonic() >= until or self._is_closed:
                 return
             sleep(_POLL)
