@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Callable, Collection, Mapping
@@ -21,6 +22,17 @@ from verifier_ladder.server.problems import problem
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _CALLER = "verifier_ladder.caller"
+_BODY = "verifier_ladder.body"
+CONNECTION = "verifier_ladder.connection"
+"""Where a request's scope holds what is called once its sender is known."""
+_STRANGERS_BODY = 2**18
+"""Bytes of a body whose sender is known by it alone: a webhook's, which holds one result."""
+_STRANGERS = 2**24
+"""Bytes of all such bodies."""
+_PATIENCE = 20.0
+"""Seconds for which a body may stand still, on the whole."""
+_SLOWEST = 2**15
+"""Bytes in a second by which it must come beyond that."""
 _LENGTH = b"content-length"
 _bearer = HTTPBearer(
     auto_error=False, description="A token of `vladder token add`; also as password of Basic."
@@ -59,6 +71,7 @@ def allow(
     """
     known: tokens.TokenFile | None = request.app.state.tokens
     if known is None or not known.is_required:
+        let_in(request)
         return
     secret = shown(request)
     token = known.find(secret) if secret else None
@@ -68,6 +81,15 @@ def allow(
     if not token.allows(scope):
         raise HTTPException(403, f"the token {token.name!r} has not the scope {scope}")
     request.scope[_CALLER] = token.id
+    let_in(request)
+
+
+def let_in(request: Request) -> None:
+    """Say that a request's sender is known: its body and its connection count as a caller's."""
+    for name in (_BODY, CONNECTION):
+        welcome = request.scope.get(name)
+        if welcome is not None:
+            welcome()
 
 
 def caller_of(request: Request) -> str:
@@ -101,7 +123,9 @@ class Door:
 
     **Hosts.** A page elsewhere can have its own name point to this machine; so only known names
     are answered. **Origins.** A browser that asks for a page of another site says so, and is
-    refused. **Bodies.** All that are not answered yet may hold only so many bytes together.
+    refused. **Bodies.** All that are not answered yet may hold only so many bytes together, which
+    count as they come, not as they are announced; and each must come at some speed. Those of
+    senders who are not known yet share a small room of their own.
     """
 
     def __init__(
@@ -122,6 +146,8 @@ class Door:
         self._origins = {origin.rstrip("/").lower() for origin in origins}
         self.held = 0
         """Bytes of bodies that are not answered yet."""
+        self.strangers = 0
+        """Bytes of those whose senders are not known."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or hand it on."""
@@ -153,20 +179,15 @@ class Door:
     async def _with_body(
         self, headers: Mapping[bytes, bytes], scope: Scope, receive: Receive, send: Send
     ) -> None:
+        if int(headers.get(_LENGTH, 0)) > self.largest:
+            await problem(413, _too_large(self.largest))(scope, receive, send)
+            return
         body = _Body(self, receive)
-        # A server reads no more than was announced, unless the body comes in chunks.
-        is_counted = _LENGTH not in headers or b"transfer-encoding" in headers
+        scope[_BODY] = body.let_in
         try:
-            body.hold(int(headers.get(_LENGTH, 0)))
-        except BusyError as error:
-            refused = problem(429, str(error), headers={"Retry-After": str(error.pause)})
-            await refused(scope, receive, send)
-        except HTTPException as error:
-            await problem(error.status_code, error.detail)(scope, receive, send)
-        else:
-            await self._app(scope, body.receive if is_counted else receive, send)
+            await self._app(scope, body.receive, send)
         finally:
-            self.held -= body.held
+            body.leave()
 
     def hold(self, more: int) -> None:
         """Hold more bytes of a body.
@@ -178,6 +199,16 @@ class Door:
             raise BusyError("many large bodies", self._admission.pause())
         self.held += more
 
+    def hold_stranger(self, more: int) -> None:
+        """Hold more bytes of a body whose sender is not known.
+
+        Raises:
+            BusyError: If those of others leave no room.
+        """
+        if self.strangers + more > _STRANGERS:
+            raise BusyError("many bodies of unknown senders", self._admission.pause())
+        self.strangers += more
+
     @property
     def largest(self) -> int:
         """How many bytes one body may have."""
@@ -187,34 +218,63 @@ class Door:
 class _Body:
     """One request's body, as it comes in."""
 
-    __slots__ = ("_door", "_read", "_receive", "held")
+    __slots__ = ("_begun", "_door", "_is_known", "_is_whole", "_receive", "held")
 
     def __init__(self, door: Door, receive: Receive) -> None:
         self._door, self._receive = door, receive
-        self._read = self.held = 0
+        self._is_known = self._is_whole = False
+        self._begun = 0.0
+        self.held = 0
 
-    def hold(self, size: int) -> None:
-        """Hold so many bytes in all.
+    def let_in(self) -> None:
+        """Count as a caller's from now on."""
+        if not self._is_known:
+            self._door.strangers -= self.held
+            self._door.held += self.held
+            self._is_known = True
 
-        Raises:
-            HTTPException: If that is too large.
-            BusyError: If there is no room.
-        """
-        if size > self._door.largest:
-            raise HTTPException(413, f"a body may have {self._door.largest} bytes; send less")
-        if size > self.held:
-            self._door.hold(size - self.held)
-            self.held = size
+    def leave(self) -> None:
+        """Hold nothing any more."""
+        if self._is_known:
+            self._door.held -= self.held
+        else:
+            self._door.strangers -= self.held
+        self.held = 0
 
     async def receive(self) -> Message:
-        """Receive the next part, and count it."""
-        message = await self._receive()
-        self._read += len(message.get("body", b""))
+        """Receive the next part, and count it.
+
+        Raises:
+            HTTPException: If it is too large, too slow, or there is no room for it.
+        """
+        if self._is_whole:  # What comes now is that the client has gone.
+            return await self._receive()
+        now = asyncio.get_running_loop().time()
+        self._begun = self._begun or now
         try:
-            self.hold(self._read)
+            async with asyncio.timeout_at(self._begun + _PATIENCE + self.held / _SLOWEST):
+                message = await self._receive()
+        except TimeoutError:
+            raise HTTPException(408, "the body came too slowly; send it again") from None
+        self._is_whole = not message.get("more_body", False)
+        self._hold(len(message.get("body", b"")))
+        return message
+
+    def _hold(self, more: int) -> None:
+        largest = self._door.largest
+        if not self._is_known:
+            largest = min(largest, _STRANGERS_BODY)
+        if self.held + more > largest:
+            raise HTTPException(413, _too_large(largest))
+        try:
+            (self._door.hold if self._is_known else self._door.hold_stranger)(more)
         except BusyError as error:  # Only HTTPException passes through the reading of bodies.
             raise HTTPException(429, str(error), {"Retry-After": str(error.pause)}) from None
-        return message
+        self.held += more
+
+
+def _too_large(largest: int) -> str:
+    return f"a body may have {largest} bytes; send less"
 
 
 def _name(host: str) -> str:

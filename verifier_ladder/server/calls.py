@@ -12,12 +12,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from verifier_ladder.errors import LadderError
 from verifier_ladder.server import tokens
-from verifier_ladder.server.access import allow, needs
+from verifier_ladder.server.access import allow, authorization, needs
 from verifier_ladder.server.bodies import Posted, read_body
 from verifier_ladder.server.problems import problem_of, responses
 
 Endpoint = Callable[[Any, Request], Awaitable[Response]]
-FAILURES = (400, 401, 403, 413, 415, 421, 422, 429, 503)
+Shown = Callable[[Request], str | None]
+FAILURES = (400, 401, 403, 408, 413, 415, 421, 422, 429, 503)
 """How every call may fail."""
 
 
@@ -25,12 +26,12 @@ class _Call(NamedTuple):
     """What is posted to one path."""
 
     model: type[BaseModel]
-    scope: tokens.Scope | None
+    scope: tokens.Scope
+    shown: Shown
     endpoint: Endpoint
 
     async def answer(self, request: Request) -> Response:
-        if self.scope is not None:
-            allow(request, self.scope)
+        allow(request, self.scope, self.shown)  # Before a byte of the body is read.
         return await self.endpoint(await read_body(request, self.model), request)
 
 
@@ -47,8 +48,8 @@ class CallRouter(APIRouter):
         self.calls: dict[str, _Call] = {}
 
     def call(
-        self, path: str, answer: Any, *, summary: str, scope: tokens.Scope | None = "score",
-        fails: Iterable[int] = (),
+        self, path: str, answer: Any, *, summary: str, scope: tokens.Scope = "score",
+        shown: Shown = authorization, fails: Iterable[int] = (),
     ) -> Callable[[Endpoint], Endpoint]:  # fmt: skip
         """A decorator for `async def name(body: Model, request: Request) -> Response`.
 
@@ -56,17 +57,18 @@ class CallRouter(APIRouter):
             path: Where it is posted.
             answer: The model of the answer, for the description.
             summary: What it does.
-            scope: The scope that a token needs; None if the endpoint checks the caller itself.
+            scope: The scope that a token needs.
+            shown: Finds the token in a request.
             fails: Statuses beyond those of every call.
         """
 
         def add(endpoint: Endpoint) -> Endpoint:
             # The annotation stands there as text.
             model = endpoint.__globals__[endpoint.__annotations__["body"]]
-            self.calls[path] = _Call(model, scope, endpoint)
+            self.calls[path] = _Call(model, scope, shown, endpoint)
             described = self.post(
                 path, response_model=answer, summary=summary,
-                dependencies=[needs(scope)] if scope else [],
+                dependencies=[needs(scope)] if shown is authorization else [],
                 responses=responses(*FAILURES, *fails),
             )  # fmt: skip
             described(endpoint)

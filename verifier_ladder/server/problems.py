@@ -48,6 +48,7 @@ _MEANINGS = {
     403: "The token may not do this, or the page that asks is not of this server.",
     404: "There is nothing here.",
     406: "The answer is not available in this form.",
+    408: "The body came too slowly.",
     413: "The body is too large.",
     415: "The body must be JSON.",
     421: "The Host header names another server.",

@@ -103,6 +103,8 @@ def run(app: FastAPI, sock: socket.socket, *, linger: float, started: Callable[[
     """
     import uvicorn
 
+    from verifier_ladder.server.connections import Connection
+
     service = app.state.service
 
     class Server(uvicorn.Server):
@@ -130,7 +132,7 @@ def run(app: FastAPI, sock: socket.socket, *, linger: float, started: Callable[[
                     loop.remove_signal_handler(number)
 
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, backlog=_BACKLOG,
+        app, http=Connection, ws="none", log_level="warning", access_log=False, backlog=_BACKLOG,
         timeout_graceful_shutdown=_GRACE, timeout_keep_alive=_IDLE, server_header=False,
         date_header=False, proxy_headers=False,
     )  # fmt: skip

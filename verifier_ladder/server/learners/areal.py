@@ -7,7 +7,6 @@ from typing import Any
 from fastapi import HTTPException, Request, Response
 
 from verifier_ladder.learners.messages import group_of
-from verifier_ladder.server.access import allow
 from verifier_ladder.server.bodies import encoded
 from verifier_ladder.server.calls import CallRouter
 from verifier_ladder.server.gateway import Gateway
@@ -33,8 +32,12 @@ class ArealAnswer(Call):
     message: str
 
 
+def _shown(request: Request) -> str | None:
+    return request.headers.get(TOKEN)
+
+
 @router.call(
-    _PATH, ArealAnswer, summary="AReaL's reward of an interaction", scope=None, fails=[501, 502]
+    _PATH, ArealAnswer, summary="AReaL's reward of an interaction", shown=_shown, fails=[501, 502]
 )
 async def set_reward(body: ArealCall, request: Request) -> Response:
     """Score a completion, and set the reward of its interaction in AReaL.
@@ -43,7 +46,6 @@ async def set_reward(body: ArealCall, request: Request) -> Response:
     server goes into `X-Verifier-Ladder-Token`. Where nothing is known nothing is set, and the
     answer is 503, unless the server was started with `--on-abstain`.
     """
-    allow(request, "score", lambda request: request.headers.get(TOKEN))
     service = service_of(request)
     gateway: Gateway | None = request.app.state.gateway
     if gateway is None:

@@ -75,13 +75,7 @@ def check(keys: Sequence[bytes], headers: Mapping[str, str], body: bytes, now: f
     Raises:
         SignatureError: If it was not, or is too old.
     """
-    identity, moment = headers.get(ID, ""), headers.get(TIME, "")
-    if not 0 < len(identity) <= _LONGEST_ID:
-        raise SignatureError(f"{ID} is missing or too long")
-    if not (moment.isascii() and moment.isdecimal() and abs(now - int(moment)) <= _WINDOW):
-        raise SignatureError(
-            f"{TIME} is missing, or more than {_WINDOW:g} s off; look at the sender's clock"
-        )
+    identity, moment = announced(headers, now)
     given = [part[3:] for part in headers.get(SIGNATURE, "").split() if part.startswith("v1,")]
     wanted = [_signature(key, identity, moment, body) for key in keys]
     # Every pair is compared, so that the time says nothing.
@@ -91,6 +85,28 @@ def check(keys: Sequence[bytes], headers: Mapping[str, str], body: bytes, now: f
     if not any(matches):
         raise SignatureError(f"{SIGNATURE} is not of this secret")
     return identity
+
+
+def announced(headers: Mapping[str, str], now: float) -> tuple[str, str]:
+    """A message's id and time, as its headers tell them before anybody has read its body.
+
+    Args:
+        headers: Of the message, by lower-case name.
+        now: Seconds since 1970.
+
+    Raises:
+        SignatureError: If they can't be those of a message that was signed lately.
+    """
+    identity, moment = headers.get(ID, ""), headers.get(TIME, "")
+    if not 0 < len(identity) <= _LONGEST_ID:
+        raise SignatureError(f"{ID} is missing or too long")
+    if not (moment.isascii() and moment.isdecimal() and abs(now - int(moment)) <= _WINDOW):
+        raise SignatureError(
+            f"{TIME} is missing, or more than {_WINDOW:g} s off; look at the sender's clock"
+        )
+    if not any(part.startswith("v1,") for part in headers.get(SIGNATURE, "").split()):
+        raise SignatureError(f"{SIGNATURE} is not of this secret")
+    return identity, moment
 
 
 def _signature(key: bytes, identity: str, moment: str, body: bytes) -> str:

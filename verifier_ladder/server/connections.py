@@ -1,0 +1,90 @@
+"""Connections: how long each may take, and how many there may be of unknown senders."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from verifier_ladder.server.access import CONNECTION
+
+STRANGERS = 256
+"""Connections on which nobody has shown yet who they are; one more ends the oldest."""
+_HEADERS = 10.0
+"""Seconds within which the headers of a request must be there."""
+_REST = 10.0
+"""Seconds for which the rest of a body is awaited whose request is answered already."""
+_strangers: dict[Connection, None] = {}
+"""Those of unknown senders, oldest first."""
+
+
+class Connection(HttpToolsProtocol):
+    """A connection that nobody can hold open by being silent or slow.
+
+    Headers have a limit of time, and so has what is left of a body after the answer; bodies that
+    are read have theirs in `Door`. Senders who are not known yet have a few hundred connections
+    in all: one who comes ends the oldest of them, so callers with a token always get in.
+    """
+
+    _clock: asyncio.TimerHandle | None = None
+    _is_whole = True
+    """Whether the last request has come to its end."""
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin as a stranger."""
+        super().connection_made(transport)
+        self._end_in(_HEADERS)
+        _strangers[self] = None
+        if len(_strangers) > STRANGERS:
+            oldest = next(iter(_strangers))
+            oldest.let_in()
+            oldest.transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Count no more."""
+        self._end_never()
+        self.let_in()
+        super().connection_lost(exc)
+
+    def let_in(self) -> None:
+        """Be a stranger no more."""
+        _strangers.pop(self, None)
+
+    def on_message_begin(self) -> None:
+        """Wait for the headers of a request."""
+        super().on_message_begin()
+        self.scope[CONNECTION] = self.let_in  # type: ignore[literal-required]
+        self._is_whole = False
+        self._end_in(_HEADERS)
+
+    def on_headers_complete(self) -> None:
+        """Wait for the body, which has its own limit."""
+        self._end_never()
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """Know that the request has come to its end."""
+        self._is_whole = True
+        self._end_never()
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """Wait for the rest of a body that nobody reads any more."""
+        super().on_response_complete()
+        if not self._is_whole and self._clock is None:
+            self._end_in(_REST)
+
+    def _end_in(self, seconds: float) -> None:
+        self._end_never()
+        self._clock = self.loop.call_later(seconds, self._end)
+
+    def _end(self) -> None:
+        self._clock = None
+        if not self.transport.is_closing():
+            self.transport.abort()
+
+    def _end_never(self) -> None:
+        if self._clock is not None:
+            self._clock.cancel()
+            self._clock = None
