@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from math import isfinite
 from operator import attrgetter
 from typing import Any
 
+from verifier_ladder.arguments import checked_value
 from verifier_ladder.candidate import Candidate, Sample
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.run import Run, evaluation_name
 from verifier_ladder.scheduler.scorer import Batch
 
 Given = Sample | Candidate | str | bytes
+_FIELDS: tuple[tuple[str, type, float], ...] = (
+    ("run", str, 0), ("step", int, -1), ("position", int, -1), ("group", str, 0),
+    ("group_size", int, -1), ("learner_version", str, 0), ("weight", float, 0),
+    ("evaluation", bool, 0),
+)  # fmt: skip
+"""Fields of a sample, with their types and smallest values."""
 _kind, _home = attrgetter("kind"), attrgetter("run", "step", "evaluation")
 _COLUMNS = {
     name + "s": attrgetter(name)
@@ -48,6 +57,8 @@ def batches_of(
     if is_one or not isinstance(given, Iterable):
         raise ConfigError(f"score takes a list of candidates, not one {type(given).__name__}")
     given = list(given)
+    if groups is not None:
+        checked_value("score", "groups", groups, "Sequence[str]")
     if groups is not None and len(groups) != len(given):
         raise ConfigError(f"groups has {len(groups)} entries for {len(given)} candidates")
     is_text = set(map(type, given)) <= {str}
@@ -63,6 +74,7 @@ def batches_of(
         )  # fmt: skip
         return [(plain, plain.positions)]
     samples = [_sample(item, kind, groups[i] if groups else "") for i, item in enumerate(given)]
+    samples = _plain_samples(samples)
     return _sorted(samples, run, step, evaluation=evaluation)
 
 
@@ -74,8 +86,33 @@ def _check_all(given: Sequence[Given], kind: str) -> None:
         _check(place, item, kind)
 
 
+def _plain_samples(samples: list[Sample]) -> list[Sample]:
+    """Look at the fields of all samples, column by column; numbers of numpy become plain ones."""
+    for name, kind, least in _FIELDS:
+        column = list(map(attrgetter(name), samples))
+        if _is_plain(column, kind, least):
+            continue
+        for place, value in enumerate(column):
+            plain = checked_value(f"sample {place}", name, value, kind.__name__, least)
+            samples[place] = replace(samples[place], **{name: plain})
+    return samples
+
+
+def _is_plain(column: list[Any], kind: type, least: float) -> bool:
+    if not set(map(type, column)) <= {kind}:
+        return False
+    if kind is float and not all(map(isfinite, column)):
+        return False
+    return kind not in {int, float} or min(column) >= least
+
+
 def _check(place: int, item: object, kind: str) -> None:
     candidate = item.candidate if isinstance(item, Sample) else item
+    if isinstance(item, Sample) and not isinstance(candidate, Candidate):
+        raise ConfigError(
+            f"sample {place}: candidate={candidate!r:.80}: give a vl.Candidate, such as "
+            f'vl.Candidate("{kind}", "…")'
+        )
     if isinstance(candidate, Candidate):
         if candidate.kind != kind:
             raise ConfigError(

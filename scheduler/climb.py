@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from verifier_ladder.candidate import SampleId
-from verifier_ladder.decision import Action, Belief, Decisions, Situation
+from verifier_ladder.decision import Action, Belief, Decisions, Situation, decided
 from verifier_ladder.ledger.records import Account, DecisionColumns
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.audits import stratum_of
@@ -263,7 +263,7 @@ class Climb:
     def _asked(self, situation: Situation, scene: Scene, open_: Sequence[list[int]]) -> Decisions:
         """The policy's decisions; it sees whom the samples are compared with as well."""
         together = self._situations.with_peers(situation, scene, open_)
-        decisions = self.ladder.policy.decide(together)
+        decisions = decided(self.ladder.policy, together)
         return decisions if together is situation else decisions.rows(len(situation))
 
     def _verify(

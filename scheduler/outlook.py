@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verifier_ladder.decision import Action, EscalationPolicy, Situation
+from verifier_ladder.decision import Action, EscalationPolicy, Situation, decided
 from verifier_ladder.resource import Resource
 from verifier_ladder.tier import Tier
 
@@ -136,7 +136,7 @@ class Outlook:
         chance, drawn = np.zeros(situation.cost.shape), np.zeros(len(self))
         climbing = np.arange(len(self))
         for _ in self._tiers:
-            decisions = self._policy.decide(situation)
+            decisions = decided(self._policy, situation)
             stops = climbing[decisions.action[climbing] == Action.STOP]
             verify = np.maximum(decisions.verify[stops], floor)
             drawn[stops] = np.where(situation.answered[stops, -1], 0.0, verify)

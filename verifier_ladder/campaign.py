@@ -20,6 +20,7 @@ from typing import Any, Literal, Self, TypeVar
 from uuid import uuid4
 
 from verifier_ladder import telemetry
+from verifier_ladder.arguments import checked, checked_value
 from verifier_ladder.budget import Budget, Caps, parse_budget
 from verifier_ladder.campaignrecord import AlarmWatch
 from verifier_ladder.campaigntruth import CampaignTruth
@@ -98,6 +99,7 @@ class Campaign(CampaignTruth):
         self._conductor = patiently(lambda: join(name, ladder, ledger, **self._options))
 
     @classmethod
+    @checked(name=1, horizon=1, workers=1, memory=1, run=1, ladder=1, shadow=1, engine=1)
     def open(
         cls,
         name: str,
@@ -257,6 +259,11 @@ class Campaign(CampaignTruth):
             LedgerError: If the ledger can't be written; nothing is half-written.
         """
         left = _following(more)
+        if step is not None:
+            step = checked_value("Campaign.score", "step", step, "int", 0)
+        if deadline is not None:
+            checked_value("Campaign.score", "deadline", deadline, "float | str")
+        checked_value("Campaign.score", "evaluation", evaluation, "bool")
         limit = None if deadline is None else seconds(deadline)
         batches = batches_of(
             samples, kind=self.ladder.kind, run=self.run, groups=groups,
@@ -281,6 +288,7 @@ class Campaign(CampaignTruth):
         self._ranges.look(rewards)  # type: ignore[arg-type]
         return rewards  # type: ignore[return-value]
 
+    @checked()
     def take_step(self, *, evaluation: bool = False) -> int:
         """Take the next free step of the run, to know it before its samples are scored.
 
@@ -319,6 +327,7 @@ class Campaign(CampaignTruth):
         )  # fmt: skip
         return await asyncio.to_thread(call)
 
+    @checked()
     def drain(self, timeout: float | str | None = None) -> bool:
         """Wait until every climb has stopped, is parked on its budget, or waits for the world.
 
@@ -335,6 +344,7 @@ class Campaign(CampaignTruth):
         self._alarms.look(at_once=True)
         return is_over
 
+    @checked(run=1)
     def keep(self, transcripts: Sequence[Transcript], *, run: str | None = None) -> None:
         """Keep what a learner saw and wrote, so that its samples can be trained on later.
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.campaignrecord import CampaignRecord
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger.records import CheckState
@@ -25,6 +26,7 @@ class CampaignControl(CampaignRecord):
 
         def _call(self, call: Callable[[Any], Any]) -> Any: ...
 
+    @checked(tier=0)
     def pause(self, tier: Tier | str) -> None:
         """Start no more checks of a tier, in whatever process, until `resume`.
 
@@ -35,6 +37,7 @@ class CampaignControl(CampaignRecord):
         """
         self.ledger.pause(self.name, int(tier_of(self.ladder.tiers, tier)))
 
+    @checked(tier=0)
     def resume(self, tier: Tier | str) -> None:
         """Let a paused tier go on.
 
@@ -44,6 +47,7 @@ class CampaignControl(CampaignRecord):
         self.ledger.resume(self.name, int(tier_of(self.ladder.tiers, tier)))
         self._call(methodcaller("wake"))
 
+    @checked(run=1, step=0)
     def cancel(
         self,
         run: str | None = None,
@@ -79,6 +83,7 @@ class CampaignControl(CampaignRecord):
         done: Withdrawn = self._call(lambda conductor: conductor.withdraw(wanted, at_work))
         return done
 
+    @checked(verifier=1)
     def retry(self, *, verifier: str | None = None) -> Retried:
         """Queue the campaign's dead checks again; rewards hear of what they say.
 

@@ -9,6 +9,7 @@ from threading import Lock
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.rangewatch import RangeWatch
@@ -79,6 +80,7 @@ class CampaignRecord:
     _alarms: AlarmWatch
     _ranges: RangeWatch
 
+    @checked(after=0, wait=0)
     def revisions(
         self, *, after: int = 0, wait: float | None = None, evaluation: bool | None = False
     ) -> Iterator[Revision]:
@@ -101,6 +103,7 @@ class CampaignRecord:
                 return
             sleep(_POLL)
 
+    @checked(run=1, step=0, since=0)
     def advantages(self, run: str, step: int, *, since: int | None = None) -> list[Advantage]:
         """All samples of a step with their advantages as they stand now, by position.
 
@@ -113,6 +116,7 @@ class CampaignRecord:
         """
         return step_advantages(self.ledger, self.name, run, step, since)
 
+    @checked(after=0)
     def alarms(self, *, after: int = 0) -> list[Alarm]:
         """Verifiers that audits have found to be gamed or to have changed, oldest first.
 
@@ -138,6 +142,7 @@ class CampaignRecord:
         """Id of the newest entry of the ledger: `revisions(after=…)` gives what comes later."""
         return self.ledger.newest()
 
+    @checked(path=1)
     def report(self, path: str | Path = "report.html") -> Path:
         """Write the campaign's report: one HTML file that opens without a network or a script.
 
@@ -162,6 +167,7 @@ class CampaignRecord:
         """Where every check stands right now, tier by tier."""
         return campaign_status(self.ledger, self.name)
 
+    @checked(by=1)
     def spending(self, by: str = "run") -> list[Spending]:
         """Tell apart who has spent what: by `run`, `project`, `user`, `label`, `verifier`, `tier`.
 
@@ -184,6 +190,7 @@ class CampaignRecord:
 
         return forecast(self.ledger, self.name, samples)
 
+    @checked()
     def shadow_report(self, *, threshold: float | None = None) -> ShadowReport:
         """Compare the rewards of this campaign with those of its shadow, from the ledger.
 

@@ -7,6 +7,7 @@ from operator import methodcaller
 from typing import Any
 from uuid import uuid4
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.campaigncontrol import CampaignControl
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.case import Case
@@ -26,6 +27,7 @@ class CampaignTruth(CampaignControl):
 
     # -- world cases ---------------------------------------------------------------------------
 
+    @checked(limit=0)
     def cases(self, limit: int | None = None) -> list[Case]:
         """Open world cases, the most valuable first; all of them, or so many."""
         waiting = self.ledger.checks(states=[CheckState.WAITING], campaign=self.name, limit=limit)
@@ -39,6 +41,7 @@ class CampaignTruth(CampaignControl):
         unit = verifier.unit if verifier else ""
         return Case(check.check_key, check.verifier, candidate, question, unit, check.deadline)
 
+    @checked(source=1)
     def answer(
         self,
         case: Case | bytes | str,
@@ -66,6 +69,7 @@ class CampaignTruth(CampaignControl):
         (is_taken,) = self._call(methodcaller("answers", given, source))
         return bool(is_taken)
 
+    @checked(source=1)
     def answer_all(
         self,
         values: Mapping[bytes, Verdict | float | None] | Mapping[str, Verdict | float | None],
@@ -100,6 +104,7 @@ class CampaignTruth(CampaignControl):
 
     # -- warm start ----------------------------------------------------------------------------
 
+    @checked(source=1)
     def import_verdicts(
         self,
         rows: Any,

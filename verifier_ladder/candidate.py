@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, NamedTuple, TypeVar
 
+from verifier_ladder.arguments import check_fields
 from verifier_ladder.errors import ConfigError
 
 T = TypeVar("T")
@@ -23,6 +24,10 @@ class Turn:
     action: str
     observation: str = ""
     metadata: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is no text, or no fields by name."""
+        check_fields(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,15 @@ class Candidate:
                 "a candidate's task must hold fields by name, such as {'answer': '4'}, "
                 f"not {type(self.task).__name__}"
             )
+        if self.turns:
+            _check_turns(self.turns)
+        elif self.turns != ():
+            object.__setattr__(self, "turns", ())
+
+
+def _check_turns(turns: object) -> None:
+    if not isinstance(turns, (tuple, list)) or not all(isinstance(turn, Turn) for turn in turns):
+        raise ConfigError(f"a candidate's turns must be vl.Turn in a tuple, not {turns!r:.80}")
 
 
 def checked_candidate(kind: str, content: str | bytes) -> Candidate:
@@ -133,6 +147,7 @@ class Sample:
     """Version of the policy that wrote the candidate."""
     weight: float = 1.0
     """How strongly the learner reacts to this reward: the norm of the score function, if known."""
+    # Its other fields are checked by `score`, column by column.
     evaluation: bool = False
     """Whether it was drawn to evaluate the policy, not to train it. It is filed under the run's
     evaluation, a run of its own, so that nothing is trained on it and no training sample is

@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 import psutil
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import AnswerError, ConfigError, LadderError, VerifierError
@@ -60,6 +61,7 @@ class CommandVerifier(Verifier):
     task_fields: Sequence[str] | None = None
     """All, for nobody sees what the program reads; name those that it needs to share verdicts."""
 
+    @checked(name=1, version=1, folder=1)
     def __init__(
         self,
         *,

@@ -55,7 +55,7 @@ def seconds(value: float | str) -> float:
 def _float(value: Any) -> float:
     """The number as a float; NaN for what is none, or is too large."""
     try:
-        return float(value) if not isinstance(value, (str, bytes)) else nan
+        return float(value) if not isinstance(value, (str, bytes, bool)) else nan
     except (TypeError, ValueError, OverflowError):
         return nan
 
@@ -95,10 +95,12 @@ class Cost:
         return Cost(*map(sum, zip(self.amounts, other.amounts, strict=True)))
 
     def times(self, factor: float) -> Cost:
-        """So many times the cost.
+        """So many times the cost, at least 0.
 
         Example:
             >>> Cost(money=2.0).times(1.5).money
             3.0
         """
+        if not 0.0 <= _float(factor) < inf:
+            raise ConfigError(f"Cost.times: factor={factor!r}: give a finite number of at least 0")
         return Cost(*(amount * factor for amount in self.amounts))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
+from verifier_ladder.errors import ConfigError
 from verifier_ladder.tier import Tier
 
 if TYPE_CHECKING:
@@ -170,3 +171,24 @@ class EscalationPolicy(Protocol):
     def as_json(self) -> Mapping[str, Any]:
         """Name, version and settings, for the ledger."""
         ...
+
+
+def decided(policy: EscalationPolicy, situation: Situation) -> Decisions:
+    """What a policy decides about every sample.
+
+    Raises:
+        ConfigError: If it gives something else than one decision for each sample.
+    """
+    decisions: object = policy.decide(situation)
+    if not isinstance(decisions, Decisions):
+        raise ConfigError(
+            f"policy {policy.name} decided with a {type(decisions).__name__}; return vl.Decisions"
+        )
+    for name in ("action", "to", "reason", "verify", "benefit"):
+        shape = getattr(getattr(decisions, name), "shape", None)
+        if shape != (len(situation),):
+            raise ConfigError(
+                f"policy {policy.name}: {name} of its decisions must be an array of shape "
+                f"({len(situation)},), one for each sample, not {shape}"
+            )
+    return decisions

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.command import set_attributes
 from verifier_ladder.errors import ConfigError, ToolError, VerifierError
@@ -61,6 +62,7 @@ class EndpointVerifier(Verifier):
     task_fields: Sequence[str] | None = None
     """All, for nobody sees what the service reads; name those that it needs to share verdicts."""
 
+    @checked(name=1, version=1, retries=0)
     def __init__(
         self,
         *,
@@ -89,8 +91,6 @@ class EndpointVerifier(Verifier):
         """
         if not url.startswith(("http://", "https://")):
             raise ConfigError(f"url={url!r} of verifier {name}: give http://… or https://…")
-        if retries < 0:
-            raise ConfigError(f"retries={retries!r} of verifier {name}: give 0 or more")
         self.name, self.version, self.network = name, version, True
         set_attributes(self, attributes)
         self.url, self.headers, self.retries = url, dict(headers or {}), retries

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, S
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, overload
 
+from verifier_ladder.arguments import checked_value
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import AnswerError, ConfigError, VerifierError
@@ -44,6 +45,9 @@ class FunctionVerifier(Verifier):
         **attributes: Any,
     ) -> None:
         """Wrap the function; see `verifier` for the arguments."""
+        checked_value(f"verifier {name}", "concurrency", concurrency, "int", 1)
+        checked_value(f"verifier {name}", "batch", batch, "bool")
+        checked_value(f"verifier {name}", "settings", settings, "Mapping[str, Any] | None")
         self.name = name
         if version is not None:
             self.version = version
@@ -117,6 +121,7 @@ class RewardFunctionVerifier(FunctionVerifier):
         **attributes: Any,
     ) -> None:
         """Wrap the function; see `wrap` for the arguments."""
+        checked_value("wrap", "columns", columns, "Sequence[str] | str")
         name = name or name_of(function)
         self.signature = RewardSignature.read(function, columns, name)
         self.columns = self.signature.columns

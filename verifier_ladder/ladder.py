@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from verifier_ladder.alerts.rules import AlertRules
+from verifier_ladder.arguments import checked
 from verifier_ladder.budget import UNLIMITED, Budget, Caps, budget_json, parse_budget
 from verifier_ladder.canonicaliser import Canonicaliser
 from verifier_ladder.decision import EscalationPolicy
@@ -70,6 +71,7 @@ class Ladder:
         'text'
     """
 
+    @checked("name", "verifiers", "audit", "prior", "alerts")
     def __init__(
         self,
         name: str,
@@ -197,6 +199,7 @@ class Ladder:
         """The checks that it takes to ask all verifiers, each with the number of its replicate."""
         return tuple((v, number) for v in self.verifiers for number in range(v.replicates))
 
+    @checked()
     def in_namespace(self, namespace: str) -> Ladder:
         """The same ladder, whose verdicts are cached apart from those of other namespaces.
 
@@ -244,6 +247,7 @@ class Ladder:
         }  # fmt: skip
 
     @classmethod
+    @checked(path=1)
     def from_toml(cls, path: str | Path) -> Ladder:
         """Read a ladder from a TOML file that names registered verifiers.
 
@@ -259,6 +263,7 @@ class Ladder:
         return cls.from_table(table)
 
     @classmethod
+    @checked()
     def from_table(cls, table: Mapping[str, Any]) -> Ladder:
         """Build a ladder from the tables of its TOML form.
 

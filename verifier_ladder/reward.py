@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Literal, NamedTuple, get_args
 
+from verifier_ladder.arguments import check_fields
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.tier import Tier
 
@@ -40,7 +41,10 @@ class Reward(NamedTuple):
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and isfinite(value)
+    try:
+        return isinstance(value, (int, float)) and isfinite(value)
+    except OverflowError:
+        return False
 
 
 def _is_range(low: float, high: float) -> bool:
@@ -135,6 +139,7 @@ class RewardRule:
             raise ConfigError(f"partial_credit must be true or false, not {self.partial_credit!r}")
         if not _is_number(self.reject):
             raise ConfigError(f"reward for rejects must be finite, not {self.reject!r}")
+        check_fields(self)
 
     def scale(self, value: float, *, sign: float = 1.0) -> float:
         """Map one value in target units; scalar arithmetic in a fixed order, so it replays."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from verifier_ladder.arguments import check_fields
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.settings import load_settings
 
@@ -77,6 +78,7 @@ class Run:
                 f"labels={labels!r} of run {name}: give text for text, such as "
                 '{"team": "solvents"}'
             )
+        check_fields(self)
 
     @property
     def evaluations(self) -> Run:

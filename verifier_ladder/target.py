@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from verifier_ladder.arguments import checked_value
 from verifier_ladder.errors import ConfigError
 
 Direction = Literal["maximise", "minimise"]
@@ -27,6 +28,8 @@ class Target:
 
     def __post_init__(self) -> None:
         """Refuse words that mean nothing."""
+        checked_value("Target", "name", self.name, "str", 1)
+        checked_value("Target", "unit", self.unit, "str")
         if self.direction not in ("maximise", "minimise"):
             raise ConfigError(
                 f"target direction {self.direction!r}: write 'maximise' or 'minimise'"

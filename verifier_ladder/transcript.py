@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from verifier_ladder.arguments import check_fields
 from verifier_ladder.candidate import Turn
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.records import Block
@@ -64,6 +65,7 @@ class Transcript:
         Raises:
             ConfigError: If there are more or fewer of them than tokens.
         """
+        check_fields(self, step=-1, position=-1)
         if self.logprobs is not None and self.token_ids is not None:
             tokens, numbers = len(self.token_ids), len(self.logprobs)
             if tokens != numbers:

@@ -8,8 +8,9 @@ from enum import StrEnum
 from math import inf, isfinite
 from typing import Any, NoReturn
 
+from verifier_ladder.arguments import check_fields
 from verifier_ladder.cost import Cost
-from verifier_ladder.errors import AnswerError
+from verifier_ladder.errors import AnswerError, ConfigError
 
 
 class Outcome(StrEnum):
@@ -58,6 +59,10 @@ class TurnVerdict:
 
     def __post_init__(self) -> None:
         """Refuse a number that can't be compared."""
+        try:
+            check_fields(self, turn=0)
+        except ConfigError as error:
+            raise AnswerError(str(error)) from None
         if self.score is not None:
             object.__setattr__(self, "score", _number(self.score))
 
@@ -133,6 +138,23 @@ class Verdict:
             object.__setattr__(self, "uncertainty", _number(self.uncertainty))
             if self.uncertainty < 0:
                 raise AnswerError(f"an uncertainty can't be negative: {self.uncertainty!r}")
+        if self._is_plain():
+            return
+        try:
+            check_fields(self)
+        except ConfigError as error:
+            raise AnswerError(str(error)) from None
+
+    def _is_plain(self) -> bool:
+        """Whether its other fields are what nearly all verdicts hold: there are millions."""
+        texts = type(self.unit) is type(self.reason) is type(self.feedback) is str
+        is_short = self.failed_at is None and self.cost is None and self.turns == ()
+        return (
+            texts
+            and is_short
+            and type(self.evidence) is dict
+            and all(type(name) is str for name in self.evidence)
+        )
 
     @classmethod
     def accept(

@@ -9,6 +9,7 @@ from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, get_args
 
+from verifier_ladder.arguments import check_values
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import (
@@ -33,6 +34,7 @@ Role = Literal["gate", "primary"]
 _WORDS = {
     "role": get_args(Role), "isolation": get_args(Isolation), "reads": ("canonical", "raw"),
 }  # fmt: skip
+_LEAST = {"batch_size": 1, "replicates": 1, "memory": 1, "deviation": 0.0, "kind": 1}
 _POSITIVE = ("timeout", "batch_size", "replicates", "memory")
 
 
@@ -158,6 +160,7 @@ class Verifier:
             self.task_fields = (self.task_fields,)
         self.capabilities = checked_capabilities(self.capabilities, f"verifier {self.name}")
         _check_words(self)
+        check_values(f"verifier {self.name}", _ATTRIBUTES, _attributes(self), **_LEAST)
         _check_numbers(self)
         self.settings: dict[str, Any] = settings
         canonical_json({"settings": settings, "tools": dict(self.tools)})
@@ -378,6 +381,10 @@ def _count(answers: Any) -> int | None:
         return None
 
 
+def _attributes(verifier: Verifier) -> dict[str, Any]:
+    return {name: getattr(verifier, name) for name in _ATTRIBUTES}
+
+
 def _check_words(verifier: Verifier) -> None:
     for name, words in _WORDS.items():
         if (value := getattr(verifier, name)) not in words:
@@ -431,6 +438,13 @@ def failure(error: BaseException) -> Verdict:
     return Verdict.abstain(text, failed_at="verifier", evidence={"cause": cause})
 
 
+_ATTRIBUTES = {
+    name: annotation
+    for name, annotation in Verifier.__annotations__.items()
+    if name not in {"name", "version", "tier", "role", "isolation", "reads"}
+    and not str(annotation).startswith("ClassVar")
+}
+"""What is checked of every verifier by its annotation; the others have checks of their own."""
 _NOT_CODE = {
     *Verifier.__annotations__,
     "settings",

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from verifier_ladder.cli.output import AsJson, Exit, LedgerAt, console, print_json, say
-from verifier_ladder.ledger.verification import NOT_COMPARED
 
 if TYPE_CHECKING:
     from verifier_ladder.ledger.audit import SqlAudit
@@ -94,6 +93,8 @@ def _verify_entry(
 
 
 def _tell(found: Verification) -> None:
+    from verifier_ladder.ledger.verification import NOT_COMPARED
+
     screen = console()
     records = f", {found.records:,} rows rebuilt" if found.records else ""
     screen.print(

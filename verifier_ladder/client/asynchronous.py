@@ -9,6 +9,7 @@ from typing import Any, Self, TypeVar, Unpack
 
 import orjson
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.case import Case
 from verifier_ladder.client import wire
 from verifier_ladder.client.base import BaseClient
@@ -35,6 +36,7 @@ class AsyncClient(BaseClient):
         """Reward samples, in the order given; see `Client.score`."""
         return await self._ask(wire.scoring(samples, **options))
 
+    @checked(after=0)
     async def revisions(
         self, *, after: int = 0, follow: bool = False, evaluation: bool | None = False
     ) -> AsyncIterator[Revision]:
@@ -68,10 +70,12 @@ class AsyncClient(BaseClient):
         except self._httpx.HTTPError:
             return
 
+    @checked(limit=1)
     async def cases(self, limit: int = wire.PAGE) -> list[Case]:
         """Open cases of the world, the most valuable first; see `Client.cases`."""
         return await self._ask(wire.open_cases(limit))
 
+    @checked(source=1)
     async def answer(
         self,
         case: Case | bytes,

@@ -9,6 +9,7 @@ from typing import Any, Self, TypeVar, Unpack
 
 import orjson
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.case import Case
 from verifier_ladder.client import wire
 from verifier_ladder.client.base import BaseClient
@@ -47,6 +48,7 @@ class Client(BaseClient):
         """
         return self._ask(wire.scoring(samples, **options))
 
+    @checked(after=0)
     def revisions(
         self, *, after: int = 0, follow: bool = False, evaluation: bool | None = False
     ) -> Iterator[Revision]:
@@ -87,6 +89,7 @@ class Client(BaseClient):
         except self._httpx.HTTPError:
             return
 
+    @checked(limit=1)
     def cases(self, limit: int = wire.PAGE) -> list[Case]:
         """Open cases of the world, the most valuable first, so many; see `Campaign.cases`.
 
@@ -95,6 +98,7 @@ class Client(BaseClient):
         """
         return self._ask(wire.open_cases(limit))
 
+    @checked(source=1)
     def answer(
         self,
         case: Case | bytes,

@@ -11,6 +11,7 @@ from uuid import uuid4
 
 import orjson
 
+from verifier_ladder.arguments import check_values
 from verifier_ladder.candidate import Candidate, Sample
 from verifier_ladder.case import Case
 from verifier_ladder.cost import seconds
@@ -87,6 +88,7 @@ def scoring(samples: Sequence[Given], **options: Unpack[ScoreOptions]) -> Questi
     """
     if isinstance(samples, (str, bytes, Mapping, Candidate, Sample)):
         raise ConfigError(f"score takes a list of candidates, not one {type(samples).__name__}")
+    check_values("Client.score", ScoreOptions.__annotations__, options)
     run, step = _place(samples, options.get("run"), options.get("step"))
     groups, deadline = options.get("groups"), options.get("deadline")
     patience = None if deadline is None else seconds(deadline)

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.base import Ledger
 from verifier_ladder.ledger.faults import patiently
@@ -19,6 +20,7 @@ _SCHEME = re.compile(r"([a-z][a-z0-9+.\-]*)://(.*)", re.IGNORECASE | re.DOTALL)
 _IN_MEMORY = {"", ":memory:"}
 
 
+@checked(where=1)
 def open_ledger(
     where: str | Path | Ledger | None = None, *, make: bool = True, wait: bool = False
 ) -> Ledger:

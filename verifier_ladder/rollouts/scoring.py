@@ -11,6 +11,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.badrow import BadRow
 from verifier_ladder.budget import TOTAL, Budget
 from verifier_ladder.candidate import Candidate, Sample
@@ -56,6 +57,7 @@ class Progress(NamedTuple):
 Report = Callable[[Progress], None]
 
 
+@checked(path=1, ladder=1, out=1, campaign=1, workers=1, memory=1)
 def score_file(
     path: str | Path,
     *,

@@ -1,0 +1,249 @@
+"""Every public argument is checked where it enters, by name, before anything is done."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import math
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import verifier_ladder as vl
+
+ODD: list[Any] = [
+    object(), True, 1.5, -1, -5, 0, math.nan, math.inf, 10**400, "", "\0", "abc", b"abc", [],
+    ["a"], {}, {1: 2}, {"a": object()}, [object()], int, lambda: 1,
+]  # fmt: skip
+RESULTS = {
+    "Belief", "Case", "Decision", "Decisions", "Reward", "Revision", "SampleId", "Situation",
+    "Ledger", "EscalationPolicy",
+}  # fmt: skip
+"""What is given to users or is a protocol: nothing enters by its constructor."""
+ERRORS = (vl.LadderError, TypeError, ValueError)
+
+
+def length(candidate: vl.Candidate) -> float:
+    return float(len(candidate.content))
+
+
+def judge(completions: Sequence[str], **_columns: Any) -> list[float]:
+    return [float(len(text)) for text in completions]
+
+
+def check() -> vl.Verifier:
+    return vl.verifier(name="length", version="1", isolation="inline")(length)
+
+
+def ladder() -> vl.Ladder:
+    return vl.Ladder("lengths", [check()])
+
+
+@pytest.fixture
+def campaign() -> Iterator[vl.Campaign]:
+    with vl.Campaign.open("c", ladder=ladder(), workers=1) as opened:
+        yield opened
+
+
+GOOD: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    "Candidate": (vl.Candidate, {"kind": "text", "content": "a"}),
+    "Turn": (vl.Turn, {"action": "a"}),
+    "Cost": (vl.Cost, {}),
+    "Run": (vl.Run, {"name": "r"}),
+    "Target": (vl.Target, {}),
+    "RewardRule": (vl.RewardRule, {}),
+    "Transcript": (vl.Transcript, {}),
+    "TurnVerdict": (vl.TurnVerdict, {"turn": 0}),
+    "Verdict": (vl.Verdict, {"outcome": "accept"}),
+    "Verdict.accept": (vl.Verdict.accept, {}),
+    "Verdict.reject": (vl.Verdict.reject, {"reason": "r"}),
+    "Verdict.abstain": (vl.Verdict.abstain, {"reason": "r"}),
+    "Ladder": (vl.Ladder, {"name": "l", "verifiers": [check()]}),
+    "CommandVerifier": (vl.CommandVerifier, {"name": "n", "version": "1", "command": ["true"]}),
+    "EndpointVerifier": (
+        vl.EndpointVerifier, {"name": "n", "version": "1", "url": "http://localhost:1"}
+    ),
+    "verifier": (lambda **o: vl.verifier(**{"name": "n", "version": "1", **o})(length), {}),
+    "wrap": (lambda **o: vl.wrap(**{"function": judge, "version": "1", **o}), {}),
+    "open_ledger": (vl.open_ledger, {}),
+    "Client": (vl.Client, {"url": "http://127.0.0.1:9"}),
+    "AsyncClient": (vl.AsyncClient, {"url": "http://127.0.0.1:9"}),
+    "Campaign.open": (vl.Campaign.open, {"name": "c", "ladder": ladder(), "workers": 1}),
+    "score_file": (vl.score_file, {"path": "rows.jsonl", "ladder": ladder()}),
+}  # fmt: skip
+SIGNATURES: dict[str, Any] = {"verifier": vl.verifier, "wrap": vl.wrap}
+ATTRIBUTES: tuple[str, ...] = (
+    "timeout", "memory", "batch_size", "task_fields", "reads_turns", "replicates", "unit",
+    "deviation", "same_quantity", "control", "tools", "definitive", "features", "capabilities",
+    "domain", "concurrency", "settings", "role", "isolation", "reads",
+)  # fmt: skip
+
+
+def parameters(name: str) -> list[str]:
+    found = inspect.signature(SIGNATURES.get(name, GOOD[name][0])).parameters.values()
+    names = [p.name for p in found if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
+    takes_more = any(p.kind is p.VAR_KEYWORD for p in found)
+    skipped = {"function"} if name == "verifier" else set()
+    more: tuple[str, ...] = ATTRIBUTES if takes_more else ()
+    if name in {"CommandVerifier", "EndpointVerifier"}:
+        more = tuple(each for each in more if each not in {"concurrency", "settings"})
+    if name == "wrap":
+        more = tuple(each for each in more if each not in {"task_fields", "reads", "settings"})
+    return [each for each in [*names, *more] if each not in skipped]
+
+
+CASES = [(name, parameter) for name in GOOD for parameter in parameters(name)]
+METHODS = [
+    (name, parameter)
+    for name in sorted(dir(vl.Campaign))
+    if not name.startswith("_") and callable(getattr(vl.Campaign, name)) and name != "open"
+    for parameter in inspect.signature(getattr(vl.Campaign, name)).parameters
+    if parameter != "self"
+]
+WRONG: dict[str, Any] = {"case": "nonsense", "value": object(), "values": 3, "rows": 3}
+"""Values that no annotation tells to be wrong."""
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rows.jsonl").write_text('{"completion": "abc"}\n')
+
+
+def test_everything_public_is_among_them() -> None:
+    classes = {n for n in vl.__all__ if inspect.isclass(getattr(vl, n))}
+    errors = {n for n in classes if issubclass(getattr(vl, n), Exception)}
+    told = {name.split(".")[0] for name in GOOD} | {
+        "Campaign", "Sample", "Verifier", "Canonicaliser", "Action", "Outcome", "Tier", *RESULTS
+    }  # fmt: skip
+
+    assert set(vl.__all__) - errors <= told
+
+
+@pytest.mark.parametrize(("name", "parameter"), CASES)
+def test_a_wrong_argument_is_refused_with_its_name_or_taken_as_it_is(
+    name: str, parameter: str
+) -> None:
+    """Never an AttributeError from the inside; an object that is nothing is always refused."""
+    may_be_anything = parameter in {"prompt", "completion"}
+    # What a function of the caller's own raises is not ours.
+    is_called = parameter in {"when_planned", "report"}
+    for odd in (each for each in ODD if not (is_called and callable(each))):
+        told = what_is_told(name, parameter, odd)
+        if told is None:
+            assert type(odd) is not object or may_be_anything, f"{name}({parameter}={odd!r})"
+        else:
+            assert isinstance(told, vl.LadderError) or parameter in str(told), (odd, told)
+
+
+def what_is_told(name: str, parameter: str, odd: Any) -> Exception | None:
+    call, good = GOOD[name]
+    try:
+        made = call(**{**good, parameter: odd})
+    except ERRORS as error:
+        return error
+    if isinstance(made, (vl.Campaign, vl.Client, vl.Ledger)):
+        made.close()
+    return None
+
+
+@pytest.mark.parametrize(("name", "parameter"), METHODS)
+def test_a_campaigns_methods_refuse_what_makes_no_sense(
+    campaign: vl.Campaign, name: str, parameter: str
+) -> None:
+    method = getattr(campaign, name)
+    given: dict[str, Any] = {
+        "samples": ["a"], "run": "r", "step": 0, "case": b"k" * 32, "value": 1.0,
+        "source": "me", "values": {}, "rows": [], "transcripts": [], "tier": "fast",
+    }  # fmt: skip
+    known = inspect.signature(method).parameters
+    needed = {n: given[n] for n, p in known.items() if p.default is p.empty}
+
+    with pytest.raises(ERRORS):
+        finished(method(**{**needed, parameter: WRONG.get(parameter, object())}))
+
+
+def finished(made: Any) -> None:
+    if inspect.isgenerator(made):
+        list(made)
+    if inspect.iscoroutine(made):
+        asyncio.run(made)
+
+
+@pytest.mark.parametrize(
+    "batch",
+    [
+        "abc", b"abc", 3, None, {"a": 1}, [3], [None], ["a", 1.5], [vl.Sample("x")],  # type: ignore[arg-type]
+        *[
+            [vl.Sample(vl.Candidate("text", "a"), **{field: odd})]  # type: ignore[arg-type]
+            for field, odd in [
+                ("step", 1.5), ("step", "1"), ("step", True), ("step", -2), ("position", "0"),
+                ("position", None), ("group", 3), ("group_size", -2), ("group_size", 2.0),
+                ("learner_version", 7), ("weight", math.nan), ("weight", -1.0), ("weight", "1"),
+                ("run", 3), ("evaluation", "yes"),
+            ]
+        ],
+    ],
+)  # fmt: skip
+def test_a_batch_with_something_odd_in_it_is_refused_and_nothing_is_written(
+    campaign: vl.Campaign, batch: Any
+) -> None:
+    before = campaign.ledger.sequence()
+
+    with pytest.raises(vl.ConfigError):
+        campaign.score(["fine", *batch] if isinstance(batch, list) else batch)
+
+    assert before == campaign.ledger.sequence()
+
+
+@pytest.mark.parametrize("groups", ["ab", [1, 2], ["a"], 3, {"a": 1}])
+@pytest.mark.parametrize("step", [None])
+def test_groups_are_one_text_for_each_sample(
+    campaign: vl.Campaign, groups: Any, step: Any
+) -> None:
+    with pytest.raises(vl.ConfigError, match="groups"):
+        campaign.score(["a", "b"], groups=groups, step=step)
+
+
+@pytest.mark.parametrize("step", [1.5, "3", True, -1, math.nan, 2**70])
+def test_a_step_is_a_whole_number(campaign: vl.Campaign, step: Any) -> None:
+    with pytest.raises(vl.ConfigError, match="step"):
+        campaign.score(["a"], step=step)
+
+
+@pytest.mark.parametrize("deadline", ["soon", -1, True, math.nan, math.inf, [1], "30 parsecs"])
+def test_a_deadline_is_an_amount_of_time(campaign: vl.Campaign, deadline: Any) -> None:
+    with pytest.raises(vl.ConfigError, match="deadline"):
+        campaign.score(["a"], deadline=deadline)
+
+
+def test_numbers_of_numpy_are_numbers(campaign: vl.Campaign) -> None:
+    one = vl.Sample(vl.Candidate("text", "abc"), step=np.int64(4), weight=np.float32(0.5))  # type: ignore[arg-type]
+
+    assert [3.0] == [reward.value for reward in campaign.score([one])]
+    assert [2.0] == [reward.value for reward in campaign.score(["ab"], step=np.int32(5))]  # type: ignore[arg-type]
+    with vl.Campaign.open("n", ladder=ladder(), workers=np.int64(1), horizon=np.int64(9)):  # type: ignore[arg-type]
+        pass
+
+
+def test_a_policy_that_decides_with_a_list_is_named() -> None:
+    class Listing:
+        name, version, is_sequential = "listing", "1", False
+
+        def decide(self, situation: vl.Situation) -> Any:
+            return [vl.Action.STOP] * len(situation)
+
+        def as_json(self) -> dict[str, Any]:
+            return {"name": self.name, "version": self.version}
+
+    cheap = vl.verifier(name="cheap", version="1", isolation="inline")(length)
+    dear = vl.verifier(name="dear", version="1", tier="simulation", isolation="inline")(length)
+    made = vl.Ladder("l", [cheap, dear], policy=Listing())
+    with (
+        vl.Campaign.open("c", ladder=made, workers=1) as campaign,
+        pytest.raises(vl.ConfigError, match=r"listing.*list"),
+    ):
+        campaign.score(["abc"])

@@ -1,0 +1,316 @@
+"""Arguments: checked where they enter, by the annotations that they are declared with.
+
+A wrong one is refused at once, by name, before anything is opened or written. Numbers of numpy
+become plain ones; a text is no list, and a truth value is no number. Nothing is imported for it,
+and no other value is changed, so that it costs a public call a few microseconds.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import operator
+import os
+import reprlib
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import fields
+from math import isfinite
+from typing import Any, Final, NamedTuple, ParamSpec, TypeVar, get_origin
+
+from verifier_ladder.cost import seconds
+from verifier_ladder.errors import ConfigError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+_TIME: Final = frozenset({"float", "str"})
+"""Alternatives that mean an amount of time, in seconds or as text."""
+_NO_LEAST: Final = float("-inf")
+_SKIPPED: Final = frozenset({"Any", "object", "EscalationPolicy"})
+"""Annotations that tell nothing, and a protocol, which the ladder looks at itself."""
+
+
+class Rule(NamedTuple):
+    """What one parameter takes."""
+
+    accepts: Callable[[Any], bool]
+    wanted: str
+
+
+def checked(*own: str, **least: float) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Check the arguments of a function at each call.
+
+    Args:
+        own: Parameters that the function looks at itself, because it can say more of them.
+        least: Smallest value of numbers, and shortest length of texts and lists, by parameter.
+
+    Raises:
+        ConfigError: From the function, if an argument is not what its annotation says.
+
+    Example:
+        >>> @checked(workers=1)
+        ... def start(workers: int | None = None): return workers
+        >>> start(0)
+        Traceback (most recent call last):
+        verifier_ladder.errors.ConfigError: start: workers=0: give a whole number of at least 1
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        signature = inspect.signature(function)
+        rules = _rules(function.__annotations__, least, function.__globals__)
+        rules = {name: rule for name, rule in rules.items() if name not in own}
+        defaults = {name: p.default for name, p in signature.parameters.items()}
+
+        @functools.wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            given = signature.bind(*args, **kwargs)
+            replaced = _check(function.__qualname__, rules, defaults, given.arguments)
+            if not replaced:
+                return function(*args, **kwargs)
+            given.arguments.update(replaced)
+            return function(*given.args, **given.kwargs)
+
+        return call
+
+    return decorate
+
+
+def check_fields(record: object, **least: float) -> None:
+    """Check the fields of a dataclass, from its `__post_init__`.
+
+    Raises:
+        ConfigError: If a field is not what its annotation says.
+    """
+    of: Any = type(record)
+    rules, defaults = _fields_of(of, tuple(least.items()))
+    given = {name: getattr(record, name) for name in rules}
+    for name, plain in _check(of.__name__, rules, defaults, given).items():
+        object.__setattr__(record, name, plain)
+
+
+def check_values(
+    what: str, annotations: Mapping[str, Any], values: Mapping[str, Any], **least: float
+) -> None:
+    """Check values by annotations that stand elsewhere.
+
+    Raises:
+        ConfigError: If one is not what its annotation says.
+    """
+    found = {}
+    for name in annotations.keys() & values.keys():
+        annotation = annotations[name]
+        text = getattr(annotation, "__forward_arg__", annotation)
+        rule = _rule(text, least.get(name, _NO_LEAST))
+        if rule is not None:
+            found[name] = rule
+    _check(what, found, {}, values)
+
+
+def checked_value(
+    what: str, name: str, value: Any, annotation: str, least: float = _NO_LEAST
+) -> Any:
+    """Check one value; gives it back, plain if it is a number of numpy.
+
+    Raises:
+        ConfigError: If it is not what the annotation says.
+
+    Example:
+        >>> checked_value("score", "step", 3, "int", 0)
+        3
+    """
+    rule = _rule(annotation, least)
+    if rule is not None and not _is_accepted(rule, value):
+        raise _refused(what, name, value, rule)
+    return _plain(value)
+
+
+def _check(
+    what: str, rules: Mapping[str, Rule], defaults: Mapping[str, Any], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Check values by name; gives those that have to be replaced by plain ones."""
+    replaced = {}
+    for name, value in given.items():
+        rule = rules.get(name)
+        if rule is None or value is defaults.get(name, rule):
+            continue
+        if not _is_accepted(rule, value):
+            raise _refused(what, name, value, rule)
+        if (plain := _plain(value)) is not value:
+            replaced[name] = plain
+    return replaced
+
+
+def _is_accepted(rule: Rule, value: Any) -> bool:
+    try:
+        return bool(rule.accepts(value))
+    except Exception:  # noqa: BLE001 - an odd object may raise anything when it is looked at
+        return False
+
+
+def _refused(what: str, name: str, value: object, rule: Rule) -> ConfigError:
+    try:
+        shown = reprlib.repr(value)
+    except Exception:  # noqa: BLE001 - as above
+        shown = f"a {type(value).__name__}"
+    return ConfigError(f"{what}: {name}={shown}: give {rule.wanted}")
+
+
+@functools.lru_cache(maxsize=64)
+def _fields_of(
+    of: Any, least: tuple[tuple[str, float], ...]
+) -> tuple[Mapping[str, Rule], Mapping[str, Any]]:
+    names = vars(sys.modules[of.__module__])
+    rules = _rules({field.name: str(field.type) for field in fields(of)}, dict(least), names)
+    return rules, {field.name: field.default for field in fields(of)}
+
+
+def _rules(
+    annotations: Mapping[str, Any], least: Mapping[str, float], names: Mapping[str, Any]
+) -> dict[str, Rule]:
+    found = {}
+    for name, annotation in annotations.items():
+        text = getattr(annotation, "__forward_arg__", annotation)
+        if not isinstance(text, str) or name == "return":
+            continue
+        rule = _made(text, least.get(name, _NO_LEAST), names)
+        if rule is not None:
+            found[name] = rule
+    return found
+
+
+@functools.lru_cache(maxsize=512)
+def _rule(annotation: str, least: float) -> Rule | None:
+    return _made(annotation, least, {})
+
+
+def _made(annotation: str, least: float, names: Mapping[str, Any]) -> Rule | None:
+    """The rule of an annotation; None if it tells nothing that can be checked.
+
+    Args:
+        annotation: As it is written.
+        least: Smallest value, or shortest length.
+        names: What the names in it stand for, so far as they are imported.
+    """
+    parts = list(_alternatives(annotation))
+    if _SKIPPED & set(parts):
+        return None
+    if set(parts) >= _TIME:
+        rest = [part for part in parts if part not in _TIME]
+        rules = [_time(least), *(_simple(part, least, names) for part in rest)]
+    else:
+        is_path = {"str", "Path"} <= set(parts)
+        rules = [
+            _simple("Path" if is_path and part == "str" else part, least, names) for part in parts
+        ]
+    if not all(rules):
+        return None
+    known = [rule for rule in rules if rule is not None]
+    wanted = dict.fromkeys(rule.wanted for rule in known if rule.wanted != "None")
+    return Rule(
+        lambda value: any(_is_accepted(rule, value) for rule in known), " or ".join(wanted)
+    )
+
+
+def _alternatives(annotation: str) -> Iterator[str]:
+    """The parts of a union, not split inside of brackets."""
+    depth, start = 0, 0
+    for place, sign in enumerate(annotation):
+        depth += (sign == "[") - (sign == "]")
+        if sign == "|" and depth == 0:
+            yield annotation[start:place].strip()
+            start = place + 1
+    yield annotation[start:].strip()
+
+
+def _plain_rules(least: float) -> dict[str, Rule]:
+    bound = f" of at least {least:g}" if least > _NO_LEAST else ""
+    return {
+        "None": Rule(lambda value: value is None, "None"),
+        "int": Rule(lambda value: _is_whole(value) and value >= least, f"a whole number{bound}"),
+        "float": Rule(
+            lambda value: _is_number(value) and value >= least, f"a finite number{bound}"
+        ),
+        "str": Rule(
+            lambda value: isinstance(value, str) and len(value) >= least,
+            "text" + (" that is not empty" if least >= 1 else ""),
+        ),
+        "bool": Rule(lambda value: type(value).__name__ in {"bool", "bool_"}, "True or False"),
+        "bytes": Rule(lambda value: isinstance(value, bytes), "bytes"),
+        "Path": Rule(lambda value: _is_path(value) and len(os.fspath(value)) >= least, "a path"),
+        "Callable": Rule(callable, "a function"),
+        "Mapping": Rule(lambda value: isinstance(value, Mapping), "values by name"),
+    }
+
+
+def _simple(part: str, least: float, names: Mapping[str, Any]) -> Rule | None:
+    """The rule of what is no union."""
+    name, _, inner = part.partition("[")
+    plain = _plain_rules(least)
+    if name == "Mapping" and inner.startswith("str,"):
+        return Rule(
+            lambda value: isinstance(value, Mapping) and all(isinstance(k, str) for k in value),
+            "values by name",
+        )
+    if name in plain:
+        return plain[name]
+    if name == "Literal":
+        words = [word.strip(" \"'") for word in inner.rstrip("]").split(",")]
+        return Rule(lambda value: isinstance(value, str) and value in words, " or ".join(words))
+    if name in {"Sequence", "Collection", "Iterable", "list", "tuple"}:
+        return _many(inner.removesuffix("]"), least)
+    meant = names.get(name)
+    if get_origin(meant) is Callable:
+        return plain["Callable"]
+    return _instance(name) if meant is None or isinstance(meant, type) else None
+
+
+def _instance(name: str) -> Rule | None:
+    """An object of a class, known by its name: the class itself may not be imported yet."""
+    if not name.isidentifier() or not name[0].isupper():
+        return None
+    return Rule(lambda value: any(of.__name__ == name for of in type(value).__mro__), f"a {name}")
+
+
+def _many(inner: str, least: float) -> Rule:
+    each = _rule(inner, _NO_LEAST) if inner in {"str", "int", "Transcript"} else None
+    what = {"str": " of texts", "int": " of whole numbers"}.get(inner, "")
+
+    def accepts(value: Any) -> bool:
+        if isinstance(value, (str, bytes, Mapping)) or not isinstance(
+            value, (Collection, Iterable)
+        ):
+            return False
+        if not isinstance(value, Collection):
+            return True  # Looked at when it is read.
+        return len(value) >= least and (each is None or all(map(each.accepts, value)))
+
+    return Rule(accepts, f"a list{what}" + (" that is not empty" if least >= 1 else ""))
+
+
+def _time(least: float) -> Rule:
+    def accepts(value: Any) -> bool:
+        return not isinstance(value, bool) and seconds(_plain(value)) >= least
+
+    longer = " above 0" if least > 0 else ""
+    return Rule(accepts, f'an amount of time{longer}: seconds, or text such as "30 s" or "5 min"')
+
+
+def _plain(value: Any) -> Any:
+    """The Python number inside of one of numpy; other values as they are."""
+    is_numpy = type(value).__module__ == "numpy" and getattr(value, "shape", None) == ()
+    return value.item() if is_numpy else value
+
+
+def _is_path(value: Any) -> bool:
+    return isinstance(value, str | os.PathLike) and "\0" not in str(os.fspath(value))
+
+
+def _is_whole(value: Any) -> bool:
+    if type(value).__name__ in {"bool", "bool_"}:
+        return False
+    return abs(operator.index(value)) < 2**63
+
+
+def _is_number(value: Any) -> bool:
+    is_odd = isinstance(value, (str, bytes)) or type(value).__name__ in {"bool", "bool_"}
+    return not is_odd and isfinite(float(value))
