@@ -45,6 +45,7 @@ from verifier_ladder.scheduler.shadow import Shadow, shadow_name
 from verifier_ladder.settings import engine_of, load_settings
 from verifier_ladder.sourcecode import PREFIX
 from verifier_ladder.transcript import Transcript, transcript_block
+from verifier_ladder.unanswered import UnansweredWatch
 from verifier_ladder.verifiers import Verifier
 
 T = TypeVar("T")
@@ -93,7 +94,7 @@ class Campaign(CampaignTruth):
         self._pid = os.getpid()
         self._is_closed = False
         self._shadow: Shadow | None = None
-        self._alarms = AlarmWatch(ledger, name)
+        self._alarms, self._unanswered = AlarmWatch(ledger, name), UnansweredWatch(name)
         self._ranges = RangeWatch(ladder)
         self._noted = {run.name}
         self._conductor = patiently(lambda: join(name, ladder, ledger, **self._options))
@@ -284,6 +285,7 @@ class Campaign(CampaignTruth):
         if self._shadow is not None:
             for batch, _ in batches:
                 self._shadow.follow(batch)
+        self._unanswered.look(rewards)  # type: ignore[arg-type]
         self._alarms.look()
         self._ranges.look(rewards)  # type: ignore[arg-type]
         return rewards  # type: ignore[return-value]

@@ -24,6 +24,7 @@ from verifier_ladder.summary.records import (
 from verifier_ladder.summary.subject import Stand, Subject
 from verifier_ladder.summary.tally import Tally
 from verifier_ladder.tier import Tier
+from verifier_ladder.unanswered import unanswered_alarm
 
 MOST_CASES = 200
 
@@ -109,10 +110,18 @@ class _Writer:
             agreement=agreements(self.subjects, tally.tiers, tally.units),
             suspicious=tuple(map(self._suspicion, gaps(
                 self.subjects, tally.tiers, tally.units, tally.sign)[:best])),
-            alarms=tuple(alarm.text for alarm in tally.alarms),
+            alarms=self._alarms(),
             curve=tally.curve.points(self._spent()), cases=self._cases(), runs=self._runs(),
             budgets=self.budgets,
         )  # fmt: skip
+
+    def _alarms(self) -> tuple[str, ...]:
+        """Of the audits, and after them that of samples without a reward."""
+        unknown = sum(s.samples for s in self.subjects if s.reward is None and not s.pending)
+        known = sum(s.samples for s in self.subjects if s.reward is not None)
+        unanswered = unanswered_alarm(unknown, unknown + known)
+        found = tuple(alarm.text for alarm in self.tally.alarms)
+        return found if unanswered is None else (*found, unanswered)
 
     def _spent(self) -> float | None:
         """Cpu-seconds by the accounts, for lost attempts stand in no entry."""

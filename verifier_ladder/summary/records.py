@@ -254,7 +254,8 @@ class Summary:
     agreement: tuple[Agreement, ...] = ()
     suspicious: tuple[Suspicion, ...] = ()
     alarms: tuple[str, ...] = ()
-    """Verifiers that audits have found to be gamed or to have changed, as sentences."""
+    """Verifiers that audits have found to be gamed or to have changed, and too large a share of
+    samples without a reward, as sentences."""
     curve: tuple[CurvePoint, ...] = ()
     cases: tuple[OpenCase, ...] = ()
     runs: tuple[RunSummary, ...] = ()

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 MOST_LINES = 8
 _BAR = 10
+_ALARMS = 2
 _HINT = "dim"
 
 
@@ -121,16 +122,15 @@ def _heading(summary: Summary, console: Console) -> None:
 
 
 def _alarms(summary: Summary, console: Console) -> None:
-    """What must not be overlooked: a verifier that is being gamed, or has changed."""
+    """What must not be overlooked, such as a verifier that is being gamed, or has changed."""
     from rich.text import Text
 
     if not summary.alarms:
         return
-    *earlier, last = summary.alarms
-    line = Text.assemble(("ALARM  ", "bold red"), printable(last, 500))
-    console.print(line)
-    if earlier:
-        console.print(f"       and {plural(len(earlier), 'earlier alarm')}", style="red")
+    for text in summary.alarms[-_ALARMS:]:
+        console.print(Text.assemble(("ALARM  ", "bold red"), printable(text, 500)))
+    if earlier := len(summary.alarms[:-_ALARMS]):
+        console.print(f"       and {plural(earlier, 'earlier alarm')}", style="red")
     console.print()
 
 
