@@ -190,3 +190,19 @@ def test_an_episode_of_all_unknown_has_finite_metrics(make: Make) -> None:
 
     expected = {"unknown": 1.0, "pending": 0.0, "gaming_alarms": 0.0}
     assert expected == BaseTextEnv.aggregate_metrics(metrics)
+
+
+def test_episodes_that_end_at_different_times_are_compared(make: Make) -> None:
+    check = vl.wrap(judge, version="1", columns=["ground_truth"], isolation="inline")
+    with vl.Campaign.open("c", ladder=vl.Ladder("judge", [check]), run="r") as campaign:
+        env = make(check, campaign=campaign, group_size=2)
+        for text in ("4", "5", "4"):
+            env().step(text)
+        told = [[row.advantage for row in campaign.advantages("r", step)] for step in range(2)]
+
+    assert [[1.0, -1.0], [None]] == told
+
+
+def test_turns_have_no_number_that_could_be_said(make: Make) -> None:
+    with pytest.raises(vl.ConfigError, match="each_turn"):
+        make(each_turn=True, group_size=2)

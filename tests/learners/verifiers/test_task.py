@@ -16,6 +16,7 @@ from verifiers.v1.errors import TaskError
 
 import verifier_ladder as vl
 from verifier_ladder.learners.verifiers import reward
+from verifier_ladder.scheduler.late import step_advantages
 
 
 class Sum(vf.TaskData):
@@ -145,3 +146,15 @@ def test_a_missing_field_is_named() -> None:
 
     with pytest.raises(TaskError, match="'target'"):
         scored(task(reward(check)), "4")
+
+
+def test_traces_that_end_at_different_times_are_compared(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.db"
+    of = task(correct(ledger=ledger, campaign="c", run="r", group_size=2))
+    for text in ("4", "5", "4"):
+        scored(of, text)
+
+    with vl.open_ledger(ledger) as opened:
+        steps = [step_advantages(opened, "c", "r", step) for step in range(2)]
+    told = [[row.advantage for row in step] for step in steps]
+    assert [[1.0, -1.0], [None]] == told

@@ -24,6 +24,7 @@ from verl.workers.reward_manager.naive import NaiveRewardManager
 import verifier_ladder as vl
 from verifier_ladder.errors import VerifierError
 from verifier_ladder.learners import verl as adapter
+from verifier_ladder.scheduler.late import step_advantages
 
 FILE = """
     import os, threading
@@ -219,3 +220,22 @@ def test_parts_that_were_not_asked_are_nan() -> None:
     assert 0.0 == refused["score"]
     assert math.isnan(refused["length"])
     assert set(kept) == set(refused) == {*KEYS, "short", "length"}
+
+
+@pytest.mark.parametrize(("size", "expected"), [(2, [-1.0, 1.0]), (3, [None, None]), (None, None)])
+def test_samples_that_come_at_different_times_are_compared_as_the_configuration_says(
+    worker: Worker, file: Path, size: int | None, expected: list[float | None] | None
+) -> None:
+    made = worker(None, **importlib(file))
+    config = made.config.copy()
+    if size is not None:
+        config.actor_rollout_ref = {"rollout": {"n": size, "val_kwargs": {"n": 1}}}
+    manager = type(made.reward_manager)(config, Characters(), None)
+    for text in ("5", "4"):
+        manager.loop.run_until_complete(manager.run_single(batch([text])))
+
+    with vl.open_ledger(file.parent / "ledger.db") as opened:
+        steps = range(opened.next_step("c", "mine"))
+        rows = [step_advantages(opened, "c", "mine", step) for step in steps]
+    told = [[row.advantage for row in step] for step in rows]
+    assert ([expected] if size else [[None], [None]]) == told
