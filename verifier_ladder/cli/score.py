@@ -24,7 +24,7 @@ _SLOW = 2.0
 
 def score(
     *,
-    file: Annotated[Path, typer.Argument(help="JSON lines (also gzip) or Parquet.")],
+    file: Annotated[Path, typer.Argument(help="JSON lines, CSV or TSV (also gzip), or Parquet.")],
     ladder: Annotated[Path, typer.Option("--ladder", help="The ladder, in TOML.")],
     out: Annotated[
         Path | None, typer.Option("--out", help="Table to write: .parquet, .jsonl or .csv.")

@@ -18,9 +18,8 @@ from verifier_ladder.errors import ConfigError, VerifierError
 from verifier_ladder.imports import ImportRow
 from verifier_ladder.keys import canonical_json, task_digest
 from verifier_ladder.ladder import Ladder
-from verifier_ladder.rollouts.records import Record, words
+from verifier_ladder.rollouts.records import Record, RolloutFile, words
 from verifier_ladder.rollouts.rows import RowError
-from verifier_ladder.rollouts.verdictfile import VerdictFile
 from verifier_ladder.text import decimal
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
@@ -77,7 +76,7 @@ class ImportTable:
 
     def _all(self) -> Iterable[Record | BadRow]:
         records = self._records
-        return records.records() if isinstance(records, VerdictFile) else records
+        return records.records() if isinstance(records, RolloutFile) else records
 
     def rows(self) -> Iterator[ImportRow | BadRow]:
         """Read every row; a bad one is told by its line and what is wrong with it."""
@@ -145,10 +144,10 @@ class ImportTable:
         return {verifier.name: verifier for verifier in self._ladder.verifiers}
 
 
-def _records(given: Any) -> VerdictFile | list[Record | BadRow]:
+def _records(given: Any) -> RolloutFile | list[Record | BadRow]:
     """Whatever was handed over, as rows by name that can be read twice."""
     if isinstance(given, (str, Path)):
-        return VerdictFile(given)
+        return RolloutFile(given)
     if hasattr(given, "to_pylist"):
         given = given.to_pylist()
     elif hasattr(given, "to_dicts"):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import hashlib
+import io
 import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import orjson
 
@@ -18,6 +21,9 @@ from verifier_ladder.errors import ConfigError
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 _BLOCK = 1 << 20
+_SEPARATORS = {".csv": ",", ".tsv": "\t"}
+_LONGEST_CELL = 1 << 30
+"""Bytes; the csv module refuses cells of more than 128 KiB unless it is told otherwise."""
 _BROKEN_GZIP = (EOFError, gzip.BadGzipFile, zlib.error)
 
 
@@ -25,18 +31,16 @@ class Record(NamedTuple):
     """One line of the file, read."""
 
     line: int
-    """Counted from 1; in a Parquet file the number of the row."""
+    """Counted from 1; in a Parquet file the number of the row, in a table where it begins."""
     values: Mapping[str, Any]
 
 
 class RolloutFile:
-    """A file of rollouts: JSON lines (plain or gzip) or Parquet.
+    """A file of rollouts: JSON lines, CSV or TSV (plain or gzip), or Parquet.
 
-    It may be read any number of times, one record after the other.
+    It may be read any number of times, one record after the other. Every cell of a CSV table is
+    text; an empty one is null.
     """
-
-    refused: ClassVar = frozenset({".csv", ".tsv", ".xlsx"})
-    """Endings of tables that can't hold what it is about."""
 
     def __init__(self, path: str | Path) -> None:
         """Look at the file.
@@ -52,9 +56,11 @@ class RolloutFile:
             raise ConfigError(f"can't read {self.path}: {error.strerror}") from None
         self.is_parquet = head == b"PAR1"
         self._is_gzip = head.startswith(_GZIP)
-        if self.path.suffix in self.refused:
-            raise ConfigError(f"{self.path} is a table; give JSON lines or Parquet")
-        if head.removeprefix(_BOM).lstrip().startswith(b"["):
+        if self.path.suffix.lower() == ".xlsx":
+            raise ConfigError(f"{self.path} is a workbook; save it as CSV, JSON lines or Parquet")
+        name = self.path.with_suffix("") if self._is_gzip else self.path
+        self._separator = _SEPARATORS.get(name.suffix.lower())
+        if self._separator is None and head.removeprefix(_BOM).lstrip().startswith(b"["):
             raise ConfigError(
                 f"{self.path} is one JSON array; write one object per line, for example with "
                 f"`jq -c '.[]' {self.path.name}`"
@@ -84,7 +90,46 @@ class RolloutFile:
         """
         if self._now() != self._stamp:
             raise ConfigError(f"{self.path} was changed while it was read; start again")
-        yield from self._parquet() if self.is_parquet else self._lines(tuple(once))
+        if self.is_parquet:
+            yield from self._parquet()
+        elif self._separator is not None:
+            yield from self._table(self._separator)
+        else:
+            yield from self._lines(tuple(once))
+
+    def _table(self, separator: str) -> Iterator[Record | BadRow]:
+        csv.field_size_limit(_LONGEST_CELL)
+        with self._text() as stream:
+            try:
+                yield from self._cells(csv.reader(stream, delimiter=separator, strict=True))
+            except (csv.Error, OSError, *_BROKEN_GZIP) as error:
+                raise ConfigError(f"can't read {self.path} as a table: {error}") from None
+
+    @contextmanager
+    def _text(self) -> Iterator[io.TextIOWrapper]:
+        opened: Any = gzip.open if self._is_gzip else open
+        with opened(self.path, "rb") as unpacked:
+            yield io.TextIOWrapper(
+                unpacked, encoding="utf-8-sig", errors="surrogateescape", newline=""
+            )
+
+    def _cells(self, reader: Any) -> Iterator[Record | BadRow]:
+        """The rows of a table; a cell in quotes may go over many lines."""
+        names = next(reader, [])
+        if not _is_utf8(names):
+            raise ConfigError(f"{self.path} is not in UTF-8; save it as CSV UTF-8")
+        if twice := {name for name in names if names.count(name) > 1}:
+            raise ConfigError(f"{self.path} has two columns called {min(twice)!r}")
+        line = reader.line_num + 1
+        for cells in reader:
+            if not _is_utf8(cells):
+                yield BadRow(line, "is not UTF-8")
+            elif len(cells) == len(names):
+                yield Record(line, {n: cell or None for n, cell in zip(names, cells, strict=True)})
+            elif cells:
+                count = f"{len(cells)} cells under {len(names)} column names"
+                yield BadRow(line, f"has {count}")
+            line = reader.line_num + 1
 
     def _lines(self, once: tuple[str, ...]) -> Iterator[Record | BadRow]:
         marks = [orjson.dumps(name) for name in once]
@@ -116,6 +161,15 @@ class RolloutFile:
                         yield Record(number, values)
         except (OSError, ValueError) as error:
             raise ConfigError(f"can't read {self.path} as Parquet: {error}") from None
+
+
+def _is_utf8(cells: Sequence[str]) -> bool:
+    """Whether no byte stayed behind that UTF-8 can't read."""
+    try:
+        "".join(cells).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def import_parquet(purpose: str) -> Any:

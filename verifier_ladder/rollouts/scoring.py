@@ -82,7 +82,7 @@ def score_file(
     Lines that can't be read are told by number, never stop the rest and never get a reward.
 
     Args:
-        path: JSON lines (also gzip) or Parquet.
+        path: JSON lines, CSV or TSV (also gzip), or Parquet. Cells of CSV are text.
         ladder: The ladder, or a TOML file that describes it.
         ledger: Where to keep everything; None keeps nothing, so that nothing can be resumed.
         columns: Which column holds what: `{"content": "completion", "task": "target", "group":

@@ -1,5 +1,6 @@
 """A rollout file is read line by line, and a bad line costs only itself."""
 
+import csv
 import gzip
 import json
 from pathlib import Path
@@ -147,7 +148,7 @@ def test_a_file_that_was_changed_meanwhile_is_refused(path: Path) -> None:
     ("name", "data", "message"),
     [
         ("array.json", b'[{"a":1}]', "one JSON array"),
-        ("table.csv", b"a,b\n", "is a table"),
+        ("table.xlsx", b"PK", "is a workbook"),
         ("broken.parquet", b"PAR1 and nothing else", "as Parquet"),
     ],
 )
@@ -179,3 +180,93 @@ def test_values_are_named_in_words() -> None:
     assert [
         "null", "a truth value", "a number", "a number", "text", "a list", "an object", "a bytes"
     ] == named  # fmt: skip
+
+
+CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
+
+
+def table(folder: Path, text: str, name: str = "old.csv") -> RolloutFile:
+    data = text.encode()
+    return written(folder / name, gzip.compress(data) if name.endswith(".gz") else data)
+
+
+@given(rows=st.lists(st.tuples(CELLS, CELLS), max_size=6))
+def test_every_row_of_a_table_is_read_back(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]]
+) -> None:
+    path = tmp_path_factory.mktemp("table") / "old.csv"
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream).writerows([("content", "score"), *rows])
+
+    found = [r.values for r in RolloutFile(path).records() if isinstance(r, Record)]
+
+    assert [{"content": a or None, "score": b or None} for a, b in rows] == found
+
+
+def test_an_empty_cell_is_null(tmp_path: Path) -> None:
+    assert [Record(2, {"content": "a", "score": None})] == [
+        *table(tmp_path, "content,score\na,\n").records()
+    ]
+
+
+def test_a_row_is_named_by_the_line_on_which_it_begins(tmp_path: Path) -> None:
+    text = 'content,score\n"two\nlines",1\nb,2\n\nc,3\n'
+
+    assert [2, 4, 6] == [record.line for record in table(tmp_path, text).records()]
+
+
+def test_a_row_of_another_length_is_bad_and_the_rest_is_read(tmp_path: Path) -> None:
+    first, second = table(tmp_path, "content,score\na\nb,2\n").records()
+
+    assert BadRow(2, "has 1 cells under 2 column names") == first
+    assert 3 == second.line
+
+
+@pytest.mark.parametrize("name", ["old.csv", "old.csv.gz"])
+def test_a_byte_order_mark_is_no_part_of_the_first_name(tmp_path: Path, name: str) -> None:
+    (record,) = table(tmp_path, "\ufeffcontent\na\n", name).records()
+
+    assert Record(2, {"content": "a"}) == record
+
+
+def test_a_table_with_tabs_is_read_too(tmp_path: Path) -> None:
+    (record,) = table(tmp_path, "content\tscore\na,b\t1\n", "old.tsv").records()
+
+    assert Record(2, {"content": "a,b", "score": "1"}) == record
+
+
+def test_a_table_is_read_from_the_start_each_time(tmp_path: Path) -> None:
+    file = table(tmp_path, "content\na\n")
+
+    assert list(file.records()) == list(file.records())
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"content,content\na,b\n", "two columns called 'content'"),
+        (b'content\n"never ends\n', "can't read"),
+        (b"\xff\xfec\x00\n", "not in UTF-8"),
+    ],
+)
+def test_a_table_that_can_not_be_understood_is_refused(
+    tmp_path: Path, data: bytes, message: str
+) -> None:
+    path = tmp_path / "old.csv"
+    path.write_bytes(data)
+
+    with pytest.raises(ConfigError, match=message):
+        list(RolloutFile(path).records())
+
+
+def test_a_row_of_a_table_that_is_not_utf8_costs_only_itself(tmp_path: Path) -> None:
+    file = written(tmp_path / "t.csv", b"completion\na\n\xff\nb\n")
+
+    assert {3: "is not UTF-8"} == bad(file)
+    assert {2: {"completion": "a"}, 4: {"completion": "b"}} == good(file)
+
+
+def test_a_cell_may_be_long(tmp_path: Path) -> None:
+    file = written(tmp_path / "t.csv", b"completion\n" + b"a" * 300_000 + b"\n")
+
+    assert [300_000] == [len(values["completion"]) for values in good(file).values()]

@@ -1,5 +1,6 @@
 """Scoring a file gives every good line its reward and never invents one."""
 
+import csv
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -259,3 +260,22 @@ def test_text_that_utf_8_can_t_hold_is_scored_and_written(
     scored = vl.score_file(path, ladder=ladder, ledger=tmp_path / "l.db", out=tmp_path / "o.jsonl")
 
     assert [1.0] == values(scored)
+
+
+@pytest.mark.parametrize(("name", "sign"), [("rows.csv", ","), ("rows.tsv", "\t")])
+def test_a_table_is_scored_like_json_lines(
+    tmp_path: Path, ladder: vl.Ladder, name: str, sign: str
+) -> None:
+    """A row is named by the line on which it begins, and a bad one costs only itself."""
+    rows = [("prompt_id", "completion", "target"), ("p", "4", "4"), ("p", '"4\n5"', "4"),
+            ("p", "4"), ("p", "", "4"), ("p", '"=4"', "=4")]  # fmt: skip
+    text = "\ufeff" + "\r\n".join(sign.join(row) for row in rows) + "\r\n"
+    (tmp_path / name).write_bytes(text.encode())
+
+    scored = vl.score_file(tmp_path / name, ladder=ladder, out=tmp_path / "out.csv")
+
+    assert [1.0, 0.0, 1.0] == values(scored)
+    assert [2, 3, 7] == scored.lines
+    assert {5, 6} == {row.line for row in scored.bad_rows}
+    with (tmp_path / "out.csv").open(newline="") as stream:
+        assert "'=4" in [row["content"] for row in csv.DictReader(stream)]
