@@ -117,13 +117,13 @@ def test_a_large_call_that_broke_off_is_made_again_as_a_whole(
 def test_samples_that_come_again_with_new_ones_leave_the_size_of_the_update(
     tmp_path: Path,
 ) -> None:
-    texts = [f"answer {number}" for number in range(60)]
+    texts = [f"answer {number}" for number in range(600)]
     with vl.Campaign.open(
         "c", ladder=ladder(), ledger=tmp_path / "l.db", run="r", workers=1
     ) as campaign:
         campaign.pause("high_fidelity")
-        campaign.score(texts[:20], step=0)
+        campaign.score(texts[:200], step=0)
         campaign.score(texts, step=0)
         waiting = campaign.ledger.requests(campaign="c")
 
-    assert {(r.state["size"], r.position >= 20) for r in waiting} == {(20, False), (60, True)}
+    assert {(r.state["size"], r.position >= 200) for r in waiting} == {(200, False), (600, True)}
