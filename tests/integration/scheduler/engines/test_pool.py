@@ -120,7 +120,9 @@ EVERYTHING = Candidate(
 def test_a_candidate_arrives_whole(pool: WorkerPool) -> None:
     other = Candidate("text", "\ud800")
 
-    verdicts = pool.verify(made(describe), [EVERYTHING, other]).result().verdicts
+    verdicts = (
+        pool.verify(made(describe, task_fields=["tests"]), [EVERYTHING, other]).result().verdicts
+    )
 
     assert ["accept", "reject"] == [verdict.outcome.value for verdict in verdicts]
 

@@ -81,7 +81,9 @@ def build(place: str) -> None:
         "words", [length, vowels, Oracle()], canonicaliser=Lower(), policy="all_tiers"
     )
     for name in ("first", "second"):
-        with vl.Campaign.open(name, ladder=ladder, ledger=place, run="r", workers=1) as campaign:
+        with vl.Campaign.open(
+            name, ladder=ladder, ledger=place, run="r", workers=1, budget={"world": "unlimited"}
+        ) as campaign:
             campaign.score(["Ant", "bee", "COW", "ant", "4"], groups=["a", "a", "b", "b", "b"])
             campaign.keep([Transcript(step=0, position=0, group="a", prompt="Name an animal.")])
             campaign.drain("60 s")

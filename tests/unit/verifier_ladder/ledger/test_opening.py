@@ -12,7 +12,7 @@ from verifier_ladder.testing.records import key, score_block
 
 
 @pytest.mark.parametrize(
-    "where", [None, "", ":memory:", "memory://", "sqlite://", "sqlite:///:memory:"]
+    "where", [None, ":memory:", "memory://", "sqlite://", "sqlite:///:memory:"]
 )
 def test_a_ledger_may_be_in_memory(where: str | None) -> None:
     with open_ledger(where) as ledger:
@@ -104,5 +104,5 @@ def test_a_missing_driver_says_what_to_install(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "psycopg", None)
     for name in [name for name in sys.modules if name.startswith("verifier_ladder.ledger.post")]:
         monkeypatch.delitem(sys.modules, name)
-    with pytest.raises(ConfigError, match=r"verifier-ladder\[postgresql\]"):
+    with pytest.raises(ConfigError, match=r"\[postgresql\]"):
         open_ledger("postgresql://user@host/db")
