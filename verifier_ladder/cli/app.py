@@ -37,19 +37,27 @@ class Commands(TyperGroup):
     """The root command: errors of ours end in one sentence, never in a traceback."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run and exit with the documented code."""
+        """Run and exit with the documented code.
+
+        A reader that went away, as with `| head`, ends it quietly; a full disk in one line.
+        """
         try:
-            return super().main(*args, **kwargs)
+            try:
+                return super().main(*args, **kwargs)
+            finally:
+                sys.stdout.flush()
         except LadderError as error:
             sys.exit(int(report(error)))
+        except OSError as error:
+            stop_output(error)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run one command; a reader that went away, as with `| head`, ends it quietly."""
+        """Run one command, and print all of it before anybody else handles its errors."""
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
-        except BrokenPipeError:
-            stop_output()
+        except OSError as error:
+            stop_output(error)
         return result
 
 

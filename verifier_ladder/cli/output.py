@@ -51,7 +51,7 @@ def console(*, to_stderr: bool = False) -> Console:
 
     class Quiet(Console):
         def on_broken_pipe(self) -> None:
-            stop_output()
+            stop_output(BrokenPipeError())
 
     stream = sys.stderr if to_stderr else sys.stdout
     width = None if stream.isatty() or "COLUMNS" in os.environ else _PIPE_WIDTH
@@ -117,11 +117,17 @@ def interrupted(advice: str) -> NoReturn:
     raise typer.Exit(Exit.INTERRUPTED)
 
 
-def stop_output() -> NoReturn:
-    """End quietly, because nobody reads what is printed."""
+def stop_output(error: OSError) -> NoReturn:
+    """End, quietly if nobody reads what is printed; else say what can't be read or written."""
+    from verifier_ladder.text import printable
+
     # What is still buffered would raise once more when Python exits.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    raise SystemExit(int(Exit.UNREAD))
+    if isinstance(error, BrokenPipeError):
+        raise SystemExit(int(Exit.UNREAD))
+    place = error.filename or "the output"
+    say(f"vladder: {printable(place)}: {error.strerror or error}; make room or give another place")
+    raise SystemExit(int(Exit.BROKEN))
 
 
 def moment(seconds: float | None) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from verifier_ladder.cli.output import AsJson, LedgerAt, console, moment, print_json, say, table
+from verifier_ladder.text import printable
 
 if TYPE_CHECKING:
     from verifier_ladder.server.tokens import Token, TokenFile
@@ -60,7 +61,7 @@ def ls(ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
     made = table("name", "id", "scopes", "made (UTC)", "valid until (UTC)", "state")
     for row in rows:
         made.add_row(
-            row["name"], row["id"], " ".join(row["scopes"]), moment(row["made_at"]),
+            printable(row["name"]), row["id"], " ".join(row["scopes"]), moment(row["made_at"]),
             moment(row["ends_at"]) or "for ever", row["state"],
         )  # fmt: skip
     console().print(made if rows else "no tokens; whoever uses this machine may ask its servers")
@@ -73,7 +74,7 @@ def revoke(
 ) -> None:
     """End a token; running servers refuse it within a second."""
     ended = _tokens(ledger).revoke(name)
-    say(f"revoked {ended.name} ({ended.id})")
+    say(f"revoked {printable(ended.name)} ({ended.id})")
 
 
 @app.command("secret")

@@ -16,6 +16,7 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from verifier_ladder.errors import ConfigError, EngineError
+from verifier_ladder.text import printable
 
 Scope = Literal["score", "read", "answer", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
@@ -133,8 +134,12 @@ class TokenFile:
             lifetime: Seconds until it ends; None for ever.
 
         Raises:
-            ConfigError: If a scope is unknown, or a valid token has this name.
+            ConfigError: If a scope is unknown, a valid token has this name, or it can't be shown.
         """
+        if not name.strip() or printable(name) != name:
+            raise ConfigError(
+                f"a token can't be called {printable(name)!r}; use up to 200 letters or signs"
+            )
         unknown = sorted(set(scopes) - set(SCOPES))
         if unknown or not scopes:
             raise ConfigError(

@@ -172,3 +172,19 @@ def test_a_reader_that_goes_away_is_no_error(folder: Path, start: Start) -> None
 
     assert 141 == done.returncode
     assert "" == done.stderr
+
+
+@pytest.mark.parametrize("words", ["verifier ls", "verifier ls --json", "--help", "doctor --json"])
+def test_a_full_disk_is_told_in_one_line(folder: Path, words: str) -> None:
+    done = subprocess.run(
+        ["/bin/bash", "-c", f"{' '.join(VLADDER)} {words} > /dev/full"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert 1 == len([line for line in done.stderr.splitlines() if "No space left" in line])
+    assert "Traceback" not in done.stderr
+    assert done.returncode not in {0, 1, 120}

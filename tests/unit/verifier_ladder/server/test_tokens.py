@@ -25,6 +25,14 @@ def test_a_token_opens_what_it_was_given(tokens: TokenFile) -> None:
     assert [True, True, False, False] == [token.allows(scope) for scope in SCOPES]
 
 
+@pytest.mark.parametrize("name", ["", "  ", "a\x1b[31mb", "two\nlines", "x" * 201])
+def test_a_name_that_cannot_be_shown_as_it_is_is_refused(tokens: TokenFile, name: str) -> None:
+    with pytest.raises(vl.ConfigError, match="can't be called"):
+        tokens.add(name, ["score"])
+
+    assert not tokens.tokens()
+
+
 def test_the_file_holds_no_token_and_only_its_owner_reads_it(tokens: TokenFile) -> None:
     secret = tokens.add("trainer", ["score"])
 
