@@ -115,7 +115,7 @@ class RolloutFile:
 
     def _cells(self, reader: Any) -> Iterator[Record | BadRow]:
         """The rows of a table; a cell in quotes may go over many lines."""
-        names = next(reader, [])
+        names: list[str] = next(reader, [])
         if not _is_utf8(names):
             raise ConfigError(f"{self.path} is not in UTF-8; save it as CSV UTF-8")
         if twice := {name for name in names if names.count(name) > 1}:
