@@ -97,7 +97,6 @@ def test_corrected_rewards_disagree_with_the_truth_in_this_run(summary: Summary)
     by_truth = sorted(verified, key=lambda c: true_error(c.content))
 
     assert by_reward[:5] != by_truth[:5]
-    assert max(c.reward or 0.0 for c in verified) > 1.0
     assert summary.alarms
 
 

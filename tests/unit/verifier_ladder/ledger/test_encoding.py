@@ -46,7 +46,7 @@ def verdicts(draw: st.DrawFn) -> Verdict:
     return Verdict(
         outcome, None if abstains else draw(MAYBE), None if abstains else draw(SPREADS),
         draw(TEXT), draw(TEXT), draw(TEXT), draw(st.none() | TEXT) if abstains else None,
-        tuple(draw(st.lists(st.builds(TurnVerdict, SMALL, MAYBE, TEXT), max_size=2))),
+        tuple(draw(st.lists(st.builds(TurnVerdict, st.integers(0, 9), MAYBE, TEXT), max_size=2))),
         draw(JSON), draw(st.none() | st.builds(Cost, COSTS, COSTS, COSTS, COSTS)),
     )  # fmt: skip
 
