@@ -247,13 +247,13 @@ class LocalEngine(Dispatcher):
         return any(self._is_at_work(name) for name in names)
 
     def _is_at_work(self, name: str) -> bool:
-        if self.ledger.checks(states=[CheckState.LEASED], campaign=name, limit=1):
-            return True
-        if not self._has_helpers:
-            return False
-        paused = self.ledger.paused(name)
-        queued = self.ledger.checks(states=[CheckState.QUEUED], campaign=name, limit=_SEEN)
-        return any(check.tier not in paused and self._will_be_taken(check) for check in queued)
+        # What is queued comes first: a check that is just being leased is then seen at least once.
+        if self._has_helpers:
+            paused = self.ledger.paused(name)
+            queued = self.ledger.checks(states=[CheckState.QUEUED], campaign=name, limit=_SEEN)
+            if any(check.tier not in paused and self._will_be_taken(check) for check in queued):
+                return True
+        return bool(self.ledger.checks(states=[CheckState.LEASED], campaign=name, limit=1))
 
     def _will_be_taken(self, check: CheckRow) -> bool:
         """Whether others will take a queued check, or look at it just now and may leave it."""
