@@ -24,6 +24,11 @@ class SingleVerifier(Verifier):
         [2.0, 1.0]
     """
 
+    @property
+    def answers_together(self) -> bool:
+        """No: each has a limit of its own."""
+        return False
+
     def examine(self, candidate: Candidate) -> Verdict:
         """Judge one candidate.
 

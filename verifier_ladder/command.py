@@ -119,6 +119,11 @@ class CommandVerifier(Verifier):
         """Seconds the engine waits without progress: more than it waits itself."""
         return self.timeout * (count if self.per_batch else 1) + _MARGIN
 
+    @property
+    def answers_together(self) -> bool:
+        """Whether the program is asked about a whole list."""
+        return self.per_batch
+
     def verify(self, candidates: Sequence[Candidate]) -> Iterable[Verdict]:
         """Ask the program about every candidate."""
         return self._ask_together(candidates) if self.per_batch else self._ask_each(candidates)

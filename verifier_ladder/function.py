@@ -57,6 +57,11 @@ class FunctionVerifier(Verifier):
             setattr(self, key, value)
         super().__init__(**(settings or {}))
 
+    @property
+    def answers_together(self) -> bool:
+        """Whether the function is called for a whole list."""
+        return self.batch
+
     def _depends_on(self) -> object:
         return self.function
 

@@ -6,6 +6,7 @@ import numbers
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from inspect import isgeneratorfunction
 from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, get_args
 
@@ -94,8 +95,8 @@ class Verifier:
     isolation: Isolation = "process"
     """`inline` is for trusted pure Python that can neither hang nor crash."""
     timeout: float = 60.0
-    """Seconds one candidate may take once work on it has started; of a function that is called
-    for many at once (`batch=True`), seconds that a call may take."""
+    """Seconds one candidate may take once work on it has started; of a verifier that answers
+    about many together (`answers_together`), seconds that a call may take."""
     memory: int | None = None
     """Bytes a worker may use; None for the engine's limit."""
     batch_size: int = 256
@@ -223,6 +224,11 @@ class Verifier:
         """
         allowed = (Resource.MONEY, Resource.PERSON_MINUTES)
         return tuple(r for r in allowed if self.cost.amounts[r] > 0.0)
+
+    @property
+    def answers_together(self) -> bool:
+        """Whether `verify` answers about a list at once; a generator gives each by itself."""
+        return not isgeneratorfunction(self.verify)
 
     def setup(self) -> None:
         """Load models and tools; runs once in each worker, before the first `verify`."""

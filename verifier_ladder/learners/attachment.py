@@ -24,7 +24,6 @@ from verifier_ladder.budget import Budget
 from verifier_ladder.candidate import UNKNOWN_SIZE, Sample
 from verifier_ladder.cost import seconds
 from verifier_ladder.errors import ConfigError, LadderError
-from verifier_ladder.function import FunctionVerifier
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.rounds import Grouping
 from verifier_ladder.learners.unknowns import UnknownLog
@@ -317,7 +316,7 @@ def ladder_of(verifier: Verifier | Ladder | str | Path, deadline: float | None) 
 
     A single verifier that sets no timeout gets a sixth of the deadline for each candidate, so
     that hangs are found out, and the candidates behind them are still judged, in time. One that
-    is called for many candidates at once (`batch=True`) gets all of it.
+    answers about many candidates together gets all of it.
 
     Raises:
         ConfigError: If it is none of these.
@@ -339,10 +338,10 @@ def ladder_of(verifier: Verifier | Ladder | str | Path, deadline: float | None) 
 def _in_time(verifier: Verifier, deadline: float | None) -> Verifier:
     if deadline is None or verifier.timeout != Verifier.timeout:
         return verifier
-    is_batch = isinstance(verifier, FunctionVerifier) and verifier.batch
     verifier = copy.copy(verifier)
     # A call for many completions has no share of the deadline for each.
-    verifier.timeout = deadline if is_batch else min(verifier.timeout, deadline / _ATTEMPTS)
+    share = min(verifier.timeout, deadline / _ATTEMPTS)
+    verifier.timeout = deadline if verifier.answers_together else share
     return verifier
 
 

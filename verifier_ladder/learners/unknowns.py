@@ -90,7 +90,8 @@ class UnknownLog:
 
 _ADVICE = {
     "timeout": "raise timeout= of the verifier (vl.wrap(…, timeout=…)). Without one, a completion "
-    "may take a sixth of deadline=, and a call with batch=True all of it",
+    "may take a sixth of deadline=, and a call for many (batch=True, or a verify that returns a "
+    "list) all of it",
     "deadline": "raise deadline= of the reward function, or make its verifiers faster",
 }
 

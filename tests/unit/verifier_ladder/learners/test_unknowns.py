@@ -3,7 +3,7 @@
 import logging
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 import verifier_ladder as vl
 from verifier_ladder.learners import areal, verl
 from verifier_ladder.learners.trl import reward_function
+from verifier_ladder.tiers.single import SingleVerifier
 
 ANSWERS: dict[str, tuple[Callable[[int], Any], str]] = {
     "infinity": (lambda n: [math.inf] * n, "inf"),
@@ -119,6 +120,53 @@ def test_a_call_for_many_has_the_whole_deadline(
             assert limit == verifier.timeout
     own = reward_function(vl.wrap(inner, version="1", batch=True, timeout=3), deadline=300)
     assert 3 == own._backend.attachment.ladder.verifiers[0].timeout
+
+
+class AtOnce(vl.Verifier):
+    """Answers about a list when all of it is known."""
+
+    name, version = "at once", "1"
+
+    def verify(self, candidates: Sequence[vl.Candidate]) -> list[float]:
+        return [1.0 for _ in candidates]
+
+
+class OneByOne(AtOnce):
+    """Yields each answer when it is known."""
+
+    def verify(self, candidates: Sequence[vl.Candidate]) -> Iterator[float]:  # type: ignore[override]
+        yield from (1.0 for _ in candidates)
+
+
+class Single(SingleVerifier):
+    """Examines one after the other."""
+
+    name, version = "single", "1"
+
+
+class Patient(AtOnce):
+    """Says for itself how long it may take."""
+
+    timeout = 3.0
+
+
+@pytest.mark.parametrize(
+    ("verifier", "limit"),
+    [
+        (AtOnce(), 300.0), (OneByOne(), 50.0), (Patient(), 3.0), (Single(), 50.0),
+        (vl.EndpointVerifier(name="e", version="1", url="http://127.0.0.1:1"), 300.0),
+        (vl.CommandVerifier(name="c", version="1", command=["true"], per_batch=True), 300.0),
+        (vl.CommandVerifier(name="c", version="1", command=["true"]), 50.0),
+    ],
+    ids=["list", "yields", "own", "single", "endpoint", "command for many", "command"],
+)  # fmt: skip
+def test_a_class_that_answers_about_a_list_has_the_whole_deadline(
+    verifier: vl.Verifier, limit: float
+) -> None:
+    function = reward_function(verifier, deadline=300)
+    (asked,) = function._backend.attachment.ladder.verifiers
+
+    assert limit == asked.timeout
 
 
 def test_a_call_that_is_unknown_for_its_limit_names_the_setting(
