@@ -75,6 +75,14 @@ def serve(
         Path | None,
         typer.Option("--webhooks", help="Who sends results and is told of revisions, in TOML."),
     ] = None,
+    anyone_may_answer: Annotated[
+        bool,
+        typer.Option(
+            "--anyone-may-answer",
+            help="As long as there are no tokens, let every user of this machine answer cases, "
+            "and so decide rewards.",
+        ),
+    ] = False,
     allow_hosts: Annotated[
         list[str] | None,
         typer.Option("--allow-host", help="A name by which clients ask; may be repeated."),
@@ -93,8 +101,8 @@ def serve(
 ) -> None:
     """Score over HTTP until SIGTERM or Ctrl-C; what was accepted is finished first.
 
-    Whoever uses this machine may ask until a token is made with `vladder token add`; elsewhere
-    it listens only with tokens.
+    Whoever uses this machine may score and read until a token is made with `vladder token add`;
+    other machines may ask, and cases may be answered, only with tokens.
     """
     from verifier_ladder.campaign import Campaign
     from verifier_ladder.cli.opening import ledger_place
@@ -119,14 +127,15 @@ def serve(
         ):
             app = create_app(
                 opened, deadline=deadline, on_abstain=on_abstain, clip=clip, masks=masks,
-                group_size=group_size,
-                areal_gateway=areal, webhooks=hooks,
+                group_size=group_size, areal_gateway=areal, webhooks=hooks,
                 cursors=tokens.path.with_suffix(".webhooks"), tokens=tokens,
-                hosts=_hosts(address, allow_hosts), origins=allow_origins or (),
+                anyone_may_answer=anyone_may_answer, hosts=_hosts(address, allow_hosts),
+                origins=allow_origins or (),
             )  # fmt: skip
 
             def started() -> None:
-                _tell(opened, address, tokens, as_json=as_json)
+                may = "score, read and answer cases" if anyone_may_answer else "score and read"
+                _tell(opened, address, tokens, may, as_json=as_json)
 
             running.run(app, sock, linger=patience, started=started)
     if not as_json:
@@ -187,8 +196,10 @@ def _hosts(address: Address, allowed: list[str] | None) -> list[str] | None:
     return [*LOOPBACK, address.host, *(allowed or ())]
 
 
-def _tell(campaign: Campaign, address: Address, tokens: TokenFile, *, as_json: bool) -> None:
-    """Say where it is and how it is asked."""
+def _tell(
+    campaign: Campaign, address: Address, tokens: TokenFile, may: str, *, as_json: bool
+) -> None:
+    """Say where it is, how it is asked, and what everybody may without tokens."""
     facts = {
         "url": address.url, "campaign": campaign.name, "run": campaign.run.name,
         "ledger": campaign.ledger.url, "tokens": tokens.is_required,
@@ -202,7 +213,7 @@ def _tell(campaign: Campaign, address: Address, tokens: TokenFile, *, as_json: b
     tiers = " → ".join(tier.label for tier in campaign.ladder.tiers)
     access = (
         f"tokens of {tokens.path}" if facts["tokens"]
-        else "everybody on this machine; `vladder token add NAME` asks for tokens"
+        else f"everybody on this machine may {may}; `vladder token add NAME` asks for tokens"
     )  # fmt: skip
     bearer = " -H 'Authorization: Bearer TOKEN'" if facts["tokens"] else ""
     for name, text in (

@@ -64,7 +64,8 @@ def ls(ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
             printable(row["name"]), row["id"], " ".join(row["scopes"]), moment(row["made_at"]),
             moment(row["ends_at"]) or "for ever", row["state"],
         )  # fmt: skip
-    console().print(made if rows else "no tokens; whoever uses this machine may ask its servers")
+    nobody = "no tokens; whoever uses this machine may score and read at its servers"
+    console().print(made if rows else nobody)
 
 
 @app.command("revoke")

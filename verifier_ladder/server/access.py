@@ -25,6 +25,9 @@ _CALLER = "verifier_ladder.caller"
 _BODY = "verifier_ladder.body"
 CONNECTION = "verifier_ladder.connection"
 """Where a request's scope holds what is called once its sender is known."""
+_WITHOUT_TOKENS: tuple[tokens.Scope, ...] = ("score", "read")
+"""What anybody may do who reaches a server that asks for no tokens; an answer is truth that
+rewards are paid by."""
 _STRANGERS_BODY = 2**18
 """Bytes of a body whose sender is known by it alone: a webhook's, which holds one result."""
 _STRANGERS = 2**24
@@ -66,22 +69,34 @@ def allow(
         shown: Finds the token in it.
 
     Raises:
-        HTTPException: If there are tokens and the secret is none of them, or has not the scope.
+        HTTPException: If there are tokens and the secret is none of them, or has not the scope;
+            or if there are none, and the scope is for named callers.
         TokensUnreadableError: If the server can't know, for a caller who shows one.
     """
     known: tokens.TokenFile | None = request.app.state.tokens
     if known is None or not known.is_required:
+        if scope not in _WITHOUT_TOKENS and not request.app.state.anyone_may_answer:
+            raise _unknown(
+                "this server has no tokens, and answers are taken from their holders alone: make "
+                f"one with `vladder token add NAME --scope {scope}`, or start it with "
+                "--anyone-may-answer"
+            )
         let_in(request)
         return
     secret = shown(request)
     token = known.find(secret) if secret else None
     if token is None:
-        why = "this token is not valid" if secret else "send a token: Authorization: Bearer TOKEN"
-        raise HTTPException(401, why, {"WWW-Authenticate": 'Bearer realm="verifier-ladder"'})
+        raise _unknown(
+            "this token is not valid" if secret else "send a token: Authorization: Bearer TOKEN"
+        )
     if not token.allows(scope):
         raise HTTPException(403, f"the token {token.name!r} has not the scope {scope}")
     request.scope[_CALLER] = token.id
     let_in(request)
+
+
+def _unknown(why: str) -> HTTPException:
+    return HTTPException(401, why, {"WWW-Authenticate": 'Bearer realm="verifier-ladder"'})
 
 
 def let_in(request: Request) -> None:

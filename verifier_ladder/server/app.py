@@ -66,6 +66,7 @@ def create_app(
     cursors: Path | None = None,
     limits: Limits | None = None,
     tokens: TokenFile | None = None,
+    anyone_may_answer: bool = False,
     hosts: Collection[str] | None = LOOPBACK,
     origins: Collection[str] = (),
     routers: Sequence[APIRouter] = (),
@@ -87,7 +88,9 @@ def create_app(
         webhooks: Who may send results, and who is told of revisions.
         cursors: File that remembers how far receivers were told.
         limits: How much is taken on.
-        tokens: Who may ask; None lets everybody who reaches the server.
+        tokens: Who may ask; None lets everybody who reaches the server score and read.
+        anyone_may_answer: Whether cases are answered without tokens too, where none are asked
+            for: whoever answers decides what learners are paid.
         hosts: Names by which the server may be asked; None for any.
         origins: Sites whose pages may ask.
         routers: More routes, such as pages.
@@ -131,6 +134,7 @@ def create_app(
     )  # fmt: skip
     app.state.service, app.state.tokens, app.state.replier = service, tokens, Replier(service)
     app.state.gateway, app.state.webhooks = gateway, hooks
+    app.state.anyone_may_answer = anyone_may_answer
     answer_problems(app)
     calls = {}
     for router in (*ROUTERS, *routers):

@@ -51,10 +51,12 @@ def test_clients_with_a_token_are_served_and_known_after_a_kill(start: Any, fold
         assert [3] == list(ledger.recorded("lengths", "train", 7))
 
 
-def test_open_cases_are_read_and_answered_by_clients(start: Any) -> None:
+def test_open_cases_are_read_and_answered_by_clients(start: Any, folder: Path) -> None:
+    tokens = TokenFile(folder / "ledger.db.tokens")
+    secret = tokens.add("desk", ["score", "read", "answer"])
     served = start(ladder="asking")
     candidate = vl.Candidate("text", b"a rose")
-    with vl.Client(served.url) as client:
+    with vl.Client(served.url, secret) as client:
         (reward,) = client.score([candidate], deadline=0)
         while not (cases := client.cases()):
             pass
@@ -66,7 +68,7 @@ def test_open_cases_are_read_and_answered_by_clients(start: Any) -> None:
         revision = next(client.revisions(follow=True))
 
     async def ask() -> list[vl.Case]:
-        async with vl.AsyncClient(served.url) as client:
+        async with vl.AsyncClient(served.url, secret) as client:
             with pytest.raises(vl.ConfigError, match="answered before with accept 7 ± 1"):
                 await client.answer(case, None, source="somebody else")
             return await client.cases()
@@ -76,6 +78,19 @@ def test_open_cases_are_read_and_answered_by_clients(start: Any) -> None:
     assert "How good is it?" in case.question
     assert (7.0, Tier.WORLD) == (revision.reward.value, revision.reward.tier)
     assert asyncio.run(ask()) == []
+
+
+def test_without_tokens_cases_are_answered_only_where_anyone_may(start: Any) -> None:
+    with vl.Client(start(ladder="asking").url) as client:
+        assert [True] == [reward.pending for reward in client.score(["a rose"], deadline=0)]
+        with pytest.raises(vl.ConfigError, match="--anyone-may-answer"):
+            client.cases()
+        with pytest.raises(vl.ConfigError, match="vladder token add"):
+            client.answer(b"\0" * 32, 10, source="a neighbour")
+    with vl.Client(start("--anyone-may-answer", ladder="asking").url) as client:
+        while not (cases := client.cases()):
+            pass
+        assert client.answer(cases[0], 7, source="reader")
 
 
 def is_listening(url: str) -> bool:

@@ -64,8 +64,31 @@ def test_what_a_page_can_post_without_asking_is_refused(serve: Any, kind: str) -
     assert 415 == answer.status_code
 
 
-def test_without_tokens_everybody_may_ask(serve: Any, tokens: TokenFile) -> None:
-    assert 200 == serve(tokens=tokens)("POST", "/v1/score", json=BODY).status_code
+ANSWER = {"case": "0" * 64, "value": 1, "source": "x"}
+
+
+@pytest.mark.parametrize("has_file", [False, True])
+def test_without_tokens_everybody_scores_and_reads_and_nobody_answers(
+    serve: Any, tokens: TokenFile, *, has_file: bool
+) -> None:
+    ask = serve(tokens=tokens if has_file else None)
+    refused = [ask("GET", "/v1/cases"), ask("POST", "/v1/answers", json=ANSWER)]
+
+    assert 200 == ask("POST", "/v1/score", json=BODY).status_code
+    assert 200 == ask("GET", "/v1/rewards").status_code
+    assert [401, 401] == [answer.status_code for answer in refused]
+    assert all("--scope answer" in answer.json()["detail"] for answer in refused)
+
+
+def test_everybody_answers_where_the_server_was_told_so_and_has_no_tokens(
+    serve: Any, tokens: TokenFile
+) -> None:
+    ask = serve(tokens=tokens, anyone_may_answer=True)
+    before = [ask("GET", "/v1/cases"), ask("POST", "/v1/answers", json=ANSWER)]
+    tokens.add("scorer", ["score"])
+
+    assert [200, 422] == [answer.status_code for answer in before]  # There is no such case.
+    assert 401 == ask("GET", "/v1/cases").status_code
 
 
 def test_with_tokens_only_their_holders_may_ask_for_what_they_were_given(
