@@ -1,4 +1,4 @@
-"""Replies: what was answered to a call that carries a key, so that the same call gets it again."""
+"""Replies: how a call that carries a key was answered, so that the same call gets it again."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ class Reply(NamedTuple):
     cursor: int
     """Newest entry before it."""
     answer: bytes | None = None
-    """None as long as there is none."""
+    """Which revision of each reward was answered; None as long as there is no answer."""
 
 
 class Replies(ABC):
     """**Abstract:** the part of a ledger that keeps replies.
 
-    They are no history: what was answered stands in the entries too, and a reply goes away after
-    a day. So a client that did not hear its answer may ask again that long, whichever server it
-    asks and however often that was started anew in between.
+    They are no history, and nobody signs for them: a reply says which of the recorded rewards
+    were answered, never what they are, and it goes away after a day. So a client that did not
+    hear its answer may ask again that long, whichever server it asks and however often that was
+    started anew in between.
     """
 
     @abstractmethod
@@ -46,8 +47,8 @@ class Replies(ABC):
 
     @abstractmethod
     def end_reply(self, key: bytes, answer: bytes) -> bytes:
-        """Keep the answer, for as long as the reply is.
+        """Keep which revisions were answered, for as long as the reply is.
 
         Returns:
-            What is to be answered: if two did the same work, what the first of them found.
+            What is kept: if two did the same work, what the first of them found.
         """

@@ -23,7 +23,7 @@ from verifier_ladder.ledger.offline import (
 from verifier_ladder.ledger.tiles import Tile
 from verifier_ladder.ledger.values import unpack
 
-NOT_COMPARED: Final = ("work queue", "accounts", "inbox of deliveries", "replies")
+NOT_COMPARED: Final = ("rows in transit (work queue, repeated calls)", "accounts", "inbox")
 """What changes all the time, and does not follow from the entries."""
 _MOST = 50
 """Problems that are told one by one; one changed byte shows in many places."""

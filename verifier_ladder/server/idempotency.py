@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import zlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from http import HTTPStatus
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import orjson
 from fastapi import HTTPException, Request
 
 from verifier_ladder.errors import LadderError
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from verifier_ladder.server.service import RewardService
 
 _LONGEST_KEY = 255
-_QUICKLY = 1
-"""Rewards are packed to a tenth at the lowest level already."""
 
 
 class Place(NamedTuple):
@@ -33,10 +31,19 @@ class Place(NamedTuple):
     """Newest entry before it."""
 
 
+class Answered(NamedTuple):
+    """An answer to a call."""
+
+    body: bytes
+    revisions: Sequence[int]
+    """Which revision of each sample's reward it holds."""
+
+
 Begin = Callable[[], Place]
 """Finds a call's place, in a thread."""
-Answer = Callable[[Place], Awaitable[bytes]]
-"""Finds the answer to a call that has its place."""
+Answer = Callable[[Place, Sequence[int]], Awaitable[Answered]]
+"""Finds the answer to a call that has its place; of each reward the revision that was told before,
+if any was."""
 
 
 class _Work(NamedTuple):
@@ -49,10 +56,11 @@ class _Work(NamedTuple):
 class Replier:
     """Answers calls that carry a key, each of them once.
 
-    What was answered is kept in the ledger for a day, so it is the same after a restart and from
-    every server of the campaign. A call has its place there before anything is scored: where its
-    server died in the midst of it, the next try goes on with the same samples. A call that comes
-    while the first one is at work waits for its answer.
+    Which revision of each reward was answered is kept in the ledger for a day, so the answer is
+    the same after a restart and from every server of the campaign. The rewards themselves are
+    read from the history, for nobody signs for a reply. A call has its place there before anything
+    is scored: where its server died in the midst of it, the next try goes on with the same
+    samples. A call that comes while the first one is at work waits for its answer.
     """
 
     def __init__(self, service: RewardService) -> None:
@@ -100,15 +108,16 @@ class Replier:
     async def _found(self, name: bytes, asked: bytes, begin: Begin, answer: Answer) -> bytes:
         reply = await self._service.read(self._begun, name, asked, begin)
         _compare(asked, reply.request)
-        if reply.answer is not None:
+        told = _revisions(reply.answer)
+        body, revisions = await answer(Place(reply.run, reply.step, reply.cursor), told)
+        if told:
             del self._at_work[name]
-            return zlib.decompress(reply.answer)
-        found = await answer(Place(reply.run, reply.step, reply.cursor))
+            return body
         # Nobody waits until it is kept: until then a repeated call is answered from here, and
-        # where the server dies now, from the rewards that the ledger has.
-        kept = self._service.later(self._keep, name, found)
+        # where the server dies now, with the rewards as they are then.
+        kept = self._service.later(self._keep, name, revisions)
         kept.add_done_callback(lambda _: self._at_work.pop(name))
-        return found
+        return body
 
     def _begun(self, name: bytes, asked: bytes, begin: Begin) -> Reply:
         now = self._ledger.clock()
@@ -118,9 +127,18 @@ class Replier:
         reply = Reply(asked, self._service.campaign.name, *begin())
         return self._ledger.begin_reply(name, reply, now=now)
 
-    def _keep(self, name: bytes, found: bytes) -> None:
+    def _keep(self, name: bytes, revisions: Sequence[int]) -> None:
         with suppress(LadderError):
-            self._ledger.end_reply(name, zlib.compress(found, _QUICKLY))
+            self._ledger.end_reply(name, orjson.dumps(revisions))
+
+
+def _revisions(kept: bytes | None) -> Sequence[int]:
+    """Which revisions were answered; none where that is not known."""
+    try:
+        found: Any = orjson.loads(kept or b"[]")
+    except orjson.JSONDecodeError:  # It was changed, or an older version has written it.
+        found = []
+    return found if isinstance(found, list) else []
 
 
 def _digest(text: bytes) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64decode
 from binascii import Error as NotBase64
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import count
 from typing import Any, NamedTuple
@@ -12,10 +13,12 @@ from fastapi import Request, Response
 
 from verifier_ladder.candidate import Candidate, Sample, Turn
 from verifier_ladder.errors import ConfigError
+from verifier_ladder.ledger.samples import sample_rewards
+from verifier_ladder.reward import Reward
 from verifier_ladder.run import Run
 from verifier_ladder.server.bodies import Json, encoded
 from verifier_ladder.server.calls import CallRouter
-from verifier_ladder.server.idempotency import Place, Replier
+from verifier_ladder.server.idempotency import Answered, Place, Replier
 from verifier_ladder.server.messages import (
     SampleMessage,
     ScoreRequest,
@@ -39,7 +42,7 @@ async def score(body: ScoreRequest, request: Request) -> Response:
     begin, answer = partial(_place, service, body), partial(_answer, service, body)
     key = request.headers.get("idempotency-key")
     if key is None:
-        found = await answer(await service.read(begin))
+        found = (await answer(await service.read(begin), ())).body
     else:
         found = await replier.once(request, key, begin, answer)
     return Json(found)
@@ -70,15 +73,38 @@ def _groups(body: ScoreRequest) -> set[str]:
     return own.union(body.groups or ())
 
 
-async def _answer(service: RewardService, body: ScoreRequest, place: Place) -> bytes:
+async def _answer(
+    service: RewardService, body: ScoreRequest, place: Place, told: Sequence[int]
+) -> Answered:
     run, step, cursor = place
     samples = _samples(service, body, run, step)
     if body.prompts:
         await service.read(service.prompts.keep, run, samples, body.prompts)
     plain = body.groups if samples is body.samples else None
     rewards = await service.score(samples, step=step, groups=plain, deadline=body.deadline)
-    made = list(map(reward_json, rewards, map(_position, body.samples, count())))
-    return encoded({"run": run, "step": step, "cursor": cursor, "rewards": made})
+    positions = list(map(_position, body.samples, count()))
+    if told and told != [reward.revision for reward in rewards]:
+        wanted = dict(zip(positions, told, strict=False))
+        before = await service.read(_as_told, service, run, step, wanted)
+        rewards = [before.get(at, now) for at, now in zip(positions, rewards, strict=True)]
+    made = list(map(reward_json, rewards, positions))
+    return Answered(
+        encoded({"run": run, "step": step, "cursor": cursor, "rewards": made}),
+        [reward.revision for reward in rewards],
+    )
+
+
+def _as_told(
+    service: RewardService, run: str, step: int, revisions: Mapping[int, int]
+) -> dict[int, Reward]:
+    """Rewards of a step as they were at these revisions, by position."""
+    campaign, found = service.campaign, dict[int, Reward]()
+    for entry in campaign.ledger.step_entries(campaign.name, run, step):
+        rewards = sample_rewards(entry.id, campaign.ledger.read(entry))
+        for position, (_, _, reward) in rewards.items():
+            if revisions.get(position) == reward.revision:
+                found.setdefault(position, reward)
+    return found
 
 
 def _samples(service: RewardService, body: ScoreRequest, run: str, step: int) -> Any:

@@ -1,6 +1,9 @@
 """The same call under the same key has one answer; another call under it is refused."""
 
 import asyncio
+import sqlite3
+import zlib
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +12,7 @@ import pytest
 import verifier_ladder as vl
 from verifier_ladder.ledger.replies import KEPT
 
+WORLD: Any = {"world": "unlimited"}
 KEY = {"Idempotency-Key": "k-1"}
 
 
@@ -50,7 +54,7 @@ def test_another_server_of_the_campaign_gives_the_same_answer(
 def test_a_server_that_starts_anew_gives_the_same_answer(
     serve: Any, world: vl.Campaign, tmp_path: Path
 ) -> None:
-    ladder, answers = vl.Ladder("w", world.ladder.verifiers, budget={"world": "unlimited"}), []
+    ladder, answers = vl.Ladder("w", world.ladder.verifiers, budget=WORLD), []
     for run in ("first", "second"):
         with vl.Campaign.open("c", ladder=ladder, ledger=tmp_path / "l.db", run=run) as campaign:
             ask = serve(campaign, deadline=0)
@@ -64,6 +68,33 @@ def test_a_server_that_starts_anew_gives_the_same_answer(
             ask.runner.run(ask.service.close())
 
     assert 1 == len(set(answers))
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        zlib.compress(b'{"rewards": [{"position": 0, "value": 99.0}]}'),
+        b'{"rewards": [{"position": 0, "value": 99.0}]}',
+        b"[7]",
+        b"nothing",
+        None,
+    ],
+)
+def test_a_reply_that_somebody_edits_tells_no_reward_that_was_not_recorded(
+    serve: Any, world: vl.Campaign, tmp_path: Path, forged: bytes | None
+) -> None:
+    ladder, place = vl.Ladder("w", world.ladder.verifiers, budget=WORLD), tmp_path / "ledger.db"
+    with vl.Campaign.open("c", ladder=ladder, ledger=place) as campaign:
+        ask = serve(campaign, deadline=0)
+        first = post(ask, ["a"]).json()
+        while ask.app.state.replier._at_work:
+            ask.runner.run(asyncio.sleep(0))
+        with closing(sqlite3.connect(place, timeout=60)) as connection, connection:
+            changed = connection.execute("UPDATE reply SET answer = ?", (forged,))
+            assert 1 == changed.rowcount
+
+        assert first == post(ask, ["a"]).json()
+        ask.runner.run(ask.service.close())
 
 
 def test_a_call_that_died_with_its_server_goes_on_with_the_same_samples(
