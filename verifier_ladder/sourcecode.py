@@ -8,17 +8,14 @@ can tell whether it is the same tomorrow.
 """
 
 from __future__ import annotations
-import __future__
 
 import ast
 import builtins
-import dis
 import functools
 import hashlib
 import importlib.metadata
 import importlib.util
 import json
-import linecache
 import logging
 import os
 import re
@@ -26,23 +23,29 @@ import site
 import sys
 import sysconfig
 import types
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cached_property, lru_cache
 from pathlib import Path, PurePath
 from typing import Any, Final, NamedTuple
 
 from verifier_ladder.errors import ConfigError
+from verifier_ladder.syntaxtree import (
+    Encoded,
+    class_node,
+    dump,
+    has_source,
+    inner_function,
+    names_read,
+    node_of,
+    plain,
+)  # fmt: skip
 
 PREFIX: Final = "source-"
 """How a version begins that is a digest of source code."""
 _OWN: Final = "verifier_ladder"
-_FUTURE: Final = functools.reduce(
-    int.__or__, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
-)
 _LARGEST: Final = 64 * 1024 * 1024
 _BY_REPR: Final = frozenset(
     {
@@ -52,8 +55,6 @@ _BY_REPR: Final = frozenset(
     }
 )  # fmt: skip
 _SLOTS: Final = frozenset({"member_descriptor", "getset_descriptor", "_tuplegetter", "_abc_data"})
-_DEFINES = ast.FunctionDef | ast.AsyncFunctionDef
-_Encoded = str | list[Any]
 
 
 class Fingerprint(NamedTuple):
@@ -150,12 +151,12 @@ class _Reader:
             self.problem = f"it reads {where}, {what}" if path else what
         return ["unknown"]
 
-    def value(self, value: Any, path: tuple[str, ...], *, own: bool = False) -> _Encoded:
+    def value(self, value: Any, path: tuple[str, ...], *, own: bool = False) -> Encoded:
         """Encode whatever is met, as nested lists of text."""
-        plain = _plain(value)
-        if plain is not None:
+        data = plain(value)
+        if data is not None:
             self.has_source |= bool(own)
-            return plain
+            return data
         for kinds, encode in self._encoders:
             if isinstance(value, kinds):
                 return encode(value, path)
@@ -165,7 +166,7 @@ class _Reader:
         return self._object(value, path, own=own)
 
     @cached_property
-    def _encoders(self) -> list[tuple[Any, Callable[[Any, tuple[str, ...]], _Encoded]]]:
+    def _encoders(self) -> list[tuple[Any, Callable[[Any, tuple[str, ...]], Encoded]]]:
         return [
             (types.FunctionType, self._function),
             (types.MethodType, self._method),
@@ -174,7 +175,7 @@ class _Reader:
             (property, lambda v, path: [self.value(f, path) for f in (v.fget, v.fset)]),
             (cached_property, lambda v, path: self.value(v.func, path)),
             (types.ModuleType, lambda v, path: self._module(v, (), path)),
-            (type(_parsed), self._cached),
+            (type(_version_of), self._cached),
             (types.BuiltinFunctionType, self._builtin),
             (Enum, lambda v, path: [self.value(t, path) for t in (type(v), v.name, v.value)]),
             (type, self._class),
@@ -194,25 +195,25 @@ class _Reader:
         finally:
             self._inside.discard(id(value))
 
-    def _sequence(self, value: Any, path: tuple[str, ...]) -> _Encoded:
+    def _sequence(self, value: Any, path: tuple[str, ...]) -> Encoded:
         items = self._within(value, path, (self.value(item, path) for item in value))
         return [self._type(value, path), items]
 
-    def _set(self, value: Any, path: tuple[str, ...]) -> _Encoded:
+    def _set(self, value: Any, path: tuple[str, ...]) -> Encoded:
         return [self._type(value, path), sorted(json.dumps(self.value(v, path)) for v in value)]
 
-    def _items(self, value: Any, path: tuple[str, ...]) -> _Encoded:
+    def _items(self, value: Any, path: tuple[str, ...]) -> Encoded:
         pairs = ([self.value(k, path), self.value(v, path)] for k, v in value.items())
         factory = self.value(getattr(value, "default_factory", None), path)
         return [self._type(value, path), factory, self._within(value, path, pairs)]
 
-    def _type(self, value: object, path: tuple[str, ...]) -> _Encoded:
+    def _type(self, value: object, path: tuple[str, ...]) -> Encoded:
         of = type(value)
         return of.__name__ if of.__module__ == "builtins" else self.value(of, path)
 
     # -- functions -----------------------------------------------------------------------------
 
-    def _again(self, value: object) -> _Encoded | None:
+    def _again(self, value: object) -> Encoded | None:
         """A function or class that was met before; it may call itself."""
         if id(value) in self._numbers:
             return ["again", str(self._numbers[id(value)])]
@@ -220,20 +221,20 @@ class _Reader:
         self._kept.append(value)
         return None
 
-    def _method(self, value: types.MethodType, path: tuple[str, ...]) -> _Encoded:
+    def _method(self, value: types.MethodType, path: tuple[str, ...]) -> Encoded:
         return [self.value(value.__func__, path), self.value(value.__self__, path, own=True)]
 
-    def _partial(self, value: functools.partial[Any], path: tuple[str, ...]) -> _Encoded:
+    def _partial(self, value: functools.partial[Any], path: tuple[str, ...]) -> Encoded:
         made = self.value(value.func, path, own=True)
         if not value.args and not value.keywords:
             return made
         given = {**{str(n): v for n, v in enumerate(value.args)}, **value.keywords}
         return [made, *([name, self.value(v, (*path, name))] for name, v in given.items())]
 
-    def _cached(self, value: Any, path: tuple[str, ...]) -> _Encoded:
+    def _cached(self, value: Any, path: tuple[str, ...]) -> Encoded:
         return self.value(value.__wrapped__, path)
 
-    def _builtin(self, value: Any, path: tuple[str, ...]) -> _Encoded:
+    def _builtin(self, value: Any, path: tuple[str, ...]) -> Encoded:
         if value.__self__ is not None and not isinstance(value.__self__, types.ModuleType):
             return ["bound", value.__name__, self.value(value.__self__, path)]
         found = _library(value.__module__ or "builtins")
@@ -241,7 +242,7 @@ class _Reader:
             return self.blame(path or (value.__name__,), "which is compiled and has no source")
         return [found, value.__name__]
 
-    def _function(self, function: types.FunctionType, path: tuple[str, ...]) -> _Encoded:
+    def _function(self, function: types.FunctionType, path: tuple[str, ...]) -> Encoded:
         met = self._again(function)
         if met is not None:
             return met
@@ -253,7 +254,7 @@ class _Reader:
             return [library, function.__code__.co_qualname, *(
                 [name, self.value(value, (*path, name))] for name, value in cells.items()
             )]  # fmt: skip
-        node = _node_of(function)
+        node = node_of(function)
         if node is None:
             name = function.__qualname__
             return self.blame(
@@ -263,7 +264,7 @@ class _Reader:
         self.has_source = True
         defaults = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
         return [
-            "function", _dump(_undecorated(node, {**function.__globals__, **cells})),
+            "function", dump(_undecorated(node, {**function.__globals__, **cells})),
             [self.value(value, (*path, "a default")) for value in defaults],
             self._names(function, cells, path), self._imports(node, path),
         ]  # fmt: skip
@@ -283,7 +284,7 @@ class _Reader:
     ) -> list[Any]:
         """The closed-over and global names that a function reads, each with its value."""
         found = []
-        for name, chains in sorted(_reads(function.__code__, frozenset(cells)).items()):
+        for name, chains in sorted(names_read(function.__code__, frozenset(cells)).items()):
             where = (*path, name)
             if name in cells:
                 value = cells[name]
@@ -303,7 +304,7 @@ class _Reader:
 
     def _module(
         self, module: types.ModuleType, chain: tuple[str, ...], path: tuple[str, ...]
-    ) -> _Encoded:
+    ) -> Encoded:
         """What is read of a module: an installed one's name, or the values themselves."""
         library = _library(module.__name__)
         if library is not None:
@@ -335,7 +336,7 @@ class _Reader:
 
     # -- classes and objects -------------------------------------------------------------------
 
-    def _class(self, of: type, path: tuple[str, ...]) -> _Encoded:
+    def _class(self, of: type, path: tuple[str, ...]) -> Encoded:
         met = self._again(of)
         if met is not None:
             return met
@@ -344,17 +345,17 @@ class _Reader:
         library = _library(of.__module__) if known else None
         if library is not None:
             return [library, of.__qualname__]
-        node = None if file is None else _class_node(of, file)
+        node = None if file is None else class_node(of, file)
         if node is None:
             return self.blame(path or (of.__name__,), "a class whose source can't be found")
         self.has_source = True
         bases = [self.value(base, (*path, base.__name__)) for base in of.__bases__]
-        return ["class", _dump(node), bases, self._members(of, path)]
+        return ["class", dump(node), bases, self._members(of, path)]
 
     def _members(self, of: type, path: tuple[str, ...]) -> list[Any]:
         found = []
         for name, value in sorted(vars(of).items()):
-            function = _inner(value)
+            function = inner_function(value)
             generated = function is not None and _is_generated(of, name, function)
             is_special = name.startswith("__") and function is None
             hidden = issubclass(of, Enum) and function is None and name.startswith("_")
@@ -363,7 +364,7 @@ class _Reader:
                 found.append([name, self.value(value, (*path, f"{of.__name__}.{name}"))])
         return found
 
-    def _object(self, value: Any, path: tuple[str, ...], *, own: bool) -> _Encoded:
+    def _object(self, value: Any, path: tuple[str, ...], *, own: bool) -> Encoded:
         of = type(value)
         known = _known(value) or _named(value)
         if known is not None:
@@ -381,22 +382,7 @@ class _Reader:
         return [[name, self.value(v, (*path, name))] for name, v in sorted(state.items())]
 
 
-def _plain(value: object) -> list[Any] | None:
-    if value is None or value is Ellipsis or value is NotImplemented:
-        return [str(value)]
-    of = type(value)
-    if of is str:
-        return ["str", value]
-    if of in (bool, float, complex):
-        return [of.__name__, repr(value)]
-    if isinstance(value, int) and of is int:
-        return ["int", hex(value)]
-    if isinstance(value, bytes | bytearray) and of in (bytes, bytearray):
-        return [of.__name__, value.hex()]
-    return None
-
-
-def _known(value: Any) -> _Encoded | None:
+def _known(value: Any) -> Encoded | None:
     """Objects of the standard library that are plain data, or change no result."""
     of = type(value)
     name = f"{of.__module__}.{of.__qualname__}".removeprefix("builtins.")
@@ -491,13 +477,13 @@ def _library_of(function: types.FunctionType) -> str | None:
     module = str(function.__globals__.get("__name__", ""))
     file = function.__code__.co_filename
     if file.startswith("<") and not file.startswith("<frozen "):
-        return None if _has_source(file) else _library(module)
+        return None if has_source(file) else _library(module)
     if _is_own(module) or _installed(file):
         return _library(module) or module
     return None
 
 
-def _named(value: object) -> _Encoded | None:
+def _named(value: object) -> Encoded | None:
     """A thing of an installed package that stands there under its own name."""
     module, name = getattr(value, "__module__", None), getattr(value, "__name__", None)
     if not isinstance(module, str) or not isinstance(name, str):
@@ -511,152 +497,27 @@ def _named(value: object) -> _Encoded | None:
 # -- source ------------------------------------------------------------------------------------
 
 
-@dataclass
-class _File:
-    """A source file, read and compiled."""
-
-    tree: ast.Module
-    codes: list[types.CodeType]
-
-
-def _node_of(function: types.FunctionType) -> ast.AST | None:
-    """The part of the source that a function was made of; None if that can't be told."""
-    code = function.__code__
-    file = _file(code.co_filename, function.__globals__, code.co_flags & _FUTURE)
-    if file is None:
-        return None
-    if not _is_rewritten(function.__globals__) and not any(code == made for made in file.codes):
-        return None
-    nodes = [node for node in ast.walk(file.tree) if _starts(node) == _start_of(code)]
-    if code.co_name == "<lambda>" and len(nodes) > 1:
-        nodes = _lambdas_at(nodes, code)
-    return nodes[0] if len(nodes) == 1 else None
-
-
-def _start_of(code: types.CodeType) -> tuple[str, int]:
-    return code.co_name, code.co_firstlineno
-
-
-def _starts(node: ast.AST) -> tuple[str, int] | None:
-    if isinstance(node, ast.Lambda):
-        return "<lambda>", node.lineno
-    if isinstance(node, _DEFINES):
-        return node.name, min([node.lineno, *(d.lineno for d in node.decorator_list)])
-    return None
-
-
-def _lambdas_at(nodes: list[ast.AST], code: types.CodeType) -> list[ast.AST]:
-    """Of lambdas that begin in one line, the innermost that holds all places of the code."""
-    places = [
-        (line, column)
-        for line, _, column, _ in code.co_positions()
-        if line is not None and column is not None and column > 0
-    ]
-    holding = [
-        node for node in nodes
-        if isinstance(node, ast.Lambda) and places and all(
-            (node.body.lineno, node.body.col_offset) <= place
-            < (node.body.end_lineno or 0, node.body.end_col_offset or 0)
-            for place in places
-        )
-    ]  # fmt: skip
-    holding.sort(key=lambda node: len(ast.dump(node)))
-    return [*holding[:1]]
-
-
-def _is_rewritten(names: Mapping[str, Any]) -> bool:
-    """Whether an import hook may have rewritten the module, as pytest does with assertions."""
-    spec = names.get("__spec__")
-    loader = getattr(spec, "loader", None) or names.get("__loader__")
-    kind = loader if isinstance(loader, type) else type(loader)
-    return loader is not None and not kind.__module__.startswith("_frozen_importlib")
-
-
-def _file(name: str, names: Mapping[str, Any] | None = None, flags: int = 0) -> _File | None:
-    if not _has_source(name):
-        return None
-    if Path(name).exists():
-        linecache.checkcache(name)
-    text = "".join(linecache.getlines(name, dict(names) if names else None))
-    return _parsed(text, name, flags) if text else None
-
-
-@lru_cache(maxsize=64)
-def _parsed(text: str, name: str, flags: int) -> _File | None:
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            tree = ast.parse(text)
-            whole = compile(text, name, "exec", flags, dont_inherit=True)
-    except (SyntaxError, ValueError):
-        return None
-    return _File(tree, list(_codes(whole)))
-
-
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    for const in code.co_consts:
-        if isinstance(const, types.CodeType):
-            yield const
-            yield from _codes(const)
-
-
-def _inner(value: object) -> types.FunctionType | None:
-    for name in ("__func__", "fget", "func", "__wrapped__"):
-        inner: object = getattr(value, name, None)
-        if not isinstance(value, types.FunctionType) and isinstance(inner, types.FunctionType):
-            return inner
-    return value if isinstance(value, types.FunctionType) else None
-
-
-def _has_source(file: str) -> bool:
-    if file in {"<string>", "<stdin>"}:  # Many texts go by these names.
-        return False
-    return not file.startswith("<") or bool(linecache.getlines(file))
-
-
 def _is_generated(of: type, name: str, function: types.FunctionType) -> bool:
     """Whether a class got a method from a library that writes methods."""
     file = function.__code__.co_filename
     is_special = name.startswith("__") and is_dataclass(of)
-    return not _has_source(file) or (is_special and bool(_installed(file)))
+    return not has_source(file) or (is_special and bool(_installed(file)))
 
 
 def _file_of(of: type) -> str | None:
     for value in vars(of).values():
-        function = _inner(value)
+        function = inner_function(value)
         if function is not None and function.__qualname__.startswith(f"{of.__qualname__}."):
             file = function.__code__.co_filename
-            if not _installed(file) and _has_source(file):
+            if not _installed(file) and has_source(file):
                 return file
     found = getattr(sys.modules.get(of.__module__), "__file__", None)
     return str(found) if found else None
 
 
-def _class_node(of: type, name: str) -> ast.AST | None:
-    file = _file(name)
-    if file is None:
-        return None
-    nodes = [node for path, node in _classes(file.tree, "") if path == of.__qualname__]
-    lines = [f.__code__.co_firstlineno for v in vars(of).values() if (f := _inner(v))
-             and f.__code__.co_filename == name]  # fmt: skip
-    if len(nodes) > 1:
-        nodes = [n for n in nodes if lines and n.lineno <= min(lines) <= (n.end_lineno or 0)]
-    return nodes[0] if len(nodes) == 1 else None
-
-
-def _classes(node: ast.AST, path: str) -> Iterator[tuple[str, ast.ClassDef]]:
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.ClassDef):
-            yield path + child.name, child
-            yield from _classes(child, f"{path}{child.name}.")
-        elif isinstance(child, _DEFINES):
-            yield from _classes(child, f"{path}{child.name}.<locals>.")
-        else:
-            yield from _classes(child, path)
-
-
 def _undecorated(node: ast.AST, names: Mapping[str, Any]) -> ast.AST:
     """The function without this project's own decorators: they hold no part of its results."""
-    if not isinstance(node, _DEFINES):
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return node
     bare = copy(node)
     bare.decorator_list = [each for each in node.decorator_list if not _is_ours(each, names)]
@@ -674,78 +535,3 @@ def _is_ours(decorator: ast.expr, names: Mapping[str, Any]) -> bool:
     for name in chain:
         found = getattr(found, name, None)
     return _is_own(str(getattr(found, "__module__", "")))
-
-
-def _dump(node: object) -> _Encoded:
-    """A syntax tree as nested lists, the same on every Python."""
-    if isinstance(node, ast.JoinedStr):
-        return ["f-string", *map(_dump, _joined(node.values))]
-    if isinstance(node, ast.Constant):
-        return ["constant", _plain(node.value)]
-    if isinstance(node, list):
-        return [_dump(each) for each in node]
-    if not isinstance(node, ast.AST):
-        return ascii(node)
-    found: list[Any] = [type(node).__name__]
-    for name in node._fields:
-        value = getattr(node, name, None)
-        if name == "body" and isinstance(node, (*_DEFINES.__args__, ast.ClassDef)):
-            value = _documented(value or [])
-        if name == "format_spec" and isinstance(value, ast.JoinedStr) and not value.values:
-            value = None
-        if value not in (None, []) and name not in {"ctx", "kind", "type_comment"}:
-            found.append([name, _dump(value)])
-    return found
-
-
-def _joined(values: list[ast.expr]) -> list[ast.expr]:
-    """The parts of an f-string, which Pythons split differently."""
-    found: list[ast.expr] = []
-    for value in values:
-        last = found[-1] if found else None
-        if isinstance(value, ast.Constant) and not value.value:
-            continue
-        if isinstance(value, ast.Constant) and isinstance(last, ast.Constant):
-            found[-1] = ast.Constant(f"{last.value}{value.value}")  # type: ignore[str-bytes-safe]
-        else:
-            found.append(value)
-    return found
-
-
-def _documented(body: list[ast.stmt]) -> list[ast.stmt]:
-    """A body whose docstring has no indentation: that is layout."""
-    first = body[0] if body else None
-    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-        text = first.value.value
-        if isinstance(text, str):
-            bare = "\n".join(line.strip() for line in text.strip().splitlines())
-            return [ast.Expr(ast.Constant(bare)), *body[1:]]
-    return body
-
-
-def _reads(code: types.CodeType, free: frozenset[str]) -> dict[str, set[tuple[str, ...]]]:
-    """The global and closed-over names that code reads, with what it reads of each."""
-    found: dict[str, set[tuple[str, ...]]] = {}
-    name, chain = "", []
-    for step in [*dis.get_instructions(code), None]:
-        if name and step is not None and step.opname in {"LOAD_ATTR", "LOAD_METHOD"}:
-            chain.append(str(step.argval))
-            continue
-        if name:
-            found.setdefault(name, set()).add(tuple(chain))
-        name, chain = (_name_read(step, free) if step else ""), []
-    for const in code.co_consts:
-        if isinstance(const, types.CodeType):
-            for inner, chains in _reads(const, free).items():
-                found.setdefault(inner, set()).update(chains)
-    return found
-
-
-def _name_read(step: dis.Instruction, free: frozenset[str]) -> str:
-    name = str(step.argval)
-    if not step.opname.startswith("LOAD_") or not name.isidentifier():
-        return ""
-    if "DEREF" in step.opname:
-        return name if name in free else ""
-    is_global = "GLOBAL" in step.opname or step.opname == "LOAD_NAME"
-    return name if is_global and not (name.startswith("__") and name.endswith("__")) else ""
