@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from verifier_ladder.scheduler.engines.pool import WorkerPool
 
 _SAMPLES = {"molecule": ("CCO", "c1ccccc1"), "text": ("hello", "the answer is 4")}
-_HOSTILE = ("", "\0\x1b[31m\u202e", "((((((((((" * 50, "9" * 5000, "ünï¢ode \U0001f9ea")
 _SLACK = 100.0
 """How many times its declared cost a check may take before the declaration is of no use."""
 _LEAST_COST = 1e-3
@@ -88,6 +87,7 @@ def examine(verifier: Verifier, candidates: Sequence[Candidate]) -> list[Result]
         candidates: Harmless ones, which it should be able to judge.
     """
     from verifier_ladder.scheduler.engines.pool import WorkerPool
+    from verifier_ladder.testing.hostile import hostile_candidates, judge_hostile
 
     results = [_declares(verifier)]
     if verifier.waits:
@@ -101,8 +101,8 @@ def examine(verifier: Verifier, candidates: Sequence[Candidate]) -> list[Result]
         results.append(_same("the same candidate again gives the same verdict", first, again))
         alone = [_judge(pool, verifier, [one])[0] for one in candidates]
         results.append(_same("a batch gives the same verdicts as single candidates", first, alone))
-        hostile = [Candidate(verifier.kind, text, candidates[0].task) for text in _HOSTILE]
-        results.append(_survives(hostile, _judge(pool, verifier, hostile)))
+        hostile = list(hostile_candidates(candidates[0]))
+        results.append(_survives(judge_hostile(pool, verifier, candidates, hostile)))
     # The first round also paid for loading the verifier.
     return [*results, _costs(verifier, again)]
 
@@ -146,15 +146,12 @@ def _same(name: str, first: Sequence[Verdict], second: Sequence[Verdict]) -> Res
     return Result(name, passed=True)
 
 
-def _survives(candidates: Sequence[Candidate], verdicts: Sequence[Verdict]) -> Result:
-    name = "hostile text gets a verdict and neither an error, a crash nor a hang"
-    failed = [
-        f"{candidate.content[:20]!r}: {printable(verdict.reason, 200)}"
-        for candidate, verdict in zip(candidates, verdicts, strict=True)
-        if not verdict.is_answer
-    ]
-    advice = "; raise CandidateError, or answer with a reject, for what is not of its kind"
-    return Result(name, not failed, "; ".join(failed) + advice if failed else "")
+def _survives(said: Sequence[tuple[Candidate, Verdict]]) -> Result:
+    from verifier_ladder.testing.hostile import complaints
+
+    name = "hostile text and extreme numbers get a verdict, and no failure of the verifier"
+    wrong = complaints(said)
+    return Result(name, not wrong, wrong)
 
 
 def _costs(verifier: Verifier, verdicts: Sequence[Verdict]) -> Result:

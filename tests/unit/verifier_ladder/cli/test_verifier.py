@@ -30,6 +30,12 @@ def fragile(candidate):
         raise RuntimeError("no text at all")
     return 1.0
 
+@vl.verifier(kind="text", version="1", timeout=5)
+def overflowing(candidate):
+    if "1e308" in str(candidate.content):
+        raise RuntimeError("not converged")
+    return 1.0
+
 def plain(candidate):
     return 1.0
 """
@@ -82,7 +88,8 @@ def test_check_passes_a_good_verifier(run: Any, code: Path) -> None:
     ("name", "sentence", "words"),
     [
         ("fickle", "the same candidate again gives the same verdict", "seeded for each check"),
-        ("fragile", "hostile text gets a verdict", "raise CandidateError"),
+        ("fragile", "hostile text", "Declare a"),
+        ("overflowing", "hostile text", "raise vl.CandidateError"),
     ],
 )
 def test_check_says_what_a_bad_verifier_breaks(

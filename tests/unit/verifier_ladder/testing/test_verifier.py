@@ -10,10 +10,11 @@ from typing import Any
 import cloudpickle
 import pytest
 
-from verifier_ladder.candidate import Candidate
+from verifier_ladder.candidate import Candidate, Turn
 from verifier_ladder.cost import Cost
 from verifier_ladder.function import FunctionVerifier
 from verifier_ladder.scheduler.engines.pool import WorkerPool
+from verifier_ladder.testing.hostile import HOSTILE
 from verifier_ladder.testing.verifier import VerifierTestCase
 from verifier_ladder.verifiers import Verifier
 
@@ -101,7 +102,39 @@ def test_a_verifier_that_crashes_is_caught(pool: WorkerPool) -> None:
     kit.hostile = ("", "a")
 
     with pytest.raises(AssertionError, match="exit code 1"):
-        kit.test_hostile_input_gets_verdicts(made(fragile), pool)
+        kit.test_hostile_input_gets_verdicts(made(fragile), TEXTS, pool)
+
+
+def forecast(candidate: Candidate) -> float:
+    """Reads a number inside what it is given, never the whole, and gives up in its own way."""
+    is_within = "1e308" in str(candidate.content) and candidate.content not in HOSTILE
+    if is_within or any("1e308" in turn.action for turn in candidate.turns):
+        raise RuntimeError("the solver has not converged")
+    return 1.0
+
+
+HIDING_PLACES = [
+    Candidate("text", '{"mean": 0.5, "note": "fine"}'),
+    Candidate("text", "I say 5 to 6."),
+    Candidate("text", "done", turns=(Turn("look"), Turn("guess 5"))),
+]
+
+
+@pytest.mark.parametrize("harmless", HIDING_PLACES)
+def test_a_verifier_that_fails_on_an_extreme_number_in_any_field_is_told_what_to_do(
+    pool: WorkerPool, harmless: Candidate
+) -> None:
+    with pytest.raises(
+        AssertionError, match=r"not converged.*Declare a `control`.*CandidateError"
+    ):
+        KIT.test_hostile_input_gets_verdicts(made(forecast), [harmless], pool)
+
+
+@pytest.mark.parametrize("harmless", HIDING_PLACES)
+def test_a_declared_control_is_a_remedy(pool: WorkerPool, harmless: Candidate) -> None:
+    guarded = made(forecast, control=Candidate("text", "0.5"))
+
+    KIT.test_hostile_input_gets_verdicts(guarded, [harmless], pool)
 
 
 def test_a_verifier_that_fails_on_good_candidates_is_caught(pool: WorkerPool) -> None:
