@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import isnan
 
 from verifier_ladder.ledger import Ledger
@@ -21,7 +21,10 @@ class RevisionReader:
     `step_advantages` for the others.
     """
 
-    def __init__(self, ledger: Ledger, campaign: str, *, evaluation: bool | None = None) -> None:
+    def __init__(
+        self, ledger: Ledger, campaign: str, *, evaluation: bool | None = None,
+        runs: Callable[[str], bool] = lambda _: True,
+    ) -> None:  # fmt: skip
         """Read from one campaign.
 
         Args:
@@ -29,8 +32,10 @@ class RevisionReader:
             campaign: The campaign.
             evaluation: Only the revisions of evaluations, or only those of training; None for
                 both.
+            runs: Tells by its name whether a run's revisions are wanted.
         """
         self._ledger, self._campaign, self._wanted = ledger, campaign, evaluation
+        self._is_wanted = runs
         self._evaluations: dict[str, bool] = {}
         self.cursor = 0
         """Entry up to which all has been looked at, what was passed over too."""
@@ -42,8 +47,10 @@ class RevisionReader:
             block = self._ledger.read(entry)
             samples = block.samples
             self.cursor = max(self.cursor, entry.id - 1)
-            evaluation = samples is not None and self._is_evaluation(samples.run)
-            if samples is None or self._wanted not in {None, evaluation}:
+            if samples is None or not self._is_wanted(samples.run):
+                continue
+            evaluation = self._is_evaluation(samples.run)
+            if self._wanted not in {None, evaluation}:
                 continue
             step = self._step(samples.run, samples.step)
             step.read(entry.id - 1)

@@ -27,6 +27,16 @@ def evaluation_name(run: str) -> str:
     return run if run.endswith(_EVALUATION) else run + _EVALUATION
 
 
+def trained_name(run: str) -> str:
+    """Name of the run that an evaluation belongs to; of another run, its own.
+
+    Example:
+        >>> trained_name("first/eval"), trained_name("first")
+        ('first', 'first')
+    """
+    return run.removesuffix(_EVALUATION)
+
+
 def _user() -> str:
     try:
         return getpass.getuser()
@@ -64,7 +74,7 @@ class Run:
     def __post_init__(self) -> None:
         """Refuse names that could not be shown or typed."""
         name: object = self.name
-        if not isinstance(name, str) or not _NAME.fullmatch(name.removesuffix(_EVALUATION)):
+        if not isinstance(name, str) or not _NAME.fullmatch(trained_name(name)):
             raise ConfigError(
                 f"a run can't be called {self.name!r}; use up to 200 letters, digits and ._-:/+@"
             )

@@ -27,6 +27,15 @@ def add(
             "--scope", help="score, read, answer or admin; may be repeated. [default: score, read]"
         ),
     ] = None,
+    runs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--run",
+            metavar="PREFIX",
+            help="Only for runs whose names begin so, such as 'blue/'; may be repeated. [default: "
+            "all runs]",
+        ),
+    ] = None,
     lifetime: Annotated[
         str | None, typer.Option("--lifetime", help="How long it is valid, such as '90 d'.")
     ] = None,
@@ -41,12 +50,17 @@ def add(
 
     tokens = _tokens(ledger)
     wanted = scopes or ["score", "read"]
-    secret = tokens.add(name, wanted, None if lifetime is None else seconds(lifetime))
+    ends = None if lifetime is None else seconds(lifetime)
+    secret = tokens.add(name, wanted, ends, runs or ())
     if as_json:
-        print_json({"token": secret, "name": name, "scopes": wanted})
+        print_json({"token": secret, "name": name, "scopes": wanted, "runs": runs or []})
         return
     console().print(secret, soft_wrap=True)
-    say(f"may {' and '.join(wanted)}; it is not shown again, and its hash is in {tokens.path}")
+    bound = f" in runs that begin with {' or '.join(runs)}" if runs else ""
+    say(
+        f"may {' and '.join(wanted)}{bound}; it is not shown again, and its hash is in "
+        f"{tokens.path}"
+    )
 
 
 @app.command("ls")
@@ -58,10 +72,11 @@ def ls(ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
     if as_json:
         print_json(rows)
         return
-    made = table("name", "id", "scopes", "made (UTC)", "valid until (UTC)", "state")
+    made = table("name", "id", "scopes", "runs", "made (UTC)", "valid until (UTC)", "state")
     for row in rows:
         made.add_row(
-            printable(row["name"]), row["id"], " ".join(row["scopes"]), moment(row["made_at"]),
+            printable(row["name"]), row["id"], " ".join(row["scopes"]),
+            " ".join(f"{prefix}…" for prefix in row["runs"]) or "all", moment(row["made_at"]),
             moment(row["ends_at"]) or "for ever", row["state"],
         )  # fmt: skip
     nobody = "no tokens; whoever uses this machine may score and read at its servers"

@@ -91,7 +91,7 @@ def allow(
         )
     if not token.allows(scope):
         raise HTTPException(403, f"the token {token.name!r} has not the scope {scope}")
-    request.scope[_CALLER] = token.id
+    request.scope[_CALLER] = token
     let_in(request)
 
 
@@ -109,8 +109,43 @@ def let_in(request: Request) -> None:
 
 def caller_of(request: Request) -> str:
     """Id of the token that a request has shown; empty without one."""
-    caller: str = request.scope.get(_CALLER, "")
-    return caller
+    token = _token_of(request)
+    return "" if token is None else token.id
+
+
+def is_allowed(request: Request, scope: tokens.Scope) -> bool:
+    """Whether a request that was let in before would be let in now, such as one for a stream."""
+    try:
+        allow(request, scope)
+    except (HTTPException, tokens.TokensUnreadableError):
+        return False
+    return True
+
+
+def is_open(request: Request, run: str) -> bool:
+    """Whether the caller's token is for a run."""
+    token = _token_of(request)
+    return token is None or token.opens(run)
+
+
+def check_run(request: Request, run: str) -> None:
+    """Refuse a caller whose token is for other runs.
+
+    Raises:
+        HTTPException: If it is.
+    """
+    token = _token_of(request)
+    if token is not None and not token.opens(run):
+        raise HTTPException(
+            403,
+            f"the token {token.name!r} is for runs that begin with {' or '.join(token.runs)}, "
+            f"not for {run!r}; name another run, or get another token",
+        )
+
+
+def _token_of(request: Request) -> tokens.Token | None:
+    token: tokens.Token | None = request.scope.get(_CALLER)
+    return token
 
 
 def shown_secret(header: str | None) -> str | None:

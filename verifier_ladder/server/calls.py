@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from verifier_ladder.errors import LadderError
 from verifier_ladder.server import tokens
-from verifier_ladder.server.access import allow, authorization, needs
+from verifier_ladder.server.access import allow, authorization, check_run, needs
 from verifier_ladder.server.bodies import Posted, read_body
 from verifier_ladder.server.problems import problem_of, responses
 
@@ -29,9 +29,12 @@ class _Call(NamedTuple):
     scope: tokens.Scope
     shown: Shown
     endpoint: Endpoint
+    names_run: bool
 
     async def answer(self, request: Request) -> Response:
         allow(request, self.scope, self.shown)  # Before a byte of the body is read.
+        if not self.names_run:
+            check_run(request, request.app.state.service.campaign.run.name)
         return await self.endpoint(await read_body(request, self.model), request)
 
 
@@ -49,7 +52,7 @@ class CallRouter(APIRouter):
 
     def call(
         self, path: str, answer: Any, *, summary: str, scope: tokens.Scope = "score",
-        shown: Shown = authorization, fails: Iterable[int] = (),
+        shown: Shown = authorization, fails: Iterable[int] = (), names_run: bool = False,
     ) -> Callable[[Endpoint], Endpoint]:  # fmt: skip
         """A decorator for `async def name(body: Model, request: Request) -> Response`.
 
@@ -60,12 +63,14 @@ class CallRouter(APIRouter):
             scope: The scope that a token needs.
             shown: Finds the token in a request.
             fails: Statuses beyond those of every call.
+            names_run: Whether the body says which run it concerns, and the endpoint asks whether
+                the caller's token is for it; other calls concern the server's own run.
         """
 
         def add(endpoint: Endpoint) -> Endpoint:
             # The annotation stands there as text.
             model = endpoint.__globals__[endpoint.__annotations__["body"]]
-            self.calls[path] = _Call(model, scope, shown, endpoint)
+            self.calls[path] = _Call(model, scope, shown, endpoint, names_run)
             described = self.post(
                 path, response_model=answer, summary=summary,
                 dependencies=[needs(scope)] if shown is authorization else [],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import closing
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, HTTPException, Query, Request, Response
@@ -11,7 +12,7 @@ from fastapi.responses import StreamingResponse
 
 from verifier_ladder.reward import Revision
 from verifier_ladder.scheduler.late import RevisionReader
-from verifier_ladder.server.access import needs
+from verifier_ladder.server.access import is_allowed, is_open, needs
 from verifier_ladder.server.bodies import Json, encoded
 from verifier_ladder.server.messages import LARGEST, RevisionPage, revision_json
 from verifier_ladder.server.problems import responses
@@ -45,18 +46,18 @@ async def rewards(
 ) -> Response:
     """Rewards that were replaced because a higher tier answered, oldest first.
 
-    With `Accept: text/event-stream` the answer does not end: each revision is an event as soon as
-    it is recorded. A stream that broke is resumed with `Last-Event-ID`; nothing is left out, and
-    what was recorded together with the last event may come again.
+    With `Accept: text/event-stream` the answer lasts as long as its token: each revision is an
+    event as soon as it is recorded. A stream that broke is resumed with `Last-Event-ID`; nothing
+    is left out, and what was recorded together with the last event may come again.
     """
     service: RewardService = request.app.state.service
     if EVENTS in request.headers.get("accept", ""):
         start = after if last_event_id is None else _cursor(last_event_id)
         return StreamingResponse(
-            _events(service, start, evaluation=evaluation), media_type=EVENTS,
+            _events(request, _reader(request, evaluation=evaluation), start), media_type=EVENTS,
             headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
         )  # fmt: skip
-    reader = _reader(service, evaluation=evaluation)
+    reader = _reader(request, evaluation=evaluation)
     found, more = await service.read(page, reader, after, limit)
     return Json(
         encoded({
@@ -77,18 +78,19 @@ def page(reader: RevisionReader, after: int, limit: int) -> tuple[list[Revision]
     return found, False
 
 
-def _reader(service: RewardService, *, evaluation: bool | None) -> RevisionReader:
-    campaign = service.campaign
-    return RevisionReader(campaign.ledger, campaign.name, evaluation=evaluation)
+def _reader(request: Request, *, evaluation: bool | None) -> RevisionReader:
+    """A reader of those runs that the caller's token is for."""
+    campaign = request.app.state.service.campaign
+    return RevisionReader(
+        campaign.ledger, campaign.name, evaluation=evaluation, runs=partial(is_open, request)
+    )
 
 
-async def _events(
-    service: RewardService, after: int, *, evaluation: bool | None
-) -> AsyncIterator[bytes]:
-    reader = _reader(service, evaluation=evaluation)
+async def _events(request: Request, reader: RevisionReader, after: int) -> AsyncIterator[bytes]:
+    service: RewardService = request.app.state.service
     seen = after
     yield b"retry: %d\n\n" % _RECONNECT
-    while not service.is_leaving:
+    while not service.is_leaving and is_allowed(request, "read"):
         found, more = await service.read(page, reader, after, PAGE)
         for place, revision in enumerate(found):
             # Only the last of those with one cursor names it, or a client would leave some out.

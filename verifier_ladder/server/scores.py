@@ -15,7 +15,8 @@ from verifier_ladder.candidate import Candidate, Sample, Turn
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.samples import sample_rewards
 from verifier_ladder.reward import Reward
-from verifier_ladder.run import Run
+from verifier_ladder.run import evaluation_name
+from verifier_ladder.server.access import caller_of, check_run
 from verifier_ladder.server.bodies import Json, encoded
 from verifier_ladder.server.calls import CallRouter
 from verifier_ladder.server.idempotency import Answered, Place, Replier
@@ -30,7 +31,7 @@ from verifier_ladder.server.service import RewardService
 router = CallRouter("rewards")
 
 
-@router.call("/v1/score", ScoreResponse, summary="Score samples")
+@router.call("/v1/score", ScoreResponse, summary="Score samples", names_run=True)
 async def score(body: ScoreRequest, request: Request) -> Response:
     """Reward samples, in the order given.
 
@@ -39,7 +40,10 @@ async def score(body: ScoreRequest, request: Request) -> Response:
     """
     service: RewardService = request.app.state.service
     replier: Replier = request.app.state.replier
-    begin, answer = partial(_place, service, body), partial(_answer, service, body)
+    run = _run(service, body)
+    check_run(request, run)
+    begin = partial(_place, service, body, run, caller_of(request))
+    answer = partial(_answer, service, body)
     key = request.headers.get("idempotency-key")
     if key is None:
         found = (await answer(await service.read(begin), ())).body
@@ -48,23 +52,29 @@ async def score(body: ScoreRequest, request: Request) -> Response:
     return Json(found)
 
 
-def _place(service: RewardService, body: ScoreRequest) -> Place:
+def _run(service: RewardService, body: ScoreRequest) -> str:
+    """Name of the run that the samples are filed under."""
+    own = service.campaign.run
+    if not body.evaluation:
+        return body.run or own.name
+    return evaluation_name(body.run) if body.run else own.evaluations.name
+
+
+def _place(service: RewardService, body: ScoreRequest, run: str, caller: str) -> Place:
     """Where the samples stand; records a run that is new, and changes nothing else."""
     campaign, groups = service.campaign, body.groups
     if groups is not None and len(groups) != len(body.samples):
         raise ConfigError(f"groups has {len(groups)} entries for {len(body.samples)} samples")
     if unknown := sorted(body.prompts.keys() - _groups(body)):
         raise ConfigError(f"prompts: no sample is of the group {unknown[0]!r}")
-    run, step = Run(body.run) if body.run else campaign.run, body.step
-    if step is None and run.name != campaign.run.name:
-        raise ConfigError(f"step: say which step of the run {run.name!r} these samples belong to")
-    if body.evaluation:
-        run = run.evaluations
-    service.note_run(run.name)
+    step = body.step
+    if step is None and body.run not in ("", campaign.run.name):
+        raise ConfigError(f"step: say which step of the run {body.run!r} these samples belong to")
+    service.note_run(run, step, caller)
     newest = campaign.ledger.newest()
     if step is None:
         step = campaign.take_step(evaluation=body.evaluation)
-    return Place(run.name, step, newest)
+    return Place(run, step, newest)
 
 
 def _groups(body: ScoreRequest) -> set[str]:

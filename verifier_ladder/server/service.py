@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -33,6 +34,13 @@ DEADLINE = 30.0
 LONGEST = 3600.0
 """Seconds that a call may ask for."""
 _MOST_RUNS = 10_000
+"""Runs that one caller may name."""
+_LONGEST_JUMP = 1_000_000
+"""How far ahead of a run's newest step a call may go. A learner that counts samples instead of
+updates goes less far in one call, and nine billion calls would be needed to bring the counter to
+2**53, behind which clients of JSON can't read it."""
+_LATEST_START = 2**31
+"""The last step with which a run may begin: one that goes on in a new ledger goes on counting."""
 
 
 class LeavingError(EngineError):
@@ -93,6 +101,8 @@ class RewardService:
         self._singles = ThreadPoolExecutor(self.limits.gathered, "vladder-single")
         self._readers = ThreadPoolExecutor(4, "vladder-read")
         self._runs, self._lock = {campaign.run.name}, Lock()
+        self._named: Counter[str] = Counter()
+        """How many of the runs each caller was the first to name."""
 
     async def score(
         self,
@@ -142,20 +152,44 @@ class RewardService:
         loop = asyncio.get_running_loop()
         return loop.run_in_executor(self._readers, partial(function, *arguments))
 
-    def note_run(self, name: str) -> None:
+    def note_run(self, name: str, step: int | None, caller: str) -> None:
         """Record a run that a client has named, once; to be called in a thread.
 
+        Args:
+            name: Its name.
+            step: The step that was named with it, if one was.
+            caller: Who names it.
+
         Raises:
-            ConfigError: If a run can't have this name, or there are too many.
+            ConfigError: If a run can't have this name, the step is too far ahead of it, or the
+                caller has named too many. Nothing is recorded then.
         """
+        if step is not None:
+            self._check_step(name, step)
         if name in self._runs:
             return
         run = Run(name)
         with self._lock:
-            if len(self._runs) >= _MOST_RUNS:
-                raise ConfigError(f"this server has seen {_MOST_RUNS} runs; name one of them")
+            if self._named[caller] >= _MOST_RUNS:
+                raise ConfigError(
+                    f"you have named {_MOST_RUNS} runs since this server began; name one of them"
+                )
             self.campaign.ledger.add_run(self.campaign.name, run.as_json())
+            self._named[caller] += name not in self._runs
             self._runs.add(name)
+
+    def _check_step(self, run: str, step: int) -> None:
+        """Refuse a step that would leave a gap behind it which nobody can mean."""
+        if step <= _LONGEST_JUMP:  # No run is behind its beginning.
+            return
+        free = self.campaign.ledger.next_step(self.campaign.name, run)
+        most = free + _LONGEST_JUMP if free else _LATEST_START
+        if step > most:
+            stands = f"whose newest step is {free - 1}" if free else "which has no step yet"
+            raise ConfigError(
+                f"step: {step} is too far ahead of the run {run!r}, {stands}; the next one may be "
+                f"up to {most}; name another run if this one was counted otherwise"
+            )
 
     def leave(self) -> None:
         """Take no new calls, and end the streams; calls that were accepted go on."""

@@ -16,10 +16,13 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from verifier_ladder.errors import ConfigError, EngineError
+from verifier_ladder.run import Run, trained_name
 from verifier_ladder.text import printable
 
 Scope = Literal["score", "read", "answer", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
+_OF_RUNS: tuple[Scope, ...] = ("score", "read")
+"""What a token for some runs may do; an answer counts for every run that waits for it."""
 _MARK = "vladder"
 _EVERY = 1.0
 """Seconds between two looks at the file."""
@@ -46,14 +49,28 @@ class Token(NamedTuple):
     ends_at: float | None = None
     """Seconds since 1970; None if it never ends."""
     revoked_at: float | None = None
+    runs: tuple[str, ...] = ()
+    """What the names of its runs begin with; empty for all runs."""
 
     def is_valid(self, now: float) -> bool:
         """Whether it opens anything now."""
         return self.revoked_at is None and (self.ends_at is None or now < self.ends_at)
 
     def allows(self, scope: str) -> bool:
-        """Whether it was given a scope; admin has all."""
+        """Whether it was given a scope; admin has all that a token for its runs can have."""
+        if self.runs and scope not in _OF_RUNS:
+            return False
         return scope in self.scopes or "admin" in self.scopes
+
+    def opens(self, run: str) -> bool:
+        """Whether it is for a run; an evaluation belongs to the run that it evaluates.
+
+        Example:
+            >>> token = Token("", "", "", ("score",), 0.0, runs=("blue/",))
+            >>> token.opens("blue/7/eval"), token.opens("green"), token.opens("blue/eval")
+            (True, False, False)
+        """
+        return not self.runs or trained_name(run).startswith(self.runs)
 
 
 _ROWS = TypeAdapter(dict[Literal["tokens"], list[Token]])
@@ -125,16 +142,21 @@ class TokenFile:
         is_same = compare_digest(_digest(secret), token.digest if token else _digest(""))
         return token if token is not None and is_same and token.is_valid(time()) else None
 
-    def add(self, name: str, scopes: Sequence[str], lifetime: float | None = None) -> str:
+    def add(
+        self, name: str, scopes: Sequence[str], lifetime: float | None = None,
+        runs: Sequence[str] = (),
+    ) -> str:  # fmt: skip
         """Make a token; the text that is returned is shown once and kept nowhere.
 
         Args:
             name: Whose it is.
             scopes: What it opens: some of score, read, answer, admin.
             lifetime: Seconds until it ends; None for ever.
+            runs: What the names of the runs begin with that it is for; none for all runs.
 
         Raises:
-            ConfigError: If a scope is unknown, a valid token has this name, or it can't be shown.
+            ConfigError: If a scope is unknown or can't be had for some runs, no run can be called
+                so, a valid token has this name, or it can't be shown.
         """
         if not name.strip() or printable(name) != name:
             raise ConfigError(
@@ -146,15 +168,19 @@ class TokenFile:
                 f"no scope is called {unknown[0]!r}; there is {', '.join(SCOPES)}"
                 if unknown else f"a token needs a scope: {', '.join(SCOPES)}"
             )  # fmt: skip
+        _check_runs(runs, scopes)
         now = time()
-        if not name.strip() or any(t.name == name and t.is_valid(now) for t in self.tokens()):
-            raise ConfigError(f"a token can't be called {name!r}; the name is taken, or empty")
+        if any(t.name == name and t.is_valid(now) for t in self.tokens()):
+            raise ConfigError(f"a token can't be called {name!r}; the name is taken")
         identity = secrets.token_hex(4)
         secret = f"{_MARK}_{identity}_{secrets.token_urlsafe(32)}"
         ends = None if lifetime is None else now + lifetime
         self._write([
             *self._tokens.values(),
-            Token(identity, name, _digest(secret), tuple(dict.fromkeys(scopes)), now, ends),
+            Token(
+                identity, name, _digest(secret), tuple(dict.fromkeys(scopes)), now, ends,
+                runs=tuple(dict.fromkeys(runs)),
+            ),
         ])  # fmt: skip
         return secret
 
@@ -222,6 +248,18 @@ class TokenFile:
         self._fault = (
             f"{self.path} can't be read as a file of tokens: {error}; restore it, or move it away "
             "and make new tokens with `vladder token add`"
+        )
+
+
+def _check_runs(runs: Sequence[str], scopes: Sequence[str]) -> None:
+    """Refuse to bind a token to runs that there can't be, or a scope that knows no runs."""
+    for prefix in runs:
+        Run(prefix)  # A run could be called as its name begins.
+    boundless = [scope for scope in scopes if scope not in _OF_RUNS]
+    if runs and boundless:
+        raise ConfigError(
+            f"the scope {boundless[0]} can't be bound to runs, for an answer to a case counts for "
+            "every run that waits for it; make one token with --run, and another without"
         )
 
 

@@ -33,6 +33,17 @@ def test_a_token_is_shown_once_and_opens_what_it_may(run: Any, tmp_path: Path) -
     assert "trainer" in run("ls").output
 
 
+def test_the_runs_of_a_token_are_listed(run: Any) -> None:
+    run("add", "all")
+    assert "runs that begin with blue/" in run("add", "b", "--run", "blue/").output
+    json.loads(run("add", "c", "--run", "x", "--run", "y", "--json").stdout)
+
+    assert [[], ["blue/"], ["x", "y"]] == [
+        r["runs"] for r in json.loads(run("ls", "--json").stdout)
+    ]
+    assert 2 == run("add", "d", "--run", "blue/", "--scope", "answer").exit_code
+
+
 def test_a_revoked_token_opens_nothing_and_is_still_listed(run: Any, tmp_path: Path) -> None:
     secret = json.loads(run("add", "trainer", "--json").stdout)["token"]
     assert 0 == run("revoke", "trainer").exit_code

@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+import verifier_ladder as vl
 from verifier_ladder.server.access import shown_secret
 from verifier_ladder.server.limits import Limits
 from verifier_ladder.server.tokens import TokenFile
@@ -109,6 +110,77 @@ def test_with_tokens_only_their_holders_may_ask_for_what_they_were_given(
     assert [403, 200] == [status("/v1/rewards", bearer(s)) for s in (scorer, admin)]
     assert [403, 200] == [status("/v1/cases", bearer(s)) for s in (scorer, admin)]
     assert 200 == status("/healthz", {})
+
+
+def said(text: str) -> dict[str, Any]:
+    return {"type": "message", "content": [{"type": "output_text", "text": text}]}
+
+
+LEARNERS = {
+    "/slime": {"response": "ab"},
+    "/openrlhf": {"query": ["pab"], "prompts": ["p"], "labels": [None]},
+    "/verify": {"responses_create_params": {"input": "p"}, "response": {"output": [said("ab")]}},
+}
+
+
+def test_a_token_for_some_runs_scores_in_no_other(
+    serve: Any, campaign: vl.Campaign, tokens: TokenFile
+) -> None:
+    blue = bearer(tokens.add("blue", ["score", "read"], runs=["blue/", "shared-"]))
+    ask = serve(tokens=tokens, on_abstain=0.5)
+    before, runs = campaign.cursor, campaign.ledger.runs("served")
+    body = {"samples": ["a"], "step": 0}
+    others: list[dict[str, Any]] = [
+        {}, {"run": "green/1"}, {"run": "blue"}, {"run": campaign.run.name},
+        {"run": "green/1", "evaluation": True}, {"run": "blue", "evaluation": True},
+        {"run": "blue/eval"}, {"evaluation": True},
+    ]  # fmt: skip
+    refused = [
+        ask("POST", "/v1/score", json=body | other, headers=blue | key)
+        for other in others for key in ({}, {"Idempotency-Key": "k"})
+    ]  # fmt: skip
+    refused += [ask("POST", path, json=row, headers=blue) for path, row in LEARNERS.items()]
+
+    assert {403} == {answer.status_code for answer in refused}
+    assert all("runs that begin with blue/ or" in answer.json()["detail"] for answer in refused)
+    assert (before, runs) == (campaign.cursor, campaign.ledger.runs("served"))
+    for own in ({"run": "blue/1"}, {"run": "shared-x"}, {"run": "blue/1", "evaluation": True}):
+        assert 200 == ask("POST", "/v1/score", json=body | own, headers=blue).status_code
+
+
+def test_learners_score_with_a_token_for_the_servers_own_run(
+    serve: Any, campaign: vl.Campaign, tokens: TokenFile
+) -> None:
+    own = bearer(tokens.add("own", ["score"], runs=[campaign.run.name]))
+    ask = serve(tokens=tokens, on_abstain=0.5)
+    answers = [ask("POST", path, json=row, headers=own) for path, row in LEARNERS.items()]
+
+    assert {200} == {answer.status_code for answer in answers}
+    assert 200 == ask("POST", "/v1/score", json=BODY, headers=own).status_code
+
+
+def test_a_token_for_some_runs_answers_no_case(serve: Any, tokens: TokenFile) -> None:
+    secret = tokens.add("blue", ["score"], runs=["blue/"])
+    tokens.path.write_text(tokens.path.read_text().replace('"score"', '"answer","admin"'))
+    ask = serve(tokens=TokenFile(tokens.path), anyone_may_answer=True)
+
+    assert 403 == ask("GET", "/v1/cases", headers=bearer(secret)).status_code
+    assert 403 == ask("POST", "/v1/answers", json=ANSWER, headers=bearer(secret)).status_code
+
+
+def test_runs_that_one_token_names_are_taken_from_no_other(
+    serve: Any, tokens: TokenFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("verifier_ladder.server.service._MOST_RUNS", 3)
+    greedy, other = (bearer(tokens.add(name, ["score"])) for name in ("greedy", "other"))
+    ask = serve(tokens=tokens)
+
+    def status(run: str, headers: dict[str, str]) -> int:
+        body = BODY | {"run": run, "step": 0}
+        return int(ask("POST", "/v1/score", json=body, headers=headers).status_code)
+
+    assert [200, 200, 200, 422, 200] == [status(run, greedy) for run in "abcda"]
+    assert [200, 200, 200, 200] == [status(run, other) for run in "adef"]
 
 
 def emptied(path: Path) -> None:

@@ -2,12 +2,14 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import verifier_ladder as vl
+from verifier_ladder.server.tokens import TokenFile
 
 
 def answer(ask: Any, value: Any, **more: Any) -> Any:
@@ -150,7 +152,69 @@ def test_a_stream_tells_what_is_there_and_what_comes_and_ends_with_the_server(
     ]
 
 
-async def streamed(app: Any, told: list[bytes], last: int) -> None:
+def bearer(secret: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {secret}"}
+
+
+@pytest.fixture
+def tokens(tmp_path: Path) -> TokenFile:
+    return TokenFile(tmp_path / "tokens")
+
+
+def test_a_token_for_some_runs_is_told_of_no_other(
+    wait: Any, serve: Any, world: vl.Campaign, tokens: TokenFile
+) -> None:
+    ask, step = wait("a"), world.take_step()
+    for run in ("blue/1", "green/1"):
+        ask.score([f"b {step}"], run=run, step=step, groups=["g"])
+    assert world.drain(60)
+    revised(ask, world, [7.0, 8.0])
+    asked = serve(world, tokens=tokens)
+
+    def runs(*prefixes: str) -> set[str]:
+        secret = tokens.add(f"for {prefixes}", ["read"], runs=prefixes)
+        after, more, found = ask.start, True, set()
+        while more:
+            params = {"after": after, "limit": 1}
+            page = asked("GET", "/v1/rewards", params=params, headers=bearer(secret)).json()
+            found |= {revision["run"] for revision in page["revisions"]}
+            after, more = page["cursor"], page["more"]
+        return found
+
+    assert {"blue/1", "green/1", "train"} == runs()
+    assert {"blue/1"} == runs("blue/")
+    assert {"green/1", "train"} == runs("green/1", "tr")
+    assert set() == runs("red")
+
+
+def test_a_stream_ends_with_its_token(
+    ask: Any, serve: Any, world: vl.Campaign, tokens: TokenFile
+) -> None:
+    (first,) = revised(ask, world, [7.0])
+    secret = tokens.add("reader", ["read"])
+    app = serve(world, tokens=tokens).app
+
+    async def listen() -> list[bytes]:
+        told: list[bytes] = []
+        listening = streamed(app, told, first["cursor"] - 1, bearer(secret))
+        stream = asyncio.create_task(listening)
+        while not any(b"event: revision" in part for part in told):  # noqa: ASYNC110 - looks until it is so
+            await asyncio.sleep(0)
+        tokens.revoke("reader")
+        await asyncio.to_thread(world.answer, world.cases()[0].check_key, 8.0, source="x")
+        while not stream.done() and b"8.0" not in b"".join(told):  # noqa: ASYNC110 - looks until it is so
+            await asyncio.sleep(0.001)
+        stream.cancel()
+        return told
+
+    told = ask.runner.run(listen())
+
+    assert 1 == sum(b"event: revision" in part for part in told)
+
+
+async def streamed(
+    app: Any, told: list[bytes], last: int, headers: Mapping[str, str] | None = None
+) -> None:
     """Read a stream as a server would hand it on; httpx's transport waits for the end."""
 
     async def receive() -> Any:
@@ -162,12 +226,13 @@ async def streamed(app: Any, told: list[bytes], last: int) -> None:
         elif message["body"]:
             told.append(message["body"])
 
-    headers = [(b"host", b"localhost"), (b"accept", b"text/event-stream"),
-               (b"last-event-id", b"%d" % last)]  # fmt: skip
+    sent = [(b"host", b"localhost"), (b"accept", b"text/event-stream"),
+            (b"last-event-id", b"%d" % last)]  # fmt: skip
+    sent += [(name.lower().encode(), value.encode()) for name, value in (headers or {}).items()]
     scope = {
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET",
         "path": "/v1/rewards", "raw_path": b"/v1/rewards", "query_string": b"", "root_path": "",
-        "scheme": "http", "headers": headers, "client": None, "server": None,
+        "scheme": "http", "headers": sent, "client": None, "server": None,
     }  # fmt: skip
     await app(scope, receive, send)
 

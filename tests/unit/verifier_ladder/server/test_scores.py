@@ -164,6 +164,37 @@ def test_an_id_that_stands_for_another_candidate_is_refused(serve: Any) -> None:
     assert "recorded with another candidate" in answer.json()["detail"]
 
 
+@pytest.mark.parametrize("newest", [None, 5, 2**31])
+@pytest.mark.parametrize("run", ["train", "", "train/eval"])
+def test_a_step_far_ahead_of_its_run_is_refused_and_nothing_is_recorded(
+    serve: Any, campaign: vl.Campaign, run: str, newest: int | None
+) -> None:
+    ask = serve()
+    if newest is not None:
+        ask.score(["a"], run=run, step=newest)
+    before, runs = campaign.cursor, campaign.ledger.runs("served")
+    body = {"samples": ["b"], "run": run}
+    answers = [
+        ask("POST", "/v1/score", json=body | {"step": step}, headers=headers)
+        for step in (2**31 + 1_000_002, 2**53 - 1)
+        for headers in ({}, {"Idempotency-Key": "k"})
+    ]
+
+    assert {422} == {answer.status_code for answer in answers}
+    assert all("too far ahead of the run" in answer.json()["detail"] for answer in answers)
+    assert (before, runs) == (campaign.cursor, campaign.ledger.runs("served"))
+    following = 0 if newest is None else newest + 1
+    assert following == campaign.ledger.next_step("served", run or campaign.run.name)
+
+
+def test_a_run_goes_on_counting_where_it_was(serve: Any) -> None:
+    ask = serve()
+    steps = [3_000_000, 4_000_000, 2_500_000, 4_000_001]
+    told = [ask.score([f"a{step}"], run="resumed", step=step)["step"] for step in steps]
+
+    assert steps == told
+
+
 def test_no_samples_have_no_rewards(serve: Any) -> None:
     assert [] == serve().score([])["rewards"]
 

@@ -93,6 +93,32 @@ def test_a_name_is_free_again_when_its_token_is_over(tokens: TokenFile) -> None:
     assert 2 == len(tokens.tokens())
 
 
+def test_a_token_may_be_for_some_runs(tokens: TokenFile) -> None:
+    found = tokens.find(tokens.add("blue", ["score"], runs=["blue/", "blue-"]))
+
+    assert found is not None
+    assert [True, True, True, False, False] == [
+        found.opens(run) for run in ("blue/1", "blue-1/eval", "blue/", "blue", "green/blue/")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("scopes", "run", "said"),
+    [
+        (["score", "answer"], "blue/", "answer can't be bound"),
+        (["admin"], "blue/", "admin can't be bound"),
+        (["score"], "", "can't be called"), (["score"], "a\nb", "can't be called"),
+    ],
+)  # fmt: skip
+def test_what_can_not_be_bound_to_runs_is_refused(
+    tokens: TokenFile, scopes: list[str], run: str, said: str
+) -> None:
+    with pytest.raises(vl.ConfigError, match=said):
+        tokens.add("blue", scopes, runs=[run])
+
+    assert not tokens.tokens()
+
+
 @pytest.mark.parametrize("scopes", [[], ["write"]])
 def test_scopes_that_there_are_not_are_refused(tokens: TokenFile, scopes: list[str]) -> None:
     with pytest.raises(vl.ConfigError, match="score, read, answer, admin"):
