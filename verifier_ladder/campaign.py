@@ -94,7 +94,8 @@ class Campaign(CampaignTruth):
         self._pid = os.getpid()
         self._is_closed = False
         self._shadow: Shadow | None = None
-        self._alarms, self._unanswered = AlarmWatch(ledger, name), UnansweredWatch(name)
+        self._alarms = AlarmWatch(ledger, name)
+        self._unanswered = UnansweredWatch(name, ladder.alerts)
         self._ranges = RangeWatch(ladder)
         self._noted = {run.name}
         self._conductor = patiently(lambda: join(name, ladder, ledger, **self._options))

@@ -17,6 +17,7 @@ from verifier_ladder.reward import Advantage, Revision
 from verifier_ladder.scheduler.drift import Alarm
 from verifier_ladder.scheduler.late import RevisionReader, step_advantages
 from verifier_ladder.status import CampaignStatus, campaign_status
+from verifier_ladder.unanswered import UnansweredWatch
 
 if TYPE_CHECKING:
     from verifier_ladder.forecast import Forecast
@@ -79,6 +80,7 @@ class CampaignRecord:
     _is_closed: bool
     _alarms: AlarmWatch
     _ranges: RangeWatch
+    _unanswered: UnansweredWatch
 
     @checked(after=0, wait=0)
     def revisions(
@@ -136,6 +138,15 @@ class CampaignRecord:
         while samples are scored, and whenever `drain` returns.
         """
         return self._alarms.gaming
+
+    @property
+    def unanswered_alarms(self) -> int:
+        """How many times too large a share of samples has ended without a reward.
+
+        Of those that were scored here since the campaign was opened; for learners' metrics. What
+        is too large, the rules for alerts say.
+        """
+        return self._unanswered.told
 
     @property
     def cursor(self) -> int:

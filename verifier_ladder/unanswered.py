@@ -10,29 +10,29 @@ import logging
 from collections.abc import Sequence
 from threading import Lock
 
+from verifier_ladder.alerts.rules import AlertRules, rules_as_set
 from verifier_ladder.reward import Reward
 from verifier_ladder.text import printable
 
-MOST = 0.2
-"""The largest share of samples without a reward that is no alarm."""
-FEWEST = 50
-"""With fewer samples that have ended, a share says little."""
+_DEFAULT = AlertRules()
 _LOG = logging.getLogger("verifier_ladder")
 
 
-def unanswered_alarm(unknown: int, ended: int) -> str | None:
+def unanswered_alarm(unknown: int, ended: int, rules: AlertRules | None = None) -> str | None:
     """The alarm as a sentence for people; None if there is no reason for one.
 
     Args:
         unknown: Samples that have no reward and wait for none.
         ended: These, and all that have a reward.
+        rules: Which share of how many is an alarm.
 
     Example:
         >>> unanswered_alarm(2, 100)
         >>> unanswered_alarm(60, 100)
         '60 % of 100 samples have no reward and wait for none: a policy can learn to get none'
     """
-    if ended < FEWEST or unknown <= MOST * ended:
+    rules = rules or _DEFAULT
+    if ended < rules.unanswered_samples or unknown <= rules.unanswered * ended:
         return None
     return (
         f"{unknown / ended:.0%} of {ended} samples have no reward and wait for none: "
@@ -49,9 +49,12 @@ class UnansweredWatch:
     **Threads.** Any number may call.
     """
 
-    def __init__(self, campaign: str) -> None:
-        """Begin with what comes from now on."""
+    def __init__(self, campaign: str, rules: AlertRules | None) -> None:
+        """Begin with what comes from now on, by a ladder's rules or else those that are set."""
+        self.told = 0
+        """How many times it has told so."""
         self._campaign = campaign
+        self._rules = rules or rules_as_set() or _DEFAULT
         self._ended = self._unknown = 0
         self._reason = ""
         self._lock = Lock()
@@ -63,10 +66,11 @@ class UnansweredWatch:
             self._ended += len(unknown) + sum(r.value is not None for r in rewards)
             self._unknown += len(unknown)
             self._reason = unknown[-1].reason if unknown else self._reason
-            if self._ended < FEWEST:
+            if self._ended < self._rules.unanswered_samples:
                 return
-            alarm = unanswered_alarm(self._unknown, self._ended)
+            alarm = unanswered_alarm(self._unknown, self._ended, self._rules)
             self._ended = self._unknown = 0
+            self.told += alarm is not None
         if alarm is not None:
             _LOG.warning(
                 "ALARM in campaign %s: %s. The last reason: %s. `vladder campaign show %s` "

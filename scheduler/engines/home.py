@@ -26,7 +26,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 import cloudpickle
 
-from verifier_ladder.alerts.alerter import Alerter, Alerts, rules_as_set
+from verifier_ladder.alerts.alerter import Alerter, Alerts
+from verifier_ladder.alerts.rules import rules_as_set
 from verifier_ladder.errors import ConfigError, EngineError, LadderError
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger

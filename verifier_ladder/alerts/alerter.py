@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from verifier_ladder.alerts.causes import Cause, causes
 from verifier_ladder.alerts.delivery import Deliver, receivers
-from verifier_ladder.alerts.rules import AlertRules, load_rules
+from verifier_ladder.alerts.rules import AlertRules
 from verifier_ladder.errors import LadderError
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import Block
-from verifier_ladder.settings import load_settings
 
 if TYPE_CHECKING:
     from verifier_ladder.ladder import Ladder
@@ -174,13 +173,3 @@ class Alerter:
         self._ends.set()
         self._thread.join()
         self._look()
-
-
-def rules_as_set() -> AlertRules | None:
-    """What `VLADDER_ALERTS` wants to be told; None if it says nothing.
-
-    Raises:
-        ConfigError: If the rules make no sense.
-    """
-    path = load_settings().alerts
-    return None if path is None else load_rules(path)

@@ -10,6 +10,7 @@ from typing import Any
 
 from verifier_ladder.cost import seconds
 from verifier_ladder.errors import ConfigError
+from verifier_ladder.settings import load_settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,11 @@ class AlertRules:
     """How many dead checks of a verifier are told; then ten times as many, and so on. 0: never."""
     queue_age: float = 0.0
     """Seconds after which a check that nobody works on is told; 0: never."""
+    unanswered: float = 0.2
+    """Largest share of samples that end without a reward and are no alarm; 1: never. This alarm
+    stands in the log, in learners' metrics, in the summary and the report."""
+    unanswered_samples: int = 50
+    """With fewer samples that have ended, a share says little."""
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any]) -> AlertRules:
@@ -53,6 +59,8 @@ class AlertRules:
             made["command"] = _command(made["command"])
         if "budget" in made:
             made["budget"] = _shares(made["budget"])
+        if "unanswered" in made:
+            made["unanswered"] = _share(made["unanswered"])
         if "queue_age" in made:
             made["queue_age"] = seconds(made["queue_age"])
         _check(made)
@@ -77,6 +85,16 @@ def load_rules(path: str | Path) -> AlertRules:
     return AlertRules.from_table(section)
 
 
+def rules_as_set() -> AlertRules | None:
+    """What `VLADDER_ALERTS` wants to be told; None if it says nothing.
+
+    Raises:
+        ConfigError: If the rules make no sense.
+    """
+    path = load_settings().alerts
+    return None if path is None else load_rules(path)
+
+
 def _command(given: Any) -> tuple[str, ...]:
     if not isinstance(given, list) or not given or not all(isinstance(p, str) for p in given):
         raise ConfigError(
@@ -91,6 +109,12 @@ def _shares(given: Any) -> tuple[float, ...]:
     if not all(_is_number(share) and 0 < share <= 1 for share in shares):
         raise ConfigError(f"budget={given!r}: give shares of a cap, above 0 and up to 1")
     return tuple(sorted(map(float, shares)))
+
+
+def _share(given: Any) -> float:
+    if not _is_number(given) or not 0 <= given <= 1:
+        raise ConfigError(f"unanswered={given!r}: give a share of the samples, from 0 to 1")
+    return float(given)
 
 
 def _is_number(value: Any) -> bool:
@@ -109,5 +133,9 @@ def _check(table: Mapping[str, Any]) -> None:
         raise ConfigError(f"drift={table['drift']!r}: write true or false")
     if not isinstance(dead, int) or isinstance(dead, bool) or dead < 0:
         raise ConfigError(f"dead={dead!r}: give a number of checks, or 0 for never")
-    if not webhook and not table.get("command"):
+    fewest = table.get("unanswered_samples", 1)
+    if not isinstance(fewest, int) or isinstance(fewest, bool) or fewest < 1:
+        raise ConfigError(f"unanswered_samples={fewest!r}: give a number of samples, at least 1")
+    is_of_log = any(name.startswith("unanswered") for name in table)
+    if not webhook and not table.get("command") and not is_of_log:
         raise ConfigError("[alerts] tells nobody; give a webhook or a command")

@@ -240,9 +240,13 @@ class Attachment:
         return rewards
 
     @property
-    def gaming_alarms(self) -> float:
-        """A number for the learner's metrics: see `Campaign.gaming_alarms`."""
-        return 0.0 if self._campaign is None else float(self._campaign.gaming_alarms)
+    def alarms(self) -> dict[str, float]:
+        """Numbers for the learner's metrics: see the properties of `Campaign` of these names."""
+        campaign = self._campaign
+        return {
+            "gaming_alarms": float(campaign.gaming_alarms) if campaign else 0.0,
+            "unanswered_alarms": float(campaign.unanswered_alarms) if campaign else 0.0,
+        }
 
     def _left(self, waited: float) -> float | None:
         return None if self.deadline is None else max(0.0, self.deadline - waited)

@@ -68,7 +68,8 @@ def reward_func(
         answers = [answer_of(q, p, ends) for q, p in zip(queries, prompts, strict=True)]
         rewards = _scored(backend, answers, prompts, labels)
         told = _told(rewards, readout, names if len(names) > 1 else [])
-        told["extra_logs"]["gaming_alarms"] = _each(rewards, backend.attachment.gaming_alarms)
+        for name, count in backend.attachment.alarms.items():
+            told["extra_logs"][name] = _each(rewards, count)
         return told
 
     function.__name__ = backend.name

@@ -112,7 +112,7 @@ def environment(
                 **super().get_metrics(),
                 "unknown": sum(r.value is None for r in self._rewards) / count,
                 "pending": sum(r.pending for r in self._rewards) / count,
-                "gaming_alarms": backend.attachment.gaming_alarms,
+                **backend.attachment.alarms,
             }
 
     return LadderEnv

@@ -206,7 +206,8 @@ class RewardFunction:
             unknown = sum(r.value is None for r in rewards)
             log_metric(f"{name}/unknown", unknown / len(rewards))
             log_metric(f"{name}/pending", sum(r.pending for r in rewards) / len(rewards))
-            log_metric(f"{name}/gaming_alarms", self._backend.attachment.gaming_alarms)
+            for kind, count in self._backend.attachment.alarms.items():
+                log_metric(f"{name}/{kind}", count)
             for part, scores in parts.items():
                 known = [score for score in scores if score is not None]
                 if known:

@@ -95,7 +95,8 @@ class TaskReward:
         name = self.__name__
         trace.record_metric(f"{name}/unknown", float(told.value is None))
         trace.record_metric(f"{name}/pending", float(told.pending))
-        trace.record_metric(f"{name}/gaming_alarms", self._backend.attachment.gaming_alarms)
+        for kind, count in self._backend.attachment.alarms.items():
+            trace.record_metric(f"{name}/{kind}", count)
         value = self._readout.value(told)
         if value is None:
             raise VerifierError(f"{name}: nothing is known ({told.reason or 'no verdict'})")

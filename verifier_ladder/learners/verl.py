@@ -39,8 +39,8 @@ def compute_score(
     """Make a `compute_score` for verl's reward loop.
 
     **Guarantees.** It answers within the deadline with a dictionary that has the same flat keys
-    for every sample: `score`, `unknown`, `pending`, `reason`, `gaming_alarms`, and with several
-    verifiers the score of each, NaN where it was not asked.
+    for every sample: `score`, `unknown`, `pending`, `reason`, `gaming_alarms`,
+    `unanswered_alarms`, and with several verifiers the score of each, NaN where it was not asked.
 
     Args:
         verifier: A verifier such as `wrap(…)`, a ladder, a ladder's TOML file, or the name of a
@@ -246,7 +246,7 @@ class _Scorer:
         return {
             **parts, "score": score, "unknown": float(reward.value is None),
             "pending": float(reward.pending), "reason": reward.reason,
-            "gaming_alarms": self._backend.attachment.gaming_alarms,
+            **self._backend.attachment.alarms,
         }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
+from verifier_ladder.alerts.rules import rules_as_set
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.base import Ledger
 from verifier_ladder.ledger.records import CampaignRow, CheckState
@@ -119,7 +120,7 @@ class _Writer:
         """Of the audits, and after them that of samples without a reward."""
         unknown = sum(s.samples for s in self.subjects if s.reward is None and not s.pending)
         known = sum(s.samples for s in self.subjects if s.reward is not None)
-        unanswered = unanswered_alarm(unknown, unknown + known)
+        unanswered = unanswered_alarm(unknown, unknown + known, rules_as_set())
         found = tuple(alarm.text for alarm in self.tally.alarms)
         return found if unanswered is None else (*found, unanswered)
 

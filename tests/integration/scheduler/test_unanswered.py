@@ -1,10 +1,13 @@
 """The alarm for samples that end without a reward: in the log, and in the summary."""
 
 import logging
+from pathlib import Path
 
 import pytest
 
 import verifier_ladder as vl
+from verifier_ladder.alerts import AlertRules, load_rules
+from verifier_ladder.learners.attachment import Attachment
 from verifier_ladder.summary.reading import summarise
 
 
@@ -17,13 +20,17 @@ def masking(candidate: vl.Candidate) -> vl.Verdict | float:
     return 1.0
 
 
-LADDER = vl.Ladder("l", [vl.verifier(name="masking", version="1", isolation="inline")(masking)])
+VERIFIER = vl.verifier(name="masking", version="1", isolation="inline")(masking)
+LADDER = vl.Ladder("l", [VERIFIER])
 
 
-def told_of(caplog: pytest.LogCaptureFixture, texts: list[str], size: int) -> tuple[int, int]:
+def told_of(
+    caplog: pytest.LogCaptureFixture, texts: list[str], size: int, ladder: vl.Ladder = LADDER
+) -> tuple[int, int]:
     """Alarms in the log and in the summary after calls of a size."""
     caplog.set_level(logging.WARNING, "verifier_ladder")
-    with vl.Campaign.open("masked", ladder=LADDER) as campaign:
+    caplog.clear()
+    with vl.Campaign.open("masked", ladder=ladder) as campaign:
         for start in range(0, len(texts), size):
             campaign.score(texts[start : start + size], deadline=60)
         summary = summarise(campaign.ledger, "masked")
@@ -49,3 +56,46 @@ def test_a_small_share_and_few_samples_are_no_alarm(caplog: pytest.LogCaptureFix
 
     assert told_of(caplog, texts, 100) == (0, 0)
     assert told_of(caplog, ["decline a"] * 5, 5) == (0, 0)
+
+
+TENTH = [f"decline {n}" if n % 10 == 0 else f"fine {n}" for n in range(100)]
+
+
+def test_a_ladder_says_which_share_of_how_many_is_an_alarm(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    strict = vl.Ladder("l", [VERIFIER], alerts=AlertRules(unanswered=0.05, unanswered_samples=10))
+    lenient = vl.Ladder("l", [VERIFIER], alerts=AlertRules(unanswered=1.0))
+
+    assert told_of(caplog, TENTH, 10, strict)[0] == 10
+    assert told_of(caplog, ["decline a"] * 100, 100, lenient)[0] == 0
+
+
+def test_the_file_of_alerts_says_it_where_no_ladder_does(
+    caplog: pytest.LogCaptureFixture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = tmp_path / "alerts.toml"
+    rules.write_text("[alerts]\nunanswered = 0.05\n")
+    monkeypatch.setenv("VLADDER_ALERTS", str(rules))
+
+    assert told_of(caplog, TENTH, 100) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "setting", ["unanswered = 2", 'unanswered = "a"', "unanswered_samples = 0"]
+)
+def test_limits_that_make_no_sense_are_refused(setting: str, tmp_path: Path) -> None:
+    (tmp_path / "alerts.toml").write_text(f"[alerts]\n{setting}\n")
+
+    with pytest.raises(vl.ConfigError, match="unanswered"):
+        load_rules(tmp_path / "alerts.toml")
+
+
+def test_learners_metrics_count_these_alarms() -> None:
+    with vl.Campaign.open("metered", ladder=LADDER) as campaign:
+        attachment = Attachment(LADDER, campaign=campaign)
+        before = attachment.alarms
+        campaign.score(["decline a"] * 100, deadline=60)
+
+        assert before == {"gaming_alarms": 0.0, "unanswered_alarms": 0.0}
+        assert attachment.alarms == {"gaming_alarms": 0.0, "unanswered_alarms": 1.0}

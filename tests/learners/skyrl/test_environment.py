@@ -188,7 +188,7 @@ def test_an_episode_of_all_unknown_has_finite_metrics(make: Make) -> None:
         env.step("raise")
         metrics.append(env.get_metrics())
 
-    expected = {"unknown": 1.0, "pending": 0.0, "gaming_alarms": 0.0}
+    expected = {"unknown": 1.0, "pending": 0.0, "gaming_alarms": 0.0, "unanswered_alarms": 0.0}
     assert expected == BaseTextEnv.aggregate_metrics(metrics)
 
 
