@@ -180,7 +180,7 @@ class Lane:
                 if kind == "refuse":
                     refusal = _refusal(wire.rebuild(rest[0], seconds), seconds)
                     return Answers([], 0.0, failure=refusal)
-                if kind == "import" and not shipments.send_by_value(job.thing, rest[0]):
+                if kind == "import" and not shipments.send_by_value(job.thing, rest[0], code):
                     break
             raise ConfigError(f"a worker process can't load {job.name}: {rest[-1]}")
         except LadderError as error:

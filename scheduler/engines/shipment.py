@@ -56,12 +56,13 @@ class Shipments:
                 self._code[token] = _dump(thing, self._by_value.get(token, set()))
             return self._code[token]
 
-    def send_by_value(self, thing: Any, missing: str) -> bool:
-        """Pickle the code of a module by value from now on; False if that was already so.
+    def send_by_value(self, thing: Any, missing: str, sent: bytes | None) -> bool:
+        """Pickle the code of a module by value from now on; False if `sent` was that already.
 
         Args:
             thing: What a worker could not read.
             missing: Name of the module that it could not import, if it knows.
+            sent: What it was sent; another worker may have said the same meanwhile.
         """
         wanted = {missing, *_homes(thing)} if missing else _homes(thing)
         token = self.token(thing)
@@ -69,8 +70,9 @@ class Shipments:
             modules = self._by_value.setdefault(token, set())
             new = {name for name in wanted if name in sys.modules} - modules
             modules |= new
-            self._code.pop(token, None)
-            return bool(new)
+            if new:
+                self._code.pop(token, None)
+            return self._code.get(token) != sent
 
 
 def _homes(thing: Any) -> set[str]:

@@ -42,7 +42,20 @@ def test_what_can_not_travel_says_what_to_do() -> None:
 
 def test_a_module_is_sent_by_value_once() -> None:
     shipments, verifier = Shipments(), made()
+    first = shipments.code(verifier)
 
-    assert shipments.send_by_value(verifier, __name__)
-    assert not shipments.send_by_value(verifier, __name__)
-    assert not shipments.send_by_value(verifier, "a_module_nobody_has")
+    assert shipments.send_by_value(verifier, __name__, first)
+    second = shipments.code(verifier)
+    assert not shipments.send_by_value(verifier, __name__, second)
+    assert not shipments.send_by_value(verifier, "a_module_nobody_has", second)
+
+
+def test_every_worker_that_was_sent_the_first_code_is_sent_the_next() -> None:
+    shipments, verifier = Shipments(), made()
+    first = shipments.code(verifier)
+
+    both = [shipments.send_by_value(verifier, __name__, first) for _ in range(2)]
+    shipments.code(verifier)
+
+    assert [True, True] == both
+    assert shipments.send_by_value(verifier, __name__, first)
