@@ -8,7 +8,7 @@ from math import isfinite
 from operator import attrgetter
 from typing import Any
 
-from verifier_ladder.arguments import checked_value
+from verifier_ladder.arguments import LARGEST, checked_value
 from verifier_ladder.candidate import Candidate, Sample
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.run import Run, evaluation_name
@@ -102,6 +102,8 @@ def _is_plain(column: list[Any], kind: type, least: float) -> bool:
     if not set(map(type, column)) <= {kind}:
         return False
     if kind is float and not all(map(isfinite, column)):
+        return False
+    if kind is int and max(column) > LARGEST:
         return False
     return kind not in {int, float} or min(column) >= least
 

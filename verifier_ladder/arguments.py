@@ -25,6 +25,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 _TIME: Final = frozenset({"float", "str"})
 """Alternatives that mean an amount of time, in seconds or as text."""
+LARGEST: Final = 2**53 - 1
+"""The largest whole number that every reader of JSON reads exactly."""
 _NO_LEAST: Final = float("-inf")
 _SKIPPED: Final = frozenset({"Any", "object", "EscalationPolicy"})
 """Annotations that tell nothing, and a protocol, which the ladder looks at itself."""
@@ -152,7 +154,8 @@ def _refused(what: str, name: str, value: object, rule: Rule) -> ConfigError:
         shown = reprlib.repr(value)
     except Exception:  # noqa: BLE001 - as above
         shown = f"a {type(value).__name__}"
-    return ConfigError(f"{what}: {name}={shown}: give {rule.wanted}")
+    most = f" and at most {LARGEST}" if type(value) is int and value > LARGEST else ""
+    return ConfigError(f"{what}: {name}={shown}: give {rule.wanted}{most}")
 
 
 @functools.lru_cache(maxsize=64)
@@ -308,7 +311,7 @@ def _is_path(value: Any) -> bool:
 def _is_whole(value: Any) -> bool:
     if type(value).__name__ in {"bool", "bool_"}:
         return False
-    return abs(operator.index(value)) < 2**63
+    return abs(operator.index(value)) <= LARGEST
 
 
 def _is_number(value: Any) -> bool:

@@ -6,13 +6,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue
 
+from verifier_ladder.arguments import LARGEST
 from verifier_ladder.reward import Revision, Reward
 from verifier_ladder.server.bodies import Message
 from verifier_ladder.server.limits import LONGEST_CONTENT, MOST_SAMPLES
 from verifier_ladder.tier import Tier
 
-LARGEST = 2**53 - 1
-"""The largest number that every client of JSON reads exactly."""
 _LABELS = [tier.label for tier in Tier]
 _RUN = r"^[\w.\-:/+@ ]{0,200}$"
 Content = Annotated[str, Field(max_length=LONGEST_CONTENT)]

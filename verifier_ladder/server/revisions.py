@@ -10,11 +10,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, HTTPException, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
+from verifier_ladder.arguments import LARGEST
 from verifier_ladder.reward import Revision
 from verifier_ladder.scheduler.late import RevisionReader
 from verifier_ladder.server.access import is_allowed, is_open, needs
 from verifier_ladder.server.bodies import Json, encoded
-from verifier_ladder.server.messages import LARGEST, RevisionPage, revision_json
+from verifier_ladder.server.messages import RevisionPage, revision_json
 from verifier_ladder.server.problems import responses
 from verifier_ladder.server.service import RewardService
 

@@ -53,6 +53,15 @@ def test_what_a_sample_says_of_itself_is_kept() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("name", ["step", "position", "group_size"])
+def test_a_number_that_not_every_reader_reads_is_refused(name: str) -> None:
+    last: dict[str, Any] = {name: 2**53 - 1}
+    ((_, places),) = batched([sample(**last)])
+    assert [0] == list(places)
+    with pytest.raises(ConfigError, match=f"sample 0: {name}=9007199254740992: .*at most"):
+        batched([sample(**{name: last[name] + 1})])
+
+
 ITEMS = st.one_of(
     st.text(max_size=3), st.binary(max_size=3),
     st.builds(Sample, st.just(Candidate("text", "a")), st.sampled_from(["", "r"]),
