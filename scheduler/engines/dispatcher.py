@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from threading import Condition, Event, RLock, Thread, current_thread
@@ -23,7 +23,8 @@ from verifier_ladder.errors import EngineError, LedgerAwayError, LedgerError
 from verifier_ladder.keys import seed
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.protocol import ATTEMPTS
-from verifier_ladder.ledger.records import CheckState, Claim, Completion
+from verifier_ladder.ledger.records import CheckRow, CheckState, Claim, Completion
+from verifier_ladder.ledger.workqueue import any_check
 from verifier_ladder.scheduler.candidates import ForgedCheckError, proven_candidate
 from verifier_ladder.scheduler.engines.clockwatch import ClockWatch
 from verifier_ladder.scheduler.engines.duties import HEARTBEAT, Duties
@@ -53,7 +54,10 @@ _REAP = 5.0
 _ABSENCE = 1.0
 """Seconds to leave a ledger alone that went away."""
 _REST = 5.0
-"""Seconds between an error of a host and its next try."""
+"""Seconds between an error of a host and its next try; also before it looks again at checks that
+it had to leave to others."""
+_MOST_SAID = 1000
+"""Canonicalisers of which a log says that they are not here; somebody may make up very many."""
 _ORDER = (Tier.FAST, Tier.WORLD, Tier.SIMULATION, Tier.HIGH_FIDELITY)
 """Cheapest first, so that a dear check never blocks a cheap one."""
 
@@ -102,6 +106,8 @@ class Dispatcher(ABC):
         self._draining = False
         self._was_away = False
         self._last_fault = ""
+        self._left: dict[bytes, float] = {}
+        self._missing: set[str] = set()
         self._duties = Duties()
         self._clock = ClockWatch(ledger)
         self._thread: Thread | None = None
@@ -363,11 +369,16 @@ class Dispatcher(ABC):
         for campaigns in self._ranks():
             for tier in self.tiers:
                 for verifier in self._verifiers(tier):
-                    while self._has_room(verifier) and self._claim_batch(verifier, campaigns):
+                    while self._may_claim(verifier) and self._claim_batch(verifier, campaigns):
                         pass
 
-    def _has_room(self, verifier: Verifier) -> bool:
-        """Whether to take another batch; a short one already while the workers are busy."""
+    def _may_claim(self, verifier: Verifier) -> bool:
+        """Whether to take another batch; a short one already while the workers are busy.
+
+        None for a while, where all that is queued of a verifier had to be left to others.
+        """
+        if self._left.get(verifier.digest, 0.0) > monotonic():
+            return False
         ahead = 1 if self._measured.of(verifier).most > 1 else 0
         return len(self._working) < self.workers + ahead
 
@@ -376,7 +387,10 @@ class Dispatcher(ABC):
         claims = self.ledger.claim(
             verifier=verifier.digest, campaigns=campaigns, owner=self.owner,
             lease=LEASE, limit=measured.most, now=self.ledger.clock(), reserve=measured.reserve,
+            takes=self._provable(verifier),
         )  # fmt: skip
+        if claims:
+            self._left.pop(verifier.digest, None)
         proven = self._proven(verifier, claims)
         flight, fit = self._board(verifier, proven)
         with ExitStack() as ours:
@@ -390,6 +404,36 @@ class Dispatcher(ABC):
                 self._begin(verifier, fit, flight)
                 ours.pop_all()  # The work has it now.
         return bool(fit or known or len(proven) < len(claims))
+
+    def _provable(self, verifier: Verifier) -> Callable[[CheckRow], bool]:
+        """Which checks can be proven here: of raw text, those whose canonicaliser is here.
+
+        The others are left to other hosts.
+        """
+        if verifier.reads != "raw":
+            return any_check
+        held: dict[str, bool] = {}
+
+        def is_provable(check: CheckRow) -> bool:
+            digest = str(check.payload.get("canonicaliser"))
+            if digest not in held:
+                held[digest] = self._canonicaliser(digest) is not None
+                if not held[digest]:
+                    self._leave(verifier, digest)
+            return held[digest]
+
+        return is_provable
+
+    def _leave(self, verifier: Verifier, digest: str) -> None:
+        """Leave checks to others for a while, and say so once."""
+        self._left[verifier.digest] = monotonic() + _REST
+        if digest not in self._missing and len(self._missing) < _MOST_SAID:
+            self._missing.add(digest)
+            _LOG.warning(
+                "checks of %s %s wait for a host that holds their canonicaliser (%.12s): here "
+                "nobody can tell whose text they are",
+                verifier.name, verifier.version, digest,
+            )  # fmt: skip
 
     def _proven(self, verifier: Verifier, claims: list[Claim]) -> list[Claim]:
         """The claims whose rows hold what their check keys stand for; the others end here."""
@@ -436,9 +480,8 @@ class Dispatcher(ABC):
             self.ledger.release(others, now=self.ledger.clock())
             if flight is not None:
                 flight.drop([claim.check.check_key for claim in others])
-        if (by := self._canonicaliser(str(digest))) is None:
-            why = refusal("nobody can tell whose text it is: its canonicaliser is not here")
-            self._refuse(verifier, [(claim, why) for claim in claims])
+        if (by := self._canonicaliser(str(digest))) is None:  # Only just now.
+            self.ledger.release(claims, now=self.ledger.clock())
             if flight is not None:
                 flight.close()
             return

@@ -7,6 +7,7 @@ from time import time
 from typing import TYPE_CHECKING, Any
 
 from verifier_ladder.cost import Cost
+from verifier_ladder.ledger.damage import check_types
 from verifier_ladder.ledger.dialect import Columns, dialect_of
 from verifier_ladder.ledger.protocol import asked_by
 from verifier_ladder.ledger.records import CheckRow, CheckState, Request
@@ -39,13 +40,12 @@ _JOIN = (
         for name in _OF_WHO_ASKS
     )
 )
-_CHECK = (
-    "SELECT c.check_key, c.content_key, c.campaign, c.verifier, c.version, c.tier, c.state, "
-    f"c.priority, {', '.join(f'c.{name}' for name in RESERVE)}, c.payload, c.not_before, "
-    "c.deadline, c.owner, c.lease_until, c.fence, c.attempt, c.note, c.run, c.wanted_until, "
-    "c.digest "
-    "FROM check_queue c "
-)
+_COLUMNS = (
+    "check_key", "content_key", "campaign", "verifier", "version", "tier", "state", "priority",
+    *RESERVE, "payload", "not_before", "deadline", "owner", "lease_until", "fence", "attempt",
+    "note", "run", "wanted_until", "digest",
+)  # fmt: skip
+_CHECK = f"SELECT {', '.join(f'c.{name}' for name in _COLUMNS)} FROM check_queue c "
 _REQUEST = (
     "SELECT r.check_key, r.campaign, r.run, r.step, r.position, r.content_key, r.state "
     "FROM request r JOIN check_queue c ON c.check_key = r.check_key "
@@ -128,8 +128,13 @@ def remove_requests(connection: Connection, answered: Sequence[Request]) -> None
 
 
 def check_rows(connection: Connection, clause: str, values: tuple[Any, ...]) -> list[CheckRow]:
-    """Read checks; the table is called `c` in the clause."""
+    """Read checks; the table is called `c` in the clause.
+
+    Raises:
+        DamagedRowError: If a row holds what no check has.
+    """
     found = connection.exec_driver_sql(_CHECK + clause, values).all()
+    check_types(_COLUMNS, found)
     return [
         CheckRow._make(
             (

@@ -10,12 +10,14 @@ from verifier_ladder.budget import TOTAL
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.accounts import Balances
 from verifier_ladder.ledger.asking import check_rows, where
+from verifier_ladder.ledger.damage import contained
 from verifier_ladder.ledger.dialect import dialect_of
 from verifier_ladder.ledger.holding import change
 from verifier_ladder.ledger.protocol import PARKED, Amounts, micros
 from verifier_ladder.ledger.records import CheckRow, CheckState, Claim
 from verifier_ladder.ledger.schema import RESERVE, RESERVED
 from verifier_ladder.ledger.store import Store, chunks, marks
+from verifier_ladder.ledger.workqueue import any_check
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -33,10 +35,11 @@ class Wish(NamedTuple):
     """Digest."""
     tiers: Sequence[int] | None
     campaigns: Sequence[str] | None
+    of_it: Callable[[CheckRow], bool]
 
     def takes(self, row: CheckRow) -> bool:
-        """Whether a check is of the wished verifier."""
-        return self.verifier in {None, row.digest}
+        """Whether a check is of the wished verifier, and one that can be run."""
+        return self.verifier in {None, row.digest} and self.of_it(row)
 
 
 class Payer(NamedTuple):
@@ -50,6 +53,7 @@ class Payer(NamedTuple):
 class SqlClaiming(Store):
     """**Abstract:** the part of the SQL ledger that leases checks."""
 
+    @contained
     def claim(
         self,
         *,
@@ -61,12 +65,13 @@ class SqlClaiming(Store):
         limit: int,
         now: float,
         reserve: Callable[[CheckRow], Cost] = attrgetter("reserve"),
+        takes: Callable[[CheckRow], bool] = any_check,
     ) -> list[Claim]:
         """See `Ledger.claim`."""
         if limit < 1 or not self._anything_ready(now):
             return []
         with self._writing() as connection:
-            wish = Wish(verifier, tiers, campaigns)
+            wish = Wish(verifier, tiers, campaigns, takes)
             chosen = _choose(connection, wish, now, limit, reserve)
             return _lease(connection, chosen, owner, now, now + lease)
 

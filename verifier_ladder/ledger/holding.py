@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from verifier_ladder.ledger.damage import check_types
 from verifier_ladder.ledger.dialect import dialect_of
 from verifier_ladder.ledger.protocol import Amounts
 from verifier_ladder.ledger.records import Claim
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
 NOTHING_RESERVED = ", ".join(f"{name} = 0" for name in RESERVED)
 """SQL: what a check has reserved is given back."""
 _COLUMNS = (
-    "c.check_key, c.fence, c.campaign, c.run, c.tier, c.verifier, c.version, c.state, c.attempt, "
-    "c.claimed_at, c.seen_at, c.asked_at, c.lease_until, "
-    + ", ".join(f"c.{name}" for name in RESERVED)
-)
+    "check_key", "fence", "campaign", "run", "tier", "verifier", "version", "state", "attempt",
+    "claimed_at", "seen_at", "asked_at", "lease_until", *RESERVED,
+)  # fmt: skip
+_SELECT = f"SELECT {', '.join(f'c.{name}' for name in _COLUMNS)} FROM check_queue c"
 
 
 def hold(
@@ -36,13 +37,17 @@ def hold(
         condition: SQL.
         values: Its parameters.
         wait: Whether to wait for rows that others hold; else they are left out.
+
+    Raises:
+        DamagedRowError: If a row holds what no check has.
     """
     dialect = dialect_of(connection)
     rows = connection.exec_driver_sql(
-        f"SELECT {_COLUMNS} FROM check_queue c WHERE {condition} ORDER BY c.check_key"
+        f"{_SELECT} WHERE {condition} ORDER BY c.check_key"
         + (dialect.locked if wait else dialect.skipped),
         values,
-    )
+    ).all()
+    check_types(_COLUMNS, rows)
     return list(rows)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from verifier_ladder.ledger.asking import check_rows, request_rows, where
+from verifier_ladder.ledger.damage import contained
 from verifier_ladder.ledger.records import CheckRow, CheckState, Queued, Request, Vitals, Waiting
 from verifier_ladder.ledger.store import IN_LOG, Store, chunks
 
@@ -15,6 +16,7 @@ ALL = 2**62
 class SqlLooking(Store):
     """**Abstract:** the part of the SQL ledger that reads the work queue."""
 
+    @contained
     def checks(
         self,
         *,
@@ -41,6 +43,7 @@ class SqlLooking(Store):
             found.sort(key=lambda row: (-row.priority, row.not_before))
         return found[:limit]
 
+    @contained
     def requests(
         self,
         *,
@@ -66,6 +69,7 @@ class SqlLooking(Store):
                 )
         return found[:limit]
 
+    @contained
     def counts(self, campaign: str) -> dict[int, dict[CheckState, int]]:
         """See `Ledger.counts`."""
         found: dict[int, dict[CheckState, int]] = {}
@@ -79,6 +83,7 @@ class SqlLooking(Store):
             found.setdefault(tier, {})[CheckState(state)] = count
         return found
 
+    @contained
     def parked(self, campaign: str) -> dict[int, int]:
         """See `Ledger.parked`."""
         with self._reading() as connection:
@@ -90,6 +95,7 @@ class SqlLooking(Store):
             ).all()
         return {int(tier): int(count) for tier, count in rows}
 
+    @contained
     def vitals(self, *, now: float) -> Vitals:
         """See `Ledger.vitals`."""
         with self._reading() as connection:
@@ -112,6 +118,7 @@ class SqlLooking(Store):
             int(unsigned), 0.0 if first is None else max(0.0, now - first),
         )  # fmt: skip
 
+    @contained
     def queued(self, *, now: float) -> list[Queued]:
         """See `Ledger.queued`."""
         with self._reading() as connection:

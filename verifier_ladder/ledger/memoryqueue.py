@@ -42,6 +42,7 @@ from verifier_ladder.ledger.records import (
     VerdictRow,
 )
 from verifier_ladder.ledger.values import dumps, loads
+from verifier_ladder.ledger.workqueue import any_check
 from verifier_ladder.verdict import Verdict
 
 _AT_REST = (CheckState.QUEUED, CheckState.WAITING)
@@ -111,6 +112,7 @@ class MemoryQueue(MemoryLooking):
         limit: int,
         now: float,
         reserve: Callable[[CheckRow], Cost] = attrgetter("reserve"),
+        takes: Callable[[CheckRow], bool] = any_check,
     ) -> list[Claim]:
         """See `Ledger.claim`."""
         claims: list[Claim] = []
@@ -122,6 +124,7 @@ class MemoryQueue(MemoryLooking):
                 if verifier not in {None, row.digest} or not (
                     (tiers is None or row.tier in tiers)
                     and (campaigns is None or self._is_asked(row.check_key, campaigns))
+                    and takes(row)
                 ):
                     continue
                 payers = self._payers(row)

@@ -14,6 +14,7 @@ from verifier_ladder.ledger.accounts import Balances
 from verifier_ladder.ledger.asking import check_rows
 from verifier_ladder.ledger.cancelling import cancel_unwanted
 from verifier_ladder.ledger.claiming import SqlClaiming
+from verifier_ladder.ledger.damage import contained
 from verifier_ladder.ledger.ending import (
     end,
     end_from_outside,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 class SqlQueue(SqlClaiming, SqlLooking):
     """**Abstract:** the work-queue part of the SQL ledger."""
 
+    @contained
     def heartbeat(self, claims: Sequence[Claim], *, lease: float, now: float) -> list[Claim]:
         """See `Ledger.heartbeat`."""
         until = now + lease
@@ -67,6 +69,7 @@ class SqlQueue(SqlClaiming, SqlLooking):
             if _name(claim) in held
         ]
 
+    @contained
     def extend(self, claim: Claim, seconds: float) -> bool:
         """See `Ledger.extend`."""
         amount = micro(seconds)
@@ -86,6 +89,7 @@ class SqlQueue(SqlClaiming, SqlLooking):
             balances.write()
         return True
 
+    @contained
     def complete(self, completions: Sequence[Completion], *, now: float) -> list[Completion]:
         """See `Ledger.complete`."""
         refuse_failures([completion.verdict for completion in completions])
@@ -93,6 +97,7 @@ class SqlQueue(SqlClaiming, SqlLooking):
         with self._writing() as connection:
             return end(connection, completions, CheckState.DONE, now, sealed=sealed)
 
+    @contained
     def fail(
         self,
         completions: Sequence[Completion],
@@ -111,6 +116,7 @@ class SqlQueue(SqlClaiming, SqlLooking):
                 is_lost=is_lost,
             )  # fmt: skip
 
+    @contained
     def release(self, claims: Sequence[Claim], *, now: float) -> None:
         """See `Ledger.release`."""
         del now
@@ -123,6 +129,7 @@ class SqlQueue(SqlClaiming, SqlLooking):
             )  # fmt: skip
             give_back(connection, list(held.values()))
 
+    @contained
     def end_known(self, claims: Sequence[Claim], *, now: float) -> dict[bytes, Verdict]:
         """See `Ledger.end_known`."""
         del now
@@ -133,6 +140,7 @@ class SqlQueue(SqlClaiming, SqlLooking):
                 end_unpaid(connection, hold_claims(connection, told))
         return known
 
+    @contained
     def wait(self, claims: Sequence[Claim], *, deadline: float | None, now: float) -> list[Claim]:
         """See `Ledger.wait`."""
         del now
@@ -142,6 +150,7 @@ class SqlQueue(SqlClaiming, SqlLooking):
             change(connection, keys, "state = 2, lease_until = 0", deadline=[deadline] * len(keys))
         return [claim for claim in claims if _name(claim) in held]
 
+    @contained
     def answers(self, told: Sequence[Answer], *, now: float) -> list[bool]:
         """See `Ledger.answers`."""
         refuse_failures([answer.verdict for answer in told])
@@ -153,6 +162,7 @@ class SqlQueue(SqlClaiming, SqlLooking):
                     raise LedgerError(no_such_check(answer.check_key))
             return [_take(connection, answer, now, sealed=sealed) for answer in told]
 
+    @contained
     def reap(self, *, now: float) -> int:
         """See `Ledger.reap`."""
         overdue = "(c.state = 1 AND c.lease_until < ?1 OR c.state = 2 AND c.deadline < ?1)"
@@ -163,6 +173,7 @@ class SqlQueue(SqlClaiming, SqlLooking):
             take_back(connection, rows, now)
         return len(rows)
 
+    @contained
     def hasten(self, *, lease: float, now: float) -> int:
         """See `Ledger.hasten`."""
         late = (
@@ -180,11 +191,13 @@ class SqlQueue(SqlClaiming, SqlLooking):
             change(connection, leased, "state = 1", lease_until=[limits[1]] * len(leased))
         return len(rows)
 
+    @contained
     def cancel(self, check_keys: Sequence[bytes], *, now: float, at_work: bool = False) -> int:
         """See `Ledger.cancel`."""
         with self._writing() as connection:
             return cancel_unwanted(connection, check_keys, now, at_work=at_work)
 
+    @contained
     def revive(self, check_keys: Sequence[bytes], *, now: float) -> int:
         """See `Ledger.revive`."""
         del now

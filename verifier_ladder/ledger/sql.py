@@ -9,6 +9,7 @@ from verifier_ladder.ledger.accounts import SqlAccounts, charge
 from verifier_ladder.ledger.asking import add_requests, remove_requests
 from verifier_ladder.ledger.audit import SqlAudit
 from verifier_ladder.ledger.cancelling import cancel_unwanted
+from verifier_ladder.ledger.damage import contained
 from verifier_ladder.ledger.dialect import dialect_of
 from verifier_ladder.ledger.protocol import micros
 from verifier_ladder.ledger.queue import SqlQueue
@@ -29,6 +30,7 @@ class SqlLedger(SqlAudit, SqlTotals, SqlQueue, SqlAccounts, SqlReplies):
     **Durability.** A call that has returned survives a crash of the process and of the machine.
     """
 
+    @contained
     def append(
         self,
         block: Block,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ import orjson
 from sqlalchemy import Connection
 
 from verifier_ladder.errors import LedgerError
-from verifier_ladder.ledger import sealing
+from verifier_ladder.ledger import damage, sealing
 from verifier_ladder.ledger.base import Ledger
 from verifier_ladder.ledger.baton import Baton
 from verifier_ladder.ledger.database import Database
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+_LOG = logging.getLogger("verifier_ladder")
 CHUNK = 8192
 """How many keys one statement asks for; SQLite takes 32,766 parameters."""
 
@@ -102,6 +104,17 @@ class Store(Ledger):
         self._numbers.note(numbers)
         if tell:
             self._tell()
+
+    def set_aside(self) -> bool:
+        """Set rows of the work queue aside that can't be used; whether there were some."""
+        if self._database.is_evidence:
+            return False
+        with self._writing(tell=False) as connection:
+            notes = damage.set_aside(connection)
+        if notes:
+            _LOG.warning("%d checks will not be run; the first: %s", len(notes), notes[0])
+            self._tell()
+        return bool(notes)
 
     def baton(self, campaign: str) -> Baton:
         """See `Ledger.baton`."""

@@ -20,6 +20,12 @@ from verifier_ladder.ledger.records import (
 from verifier_ladder.verdict import Verdict
 
 
+def any_check(check: CheckRow) -> bool:
+    """Take whatever check there is."""
+    del check
+    return True
+
+
 class WorkQueue(ABC):
     """**Abstract:** the checks that are asked for, and the samples that wait for them."""
 
@@ -35,6 +41,7 @@ class WorkQueue(ABC):
         limit: int,
         now: float,
         reserve: Callable[[CheckRow], Cost] = attrgetter("reserve"),
+        takes: Callable[[CheckRow], bool] = any_check,
     ) -> list[Claim]:
         """Lease up to `limit` queued checks of ONE verifier for `lease` seconds.
 
@@ -46,7 +53,8 @@ class WorkQueue(ABC):
         campaign whose samples wait for the check and whose accounts can takes over as payer. What
         nobody can pay stays queued with the note "budget" and does not block cheaper checks
         behind it. Each claim counts an attempt and raises the fence. What is reserved is what
-        was expected when the check was asked for, unless `reserve` says otherwise.
+        was expected when the check was asked for, unless `reserve` says otherwise. What `takes`
+        says no to is left to others.
         """
 
     @abstractmethod

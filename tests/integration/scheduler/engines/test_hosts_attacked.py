@@ -386,10 +386,11 @@ def test_raw_text_is_filed_under_its_own_candidate_only(scene: Scene) -> None:
         dumps({**retold.payload, "canonicaliser": "00" * 32}), retold.check_key,
     )  # fmt: skip
 
-    _, report = scene.work()
+    said, report = scene.work()
 
     assert {text: float(len(text)) for text in HONEST} == scene.scores()
-    assert 2 == report["refused"]
+    assert 1 == report["refused"]
+    assert "wait for a host that holds their canonicaliser" in said
 
 
 def test_what_is_asked_for_again_after_a_forgery_is_verified(scene: Scene) -> None:
