@@ -28,6 +28,9 @@ class Arrivals:
     took: list[tuple[str, int, float, float]] = field(default_factory=list)
     """How long answers took: verifier, number of checks, begin and end on a monotonic clock."""
 
+    uncompared: list[tuple[Any, Flight, list[bytes]]] = field(default_factory=list)
+    """Checks that failed before another candidate had passed, to be asked again (`Asking`)."""
+
     def __enter__(self) -> Self:
         """Begin a call."""
         return self

@@ -11,7 +11,8 @@ from typing import Any
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger.records import Charged
 from verifier_ladder.scheduler.arrivals import Arrivals, cost_of
-from verifier_ladder.scheduler.engines.inline import judge_inline
+from verifier_ladder.scheduler.engines.inline import has_passed_inline, judge_inline
+from verifier_ladder.scheduler.engines.job import UNCOMPARED
 from verifier_ladder.scheduler.engines.local import LocalEngine
 from verifier_ladder.scheduler.flights import Flight
 from verifier_ladder.scheduler.standing import Standing
@@ -42,6 +43,19 @@ class Asking:
         """Ask every verifier of the tier about those it has not judged."""
         for verifier in self._first.verifiers if self._first else ():
             yield from self._ask(verifier, standings, lane, arrivals)
+
+    def ask_again(self, standings: list[Standing], arrivals: Arrivals) -> Job:
+        """Ask once more about those that failed before any other candidate had passed."""
+        alone, arrivals.uncompared = arrivals.uncompared, []
+        for asked, flight, keys in alone:
+            if self._has_passed(asked.verifier):
+                yield from self._judge(asked, flight, keys, None, arrivals, attempt=2)
+        yield from self.ask_all(standings, None, arrivals)
+
+    def _has_passed(self, verifier: Verifier) -> bool:
+        if verifier.isolation == "inline":
+            return has_passed_inline(verifier)
+        return self._engine.fast.has_passed(verifier)
 
     def _ask(
         self, verifier: Verifier, standings: list[Standing], lane: int | None, arrivals: Arrivals
@@ -87,7 +101,7 @@ class Asking:
 
     def _judge(
         self, asked: Asked, flight: Flight, keys: list[bytes], lane: int | None,
-        arrivals: Arrivals,
+        arrivals: Arrivals, *, attempt: int = 1,
     ) -> Job:  # fmt: skip
         with uncollected:
             candidates = Standing.all_seen_by([asked.first[key] for key in keys], asked.verifier)
@@ -101,16 +115,17 @@ class Asking:
             except GeneratorExit:
                 settled = sorted(future.abandon().items())
                 told = {keys[place]: verdict for place, verdict in settled}
-                self._take(asked, flight, told, arrivals)
+                self._take(asked, flight, told, arrivals, attempt=attempt)
                 arrivals.took.append((asked.verifier.name, len(told), begun, monotonic()))
                 raise
             verdicts, seconds = answer.verdicts, 0.0
         arrivals.took.append((asked.verifier.name, len(keys), begun, monotonic()))
-        self._take(asked, flight, dict(zip(keys, verdicts, strict=True)), arrivals, seconds)
+        told = dict(zip(keys, verdicts, strict=True))
+        self._take(asked, flight, told, arrivals, seconds, attempt=attempt)
 
     def _take(
         self, asked: Asked, flight: Flight, told: Mapping[bytes, Verdict], arrivals: Arrivals,
-        seconds: float = 0.0,
+        seconds: float = 0.0, *, attempt: int,
     ) -> None:  # fmt: skip
         """Take what a verifier has said; `seconds` are for verdicts that name no cost."""
         verifier, count = asked.verifier, len(told)
@@ -122,8 +137,11 @@ class Asking:
             flight.verdicts.update(told)
         arrivals.verdicts.extend(
             list(told), [asked.first[key].content_key for key in told], [verifier.name] * count,
-            [verifier.version] * count, [tier] * count, verdicts, [1] * count,
+            [verifier.version] * count, [tier] * count, verdicts, [attempt] * count,
         )  # fmt: skip
+        alone = [key for key, verdict in told.items() if UNCOMPARED in verdict.evidence]
+        if alone:
+            arrivals.uncompared.append((asked, flight, alone))
 
 
 class Asked:

@@ -106,6 +106,9 @@ class Intake:
             for key, given in new.items():
                 if key not in found:
                     found[key] = self._late(given)
+        elif arrivals.uncompared:
+            again = self._asking.ask_again(list(found.values()), arrivals)
+            drive([again], until, window=1)
         return found
 
     def recognise(self, candidates: Sequence[Candidate]) -> tuple[list[Standing], Arrivals]:

@@ -68,7 +68,7 @@ class Case(Generic[T]):
         self,
         count: int,
         attempt: Callable[[Sequence[int], bool], Answers[T]],
-        convict: Callable[[int, Failure, bool], T],
+        convict: Callable[[int, Failure, bool | None], T],
         *,
         give_up: Callable[[int, Failure], T],
         control: Control | None = None,
@@ -82,7 +82,7 @@ class Case(Generic[T]):
             count: Candidates in the batch.
             attempt: Tries these positions; in a fresh worker if the flag is set.
             convict: Makes the answer of a culprit, whose failure tells what all its attempts
-                took; the flag says that a control has passed.
+                took; the flag says whether a control has passed, None that there was none.
             give_up: Makes the answer of a candidate whose worker failed through no fault of its.
             control: Tells whether the verifier is well on harmless candidates.
             excuse: Tells whether a failure can't be the fault of any candidate, such as a core
@@ -188,7 +188,7 @@ class Case(Generic[T]):
             is_enough = self._fresh[position] >= 1 + has_control
         if not is_enough:
             return [[position]]
-        is_sane = has_control and self._control.passes(failure)
+        is_sane = self._control.passes(failure) if has_control else None
         whole = failure._replace(seconds=self.wasted.pop(position))
         self._answers[position] = self._convict(position, whole, is_sane)
         self._culprits.append(position)

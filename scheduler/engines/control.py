@@ -84,6 +84,7 @@ class Controls(Generic[T]):
         return None if known is None else self._job.control(failure.position, known)
 
 
-def is_small(content: str | bytes) -> bool:
-    """Whether a content may be remembered."""
+def is_small(subject: Any) -> bool:
+    """Whether a candidate, or the content of one, may be remembered."""
+    content = subject if isinstance(subject, str | bytes) else subject.content
     return len(content) <= _LARGEST

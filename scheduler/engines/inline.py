@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from time import process_time
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.canonicaliser import Canonicaliser
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import CandidateError
 from verifier_ladder.scheduler.engines.blame import Answers, Case
-from verifier_ladder.scheduler.engines.control import Controls
+from verifier_ladder.scheduler.engines.control import Controls, is_small
 from verifier_ladder.scheduler.engines.job import (
     BatchAnswer,
     BatchFuture,
+    CanonicalJob,
     Form,
     Job,
     VerifyJob,
     suspects,
 )
 from verifier_ladder.scheduler.engines.reservation import Reservation
+from verifier_ladder.scheduler.engines.watch import Failure
 from verifier_ladder.task import seen_by
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier, failure
 
+T = TypeVar("T")
 NO_LANE = -1
+_PASSED: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+"""A candidate that each verifier has judged well, a content for each canonicaliser."""
 
 
 def judge_inline(
@@ -37,9 +44,26 @@ def judge_inline(
     """
     started = process_time()
     verdicts = _judged(verifier, candidates)
-    if any(suspects(enumerate(verdicts))):
-        verdicts = _settled(verifier, candidates, verdicts)
+    if suspects(enumerate(verdicts)) or verifier not in _PASSED:
+        job = VerifyJob(verifier, candidates, lane=None, priority=0.0, limit=None, seeds=None)
+        said = _settled(job, verdicts, lambda some: _judged(verifier, some))
+        # What was blamed takes the time of its share, as any other verdict does.
+        pairs = zip(verdicts, said, strict=True)
+        verdicts = [new if new is old else replace(new, cost=None) for old, new in pairs]
     return verdicts, process_time() - started
+
+
+def has_passed_inline(verifier: Verifier) -> bool:
+    """Whether a candidate is known with which one that fails can be compared."""
+    return verifier in _PASSED
+
+
+def _note(job: Job[Any], said: Sequence[Any]) -> None:
+    """Remember one that has passed."""
+    for place, item in enumerate(said):
+        if job.is_answer(item) and is_small(job.subject(place)):
+            _PASSED[job.thing] = job.subject(place)
+            return
 
 
 def _judged(verifier: Verifier, candidates: Sequence[Candidate]) -> list[Verdict]:
@@ -57,41 +81,42 @@ def _judged(verifier: Verifier, candidates: Sequence[Candidate]) -> list[Verdict
         return [_judged(verifier, [one])[0] for one in candidates]
 
 
-def _settled(
-    verifier: Verifier, candidates: Sequence[Candidate], verdicts: Sequence[Verdict]
-) -> list[Verdict]:
-    """Blame for errors, as in a worker: who fails alone, while another passes, is rejected.
+def _settled(job: Job[T], first: list[T], judge: Callable[[Sequence[Any]], list[T]]) -> list[T]:
+    """Blame for errors, as in a worker: who fails alone, while another passes, is rejected."""
+    _note(job, first)
+    if not _failing(first):
+        return first
+    answers = [first]
 
-    A reject takes the time of its share, as any other verdict does.
-    """
-    job = VerifyJob(verifier, candidates, lane=None, priority=0.0, limit=None, seeds=None)
-    passed = (c for c, said in zip(candidates, verdicts, strict=True) if job.is_answer(said))
-    known, first = next(passed, None), [list(verdicts)]
-
-    def attempt(group: Sequence[int], fresh: bool) -> Answers[Verdict]:  # noqa: FBT001
+    def attempt(group: Sequence[int], fresh: bool) -> Answers[T]:  # noqa: FBT001
         del fresh
-        said = first.pop() if first else _judged(verifier, [candidates[p] for p in group])
-        return Answers(said, 0.0, suspects(enumerate(said)))
+        said = answers.pop() if answers else judge([job.subject(place) for place in group])
+        return Answers(said, 0.0, _failing(said))
 
-    def judged(control: Job[Verdict], fresh: bool) -> Verdict | None:  # noqa: FBT001
+    def judged(control: Job[T], fresh: bool) -> T | None:  # noqa: FBT001
         del fresh
-        (said,) = _judged(verifier, [control.subject(0)])
-        return said if said.failed_at is None else None
+        return judge([control.subject(0)])[0]
 
-    control = Controls(job, lambda: known, judged)
+    control = Controls(job, lambda: _PASSED.get(job.thing), judged)
     case = Case(
-        len(candidates), attempt, job.convict, give_up=job.give_up, excuse=job.excuse,
-        control=control,
-    )  # fmt: skip
-    said = case.settle()
-    return [
-        old if new.failed_at else replace(new, cost=None) if "cause" in new.evidence else new
-        for old, new in zip(verdicts, said, strict=True)
-    ]
+        job.count, attempt, job.convict, give_up=job.give_up, excuse=job.excuse, control=control
+    )
+    return case.settle()
+
+
+def _failing(said: Sequence[Any]) -> dict[int, Failure]:
+    return suspects((n, item) for n, item in enumerate(said) if isinstance(item, Verdict))
 
 
 def canonical_inline(by: Canonicaliser, contents: Sequence[str | bytes]) -> list[Form]:
     """What a trusted canonicaliser makes of contents; a verdict where it makes nothing."""
+    forms = _formed(by, contents)
+    if not any(isinstance(form, Verdict) for form in forms) and by in _PASSED:
+        return forms
+    return _settled(CanonicalJob(by, contents, 0.0), forms, lambda some: _formed(by, some))
+
+
+def _formed(by: Canonicaliser, contents: Sequence[str | bytes]) -> list[Form]:
     return [_form(by, content) for content in contents]
 
 

@@ -32,6 +32,8 @@ _THOUGHT = 0.25
 """Seconds in which a verifier should say what a check will take."""
 _RAISED = ("answer", "data", "error")
 """Causes that `verifiers.failure` tells of errors which content may have brought about."""
+UNCOMPARED = "uncompared"
+"""Evidence of a failure that is nobody's yet, because no other candidate had passed before."""
 _WORDS = (MESSAGES, LISTS["completion_ids"])
 """Task fields that hold what the model wrote."""
 
@@ -177,11 +179,19 @@ class Job(ABC, Generic[T]):
         abstains = Verdict.abstain(message, failed_at=boundary, evidence=evidence)
         return self.failed(replace(abstains, cost=Cost()))
 
-    def convict(self, position: int, failure: Failure, sane: bool) -> T:  # noqa: FBT001
-        """The answer for a culprit, one that brings down fresh workers; `sane`: not a control."""
+    def convict(self, position: int, failure: Failure, sane: bool | None) -> T:  # noqa: FBT001
+        """The answer for a culprit, one that brings down fresh workers.
+
+        Args:
+            position: Where it stands.
+            failure: What it brought about.
+            sane: Whether a control has passed; None if there was none to compare it with.
+        """
         del position
+        is_alone = sane is None and self.is_of_content(failure)
+        alone: dict[str, Any] = {UNCOMPARED: True} if is_alone else {}
         if failure.said is not None:
-            return self._convict_raised(failure, failure.said, sane=sane)
+            return self._convict_raised(failure, failure.said, alone, sane=bool(sane))
         evidence: dict[str, Any] = {"log": failure.log} if failure.log else {}
         how = self._out_of_memory() if failure.cause == "memory" else failure.message
         message = f"{self.name} {how} on this candidate, each time it was tried"
@@ -189,17 +199,21 @@ class Job(ABC, Generic[T]):
             evidence["cause"] = "resource"
             said = Verdict.reject(f"{message}; it is well on others", evidence=evidence)
         else:
-            evidence["cause"] = failure.cause
+            evidence |= {"cause": failure.cause, **alone}
             said = Verdict.abstain(message, failed_at="engine", evidence=evidence)
         return self.failed(replace(said, cost=Cost(failure.seconds)))
 
-    def _convict_raised(self, failure: Failure, said: Verdict, *, sane: bool) -> T:
+    def _convict_raised(
+        self, failure: Failure, said: Verdict, alone: Mapping[str, Any], *, sane: bool
+    ) -> T:
         """The answer for a candidate that is answered with an error each time."""
         if sane:
             reason = f"{self.name} fails on this candidate: {said.reason}; it is well on others"
             cause = said.evidence.get("cause", "error")
             evidence = {**said.evidence, "cause": "numeric" if cause == "answer" else cause}
             said = replace(Verdict.reject(reason, evidence=evidence), cost=said.cost)
+        elif alone:
+            said = replace(said, evidence={**said.evidence, **alone})
         cost = replace(said.cost or Cost(), seconds=failure.seconds)
         return self.failed(replace(said, cost=cost))
 

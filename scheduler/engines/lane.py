@@ -101,7 +101,7 @@ class Lane:
         for position in range(len(items) - 1, -1, -1):
             if job.is_answer(items[position]):
                 subject = job.subject(position)
-                if is_small(subject if isinstance(subject, str | bytes) else subject.content):
+                if is_small(subject):
                     self._pool.passed.note(self._pool.shipments.token(job.thing), subject)
                 return
 

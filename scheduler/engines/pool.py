@@ -143,6 +143,10 @@ class WorkerPool:
         )
         return self._put(job)
 
+    def has_passed(self, verifier: Verifier) -> bool:
+        """Whether a candidate is known with which one that fails can be compared."""
+        return self.passed.get(self.shipments.token(verifier)) is not None
+
     def canonicalise(
         self,
         canonicaliser: Canonicaliser,

@@ -92,6 +92,7 @@ def test_honest_work_is_not_rejected_beside_busy_neighbours(deed: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)  # It takes 100 seconds where nobody else is at work.
 def test_none_of_two_hundred_honest_checks_is_rejected_beside_busy_neighbours() -> None:
     verdicts = judged(LABOUR, *(f"honest{number}" for number in range(200)))
 

@@ -56,7 +56,7 @@ class Batch:
         }
         return Answers([10 * p for p in group], 0.5, suspects)
 
-    def convict(self, position: int, failure: Failure, passes: bool) -> int:  # noqa: FBT001
+    def convict(self, position: int, failure: Failure, passes: bool | None) -> int:  # noqa: FBT001
         self.charged[position] = failure.seconds
         return 7 if passes else CULPRIT
 
