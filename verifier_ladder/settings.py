@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Literal, get_args
 
-from pydantic import ByteSize, Field, ValidationError
+from pydantic import ByteSize, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from verifier_ladder.errors import ConfigError
@@ -34,6 +34,12 @@ class Settings(BaseSettings):
     key: Path | None = Field(
         default=None,
         description="File of the key that signs checkpoints; beside the ledger if unset.",
+    )
+    witness: SecretStr | None = Field(
+        default=None,
+        description="URL of a PostgreSQL user other than the ledger's, who keeps what was signed "
+        "last for all machines that sign for a ledger in PostgreSQL; a file beside the key if "
+        "unset.",
     )
     tokens: Path | None = Field(
         default=None,

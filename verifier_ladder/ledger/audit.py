@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verifier_ladder.errors import LedgerError
@@ -51,9 +52,9 @@ class SqlAudit(SqlMoments):
         It finds entries, tiles and checkpoints that were changed, put in, taken out or put in
         another order. The tables beside the entries (verdicts, aliases, samples, campaigns, runs,
         sources, appearances) are rebuilt from the entries and compared both ways; guards and
-        indexes must be those of this version. Where the signing key lies on this machine, the log
-        must hold all that it has signed. What the holder of the key has signed anew shows only
-        against a checkpoint that was saved elsewhere. Nothing is written.
+        indexes must be those of this version. Where a note tells what was signed last, the log
+        must hold all of it. What the holder of the key has signed anew shows only against a
+        checkpoint that was saved elsewhere. Nothing is written.
 
         Args:
             key: Who must have signed; by default any key that the ledger itself names.
@@ -104,14 +105,15 @@ def _nothing(entry: int, body: bytes, recorded_at: float) -> None:
 
 
 def _noted(url: str, found: Verification) -> Signed | None:
-    """What the key on this machine has signed last, if it lies here and may be read."""
+    """What was signed last, if it is noted here or a witness tells, and may be read."""
     try:
         place = key_place(url)
         noted = place.noted()
         if noted is None and place.must_be_noted:
             found.add(
-                f"{place.path} lies here without {place.signed.path.name}, so it is not known "
-                "what it has signed; copy that file too, or say `vladder ledger accept-restore`"
+                f"{place.path} lies here without {Path(place.signed.name).name}, so it is not "
+                "known what it has signed; copy that file too, or say "
+                "`vladder ledger accept-restore`"
             )
     except OSError:  # Another user's, who has not let us look.
         noted = None
@@ -126,15 +128,14 @@ def _own(noted: Signed, found: Verification) -> list[Saved]:
     """What was signed last, as what the log must hold."""
     if found.origin and noted.origin != found.origin:
         found.add(
-            f"the key on this machine has signed the log {noted.origin}, and this is "
-            f"{found.origin}"
+            f"it is noted here to have signed the log {noted.origin}, and this is {found.origin}"
         )
         return []
     before, last = noted.checkpoints
     return [
-        Saved(before, "what the key on this machine has signed"),
+        Saved(before, "what is noted here to have been signed"),
         # Its process may have died before it was in the log; its entries are there.
-        Saved(last, "what the key on this machine has signed last", may_wait=True),
+        Saved(last, "what is noted here to have been signed last", may_wait=True),
     ]
 
 

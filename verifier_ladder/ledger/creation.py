@@ -62,7 +62,7 @@ def check_unsigned(path: Path) -> None:
         raise LedgerError(
             f"{path} {state}, and its key has signed {noted.last.size:,} entries of "
             f"{noted.origin}: restore a backup with `vladder ledger restore`. If the ledger was "
-            f"removed on purpose, remove {place.path} and {place.signed.path} too"
+            f"removed on purpose, remove {place.path} and {place.signed.name} too"
         )
 
 

@@ -71,6 +71,8 @@ class End(NamedTuple):
 class Growth(NamedTuple):
     """Entries that are about to get their place in the log, signed for already."""
 
+    noted: Signed | None
+    """What was noted when they were read."""
     origin: str
     key: Key
     before: Tree
@@ -170,7 +172,7 @@ class Guard:
 
     def _refused(self, why: str) -> NotSignedError:
         return NotSignedError(
-            f"nothing is signed with {self._place.path}: {why} ({self._place.signed.path}). "
+            f"nothing is signed with {self._place.path}: {why} ({self._place.signed.name}). "
             "`vladder ledger verify` tells more. If this is a backup that was put back, or a copy "
             "without that file, say so with `vladder ledger accept-restore`"
         )
@@ -190,7 +192,8 @@ class SqlLog(Store):
         if self._database.is_evidence:
             return 0
         while self.pending() and (growth := self._grown()) is not None:
-            if self._commit(growth):
+            signed = Signed(growth.origin, growth.before, growth.last)
+            if key_place(self.url).signed.replace(growth.noted, signed) and self._commit(growth):
                 return len(growth.entries)
             # Another sequencer was faster; it may not have seen the newest entries.
         return 0
@@ -198,8 +201,7 @@ class SqlLog(Store):
     def _grown(self) -> Growth | None:
         """Read what comes next in the log and sign for it; None if nothing does.
 
-        All this happens outside the transaction that writes, so that no writer waits for it. What
-        is about to be signed is noted before it is committed.
+        All this happens outside the transaction that writes, so that no writer waits for it.
 
         Raises:
             NotSignedError: If the log does not begin with what was signed before.
@@ -235,10 +237,9 @@ class SqlLog(Store):
         signer = Signer.at(place.path, origin)
         last = Tree(edge.frontier.size, edge.frontier.root())
         note = signer.sign(Checkpoint(origin, *last))
-        place.signed.write(Signed(origin, end.tree, last))
         roots = b"".join(edge.frontier.roots)
         entries = [int(entry) for entry, _ in found]
-        return Growth(origin, signer.key, end.tree, last, entries, full, note, roots)
+        return Growth(noted, origin, signer.key, end.tree, last, entries, full, note, roots)
 
     def _commit(self, growth: Growth) -> bool:
         """Put entries behind the last one of the log; False if another process has by now."""

@@ -1,19 +1,25 @@
-"""What a key has signed last: a small file beside the key, which no edit of a ledger reaches.
+"""What was signed last: a note outside the ledger, which no edit of a ledger reaches.
 
 Whoever can write a ledger could take signed entries out of it and have the program sign for the
 rest. So before anything is signed it is noted here, and a log that does not begin with what was
-noted is signed no more, until a person accepts it (`vladder ledger accept-restore`).
+noted is signed no more, until a person accepts it (`vladder ledger accept-restore`). The note is a
+small file beside the key or, where several machines sign for one database, a row that belongs to
+another user of a database: the witness.
 """
 
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from sqlalchemy import make_url
 
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger.offline import Checkpoint
@@ -61,8 +67,47 @@ class Signed(NamedTuple):
         return Checkpoint(self.origin, *self.before), Checkpoint(self.origin, *self.last)
 
 
-class SignedFile:
-    """The file.
+class Note(ABC):
+    """**Abstract:** where it is noted what was signed last."""
+
+    name: str
+    """What messages call it."""
+
+    @abstractmethod
+    def read(self) -> Signed | None:
+        """What was noted; None if nothing was yet.
+
+        Raises:
+            LedgerError: If it can't be read.
+        """
+
+    @abstractmethod
+    def begin(self, signed: Signed) -> bool:
+        """Note it unless something was noted already; tells whether it was.
+
+        Raises:
+            LedgerError: If it can't be written.
+        """
+
+    @abstractmethod
+    def replace(self, old: Signed | None, new: Signed) -> bool:
+        """Note something in the place of what was read; False if others were faster.
+
+        Raises:
+            LedgerError: If it can't be written.
+        """
+
+    @abstractmethod
+    def write(self, signed: Signed) -> None:
+        """Note it, for good even if the machine stops now.
+
+        Raises:
+            LedgerError: If it can't be written.
+        """
+
+
+class SignedFile(Note):
+    """The note as a file.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -75,14 +120,10 @@ class SignedFile:
 
     def __init__(self, path: Path) -> None:
         """Name the file; it need not exist."""
-        self.path = path
+        self.path, self.name = path, str(path)
 
     def read(self) -> Signed | None:
-        """What was noted; None if nothing was yet.
-
-        Raises:
-            LedgerError: If it can't be read.
-        """
+        """See `Note`."""
         try:
             text = self.path.read_bytes()
         except FileNotFoundError:
@@ -92,23 +133,10 @@ class SignedFile:
                 f"{self.path}, where stands what was signed last, can't be read: "
                 f"{error.strerror}; correct its permissions"
             ) from error
-        try:
-            note = _Note.model_validate_json(text)
-        except ValidationError as error:
-            raise LedgerError(
-                f"{self.path} does not tell what was signed last: it was changed or damaged; "
-                "restore a copy of it, or look at the ledger and say "
-                "`vladder ledger accept-restore`"
-            ) from error
-        before, last = (Tree(t.size, bytes.fromhex(t.root)) for t in (note.before, note.signed))
-        return Signed(note.origin, before, last)
+        return _read(text, self.name)
 
     def begin(self, signed: Signed) -> bool:
-        """Note it unless something was noted already; tells whether it was.
-
-        Raises:
-            LedgerError: If it can't be written.
-        """
+        """See `Note`."""
         part = SignedFile(self.path.with_name(f"{self.path.name}.{token_hex(4)}"))
         part.write(signed)
         try:
@@ -121,19 +149,112 @@ class SignedFile:
             part.path.unlink(missing_ok=True)
         return True
 
-    def write(self, signed: Signed) -> None:
-        """Note it, for good even if the machine stops now.
+    def replace(self, old: Signed | None, new: Signed) -> bool:
+        """See `Note`."""
+        if self.read() != old:
+            return False
+        self.write(new)
+        return True
 
-        Raises:
-            LedgerError: If it can't be written.
-        """
-        before, last = (_Size(size=t.size, root=t.root.hex()) for t in signed[1:])
-        note = _Note(origin=signed.origin, before=before, signed=last)
+    def write(self, signed: Signed) -> None:
+        """See `Note`."""
         try:
             make_private_folder(self.path.parent)
-            write_private(self.path, note.model_dump_json().encode() + b"\n")
+            write_private(self.path, _written(signed) + b"\n")
         except OSError as error:
             raise _unwritable(self.path, error) from error
+
+
+class SignedRow(Note):
+    """The note as the one row of a table that belongs to another user than the ledger does.
+
+    All who sign for a ledger share it, so a machine that has signed nothing yet knows what others
+    have signed.
+    """
+
+    _TABLE = "vladder_witness"
+
+    def __init__(self, url: str, before: SignedFile) -> None:
+        """Name the witness; its table is made with the first note.
+
+        Args:
+            url: The database, as its owner reaches it.
+            before: The file that was used before there was a witness.
+        """
+        shown = make_url(url)
+        self.name = f"the witness {shown.set(password=None).render_as_string()}"
+        # Not as one text: its errors would show the password.
+        self._address = shown.translate_connect_args(username="user", database="dbname")
+        self._address |= shown.query
+        self._before = before
+
+    def read(self) -> Signed | None:
+        """See `Note`; what the file says that was used before, as long as there is no row."""
+        with self._asked() as connection:
+            ((made,),) = connection.execute("SELECT to_regclass(%s)", (self._TABLE,)).fetchall()
+            row = made and connection.execute(f"SELECT note FROM {self._TABLE}").fetchone()
+        return _read(row[0].encode(), self.name) if row else self._before.read()
+
+    def begin(self, signed: Signed) -> bool:
+        """See `Note`."""
+        return self._put(signed, "DO NOTHING")
+
+    def replace(self, old: Signed | None, new: Signed) -> bool:
+        """See `Note`."""
+        if old is None:
+            return self.begin(new)
+        return self._put(new, f"{_INSTEAD} WHERE w.note = %s", _written(old).decode())
+
+    def write(self, signed: Signed) -> None:
+        """See `Note`."""
+        self._put(signed, _INSTEAD)
+
+    def _put(self, signed: Signed, rest: str, *values: str) -> bool:
+        with self._asked() as connection:
+            connection.execute(
+                f"CREATE TABLE IF NOT EXISTS {self._TABLE} "
+                "(one boolean PRIMARY KEY DEFAULT true CHECK (one), note text NOT NULL)"
+            )
+            done = connection.execute(
+                f"INSERT INTO {self._TABLE} AS w (note) VALUES (%s) ON CONFLICT (one) {rest}",
+                (_written(signed).decode(), *values),
+            )
+            return bool(done.rowcount)
+
+    @contextmanager
+    def _asked(self) -> Iterator[Any]:
+        import psycopg
+
+        try:
+            with psycopg.connect(
+                **{"connect_timeout": 10, **self._address}, autocommit=True
+            ) as connection:
+                yield connection
+        except psycopg.Error as error:
+            raise LedgerError(
+                f"{self.name} can't be asked what was signed last: {error}; entries wait for the "
+                "signed log until it can"
+            ) from error
+
+
+_INSTEAD = "DO UPDATE SET note = excluded.note"
+
+
+def _read(text: bytes, name: str) -> Signed:
+    try:
+        note = _Note.model_validate_json(text)
+    except ValidationError as error:
+        raise LedgerError(
+            f"{name} does not tell what was signed last: it was changed or damaged; restore a "
+            "copy of it, or look at the ledger and say `vladder ledger accept-restore`"
+        ) from error
+    before, last = (Tree(t.size, bytes.fromhex(t.root)) for t in (note.before, note.signed))
+    return Signed(note.origin, before, last)
+
+
+def _written(signed: Signed) -> bytes:
+    before, last = (_Size(size=t.size, root=t.root.hex()) for t in signed[1:])
+    return _Note(origin=signed.origin, before=before, signed=last).model_dump_json().encode()
 
 
 def _unwritable(path: Path, error: OSError) -> LedgerError:

@@ -12,9 +12,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from verifier_ladder.errors import LedgerError
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError
+
+from verifier_ladder.errors import ConfigError, LedgerError
 from verifier_ladder.ledger.offline import Checkpoint, Key, note
-from verifier_ladder.ledger.signed import Signed, SignedFile, signed_file
+from verifier_ladder.ledger.signed import Note, Signed, SignedRow, signed_file
 from verifier_ladder.private import FILE, make_private_folder
 from verifier_ladder.settings import load_settings
 
@@ -141,7 +144,7 @@ class KeyPlace(NamedTuple):
     path: Path
     is_beside: bool
     """Whether it lies beside the ledger's file, where its note must lie too."""
-    signed: SignedFile
+    signed: Note
     """What it has signed last."""
 
     @property
@@ -165,7 +168,8 @@ def key_place(url: str) -> KeyPlace:
 
     A ledger in a database has no place beside it; its key lies in the user's own folder.
     """
-    given, is_file = load_settings().key, url.startswith("sqlite:///")
+    settings = load_settings()
+    given, is_file = settings.key, url.startswith("sqlite:///")
     if given is not None:
         path = given.expanduser()
     elif is_file:
@@ -173,8 +177,32 @@ def key_place(url: str) -> KeyPlace:
     else:
         folder = Path("~/.config/verifier-ladder").expanduser()
         path = folder / f"{_name(url)}-{sha256(url.encode()).hexdigest()[:12]}.key"
-    signed = signed_file(path, url, is_own=given is None)
+    file = signed_file(path, url, is_own=given is None)
+    signed: Note = file
+    if settings.witness is not None and not is_file:
+        signed = SignedRow(_witness(settings.witness.get_secret_value(), url), file)
     return KeyPlace(path, is_file and given is None, signed)
+
+
+def _witness(witness: str, ledger: str) -> str:
+    """The witness's address, unless who writes the ledger could change what is noted there.
+
+    Raises:
+        ConfigError: If that is so, or it is no address of a PostgreSQL server.
+    """
+    try:
+        made = make_url(witness)
+    except ArgumentError:
+        made = None
+    if made is None or not made.drivername.startswith("postgresql"):
+        raise ConfigError("VLADDER_WITNESS: give a PostgreSQL URL, postgresql://witness@host/name")
+    other = make_url(ledger)
+    if (made.host, made.port, made.username) == (other.host, other.port, other.username):
+        raise ConfigError(
+            f"VLADDER_WITNESS names the ledger's own user {made.username!r}, who could change "
+            "what is noted there; give the URL of another one"
+        )
+    return witness
 
 
 def key_file(url: str) -> Path:

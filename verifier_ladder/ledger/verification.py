@@ -46,7 +46,7 @@ class Verification:
     is_pinned: bool = False
     """Whether the caller has said who must have signed; else any key that the ledger names may."""
     is_compared_with_note: bool = False
-    """Whether it was compared with what the key on this machine has signed last."""
+    """Whether it was compared with what is noted here, or by the witness, to be signed last."""
     keys: Sequence[Key] = ()
     """Who may have signed."""
     newest: str | None = None

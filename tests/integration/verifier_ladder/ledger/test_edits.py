@@ -20,8 +20,9 @@ import verifier_ladder as vl
 from verifier_ladder.canonicaliser import Canonicaliser
 from verifier_ladder.errors import CandidateError
 from verifier_ladder.ledger.encoding import encode, leaf
-from verifier_ladder.ledger.offline import Checkpoint, root_of
+from verifier_ladder.ledger.offline import Checkpoint, check_proof, root_of
 from verifier_ladder.ledger.opening import open_evidence
+from verifier_ladder.ledger.proof import prove, prove_growth
 from verifier_ladder.ledger.records import Block
 from verifier_ladder.ledger.rows import Draft, write
 from verifier_ladder.ledger.schema import metadata
@@ -631,6 +632,28 @@ def test_there_are_many_edits_and_an_unedited_ledger_is_intact(copy: Path) -> No
     edit(copy, ["INSERT INTO inbox VALUES ('somebody', 'an event', 1.0)"])
     found = verified(copy)
     assert ([], True) == (found.problems, found.is_compared_with_note)
+
+
+def test_older_checkpoints_may_be_taken_out_for_the_newest_tells_all_that_they_did(
+    copy: Path,
+) -> None:
+    with opened(str(copy)) as ledger:
+        old = ledger.checkpoint(
+            min(size for (size,) in ledger._ask("SELECT size FROM checkpoint"))
+        )
+        entry = ledger.newest()
+        told = ledger.recorded_as_of("first", "r", 0, 9)
+        assert old is not None
+    newest = "SELECT max(size) FROM checkpoint"
+    edit(copy, [f"DELETE FROM checkpoint WHERE size < ({newest})"])
+
+    assert ([], 1) == ((found := verified(copy, saved=old)).problems, found.checkpoints)
+    with opened(str(copy)) as ledger:
+        assert told == ledger.recorded_as_of("first", "r", 0, 9)
+        assert check_proof(prove(ledger, entry)).head
+        assert check_proof(prove_growth(ledger, old))
+        ledger.append(score_block(["later"], step=11))
+        assert 1 == ledger.sequence()
 
 
 # -- cut and emptied files, histories written anew ------------------------------------------------

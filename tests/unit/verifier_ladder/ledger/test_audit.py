@@ -236,7 +236,7 @@ def test_a_dropped_tail_is_found_where_the_key_is(honest: Path, tmp_path: Path) 
     with tampered(honest, tmp_path) as (path, connection):
         cut_off(connection, 4)
 
-    assert any("key on this machine" in problem for problem in verified(path).problems)
+    assert any("noted here" in problem for problem in verified(path).problems)
 
 
 @pytest.mark.parametrize("left", [5, 100, ENTRIES - 1])

@@ -116,7 +116,7 @@ def test_a_restored_ledger_goes_on_and_a_later_checkpoint_tells(
         ledger.append(score_block(["c"]))
         with pytest.raises(LedgerError, match="accept-restore"):
             ledger.sequence()
-        assert any("key on this machine" in told for told in ledger.verify().problems)
+        assert any("noted here" in told for told in ledger.verify().problems)
         accepted = ledger.accept_restore()
         assert accepted is not None
         assert (2, 1) == (accepted.noted and accepted.noted.last.size, accepted.tree.size)

@@ -187,7 +187,7 @@ def test_a_note_lies_in_the_users_folder_where_the_keys_can_not_be_written(
     )
     place = key_place(f"sqlite:///{path}")
 
-    assert tmp_path / "home/.config/verifier-ladder" == place.signed.path.parent
+    assert tmp_path / "home/.config/verifier-ladder" == Path(place.signed.name).parent
 
 
 def test_machines_that_sign_in_turn_see_each_others_history(
