@@ -157,7 +157,9 @@ class Job(ABC, Generic[T]):
 
     def excuse(self, failure: Failure) -> bool:
         """Whether no candidate can be blamed for a failure."""
-        return failure.cause == "starved"
+        # A worker with a memory limit can't have used up the machine's.
+        is_short = failure.cause == "oom" and self.memory is not None
+        return is_short or failure.cause == "starved"
 
     @property
     def name(self) -> str:

@@ -21,6 +21,8 @@ _LATE = 4.0
 """Pauses after which a look is late: this process had no core either, and can't tell."""
 _WAITS = frozenset("RD")
 """States of a task that runs or waits for a core, and of one that waits for a disk."""
+_YIELDING = (3, 5)
+"""SCHED_BATCH and SCHED_IDLE."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -100,6 +102,30 @@ def see(pid: int) -> Seen | None:
     return Seen(cpu, is_waiting)
 
 
+def gives_way(pid: int, nice: int) -> bool:
+    """Whether a worker, or a process of its, has made itself wait.
+
+    By a lower priority than it was given, by a policy that runs when nobody else wants to, or by
+    keeping to fewer cores. What it waits then is not its neighbours' doing.
+
+    Args:
+        pid: The worker.
+        nice: The niceness that it was given.
+    """
+    return any(
+        int(task[16]) > nice or int(task[38]) in _YIELDING or _is_pinned(member)
+        for member, fields in _family(pid) or ()
+        for task in _tasks(member, fields)
+    )
+
+
+def _is_pinned(pid: int) -> bool:
+    try:
+        return os.sched_getaffinity(pid) < os.sched_getaffinity(0)
+    except OSError:
+        return False
+
+
 def _family(pid: int) -> list[tuple[int, list[str]]] | None:
     """A process, those it has started, and theirs; each with what the kernel tells of it."""
     first = _stat(f"/proc/{pid}/stat")
@@ -135,10 +161,15 @@ def _searched(pid: int) -> list[tuple[int, list[str]]]:
 
 def _states(pid: int, fields: list[str]) -> set[str]:
     """States of a process's threads."""
+    return {task[0] for task in _tasks(pid, fields)}
+
+
+def _tasks(pid: int, fields: list[str]) -> list[list[str]]:
+    """What the kernel tells of a process's threads."""
     if fields[17] == "1":
-        return {fields[0]}
+        return [fields]
     stats = (_stat(f"/proc/{pid}/task/{name}/stat") for name in _names(f"/proc/{pid}/task"))
-    return {stat[0] for stat in stats if stat}
+    return [stat for stat in stats if stat]
 
 
 def _stat(path: str) -> list[str] | None:

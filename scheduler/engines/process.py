@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 from collections.abc import Callable
+from pathlib import Path
 from time import monotonic
 
 from loky.backend import get_context
@@ -15,7 +16,7 @@ from verifier_ladder.scheduler.engines import worker
 from verifier_ladder.scheduler.engines.journal import Journal
 from verifier_ladder.scheduler.engines.line import Line
 from verifier_ladder.scheduler.engines.log import Log
-from verifier_ladder.scheduler.engines.ownclock import MOST_WAITING, OwnClock
+from verifier_ladder.scheduler.engines.ownclock import MOST_WAITING, OwnClock, gives_way
 from verifier_ladder.scheduler.engines.progress import LOADING, NOT_STARTED, Progress
 from verifier_ladder.scheduler.engines.watch import Failure, Spending, Watch
 
@@ -28,6 +29,7 @@ _MORE_BLOCKS = "glibc.malloc.tcache_count=127"
 """Small blocks of each size that the allocator keeps at hand, 5 MB at most. Libraries such as
 RDKit free hundreds at once; with glibc's seven they spend a sixth of their time on it."""
 _LAST_WORDS = 0.2
+_NICEST = 19
 _LOOK = 0.05
 """Seconds after which to look at what a worker has answered so far."""
 
@@ -51,6 +53,8 @@ class WorkerProcess:
         self.dead = False
         """Whether it has been killed; a dead one can't be called again."""
         self._at = NOT_STARTED
+        self._nice = min(os.getpriority(os.PRIO_PROCESS, 0) + nice, _NICEST)
+        self._kills: int | None = None
         self._log = Log(name)
         self._progress = Progress()
         self._line = Line()
@@ -90,6 +94,7 @@ class WorkerProcess:
         return said._replace(log=self._log.tail())
 
     def _start(self) -> None:
+        self._kills = memory_kills()
         self._process.start()
         self.pid = self._process.pid
         # Held by both sides, neither pipe nor line would end when the worker dies.
@@ -131,7 +136,11 @@ class WorkerProcess:
         if at in (NOT_STARTED, LOADING):
             cause = "start" if at == NOT_STARTED else "stuck"
             return self._failure(cause, f"took longer than {watch.loading:g} s to set up")
-        if clock.own < watch.patience:
+        is_its_own = clock.own >= watch.patience
+        if not is_its_own and gives_way(self._process.pid, self._nice):
+            message = f"lowered its own priority and was not done in {clock.wall:.3g} s"
+            return self._failure("hang", message)
+        if not is_its_own:
             own, wall = clock.own, clock.wall
             message = f"had {own:.3g} s of its own in {wall:.3g} s, for the machine is too busy"
             return self._failure("starved", message)
@@ -146,7 +155,15 @@ class WorkerProcess:
         code = self._process.exitcode
         how = f"could not be reached: {error}" if code is None else _ending(code)
         causes = {NOT_STARTED: "start", LOADING: "load"}
-        return self._failure(causes.get(self._progress.cell[0], "crash"), how)
+        cause = causes.get(self._progress.cell[0], "crash")
+        if code == -signal.SIGKILL:
+            kills = memory_kills()
+            if kills is None:
+                how += ", perhaps because the machine ran out of memory"
+            elif self._kills is not None and kills > self._kills:
+                how = "was killed by the kernel, for the machine or container had no memory left"
+                cause = "oom" if cause == "crash" else cause
+        return self._failure(cause, how)
 
     def _failure(self, cause: str, message: str) -> Failure:
         at: int = self._progress.cell[0]
@@ -206,5 +223,14 @@ def _ending(code: int) -> str:
         return f"ended its process with exit code {code}"
     number = -code
     name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
-    hint = ", perhaps because the machine ran out of memory" if number == signal.SIGKILL else ""
-    return f"crashed with {name}{hint}"
+    return f"crashed with {name}"
+
+
+def memory_kills() -> int | None:
+    """How many processes the kernel has killed for want of memory; None where it doesn't tell."""
+    try:
+        lines = Path("/proc/vmstat").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    counts = [line.split()[1] for line in lines if line.startswith("oom_kill ")]
+    return int(counts[0]) if counts else None

@@ -30,9 +30,9 @@ class Failure(NamedTuple):
     """What brought a worker down, or kept it from starting."""
 
     cause: str
-    """start, load, stuck (while loading), refused, crash, hang, starved (the machine left it no
-    core), memory, raised (an error instead of an answer; the worker lives), budget or
-    abandoned."""
+    """start, load, stuck (while loading), refused, crash, oom (killed by the kernel for want of
+    memory), hang, starved (the machine left it no core), memory, raised (an error instead of an
+    answer; the worker lives), budget or abandoned."""
     message: str
     """What happened, in words for a person; reads on after the verifier's name."""
     position: int | None = None

@@ -1,16 +1,18 @@
 """A machine on which six other processes want every core: what is honest passes, the rest ends."""
 
+import os
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import cloudpickle
 import pytest
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.function import FunctionVerifier
+from verifier_ladder.scheduler.engines import process
 from verifier_ladder.scheduler.engines.pool import WorkerPool
 from verifier_ladder.verdict import Outcome, Verdict
 
@@ -53,6 +55,11 @@ def compute_in_a_child(seconds: float) -> None:
     subprocess.run([sys.executable, "-S", "-c", program], check=True)
 
 
+def give_way(lower: Callable[[], object]) -> None:
+    lower()
+    compute(3600.0)
+
+
 DEEDS = {
     "honest": lambda: compute(HONEST),
     "child": lambda: compute_in_a_child(HONEST),
@@ -61,6 +68,10 @@ DEEDS = {
     "spinning threads": lambda: compute_in_threads(3600.0),
     "spinning child": lambda: compute_in_a_child(3600.0),
     "sleep": lambda: time.sleep(3600.0),
+    "nothing": lambda: None,
+    "nice": lambda: give_way(lambda: os.nice(19)),
+    "idle": lambda: give_way(lambda: os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))),
+    "pinned": lambda: give_way(lambda: os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])),
 }
 
 
@@ -69,6 +80,9 @@ def work(candidate: Candidate) -> float:
     return 1.0
 
 
+IDLE = FunctionVerifier(
+    work, name="idle", version="1", timeout=LIMIT, control=Candidate("text", "nothing")
+)
 LABOUR = FunctionVerifier(
     work, name="labour", version="1", timeout=LIMIT, control=Candidate("text", "honest")
 )
@@ -120,6 +134,16 @@ def test_what_never_ends_is_rejected_beside_busy_neighbours(deed: str) -> None:
 
     assert (Outcome.REJECT, "resource") == (verdict.outcome, verdict.evidence.get("cause"))
     assert f"ran longer than {LIMIT:g} s" in verdict.reason
+
+
+@pytest.mark.parametrize("deed", ["nice", "idle", "pinned"])
+def test_who_lowers_its_own_priority_can_not_blame_the_neighbours(
+    deed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "MOST_WAITING", 1.5)
+    (verdict,) = judged(IDLE, deed)
+
+    assert (Outcome.REJECT, "resource") == (verdict.outcome, verdict.evidence.get("cause"))
 
 
 def test_the_silence_of_a_service_is_not_held_against_a_candidate() -> None:

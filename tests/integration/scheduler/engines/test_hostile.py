@@ -1,6 +1,7 @@
 """Verifiers that do their worst: their own candidate abstains, all others get their verdicts."""
 
 import ctypes
+import itertools
 import json
 import os
 import re
@@ -25,6 +26,7 @@ from verifier_ladder.candidate import Candidate
 from verifier_ladder.canonicaliser import Canonicaliser
 from verifier_ladder.errors import CandidateError, ToolError
 from verifier_ladder.function import FunctionVerifier
+from verifier_ladder.scheduler.engines import process
 from verifier_ladder.scheduler.engines.pool import WorkerPool
 from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict
 from verifier_ladder.verifiers import Verifier
@@ -298,6 +300,27 @@ def test_the_reason_names_what_happened(pool: WorkerPool, deed: str, message: st
     (verdict,) = judged(pool, ONE_BY_ONE, deed)
 
     assert f"verifier misbehaving {message} on this candidate, each time" in verdict.reason
+
+
+def be_killed(candidate: Candidate) -> float:
+    if candidate.content == "large":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return 1.0
+
+
+@pytest.mark.parametrize("memory", [None, 512 * MEGABYTE])
+def test_a_worker_that_is_killed_for_want_of_memory_is_told_apart_from_a_crash(
+    monkeypatch: pytest.MonkeyPatch, memory: int | None
+) -> None:
+    monkeypatch.setattr(process, "memory_kills", itertools.count().__next__)
+    verifier = FunctionVerifier(be_killed, name="large", version="1", memory=memory)
+    with WorkerPool(1, name="small") as small:
+        fine, large = judged(small, verifier, "fine", "large")
+
+    assert 1.0 == fine.score
+    assert "had no memory left" in large.reason
+    # What has a limit of its own has not used up the machine's memory.
+    assert large.outcome is (Outcome.REJECT if memory is None else Outcome.ABSTAIN)
 
 
 def test_a_killed_attempt_costs_what_it_ran(pool: WorkerPool) -> None:
