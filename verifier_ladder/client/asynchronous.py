@@ -34,7 +34,9 @@ class AsyncClient(BaseClient):
         self, samples: Sequence[Given], **options: Unpack[ScoreOptions]
     ) -> list[Reward]:
         """Reward samples, in the order given; see `Client.score`."""
-        return await self._ask(wire.scoring(samples, **options))
+        scored = await self._ask(wire.scoring(samples, **options))
+        self.alarms = scored.alarms
+        return scored.rewards
 
     @checked(after=0)
     async def revisions(

@@ -47,6 +47,8 @@ class BaseClient(ABC):
                 f"a client needs http://… or https://… and 1 attempt or more, not {url!r} and "
                 f"{attempts}"
             )
+        self.alarms: dict[str, float] | None = None
+        """Alarms for a learner's metrics, such as `gaming_alarms`, as the last `score` told."""
         self.url = url.rstrip("/")
         self._attempts, self._timeout = attempts, seconds(timeout)
         self._httpx = _httpx()

@@ -46,7 +46,9 @@ class Client(BaseClient):
             ConfigError: If the server refuses what is asked.
             LadderError: If it fails or can't be reached, after all attempts.
         """
-        return self._ask(wire.scoring(samples, **options))
+        scored = self._ask(wire.scoring(samples, **options))
+        self.alarms = scored.alarms
+        return scored.rewards
 
     @checked(after=0)
     def revisions(

@@ -80,7 +80,15 @@ class Page(NamedTuple):
     """Whether there are more already."""
 
 
-def scoring(samples: Sequence[Given], **options: Unpack[ScoreOptions]) -> Question[list[Reward]]:
+class Scored(NamedTuple):
+    """What a call for rewards brought."""
+
+    rewards: list[Reward]
+    alarms: dict[str, float] | None
+    """None from a server that does not say."""
+
+
+def scoring(samples: Sequence[Given], **options: Unpack[ScoreOptions]) -> Question[Scored]:
     """Ask for the rewards of samples.
 
     Raises:
@@ -104,7 +112,7 @@ def scoring(samples: Sequence[Given], **options: Unpack[ScoreOptions]) -> Questi
         message["prompts"] = options["prompts"]
     headers = {**_JSON, "Idempotency-Key": options.get("key") or uuid4().hex}
     call = Call("POST", "/v1/score", _encoded("a sample", message), headers)
-    return Question(call, _rewards, patience or 0.0)
+    return Question(call, _scored, patience or 0.0)
 
 
 def revising(after: int, *, evaluation: bool | None) -> Question[Page]:
@@ -216,8 +224,9 @@ def _content(content: str | bytes) -> dict[str, Any]:
     return {"content": b64encode(content).decode("ascii"), "encoding": "base64"}
 
 
-def _rewards(answer: Any) -> list[Reward]:
-    return [reward_from(message) for message in answer["rewards"]]
+def _scored(answer: Any) -> Scored:
+    rewards = [reward_from(message) for message in answer["rewards"]]
+    return Scored(rewards, answer.get("alarms"))
 
 
 def _page(answer: Any) -> Page:

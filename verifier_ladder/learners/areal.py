@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Self, Unpack
 
 from verifier_ladder.errors import VerifierError
 from verifier_ladder.ladder import Ladder
@@ -30,6 +33,9 @@ def reward_fn(
 
     **Evaluation.** Give the workflow that evaluates a function of its own, made with
     `evaluation=True`, or its data a column `split`.
+
+    **Metrics.** `NAME/unknown`, `NAME/pending`, `NAME/gaming_alarms` and `NAME/unanswered_alarms`
+    come to AReaL's `stats_tracker` with each reward, in the scope of the rollout.
 
     **Processes.** AReaL sends it to other processes with every call. There the ledger is opened
     once; give `ledger` a path, so that all share one.
@@ -87,8 +93,43 @@ class RewardFn:
         value = self._readout.value(reward)
         if value is None:
             raise VerifierError(f"nothing is known ({reward.reason or 'no verdict'})")
-        return value
+        metrics = {
+            "unknown": reward.value is None, "pending": reward.pending,
+            **self._backend.attachment.alarms,
+        }  # fmt: skip
+        return _Told(
+            value, "eval-rollout" if sample.evaluation else "rollout",
+            {f"{self.__name__}/{name}": float(number) for name, number in metrics.items()},
+        )  # fmt: skip
 
     def close(self) -> None:
         """Close the campaign now instead of at the end of the process; later calls reopen it."""
         self._backend.close()
+
+
+class _Told(float):
+    """A reward, with metrics that reach AReaL's process when it does.
+
+    AReaL calls reward functions in processes of their own, whose metrics it does not collect;
+    what it takes from there is a number.
+    """
+
+    scope: str
+    metrics: Mapping[str, float]
+
+    def __new__(cls, value: float, scope: str, metrics: Mapping[str, float]) -> Self:
+        made = super().__new__(cls, value)
+        made.scope, made.metrics = scope, metrics
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _arrived, (float(self), self.scope, self.metrics)
+
+
+def _arrived(value: float, scope: str, metrics: Mapping[str, float]) -> float:
+    """The number, once AReaL has noted the metrics that came with it."""
+    tracker: Any = sys.modules.get("areal.utils.stats_tracker")
+    if tracker is not None:
+        with suppress(Exception):  # An error here would break AReaL's pool of processes.
+            tracker.get(scope).scalar(**metrics)
+    return value

@@ -12,7 +12,7 @@ from verifier_ladder.budget import Budget
 from verifier_ladder.candidate import Sample, checked_samples
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.attachment import Attachment
-from verifier_ladder.learners.evaluation import EVALUATION_FIELDS, is_evaluation
+from verifier_ladder.learners.evaluation import EVALUATION_FIELDS, evaluates
 from verifier_ladder.learners.gathering import Gatherer
 from verifier_ladder.learners.reader import Reader, same_length
 from verifier_ladder.learners.scribe import Scribe
@@ -163,7 +163,7 @@ class Backend:
         """
         own = self.attachment.evaluation
         said = evaluation if own is None else own
-        flag = is_evaluation(fields) if said is None else said
+        flag = bool(evaluates(fields) if said is None else said)
         given = {name: value for name, value in fields.items() if value is not None}
         candidate = self.reader.candidate(completion, given)
         (place,) = self._places(step, [flag])
@@ -237,7 +237,7 @@ def _flags(columns: Mapping[str, Any], count: int) -> list[bool]:
     if not told:
         return [False] * count
     return [
-        is_evaluation(dict(zip(told, row, strict=True)))
+        bool(evaluates(dict(zip(told, row, strict=True))))
         for row in zip(*told.values(), strict=True)
     ]
 

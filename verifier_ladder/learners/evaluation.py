@@ -15,15 +15,17 @@ EVALUATION_FIELDS = frozenset({*_FLAGS, *_NESTED, "split"})
 """Fields that may say it."""
 
 
-def is_evaluation(fields: Mapping[str, Any]) -> bool:
-    """Whether the fields of a sample say that it evaluates the policy.
+def evaluates(fields: Mapping[str, Any]) -> bool | None:
+    """Whether a sample evaluates the policy, as its fields say; None where they say nothing.
 
     That is a flag such as `validate`, or a `split` such as "test", of its own or in the
     `extra_info`, `info` or `metadata` beside it.
 
     Example:
-        >>> is_evaluation({"extra_info": {"split": "test"}}), is_evaluation({"split": "train"})
+        >>> evaluates({"extra_info": {"split": "test"}}), evaluates({"split": "train"})
         (True, False)
+        >>> evaluates({"answer": "4"}) is None
+        True
     """
     for held in (fields, *map(fields.get, _NESTED)):
         if not isinstance(held, Mapping):
@@ -37,4 +39,4 @@ def is_evaluation(fields: Mapping[str, Any]) -> bool:
         split = held.get("split")
         if isinstance(split, str):
             return split.strip().lower() in _SPLITS
-    return False
+    return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,11 +13,14 @@ from typing import NamedTuple, Protocol
 from verifier_ladder.candidate import UNKNOWN_SIZE, Sample
 from verifier_ladder.errors import ConfigError
 
+_LOG = logging.getLogger("verifier_ladder")
 _MOST_SAMPLES = 4096
 _LONGEST = 60.0
 """Seconds for which a round takes new groups."""
 _PATIENCE = 3600.0
 """Seconds after which a group is over whose samples never came."""
+_LATE = 600.0
+"""Seconds after which an incomplete group is told of: its samples may be elsewhere."""
 _Key = tuple[str, str, str, int]
 """What makes a group: run, group, version of the learner, size."""
 
@@ -119,6 +123,7 @@ class Rounds:
         self._begun: set[str] = set()
         """Names of the groups that the round under way has begun."""
         self._step, self._since, self._held = -1, 0.0, 0
+        self._has_told = False
 
     def place(self, sample: Sample, size: int) -> Sample:
         """The sample with its step, and the size of its group.
@@ -152,6 +157,16 @@ class Rounds:
         return self._step
 
     def _forget(self, now: float) -> None:
-        """Drop groups that will not be complete any more."""
+        """Drop groups that will not be complete any more, and tell once that there are such."""
+        late = [k for k, group in self._groups.items() if now - group.since > _LATE]
+        if late and not self._has_told:
+            self._has_told = True
+            (*_, size), left = late[0], self._groups[late[0]].left
+            _LOG.warning(
+                "of %d samples of a prompt %d have come here in %.0f minutes (%d such groups): no "
+                "advantage is told of them. Where other processes score the rest, one process or "
+                "one server for all joins them (`vladder serve --group-size %d`)",
+                size, size - left, _LATE / 60, len(late), size,
+            )  # fmt: skip
         for key in [k for k, group in self._groups.items() if now - group.since > _PATIENCE]:
             del self._groups[key]

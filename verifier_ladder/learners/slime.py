@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
-from verifier_ladder.candidate import Sample
+from verifier_ladder.candidate import UNKNOWN_SIZE, Sample
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.backend import Backend, Options
 from verifier_ladder.learners.messages import group_of
@@ -21,7 +22,7 @@ def custom_rm(
     on_abstain: float,
     clip: tuple[float, float] | None = None,
     **options: Unpack[Options],
-) -> Callable[..., Any]:
+) -> CustomRm:
     """Make an `async` reward function for slime, for one sample or, with `--group-rm`, for many.
 
     **Guarantees.** It answers within the deadline, and what verifiers do never raises.
@@ -52,22 +53,66 @@ def custom_rm(
         >>> asyncio.run(custom_rm(check, on_abstain=0.0)(None, sample))
         1.0
     """
-    backend, readout = Backend.of(verifier, **options), Readout.complete("slime", on_abstain, clip)
+    return CustomRm(Backend.of(verifier, **options), Readout.complete("slime", on_abstain, clip))
 
-    async def custom_rm(
-        args: Any, sample: Any, *, evaluation: bool | None = None, **_: Any
+
+class CustomRm:
+    """A reward function of slime; made by `custom_rm`."""
+
+    def __init__(self, backend: Backend, readout: Readout) -> None:
+        """Answer from a backend."""
+        self.__name__ = backend.name
+        self._backend, self._readout = backend, readout
+
+    async def __call__(
+        self, args: Any, sample: Any, *, evaluation: bool | None = None, **_: Any
     ) -> Any:
-        if not isinstance(sample, list):
-            made = _sample(backend, sample, evaluation=evaluation)
-            reward = await backend.areward(made, group_size=_group_size(args, made))
-            return _told(sample, reward, readout)
-        rewards = await backend.arewards(
-            [_sample(backend, one, evaluation=evaluation) for one in sample]
-        )
-        return [_told(one, reward, readout) for one, reward in zip(sample, rewards, strict=True)]
+        """Score one sample, or a list of them.
 
-    custom_rm.__name__ = backend.name
-    return custom_rm
+        Args:
+            args: slime's arguments.
+            sample: A sample or a list: a group with `--group-rm`, else the parts that one
+                rollout was cut into.
+            evaluation: Whether it evaluates the policy, for callers that know.
+
+        Raises:
+            ConfigError: If a field that a verifier reads is missing.
+        """
+        if not isinstance(sample, list):
+            made = _sample(self._backend, sample, evaluation=evaluation)
+            reward = await self._backend.areward(made, group_size=_group_size(args, made))
+            return _told(sample, reward, self._readout)
+        made_of_all = [_sample(self._backend, one, evaluation=evaluation) for one in sample]
+        if not getattr(args, "group_rm", True):
+            made_of_all = [replace(made, group_size=UNKNOWN_SIZE) for made in made_of_all]
+        rewards = await self._backend.arewards(made_of_all)
+        pairs = zip(sample, rewards, strict=True)
+        return [_told(one, reward, self._readout) for one, reward in pairs]
+
+    def log(
+        self,
+        rollout_id: int,
+        args: Any,
+        samples: Sequence[Any],
+        metrics: dict[str, Any] | None,
+        seconds: float,
+    ) -> bool:
+        """Add `rollout/NAME/gaming_alarms` and `unanswered_alarms` to the metrics of a rollout.
+
+        For `--custom-rollout-log-function-path`, whose signature it has.
+
+        Returns:
+            False: slime logs as it always does.
+        """
+        del rollout_id, args, samples, seconds
+        if metrics is not None:
+            for name, number in self._backend.attachment.alarms.items():
+                metrics[f"rollout/{self.__name__}/{name}"] = number
+        return False
+
+    def close(self) -> None:
+        """Close the campaign now instead of at the end of the process; later calls reopen it."""
+        self._backend.close()
 
 
 def _sample(backend: Backend, sample: Any, *, evaluation: bool | None) -> Sample:

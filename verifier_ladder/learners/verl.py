@@ -8,23 +8,27 @@ from __future__ import annotations
 
 import functools
 import inspect
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from math import nan
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, TypeVar, Unpack
 
+from verifier_ladder.candidate import Sample
 from verifier_ladder.errors import VerifierError
 from verifier_ladder.function import RewardFunctionVerifier
 from verifier_ladder.function import wrap as wrap_function
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.backend import Backend, Options
-from verifier_ladder.learners.evaluation import EVALUATION_FIELDS, is_evaluation
+from verifier_ladder.learners.evaluation import evaluates
 from verifier_ladder.learners.messages import group_of
 from verifier_ladder.learners.readout import Readout
 from verifier_ladder.reward import Reward
 from verifier_ladder.signature import is_async
 from verifier_ladder.verifiers import Verifier
 
+T = TypeVar("T")
+_LOG = logging.getLogger("verifier_ladder")
 _FIELDS = ("data_source", "ground_truth")
 
 
@@ -95,7 +99,11 @@ def reward_manager(
 
     **Validation.** verl tells a reward manager only of whole batches that they validate. Where it
     scores one sample after the other, `split` in the row's `extra_info` tells, as verl's own data
-    preparation writes it: "test" or "validation". Rows without one count as training.
+    preparation writes it: "test" or "validation". Rows without one count as training, which is
+    told in the log unless verl's configuration validates never.
+
+    **Workers.** verl hands each sample to any of its reward workers. Advantages compare those of
+    one worker, so they need `reward.num_workers=1`, or a server that all workers ask.
 
     Args:
         verifier: As for `compute_score`.
@@ -119,6 +127,7 @@ def reward_manager(
         def __init__(self, config: Any, tokenizer: Any, compute_score: Any, **_: Any) -> None:
             super().__init__(config, tokenizer, compute_score)
             self._sizes = {kind: _group_size(config, validates=kind) for kind in (False, True)}
+            scorer.look(config)
 
         async def run_single(self, data: Any) -> dict[str, Any]:
             """Score one sample; the others of its batch are asked for at the same moment."""
@@ -193,22 +202,59 @@ class _Scorer:
         self._backend, self._readout = backend, readout
         verifiers = backend.attachment.ladder.verifiers
         self._parts = [v.name for v in verifiers] if len(verifiers) > 1 else []
+        self._asks_kind = backend.attachment.evaluation is None
+        """Whether it has not been told yet that nobody says what validates."""
+
+    def look(self, config: Any) -> None:
+        """Read verl's configuration, and tell what it does to groups."""
+        never = _setting(config, "trainer.test_freq", int, otherwise=0) <= 0
+        if never and _setting(config, "trainer.val_before_train", bool, otherwise=True) is False:
+            self._asks_kind = False
+        workers = _setting(config, "reward.num_workers", int, otherwise=1)
+        size = _group_size(config, validates=False)
+        if workers > 1 and size is not None and size > 1:
+            _LOG.warning(
+                "verl shares the %d samples of a prompt among %d reward workers: %s does not "
+                "compare them, and their advantages are None; rewards are the same. "
+                "reward.num_workers=1 compares them, or one server that all workers ask (`vladder "
+                "serve --group-size %d`)", size, workers, self._backend.name, size,
+            )  # fmt: skip
+
+    def _evaluates(self, fields: Mapping[str, Any]) -> bool | None:
+        """What a row says; a row that says nothing is told of, once."""
+        said = evaluates(fields)
+        if said is None and self._asks_kind:
+            self._asks_kind = False
+            _LOG.warning(
+                "verl does not say which samples validate, and neither do the rows of %s: all "
+                "count as training. Give the rows extra_info.split ('train', 'test'), or the "
+                "function evaluation=False where nothing is validated", self._backend.name,
+            )  # fmt: skip
+        return said
 
     def score(
         self, data_source: Any, solution: str, ground_truth: Any, extra_info: Any
     ) -> dict[str, Any]:
         """Score one sample, and wait."""
-        fields = _fields(data_source, ground_truth, extra_info)
-        sample = self._backend.sample(solution, fields, group=_group(data_source, extra_info))
-        return self._told(self._backend.reward(sample))
+        return self._told(
+            self._backend.reward(self._sample(data_source, solution, ground_truth, extra_info))
+        )
 
     async def ascore(
         self, data_source: Any, solution: str, ground_truth: Any, extra_info: Any
     ) -> dict[str, Any]:
         """Score one sample."""
-        fields = _fields(data_source, ground_truth, extra_info)
-        sample = self._backend.sample(solution, fields, group=_group(data_source, extra_info))
+        sample = self._sample(data_source, solution, ground_truth, extra_info)
         return self._told(await self._backend.areward(sample))
+
+    def _sample(
+        self, data_source: Any, solution: str, ground_truth: Any, extra_info: Any
+    ) -> Sample:
+        fields = _fields(data_source, ground_truth, extra_info)
+        return self._backend.sample(
+            solution, fields, group=_group(data_source, extra_info),
+            evaluation=self._evaluates(fields),
+        )  # fmt: skip
 
     async def ascore_item(
         self,
@@ -223,8 +269,8 @@ class _Scorer:
         truth = (item.get("reward_model") or {}).get("ground_truth")
         group = str(item["uid"]) if "uid" in item else _group(source, extra)
         fields, prompt = _fields(source, truth, extra), item.get("raw_prompt")
-        if validates is None and EVALUATION_FIELDS.intersection(item):
-            validates = is_evaluation({**item, "extra_info": extra})
+        if validates is None:
+            validates = self._evaluates({**fields, **item, "extra_info": extra})
         sample = self._backend.sample(
             solution, fields, group=group, prompt=prompt, evaluation=validates
         )
@@ -269,10 +315,16 @@ def _validates(data: Any) -> bool | None:
 
 def _group_size(config: Any, *, validates: bool) -> int | None:
     """How many samples of a prompt verl draws, as its configuration says."""
-    at = ("actor_rollout_ref", "rollout", *(("val_kwargs", "n") if validates else ("n",)))
-    for name in at:
+    at = "actor_rollout_ref.rollout." + ("val_kwargs.n" if validates else "n")
+    size = _setting(config, at, int, otherwise=0)
+    return size if size > 0 else None
+
+
+def _setting(config: Any, at: str, kind: type[T], *, otherwise: T) -> T:
+    """A setting of verl, by its dotted name."""
+    for name in at.split("."):
         config = config.get(name) if hasattr(config, "get") else None
-    return config if isinstance(config, int) and config > 0 else None
+    return config if isinstance(config, kind) else otherwise
 
 
 def _response(item: Any, tokenizer: Any) -> str:

@@ -95,6 +95,11 @@ class ScoreResponse(Message):
     run: str
     step: int
     cursor: int = Field(description="Later revisions: `/v1/rewards?after=` this.")
+    alarms: dict[str, float] = Field(
+        description="Numbers for the learner's metrics, counted since the server began: "
+        "`gaming_alarms`, how many times audits have found a verifier to be gamed, and "
+        "`unanswered_alarms`, how many times too many samples ended without a reward."
+    )
     rewards: list[RewardMessage]
 
 

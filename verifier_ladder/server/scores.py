@@ -98,10 +98,11 @@ async def _answer(
         before = await service.read(_as_told, service, run, step, wanted)
         rewards = [before.get(at, now) for at, now in zip(positions, rewards, strict=True)]
     made = list(map(reward_json, rewards, positions))
-    return Answered(
-        encoded({"run": run, "step": step, "cursor": cursor, "rewards": made}),
-        [reward.revision for reward in rewards],
-    )
+    answer = {
+        "run": run, "step": step, "cursor": cursor,
+        "alarms": service.learner.attachment.alarms, "rewards": made,
+    }  # fmt: skip
+    return Answered(encoded(answer), [reward.revision for reward in rewards])
 
 
 def _as_told(

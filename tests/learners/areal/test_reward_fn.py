@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import signature
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -43,6 +44,21 @@ def api() -> ModuleType:
     return import_module("areal.api.reward_api")
 
 
+@pytest.fixture
+def tracker(api: ModuleType) -> ModuleType:
+    """`areal.utils.stats_tracker`, without torch and AReaL's platforms, for numbers only."""
+    del api
+    for name, words in {
+        "torch": {}, "torch.distributed": {}, "areal.infra": {},
+        "areal.infra.platforms": {"current_platform": None},
+        "areal.utils.seqpack": {"flat2d": None},
+    }.items():  # fmt: skip
+        sys.modules.setdefault(name, ModuleType(name)).__dict__.update(words)
+    sys.modules["torch"].distributed = sys.modules["torch.distributed"]
+    sys.modules["torch"].Tensor = type(None)
+    return import_module("areal.utils.stats_tracker")
+
+
 Call = Callable[..., float]
 
 
@@ -50,15 +66,20 @@ Call = Callable[..., float]
 def call(api: ModuleType, tmp_path: Path) -> Call:
     """Ask for rewards as `RLVRWorkflow` does."""
 
-    def ask(*completions: str, retries: int = 0, **options: Any) -> list[float]:
-        check = vl.wrap(judge, version="1", columns=["answer"], timeout=0.5)
+    def ask(
+        *completions: str, timeout: float = 0.5, limit: float = 60, first: int = 0, **options: Any
+    ) -> list[float]:
+        """So many are asked for, and answered, before the others are asked for together."""
+        check = vl.wrap(judge, version="1", columns=["answer"], timeout=timeout)
+        options = {"deadline": 50, **options}  # Workers start slowly on a busy machine.
         made = reward_fn(check, ledger=tmp_path / "ledger.db", **options)
-        wrapper = api.AsyncRewardWrapper(made, max_retries=retries, timeout_seconds=60)
+        wrapper = api.AsyncRewardWrapper(made, max_retries=0, timeout_seconds=limit)
+        row = {"answer": "4", "messages": [{"role": "user", "content": "2 + 2 ="}]}
 
         async def gather() -> list[float]:
-            row = {"answer": "4", "messages": [{"role": "user", "content": "2 + 2 ="}]}
-            asked = (wrapper("2 + 2 =", c, [1], [2], **row) for c in completions)
-            return await asyncio.gather(*asked)
+            asked = [wrapper("2 + 2 =", text, [1], [2], **row) for text in completions]
+            before = [await one for one in asked[:first]]
+            return before + await asyncio.gather(*asked[first:])
 
         return asyncio.run(gather())
 
@@ -77,18 +98,37 @@ def test_what_is_unknown_raises(call: Call, completion: str) -> None:
 
 
 def test_a_number_stands_for_the_unknown_where_it_is_asked_for(call: Call) -> None:
-    told = call("4", "raise", "crash", "hang", "nan", on_abstain=-1.0, deadline=50)
+    told = call("4", "raise", "crash", "hang", "nan", on_abstain=-1.0)
 
     assert [1.0, -1.0, -1.0, -1.0, -1.0] == told
 
 
-def test_the_deadline_comes_before_areals_limit() -> None:
+def test_the_deadline_comes_before_areals_limit(api: ModuleType) -> None:
     """Which would make a 0 of a reward that is not known yet."""
-    assert 15.0 > reward_fn(vl.wrap(judge, columns=["answer"]))._backend.attachment.deadline
+    limit = signature(api.AsyncRewardWrapper).parameters["timeout_seconds"].default
+    made = reward_fn(vl.wrap(judge, columns=["answer"]))
+
+    assert limit > made._backend.attachment.deadline
+
+
+def test_the_deadline_answers_and_not_areals_limit(call: Call) -> None:
+    """A verifier that may take longer than both never answers: AReaL would make a 0 of it."""
+    assert [-1.0] == call("hang", timeout=1e6, limit=120, deadline=1.0, on_abstain=-1.0)
+
+
+def test_the_metrics_come_to_areals_tracker(call: Call, tracker: Any) -> None:
+    call("4", "nan", on_abstain=-1.0)
+
+    told = {name: sorted(values) for name, values in tracker.get("rollout").stats.items()}
+    assert {
+        "rollout/judge/unknown": [0.0, 1.0], "rollout/judge/pending": [0.0, 0.0],
+        "rollout/judge/gaming_alarms": [0.0, 0.0], "rollout/judge/unanswered_alarms": [0.0, 0.0],
+    } == told  # fmt: skip
 
 
 def test_a_process_that_gets_it_with_every_call_opens_one_run(call: Call, tmp_path: Path) -> None:
-    call("1", "2", "3", "4")
+    """With every call that is made before, after or while others are answered."""
+    call("1", "2", "3", "4", first=1)
 
     with vl.open_ledger(tmp_path / "ledger.db") as ledger:
         blocks = [ledger.read(entry).samples for entry in ledger.entries(kind="score")]

@@ -4,6 +4,7 @@
 
 import asyncio
 import math
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from textwrap import dedent
@@ -187,6 +188,79 @@ def test_a_registered_manager_is_found_by_its_name() -> None:
     made = adapter.reward_manager(check, register="ladder-for-test")
 
     assert made is get_reward_manager_cls("ladder-for-test")
+
+
+def warnings(caplog: pytest.LogCaptureFixture, *words: str) -> list[str]:
+    lines = [one.getMessage() for one in caplog.records if one.name == "verifier_ladder"]
+    return [line for line in lines if all(word in line for word in words)]
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ({}, True), ({"extra_info": [{"split": "test"}] * 2}, False),
+        ({"trainer": {"test_freq": 5, "val_before_train": False}}, True),
+        ({"trainer": {"test_freq": -1, "val_before_train": False}}, False),
+    ],
+    ids=["nobody says", "the rows say", "it validates", "it never validates"],
+)  # fmt: skip
+def test_that_nobody_says_what_validates_is_told_once(
+    told: dict[str, Any],
+    said: bool,  # noqa: FBT001
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    config = OmegaConf.create({"trainer": told.pop("trainer", {})})
+    made = adapter.reward_manager(vl.wrap(yes, isolation="inline"))
+    manager = made(config, Characters(), None)
+    for texts in (["1", "2"], ["3", "4"]):
+        data = batch(texts, **told)
+        for i in range(2):
+            manager.loop.run_until_complete(manager.run_single(data[i : i + 1]))
+
+    lines = warnings(caplog, "which samples validate", "extra_info.split")
+    assert int(said) == len(lines)
+
+
+@pytest.mark.parametrize(("workers", "said"), [(8, 1), (1, 0)])
+def test_workers_that_share_a_prompt_are_told_of_with_what_joins_it(
+    workers: int, said: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    config = OmegaConf.create(
+        {"reward": {"num_workers": workers}, "actor_rollout_ref": {"rollout": {"n": 4}}}
+    )
+    made = adapter.reward_manager(vl.wrap(yes, isolation="inline"))
+    made(config, Characters(), None)
+
+    assert said == len(warnings(caplog, "reward.num_workers=1", "--group-size 4"))
+
+
+def test_samples_that_come_while_calls_are_at_work_wait_for_them(tmp_path: Path) -> None:
+    """However long the calls take, and in however many moments the samples come."""
+    count, may_answer = 40, threading.Event()
+
+    def slow(completions: list[str]) -> list[float]:
+        may_answer.wait()
+        return [1.0] * len(completions)
+
+    ledger = tmp_path / "ledger.db"
+    check = vl.wrap(slow, version="1", isolation="inline", batch=True)
+    manager = adapter.reward_manager(check, ledger=ledger, deadline=None)(None, Characters(), None)
+
+    async def score(data: DataProto) -> None:
+        asked = []
+        for i in range(count):
+            asked.append(asyncio.create_task(manager.run_single(data[i : i + 1])))
+            for _ in range(5):  # It has asked, and whatever that begins has begun.
+                await asyncio.sleep(0)
+        may_answer.set()
+        await asyncio.gather(*asked)
+
+    manager.loop.run_until_complete(score(batch([f"{i:02}" for i in range(count)])))
+
+    with vl.open_ledger(ledger) as opened:
+        calls = [opened.read(entry).samples for entry in opened.entries(kind="score")]
+    assert count == sum(len(samples.groups) for samples in calls)
+    assert len(calls) <= 5  # Four at work, and one for all that came meanwhile.
 
 
 def test_a_batch_is_one_call_and_groups_are_verls(tmp_path: Path) -> None:

@@ -50,6 +50,8 @@ class VerifyAnswer(Call):
     failure_kind: str | None
     failure_reason: str | None
     reward_components: dict[str, float]
+    gaming_alarms: float
+    unanswered_alarms: float
 
 
 @router.call("/seed_session", dict[str, str], summary="NeMo-Gym's begin of an episode")
@@ -148,6 +150,7 @@ def _answer(service: RewardService, body: VerifyCall, reward: Reward) -> dict[st
         "mask_sample": is_unknown, "failure_kind": failure_kind(reward),
         "failure_reason": reward.reason or None if is_unknown or reward.failed_at else None,
         "reward_components": {n: v for n, v in reward.components.items() if v is not None},
+        **service.learner.attachment.alarms,
         # NeMo-RL has read the mask there before it was a field of its own.
         "instance_config": {
             **(given if isinstance(given, dict) else {}), "mask_sample": is_unknown,

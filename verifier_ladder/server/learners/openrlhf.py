@@ -48,6 +48,8 @@ async def openrlhf(body: OpenRlhfCall, request: Request) -> Response:
         "unknown": [float(reward.value is None) for reward in rewards],
         "pending": [float(reward.pending) for reward in rewards],
     }
+    for name, number in service.learner.attachment.alarms.items():
+        logs[name] = [number] * len(rewards)
     answer = encoded({"rewards": numbers, "scores": numbers, "extra_logs": logs})
     return Json(answer)
 

@@ -229,3 +229,22 @@ def test_events_are_read_as_they_were_written(events: list[tuple[int, str]]) -> 
                 found.append((reader.last, read.decode()))
 
     assert events == found
+
+
+@pytest.mark.parametrize("said", [{"alarms": {"gaming_alarms": 2.0}}, {}])
+def test_what_the_last_answer_said_of_alarms_is_kept(said: dict[str, Any]) -> None:
+    def served() -> httpx.MockTransport:
+        return httpx.MockTransport(Server((200, {**ANSWER, **said})))
+
+    async def ask() -> Any:
+        async with vl.AsyncClient("http://x") as client:
+            client._http = httpx.AsyncClient(transport=served(), base_url="http://x")
+            await client.score(["a"])
+            return client.alarms
+
+    with vl.Client("http://x") as client:
+        assert client.alarms is None
+        client._http = httpx.Client(transport=served(), base_url="http://x")
+        client.score(["a"])
+        assert said.get("alarms") == client.alarms
+    assert said.get("alarms") == asyncio.run(ask())

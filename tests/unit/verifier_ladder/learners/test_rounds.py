@@ -46,6 +46,35 @@ def test_a_round_ends_and_its_groups_go_on(monkeypatch: pytest.MonkeyPatch) -> N
     assert {"a"} == {key[1] for key in rounds._groups}
 
 
+def test_groups_that_stay_incomplete_are_told_of_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    now = 0.0
+    monkeypatch.setattr(module, "monotonic", lambda: now)
+    rounds = Rounds(count().__next__)
+    for minute in range(60):
+        now = 60.0 * minute
+        rounds.place(sample(f"g{minute}"), 4)
+
+    (line,) = [one.getMessage() for one in caplog.records if "advantage" in one.getMessage()]
+    assert "of 4 samples of a prompt 1 have come here" in line
+    assert "--group-size 4" in line
+
+
+def test_complete_groups_are_not_told_of(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    now = 0.0
+    monkeypatch.setattr(module, "monotonic", lambda: now)
+    rounds = Rounds(count().__next__)
+    for minute in range(60):
+        now = 60.0 * minute
+        for _ in range(2):
+            rounds.place(sample(f"g{minute}"), 2)
+
+    assert not caplog.records
+
+
 def test_a_large_round_ends() -> None:
     rounds = Rounds(count().__next__)
 

@@ -25,6 +25,16 @@ def test_a_failure_is_unknown_and_says_where_it_failed(serve: Any) -> None:
     assert "the judge fell over" in reward["reason"]
 
 
+def test_alarms_of_audits_come_with_the_rewards(
+    serve: Any, campaign: vl.Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = serve()
+    assert {"gaming_alarms": 0, "unanswered_alarms": 0} == ask.score(["a"])["alarms"]
+    monkeypatch.setattr(type(campaign), "gaming_alarms", property(lambda _: 2))
+
+    assert 2 == ask.score(["b"])["alarms"]["gaming_alarms"]
+
+
 def test_the_answer_is_what_its_description_says(serve: Any) -> None:
     answer = serve().score(["a", {"content": "b", "group": "g", "position": 9}])
 

@@ -66,7 +66,8 @@ def test_openrlhf_gets_numbers_in_order_and_is_told_which_are_none(serve: Any) -
     answer = ask("POST", "/openrlhf", json=body).json()
 
     assert [1.0, -0.5, -0.5, -0.5] == answer["rewards"] == answer["scores"]
-    assert {"unknown": [0, 1, 1, 1], "pending": [0, 0, 0, 0]} == answer["extra_logs"]
+    none = {name: [0] * 4 for name in ("pending", "gaming_alarms", "unanswered_alarms")}
+    assert {"unknown": [0, 1, 1, 1], **none} == answer["extra_logs"]
     assert [1.0] == ask("POST", "/openrlhf", json=openrlhf("4")).json()["rewards"]
     assert [] == ask("POST", "/openrlhf", json=openrlhf()).json()["rewards"]
 
