@@ -109,6 +109,10 @@ bench-throughput: $(VENV)/.stamp-test  ## The fast tier with everything on, agai
 bench-http: $(VENV)/.stamp-test  ## What a reward costs over HTTP, against calls in process and other servers
 	@$(BIN)/python benchmarks/http_rewards.py
 
+.PHONY: bench-strangers
+bench-strangers: $(VENV)/.stamp-test  ## What a thousand connections without a token cost a server's clients
+	@$(BIN)/python benchmarks/strangers.py
+
 .PHONY: bench-celery
 bench-celery: $(VENV)/.stamp-test  ## What the Celery engine adds to a check, with one worker and two
 	@$(BIN)/python benchmarks/celery_engine.py

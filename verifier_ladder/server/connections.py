@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import resource
+import sys
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from verifier_ladder.server.access import CONNECTION
 
-STRANGERS = 256
-"""Connections on which nobody has shown yet who they are; one more ends the oldest."""
+STRANGERS = 1024
+"""Connections on which nobody has shown yet who they are; one more ends the oldest. Fewer would
+spare little memory, and those who come back would have to be taken on and ended all the time."""
+_SHARE = 4
+"""They are no more than one in so many of the files that the process may open."""
 _HEADERS = 10.0
 """Seconds within which the headers of a request must be there."""
 _REST = 10.0
@@ -19,12 +24,18 @@ _strangers: dict[Connection, None] = {}
 """Those of unknown senders, oldest first."""
 
 
+def _files() -> int:
+    """How many files this process may open."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return sys.maxsize if most == resource.RLIM_INFINITY else most
+
+
 class Connection(HttpToolsProtocol):
     """A connection that nobody can hold open by being silent or slow.
 
     Headers have a limit of time, and so has what is left of a body after the answer; bodies that
-    are read have theirs in `Door`. Senders who are not known yet have a few hundred connections
-    in all: one who comes ends the oldest of them, so callers with a token always get in.
+    are read have theirs in `Door`. Senders who are not known yet have a thousand connections in
+    all: one who comes ends the oldest of them, so callers with a token always get in.
     """
 
     _clock: asyncio.TimerHandle | None = None
@@ -36,7 +47,7 @@ class Connection(HttpToolsProtocol):
         super().connection_made(transport)
         self._end_in(_HEADERS)
         _strangers[self] = None
-        if len(_strangers) > STRANGERS:
+        if len(_strangers) > min(STRANGERS, _files() // _SHARE):
             oldest = next(iter(_strangers))
             oldest.let_in()
             oldest.transport.abort()

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import errno
 import gc
+import resource
 import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
@@ -89,6 +90,18 @@ def _bound(found: socket.socket, place: Any) -> socket.socket:
     return found
 
 
+@contextmanager
+def _many_files() -> Iterator[None]:
+    """Let this process open as many files as its user allows: every connection is one."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):  # Where there is no limit, the kernel has one of its own.
+        resource.setrlimit(resource.RLIMIT_NOFILE, (before[1], before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
 def run(app: FastAPI, sock: socket.socket, *, linger: float, started: Callable[[], None]) -> None:
     """Serve until SIGTERM or Ctrl-C, and until everything that was accepted is answered.
 
@@ -142,7 +155,8 @@ def run(app: FastAPI, sock: socket.socket, *, linger: float, started: Callable[[
     sys.setswitchinterval(_SWITCH)
     gc.set_threshold(*_COLLECT)
     try:
-        Server(config).run(sockets=[sock])
+        with _many_files():
+            Server(config).run(sockets=[sock])
     finally:
         sys.setswitchinterval(before[0])
         gc.set_threshold(*before[1])

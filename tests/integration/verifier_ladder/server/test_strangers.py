@@ -1,5 +1,6 @@
 """Silent, slow and greedy connections of unknown senders stop nobody."""
 
+import resource
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -30,6 +31,9 @@ SENT = {
     "a length for nothing": f"POST /nowhere HTTP/1.1\r\n{LARGE}",
     "a length for a page": f"GET /healthz HTTP/1.1\r\n{LARGE}",
 }
+
+EACH = 120
+"""Connections of each kind."""
 
 
 @pytest.fixture
@@ -66,7 +70,21 @@ def test_strangers_who_stay_stop_nobody(served: tuple[str, str]) -> None:
         assert [2000.0] * 5 == answers, sent
 
 
-def test_a_thousand_strangers_are_not_kept(served: tuple[str, str]) -> None:
+@pytest.fixture
+def many_files() -> Iterator[None]:
+    """Have this process open some thousand files, if it may."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if before[1] < 4 * EACH * len(SENT):
+        pytest.skip(f"{before[1]} files are too few for {EACH * len(SENT)} connections")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (before[1], before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+@pytest.mark.usefixtures("many_files")
+def test_more_than_a_thousand_strangers_stop_nobody_and_are_not_kept(
+    served: tuple[str, str],
+) -> None:
     url, secret = served
     kinds = list(SENT.values())
     with vl.Client(url, secret, attempts=1) as client:
@@ -74,13 +92,13 @@ def test_a_thousand_strangers_are_not_kept(served: tuple[str, str]) -> None:
         with ExitStack() as stack:
             made = []
             for kind in kinds:
-                made += stack.enter_context(connections(url, kind, 40))
-            assert 40 * len(kinds) > STRANGERS
+                made += stack.enter_context(connections(url, kind, EACH))
+            assert EACH * len(kinds) > STRANGERS
             # Known before they came, and known since.
             assert [2.0] == [reward.value for reward in client.score(["ab"])]
             with vl.Client(url, secret, attempts=1) as other:
                 assert [3.0] == [reward.value for reward in other.score(["abc"])]
-            for early in made[: 40 * len(kinds) - STRANGERS - 2]:
+            for early in made[: EACH * len(kinds) - STRANGERS - 2]:
                 assert is_ended(early)
 
 
