@@ -54,6 +54,10 @@ _BY_REPR: Final = frozenset(
         "zoneinfo.ZoneInfo", "operator.itemgetter", "operator.attrgetter", "operator.methodcaller",
     }
 )  # fmt: skip
+_RUNS_TEXT: Final = (
+    eval, exec, globals, builtins.__import__, importlib.import_module, importlib.__import__,
+)  # fmt: skip
+_UNSEEN: Final = "behind which code is run that can't be seen"
 _SLOTS: Final = frozenset({"member_descriptor", "getset_descriptor", "_tuplegetter", "_abc_data"})
 
 
@@ -61,7 +65,7 @@ class Fingerprint(NamedTuple):
     """What is known of the code behind a verifier."""
 
     digest: str
-    """SHA-256 of all that could be read; empty if there is no source."""
+    """SHA-256 of all that could be read; empty if there is nothing to read."""
     problem: str = ""
     """What it depends on that can't be read; empty if the digest covers everything."""
     place: str = ""
@@ -108,8 +112,7 @@ def fingerprint(thing: object) -> Fingerprint:
         return Fingerprint("", "it nests too deeply to be read")
     if len(text) > _LARGEST:
         reader.blame((), "it reads more than 64 MB of data")
-    digest = hashlib.sha256(text.encode()).hexdigest() if reader.has_source else ""
-    return Fingerprint(digest, reader.problem, _place(thing))
+    return Fingerprint(hashlib.sha256(text.encode()).hexdigest(), reader.problem, _place(thing))
 
 
 def _told(thing: object) -> object:
@@ -139,7 +142,6 @@ class _Reader:
 
     def __init__(self) -> None:
         self.problem = ""
-        self.has_source = False
         self._numbers: dict[int, int] = {}
         self._inside: set[int] = set()
         self._kept: list[object] = []
@@ -155,7 +157,6 @@ class _Reader:
         """Encode whatever is met, as nested lists of text."""
         data = plain(value)
         if data is not None:
-            self.has_source |= bool(own)
             return data
         for kinds, encode in self._encoders:
             if isinstance(value, kinds):
@@ -197,15 +198,25 @@ class _Reader:
 
     def _sequence(self, value: Any, path: tuple[str, ...]) -> Encoded:
         items = self._within(value, path, (self.value(item, path) for item in value))
-        return [self._type(value, path), items]
+        return [self._type(value, path), items, self._attributes(value, path)]
 
     def _set(self, value: Any, path: tuple[str, ...]) -> Encoded:
-        return [self._type(value, path), sorted(json.dumps(self.value(v, path)) for v in value)]
+        items = sorted(json.dumps(self.value(item, path)) for item in value)
+        return [self._type(value, path), items, self._attributes(value, path)]
 
     def _items(self, value: Any, path: tuple[str, ...]) -> Encoded:
         pairs = ([self.value(k, path), self.value(v, path)] for k, v in value.items())
         factory = self.value(getattr(value, "default_factory", None), path)
-        return [self._type(value, path), factory, self._within(value, path, pairs)]
+        items = self._within(value, path, pairs)
+        return [self._type(value, path), factory, items, self._attributes(value, path)]
+
+    def _attributes(self, value: object, path: tuple[str, ...]) -> list[Any]:
+        """What was put on an object: its dictionary, and the slots of all its classes."""
+        state = object.__getstate__(value)
+        parts = state if isinstance(state, tuple) else (state,)
+        told = {name: v for part in parts if part for name, v in part.items()}
+        told.pop("__wrapped__", None)  # A wrapper closes over what it calls.
+        return [[name, self.value(v, (*path, name))] for name, v in sorted(told.items())]
 
     def _type(self, value: object, path: tuple[str, ...]) -> Encoded:
         of = type(value)
@@ -237,6 +248,8 @@ class _Reader:
     def _builtin(self, value: Any, path: tuple[str, ...]) -> Encoded:
         if value.__self__ is not None and not isinstance(value.__self__, types.ModuleType):
             return ["bound", value.__name__, self.value(value.__self__, path)]
+        if _runs_text(value):
+            return self.blame(path or (value.__name__,), _UNSEEN)
         found = _library(value.__module__ or "builtins")
         if found is None:
             return self.blame(path or (value.__name__,), "which is compiled and has no source")
@@ -246,27 +259,30 @@ class _Reader:
         met = self._again(function)
         if met is not None:
             return met
-        if (named := _named(function)) is not None:
+        if _runs_text(function):
+            return self.blame(path or (function.__name__,), _UNSEEN)
+        if path and (named := _named(function)) is not None:
             return named
         cells = self._cells(function, path)
-        library = _library_of(function)
+        library, node = _library_of(function), None
+        if library is None or not path:  # A verifier itself is read wherever it stands.
+            node = node_of(function)
         if library is not None:
-            return [library, function.__code__.co_qualname, *(
+            return [library, function.__code__.co_qualname, dump(node), *(
                 [name, self.value(value, (*path, name))] for name, value in cells.items()
             )]  # fmt: skip
-        node = node_of(function)
         if node is None:
             name = function.__qualname__
             return self.blame(
                 path or (name,), "whose source can't be found or is not what runs (code that was "
                 "made by exec, changed on disk after its import, or installed without source)",
             )  # fmt: skip
-        self.has_source = True
         defaults = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
         return [
             "function", dump(_undecorated(node, {**function.__globals__, **cells})),
             [self.value(value, (*path, "a default")) for value in defaults],
             self._names(function, cells, path), self._imports(node, path),
+            self._attributes(function, path),
         ]  # fmt: skip
 
     def _cells(self, function: types.FunctionType, path: tuple[str, ...]) -> dict[str, Any]:
@@ -291,7 +307,9 @@ class _Reader:
             elif name in function.__globals__:
                 value = function.__globals__[name]
             elif hasattr(builtins, name):
-                continue
+                value = getattr(builtins, name)
+                if not _runs_text(value):
+                    continue
             else:
                 found.append(self.blame(where, "which is not defined yet"))
                 continue
@@ -308,6 +326,9 @@ class _Reader:
         """What is read of a module: an installed one's name, or the values themselves."""
         library = _library(module.__name__)
         if library is not None:
+            read = getattr(module, chain[0], None) if chain else None
+            if read is sys.modules or _runs_text(read):
+                return self.blame((*path, chain[0]), _UNSEEN)
             return [library, *chain]
         if not chain:
             return self.blame(path, f"the whole module {module.__name__}; name what you use of it")
@@ -343,13 +364,12 @@ class _Reader:
         file = _file_of(of)
         known = file is None or _is_own(of.__module__) or _installed(file)
         library = _library(of.__module__) if known else None
+        node = None if file is None or (library and path) else class_node(of, file)
         if library is not None:
-            return [library, of.__qualname__]
-        node = None if file is None else class_node(of, file)
+            return [library, of.__qualname__, dump(node)]
         if node is None:
             return self.blame(path or (of.__name__,), "a class whose source can't be found")
-        self.has_source = True
-        bases = [self.value(base, (*path, base.__name__)) for base in of.__bases__]
+        bases = [self.value(base, (*path, base.__name__)) for base in (type(of), *of.__bases__)]
         return ["class", dump(node), bases, self._members(of, path)]
 
     def _members(self, of: type, path: tuple[str, ...]) -> list[Any]:
@@ -357,10 +377,12 @@ class _Reader:
         for name, value in sorted(vars(of).items()):
             function = inner_function(value)
             generated = function is not None and _is_generated(of, name, function)
-            is_special = name.startswith("__") and function is None
-            hidden = issubclass(of, Enum) and function is None and name.startswith("_")
+            is_special = name.startswith("__") and function is None and name != "__call__"
+            hidden = issubclass(of, Enum) and function is None and (
+                name.startswith("_") or isinstance(value, of)
+            )  # fmt: skip
             told = type(value).__name__ in _SLOTS
-            if not (generated or is_special or hidden or told or isinstance(value, of)):
+            if not (generated or is_special or hidden or told):
                 found.append([name, self.value(value, (*path, f"{of.__name__}.{name}"))])
         return found
 
@@ -370,16 +392,15 @@ class _Reader:
         if known is not None:
             return known
         if is_dataclass(value):
-            state = {field.name: getattr(value, field.name, None) for field in fields(value)}
-            return [self.value(of, path), self._state(state, path)]
-        if own and isinstance(getattr(value, "__dict__", None), dict):
-            return [self.value(of, path), self._state(vars(value), path)]
+            held = [
+                [f.name, self.value(getattr(value, f.name, None), path)] for f in fields(value)
+            ]
+            return [self.value(of, path), held, self._attributes(value, path)]
+        if own:
+            return [self.value(of, path), self._attributes(value, path)]
         return self.blame(
             path or (of.__qualname__,), f"a {of.__qualname__}, which can't be digested"
         )
-
-    def _state(self, state: Mapping[str, Any], path: tuple[str, ...]) -> list[Any]:
-        return [[name, self.value(v, (*path, name))] for name, v in sorted(state.items())]
 
 
 def _known(value: Any) -> Encoded | None:
@@ -403,7 +424,7 @@ def _known(value: Any) -> Encoded | None:
 
 
 def _library(module: str) -> str | None:
-    """An installed module's name with its package's version; None if it is the user's own."""
+    """An installed module's name with its package's version; None for others: they are read."""
     top = module.partition(".")[0]
     if top == "__main__":
         return None
@@ -414,7 +435,10 @@ def _library(module: str) -> str | None:
     file = _module_file(module, top)
     if file is None or not _installed(file):
         return None
-    return f"{module} {_version_of(top)}".rstrip() if _installed(file) == "package" else module
+    if _installed(file) != "package":
+        return module
+    version = _version_of(top)
+    return f"{module} {version}" if version else None
 
 
 def _is_own(module: str) -> bool:
@@ -467,10 +491,15 @@ def _folders(*names: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=256)
 def _version_of(package: str) -> str:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return str(getattr(sys.modules.get(package), "__version__", ""))
+    """The version of the distribution that holds a package; often one of another name."""
+    holders = _distributions().get(package, ())
+    found = sorted({f"{name} {importlib.metadata.version(name)}" for name in holders})
+    return ", ".join(found) or str(getattr(sys.modules.get(package), "__version__", ""))
+
+
+@lru_cache(maxsize=1)
+def _distributions() -> Mapping[str, list[str]]:
+    return importlib.metadata.packages_distributions()
 
 
 def _library_of(function: types.FunctionType) -> str | None:
@@ -479,8 +508,12 @@ def _library_of(function: types.FunctionType) -> str | None:
     if file.startswith("<") and not file.startswith("<frozen "):
         return None if has_source(file) else _library(module)
     if _is_own(module) or _installed(file):
-        return _library(module) or module
+        return _library(module)
     return None
+
+
+def _runs_text(value: object) -> bool:
+    return any(value is each for each in _RUNS_TEXT)
 
 
 def _named(value: object) -> Encoded | None:

@@ -242,4 +242,5 @@ def _name_read(step: dis.Instruction, free: frozenset[str]) -> str:
     if "DEREF" in step.opname:
         return name if name in free else ""
     is_global = "GLOBAL" in step.opname or step.opname == "LOAD_NAME"
-    return name if is_global and not (name.startswith("__") and name.endswith("__")) else ""
+    is_special = name.startswith("__") and name.endswith("__") and name != "__import__"
+    return name if is_global and not is_special else ""

@@ -139,6 +139,108 @@ def test_every_edit_that_may_change_a_reward_makes_another_version(
     assert version(load(PLAIN).judge) != version(load(PLAIN.replace(old, new)).judge)
 
 
+@pytest.mark.parametrize(
+    ("before", "reads"),
+    [
+        ("def helper(): return helper.slope\nhelper.slope = 1.0", "helper()"),
+        ("class Words(dict): pass\nwords = Words(a=1)\nwords.slope = 1.0", "words.slope"),
+        ("class Words(list): pass\nwords = Words([1])\nwords.slope = 1.0", "words.slope"),
+        (
+            (
+                "from dataclasses import dataclass\n@dataclass\nclass Scale:\n    base: int = 0\n"
+                "scale = Scale()\nscale.slope = 1.0"
+            ),
+            "scale.slope",
+        ),
+        (
+            "class Meta(type):\n    def slope(cls): return 1.0\nclass Scale(metaclass=Meta): pass",
+            "Scale.slope()",
+        ),
+    ],
+)
+def test_what_was_put_on_an_object_or_its_kind_makes_another_version(
+    load: Callable[..., ModuleType], before: str, reads: str
+) -> None:
+    text = f"{before}\ndef judge(completions):\n    return [{reads}]\n"
+
+    assert version(load(text).judge) == version(load(text).judge)
+    assert version(load(text).judge) != version(load(text.replace("1.0", "2.0")).judge)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        (
+            "class Base: __slots__ = ('slope',)\n"
+            "class Judge(Base):\n    def __call__(self, completions): return [self.slope]\n"
+            "judge = Judge()\njudge.slope = 1.0\n"
+        ),
+        (
+            "import operator\nclass Judge: pass\n"
+            "Judge.__call__ = operator.attrgetter('a' if 1.0 == 1.0 else 'b')\njudge = Judge()\n"
+        ),
+    ],
+)
+def test_a_callable_objects_slots_and_how_it_is_called_make_another_version(
+    load: Callable[..., ModuleType], text: str
+) -> None:
+    before, after = load(text), load(text.replace("1.0", "2.0", 1))
+
+    assert fingerprint(before.judge).digest == fingerprint(load(text).judge).digest
+    assert fingerprint(before.judge).digest != fingerprint(after.judge).digest
+
+
+PACKAGE = "def helper(text): return 1.0\ndef judge(completions): return [helper('')]\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "raised", "is_known"),
+    [
+        (PACKAGE, "2.0", True),  # A new release, whatever it changed.
+        (PACKAGE.replace("completions):", "completions, **columns):"), "1.0", True),
+        (PACKAGE.replace("1.0", "2.0"), "1.0", False),  # Its helpers count by their release.
+    ],
+)
+@pytest.mark.parametrize("distribution", ["installed_rewards", "rewards-of-mine"])
+def test_a_function_of_an_installed_package_is_filed_under_its_release_and_source(
+    tmp_path: Path, distribution: str, code: str, raised: str, *, is_known: bool
+) -> None:
+    before = installed(tmp_path / "before", distribution, PACKAGE, "1.0")
+    after = installed(tmp_path / "after", distribution, code, raised)
+
+    assert before == installed(tmp_path / "again", distribution, PACKAGE, "1.0")
+    assert is_known is (before != after)
+    assert not before.endswith("source-")
+
+
+def test_functions_of_installed_packages_are_told_apart(tmp_path: Path) -> None:
+    other = PACKAGE.replace("['']", "[]").replace("helper('')", "0.25")
+
+    assert installed(tmp_path / "one", "one", PACKAGE, "1.0") != installed(
+        tmp_path / "two", "two", other, "1.0"
+    )
+
+
+def installed(site: Path, distribution: str, code: str, release: str) -> str:
+    """The version of a function in a package that an own process finds installed."""
+    folder = site / "site-packages"
+    told = folder / f"{distribution.replace('-', '_')}-{release}.dist-info"
+    told.mkdir(parents=True)
+    (folder / "installed_rewards.py").write_text(code)
+    (told / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {release}\n"
+    )
+    (told / "top_level.txt").write_text("installed_rewards\n")
+    script = (
+        "import verifier_ladder as vl, installed_rewards\n"
+        "print(vl.wrap(installed_rewards.judge).version)"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True, timeout=300,
+        env={**os.environ, "PYTHONPATH": str(folder)},
+    ).stdout.strip()  # fmt: skip
+
+
 @pytest.mark.parametrize("name", ["closed", "given"])
 @pytest.mark.parametrize(
     ("old", "new"), [("made(4)", "made(5)"), ("len(text) > least", "len(text) < least")]
@@ -245,6 +347,13 @@ def test_a_verifier_class_without_a_version_is_filed_under_its_source(
         ("", "later('')", "later"),
         ("import helper", "getattr(helper, 'score')('')", "helper"),
         ("def inner(): return model\nmodel = object()", "inner()", "model"),
+        ("class Scale: pass\nScale.usual = Scale()", "Scale.usual.slope", "Scale.usual"),
+        ("score = 1.0", "eval('score')", "eval"),
+        ("score = 1.0", "globals()['score']", "globals"),
+        ("", "__import__('helper').score('')", "__import__"),
+        ("import sys, helper", "sys.modules['helper'].score('')", "modules"),
+        ("import importlib", "importlib.import_module('helper').score('')", "import_module"),
+        ("from importlib import import_module as get", "get('helper').score('')", "get"),
     ],
 )
 def test_what_can_not_be_digested_is_named_and_a_version_demanded(
