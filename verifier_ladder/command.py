@@ -41,9 +41,11 @@ class CommandVerifier(Verifier):
     must flush each answer. With `per_batch=True` it is started for each batch, sees the end of its
     input, and may answer all at the end.
 
-    **Failures.** A program that ends, fails or stays silent for `timeout` seconds costs its own
-    candidate only, which abstains with `failed_at="tool"`; answers that can't be read abstain
-    with `"verifier"`. It is killed with all processes in its group.
+    **Failures.** A program that ends with an exit code or stays silent for `timeout` seconds costs
+    its own candidate only, which abstains with `failed_at="tool"`; one that crashes, or answers
+    what can't be read, abstains with `"verifier"`. Where it is well on others, the engine rejects
+    a candidate at which it crashes or answers nonsense again; one at which it exits only with a
+    declared `control`. It is killed with all processes in its group.
 
     The command is part of the check key.
 
@@ -176,7 +178,7 @@ class CommandVerifier(Verifier):
             shown = answer[:100].decode("utf-8", "replace")
             raise AnswerError(f"{self.command[0]} answered {shown!r}, not JSON") from None
         if isinstance(message, dict) and message.get("id", number) != number:
-            raise VerifierError(
+            raise AnswerError(
                 f"{self.command[0]} answered about {message['id']!r} when asked about {number}"
             )
         return verdict_from(message, unit=self.unit)

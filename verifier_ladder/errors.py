@@ -27,6 +27,8 @@ class LadderError(Exception):
 
     boundary: ClassVar[str] = "ladder"
     """Name of the boundary, as stored in `Verdict.failed_at`."""
+    cause: ClassVar[str] = ""
+    """What content may have to do with it, as stored in a failure's evidence; "" for nothing."""
 
     def __init__(self, message: str | None = None) -> None:
         """Take the class docstring as the message when none is given."""
@@ -47,6 +49,8 @@ class VerifierError(LadderError):
 
 class AnswerError(VerifierError):
     """The verifier answered with something that is no verdict, such as a score without end."""
+
+    cause = "answer"
 
 
 class ToolError(LadderError):

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import IO, Any
 
-from verifier_ladder.errors import ToolError, VerifierError
+from verifier_ladder.errors import AnswerError, ToolError
 
 LARGEST_LINE = 1024 * 1024
 """Bytes that one answer may have."""
@@ -30,6 +30,12 @@ def _find_prctl() -> Any:
 
 
 _PRCTL = _find_prctl()  # before any fork, because a forked child must not import
+
+
+class _ExitError(ToolError):
+    """The program ended with an exit code, as it may for an outage or for what it was asked."""
+
+    cause = "error"
 
 
 class JsonLines:
@@ -106,7 +112,8 @@ class JsonLines:
 
         Raises:
             ToolError: If it ends too early, fails, or stays silent for too long.
-            VerifierError: If it answers more or fewer lines than asked, or one that is too long.
+            AnswerError: If it answers more or fewer lines than asked, or one that is too long, or
+                crashes.
         """
         self._pending = b"".join(line + b"\n" for line in lines)
         self._selector.register(self._stdin, selectors.EVENT_WRITE)
@@ -163,9 +170,7 @@ class JsonLines:
         chunk = os.read(self._stdout.fileno(), _CHUNK)
         self._read += chunk
         if self._read.rfind(b"\n") < 0 and len(self._read) > LARGEST_LINE:
-            raise VerifierError(
-                f"{self._name} answered with more than {LARGEST_LINE} bytes a line"
-            )
+            raise AnswerError(f"{self._name} answered with more than {LARGEST_LINE} bytes a line")
         return bool(chunk)
 
     def _lines(self, most: int) -> list[bytes]:
@@ -179,20 +184,22 @@ class JsonLines:
             if monotonic() >= deadline:
                 raise ToolError(f"{self._name} answered and did not end")
         if self._read.strip():
-            raise VerifierError(f"{self._name} answered more than {asked} lines")
+            raise AnswerError(f"{self._name} answered more than {asked} lines")
         if self._code() != 0:
             raise self._ended(asked, asked)
 
-    def _ended(self, answered: int, asked: int) -> ToolError | VerifierError:
+    def _ended(self, answered: int, asked: int) -> ToolError | AnswerError:
         code = self._code()
         while self._selector.get_map().get(self._stderr) and self._selector.select(0):
             self._hear()
         if code == 0:
-            return VerifierError(
+            return AnswerError(
                 f"{self._name} ended after {answered} answers to {asked} candidates"
             )
-        how = f"exit code {code}" if code is None or code >= 0 else f"signal {-code}"
-        return ToolError(f"{self._name} ended with {how}")
+        if code is None or code > 0:
+            return _ExitError(f"{self._name} ended with exit code {code}")
+        is_told = -code in (signal.SIGKILL, signal.SIGTERM)  # By somebody else.
+        return (ToolError if is_told else AnswerError)(f"{self._name} ended with signal {-code}")
 
     def _code(self) -> int | None:
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import numbers
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -49,6 +50,8 @@ _OF_CONTENT = (
     RecursionError, SyntaxError,
 )  # fmt: skip
 """What Python raises about values that a program did not expect."""
+_TOO_LONG = (errno.E2BIG, errno.ENAMETOOLONG)
+"""What the operating system says of content that was made an argument, or a file's name."""
 
 
 class MiscountError(AnswerError):
@@ -426,22 +429,33 @@ def failure(error: BaseException) -> Verdict:
     reject is up to the engine, which tries the candidate again beside others; so the evidence
     tells what kind of error it was, as its cause: `answer` is no verdict, `data` is what content
     can bring about in a program that did not expect it, `error` is any other. What the operating
-    system refuses, such as a connection, is a tool's failure.
+    system refuses, such as a connection, is a tool's failure, also where a library has raised an
+    error of its own from it.
     """
     text = f"{error}" or type(error).__name__
     if isinstance(error, CandidateError):
         return Verdict.reject(text)
-    if isinstance(error, AnswerError):
-        return Verdict.abstain(text, failed_at=error.boundary, evidence={"cause": "answer"})
     if isinstance(error, LadderError):
-        return Verdict.abstain(text, failed_at=error.boundary)
+        known = {"cause": error.cause} if error.cause else {}
+        return Verdict.abstain(text, failed_at=error.boundary, evidence=known)
     if isinstance(error, MemoryError):
         return Verdict.abstain(f"out of memory {text}".strip(), failed_at="engine")
     text = f"{type(error).__name__}: {text}"
-    if isinstance(error, OSError):
+    cause = "data" if _is_of_content(error) else "error"
+    if cause == "error" and _is_refused(error):
         return Verdict.abstain(text, failed_at="tool")
-    cause = "data" if isinstance(error, _OF_CONTENT) else "error"
     return Verdict.abstain(text, failed_at="verifier", evidence={"cause": cause})
+
+
+def _is_of_content(error: BaseException) -> bool:
+    is_too_long = isinstance(error, OSError) and error.errno in _TOO_LONG
+    return is_too_long or isinstance(error, _OF_CONTENT)
+
+
+def _is_refused(error: BaseException | None) -> bool:
+    while error is not None and not isinstance(error, OSError):
+        error = error.__cause__
+    return error is not None
 
 
 _ATTRIBUTES = {

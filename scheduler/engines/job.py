@@ -30,6 +30,7 @@ MOST_RESERVED = 4e9
 """No more is expected of a check, nor reserved for it, so that accounts can count it."""
 _THOUGHT = 0.25
 """Seconds in which a verifier should say what a check will take."""
+_TELLING = ("verifier", "tool")
 _RAISED = ("answer", "data", "error")
 """Causes that `verifiers.failure` tells of errors which content may have brought about."""
 UNCOMPARED = "uncompared"
@@ -462,7 +463,7 @@ def suspects(verdicts: Iterable[tuple[int, Verdict]]) -> dict[int, Failure]:
         )
         for place, verdict in verdicts
         if verdict.failed_at == "engine"
-        or (verdict.failed_at == "verifier" and verdict.evidence.get("cause") in _RAISED)
+        or (verdict.failed_at in _TELLING and verdict.evidence.get("cause") in _RAISED)
     }  # fmt: skip
 
 

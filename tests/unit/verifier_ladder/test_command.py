@@ -89,7 +89,7 @@ def test_a_program_sees_the_task_and_any_text(make: Make) -> None:
     [
         ("exit", "tool", "ended with exit code 3"),
         ("leave", "verifier", "ended after 0 answers to 1 candidates"),
-        ("crash", "tool", "ended with signal 11"),
+        ("crash", "verifier", "ended with signal 11"),
         ("garbage", "verifier", "answered 'what?', not JSON"),
         ("nan", "verifier", "not JSON"),
         ("long", "verifier", "more than 1048576 bytes"),

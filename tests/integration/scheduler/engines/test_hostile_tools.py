@@ -1,0 +1,103 @@
+"""Content at which a program or tool fails is rejected, unless the tool may be at fault."""
+
+import errno
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import cloudpickle
+import pytest
+
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.command import CommandVerifier
+from verifier_ladder.function import FunctionVerifier
+from verifier_ladder.scheduler.engines.pool import WorkerPool
+from verifier_ladder.verdict import Outcome, Verdict
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # as in test_hostile
+
+PROGRAM = """
+import json, os, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    content = asked["content"]
+    if content == "exit":
+        sys.exit(3)
+    if content == "leave":
+        sys.exit(0)
+    if content in ("crash", "killed"):
+        os.kill(os.getpid(), 11 if content == "crash" else 9)
+    said = {
+        "garbage": "what?", "two": "1\\n2", "long": "1" * 3_000_000,
+        "other": '{"id": 99, "outcome": "accept"}',
+    }.get(content, "1")
+    print(said, flush=True)
+"""
+FINE, CONTROL = Candidate("text", "fine"), Candidate("text", "harmless")
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[WorkerPool]:
+    with WorkerPool(1, name="tools") as shared:
+        yield shared
+
+
+def of_program(pool: WorkerPool, folder: Path, deed: str, control: Candidate | None) -> Verdict:
+    (folder / "program.py").write_text(PROGRAM)
+    verifier = CommandVerifier(
+        name="program", version="1", command=[sys.executable, "-S", "program.py"],
+        folder=str(folder), timeout=20.0, control=control,
+    )  # fmt: skip
+    said = pool.verify(verifier, [FINE, Candidate("text", deed), FINE]).result().verdicts
+    assert [1.0, 1.0] == [said[0].score, said[2].score]
+    return said[1]
+
+
+@pytest.mark.parametrize("deed", ["leave", "crash", "garbage", "long", "other"])
+def test_content_at_which_only_a_program_crashes_or_talks_nonsense_is_rejected(
+    pool: WorkerPool, tmp_path: Path, deed: str
+) -> None:
+    said = of_program(pool, tmp_path, deed, None)
+
+    assert (Outcome.REJECT, None) == (said.outcome, said.failed_at)
+
+
+def test_an_exit_code_may_tell_of_an_outage_unless_a_control_is_declared(
+    pool: WorkerPool, tmp_path: Path
+) -> None:
+    assert "tool" == of_program(pool, tmp_path, "exit", None).failed_at
+    assert Outcome.REJECT is of_program(pool, tmp_path, "exit", CONTROL).outcome
+
+
+def test_a_program_that_somebody_has_killed_is_nobodys_fault(
+    pool: WorkerPool, tmp_path: Path
+) -> None:
+    assert "tool" == of_program(pool, tmp_path, "killed", CONTROL).failed_at
+
+
+class ServiceError(Exception):
+    """A library's own error."""
+
+
+def of_system(candidate: Candidate) -> float:
+    if candidate.content == "away":
+        raise ServiceError("the service is away") from ConnectionRefusedError("refused")
+    if candidate.content == "long":
+        raise OSError(errno.E2BIG, "Argument list too long")
+    return 1.0
+
+
+def test_a_librarys_error_about_a_connection_is_a_tools_failure(pool: WorkerPool) -> None:
+    verifier = FunctionVerifier(of_system, name="system", version="1", control=CONTROL)
+
+    (said,) = pool.verify(verifier, [Candidate("text", "away")]).result().verdicts
+
+    assert (Outcome.ABSTAIN, "tool") == (said.outcome, said.failed_at)
+
+
+def test_content_too_long_for_an_argument_is_rejected(pool: WorkerPool) -> None:
+    verifier = FunctionVerifier(of_system, name="system", version="1")
+
+    _, said = pool.verify(verifier, [FINE, Candidate("text", "long")]).result().verdicts
+
+    assert (Outcome.REJECT, "data") == (said.outcome, said.evidence.get("cause"))
