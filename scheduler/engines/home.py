@@ -14,6 +14,7 @@ import os
 import pickle
 import socket
 import stat
+import struct
 import tempfile
 import traceback
 from collections.abc import Callable
@@ -49,6 +50,8 @@ CALLS = frozenset({
     "withdraw",
 })  # fmt: skip
 """What an attached process may ask of a conductor."""
+_PEER = struct.Struct("3i")
+"""What the kernel says of a peer: process, user, group."""
 _LONGEST_FOLDER = 60
 """Characters of the folder for temporary files that leave room for a socket's name: its whole
 path may have about a hundred."""
@@ -87,12 +90,26 @@ def address_of(url: str) -> str:
     """Where the home of a ledger listens.
 
     Raises:
-        OSError: If there is none, or it belongs to another user, whom we would have to trust.
+        OSError: If there is none yet.
     """
     address = lock_of(url).read_text()
-    if not address or Path(address).stat().st_uid != os.getuid():
-        raise ConnectionRefusedError("its process belongs to another user, or is just starting")
+    if not address:
+        raise ConnectionRefusedError("its process is just starting")
     return address
+
+
+def is_same_user(descriptor: int) -> bool:
+    """Whether the process at the other end of a local socket is this user's.
+
+    What comes from there is unpickled, so it is trusted. Who owns the file says less: a name can
+    be put in the place of another one between the look and the connection.
+    """
+    if not hasattr(socket, "SO_PEERCRED"):
+        return True  # The folder's mode has to do.
+    with socket.socket(fileno=os.dup(descriptor)) as peer:
+        told = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
+    _, user, _ = _PEER.unpack(told)
+    return bool(user == os.geteuid())
 
 
 class Home:
@@ -240,6 +257,9 @@ class Home:
                 peer, _ = listener.accept()
             except OSError:
                 return
+            if not is_same_user(peer.fileno()):
+                peer.close()
+                continue
             connection = Connection(peer.detach())
             Thread(target=self._serve, args=(connection,), daemon=True).start()
 

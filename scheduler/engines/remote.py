@@ -16,7 +16,7 @@ from verifier_ladder.imports import ImportReport, ImportRow
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger.baton import BatonLostError
 from verifier_ladder.reward import Reward
-from verifier_ladder.scheduler.engines.home import address_of
+from verifier_ladder.scheduler.engines.home import address_of, is_same_user
 from verifier_ladder.scheduler.scorer import Batch
 from verifier_ladder.scheduler.withdrawal import Wanted, Withdrawn
 
@@ -58,6 +58,9 @@ class RemoteConductor:
     def _connect(self) -> Connection[Any, Any]:
         try:
             connection = Client(address_of(self._url), family="AF_UNIX")
+            if not is_same_user(connection.fileno()):
+                connection.close()
+                raise ConnectionRefusedError("its process belongs to another user")
             connection.send((self._name, self._ladder, self._cancelled))
             answer = connection.recv()
         except (OSError, EOFError) as error:
