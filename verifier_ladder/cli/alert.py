@@ -23,7 +23,10 @@ RulesAt = Annotated[
 
 @app.command("ls")
 def ls(ledger: LedgerAt = None, rules: RulesAt = None, *, as_json: AsJson = False) -> None:
-    """List what the rules want to be told of, as the ledger stands; nobody is told."""
+    """List what there is to be told of, as the ledger stands.
+
+    Nobody is told by it.
+    """
     from verifier_ladder.alerts.causes import causes
     from verifier_ladder.cli.opening import existing_ledger
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="List campaigns, show or report one, watch it, look ahead, tell who spent, hold back.",
+    help="List campaigns; show, watch, forecast, pause or cancel one.",
 )
 Name = Annotated[str | None, typer.Argument(help="The campaign. [default: the newest]")]
 
@@ -65,7 +65,10 @@ def _row(store: Ledger, row: Any) -> dict[str, Any]:
 
 @app.command("show")
 def show(name: Name = None, ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
-    """Show one campaign: funnel, costs, rewards, the best, rejects apart from failures."""
+    """Show one campaign: funnel, costs, rewards, the best.
+
+    Rejects are told apart from failures.
+    """
     from verifier_ladder.cli.opening import ledger_to_read, only_campaign
     from verifier_ladder.summary import print_summary, summarise
 
@@ -85,7 +88,10 @@ def report(
         "report.html"
     ),
 ) -> None:
-    """Write a campaign's report: one HTML file that opens without a network."""
+    """Write a campaign's report, one HTML file.
+
+    It opens without a network.
+    """
     from verifier_ladder.cli.opening import ledger_to_read, only_campaign
     from verifier_ladder.report import write_report
 
@@ -106,7 +112,10 @@ def watch(
     once: Annotated[bool, typer.Option("--once", help="Look once and end.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Watch every tier of a campaign at work, until Ctrl-C; nothing is run or changed."""
+    """Watch every tier of a campaign at work, until Ctrl-C.
+
+    Nothing is run or changed by it.
+    """
     from verifier_ladder.cli.opening import existing_ledger, only_campaign
 
     with existing_ledger(ledger) as store:

@@ -37,9 +37,9 @@ def cancel(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Cancel what a run still waits for; what others want too goes on, and they pay.
+    """Cancel what a run still waits for.
 
-    Every sample keeps the reward that follows from what is known by now. A campaign that is open
+    What others want too goes on, and they pay. Every sample keeps the reward that follows from what is known by now. A campaign that is open
     elsewhere is cancelled there, through the ledger.
     """
     from verifier_ladder.cli.opening import existing_ledger, only_campaign

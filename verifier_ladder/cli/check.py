@@ -62,7 +62,7 @@ def ls(
     limit: Annotated[int, typer.Option("--limit", min=1, help="The most to list.")] = 50,
     as_json: AsJson = False,
 ) -> None:
-    """List checks of the work queue: where they stand, which attempts failed, where and why.
+    """List checks of the work queue, and why they failed.
 
     With a key the whole story of a check is told, attempt by attempt.
     """
@@ -99,9 +99,9 @@ def retry(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Queue dead checks again: some by key, or all that match; expired ones with --state.
+    """Queue dead checks again, by key or all that match.
 
-    Samples whose reward told of the failure wait again, and are revised when there is an answer.
+    With --state expired also those that nobody answered in time. Samples whose reward told of the failure wait again, and are revised when there is an answer.
     """
     from verifier_ladder.cli.opening import existing_ledger
     from verifier_ladder.errors import ConfigError

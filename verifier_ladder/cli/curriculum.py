@@ -47,8 +47,9 @@ def curriculum(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show which tasks a policy passes always, sometimes or never, and weigh them for a sampler.
+    """Show which tasks a policy passes, and weigh them.
 
+    The weights are for a sampler of tasks.
     A task's weight is what is expected of its pass rate times its fail rate: tasks that it passes
     half of the time teach most.
     """

@@ -28,7 +28,7 @@ def demo(
         ),
     ] = False,
 ) -> None:
-    """Run the solvation campaign: 62 outputs of a language model climb four tiers."""
+    """Run the solvation campaign: 62 outputs climb four tiers."""
     from contextlib import nullcontext
 
     from verifier_ladder.demo import fleet, run_demo

@@ -36,9 +36,9 @@ def diff(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Tell what came between two checkpoints: entries, verdicts, corrections.
+    """Tell what came between two checkpoints.
 
-    A saved checkpoint must be one of this ledger's past; exit with 1 if it is not.
+    Entries, verdicts and corrections are told. A saved checkpoint must be one of this ledger's past; exit with 1 if it is not.
     """
     from verifier_ladder.cli.proving import signed_log
     from verifier_ladder.ledger.changes import changes

@@ -15,7 +15,10 @@ _STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 
 
 def doctor(ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
-    """Look at Python, extras, plugins, workers and the ledger; exit with 1 if something fails."""
+    """Look at Python, extras, plugins, workers and the ledger.
+
+    Every finding says what to do about it; exits with 1 if something fails.
+    """
     from verifier_ladder.cli.opening import ledger_place
     from verifier_ladder.doctor import State, examine
 

@@ -48,7 +48,10 @@ def forecast(
     imports: Imported = None,
     as_json: AsJson = False,
 ) -> None:
-    """Estimate what a campaign will spend, when caps bind, and what twice the budget would buy."""
+    """Estimate what a campaign will spend, and when caps bind.
+
+    It also tells what twice the budget would buy.
+    """
     if ladder:
         made = _foreseen(ladder, samples or _SAMPLES, imports, budgets(budget))
     else:

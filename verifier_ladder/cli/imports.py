@@ -36,7 +36,9 @@ def import_(
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if a row is bad.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Take old scores over: they are never paid for again, and beliefs learn from them.
+    """Take old scores over, so that nothing is paid for twice.
+
+    Beliefs learn from them too.
 
     One row per candidate: the column `content`, and one column per verifier with its score, true
     or false; an empty cell was not asked. The same file again changes nothing.

@@ -11,9 +11,9 @@ from verifier_ladder.cli.output import AsJson, LedgerAt, print_json, say
 
 
 def upgrade(ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
-    """Bring a ledger to this program's schema; an older file is copied first.
+    """Bring a ledger to this program's schema.
 
-    Opening a ledger does the same; this does nothing else.
+    An older file is copied first. Opening a ledger does the same; this does nothing else.
     """
     from verifier_ladder.cli.opening import existing_ledger
     from verifier_ladder.ledger.creation import schema_of
@@ -35,7 +35,10 @@ def upgrade(ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
 def backup(
     out: Annotated[Path, typer.Argument(help="The new file.")], ledger: LedgerAt = None
 ) -> None:
-    """Copy a ledger into a new file, whole, while others use it; its key is not copied."""
+    """Copy a ledger into a new file, while others use it.
+
+    It is copied whole, but for its key.
+    """
     from verifier_ladder.ledger.backup import backup as copy
 
     copy(_file(ledger), out)
@@ -45,7 +48,10 @@ def backup(
 def restore(
     copy: Annotated[Path, typer.Argument(help="A backup.")], ledger: LedgerAt = None
 ) -> None:
-    """Put a backup in the place of a ledger that nobody uses; what stood there is kept."""
+    """Put a backup in the place of a ledger.
+
+    Nobody may use that ledger meanwhile. What stood there is kept.
+    """
     from verifier_ladder.ledger.backup import restore as put_back
 
     target = _file(ledger)
@@ -63,7 +69,10 @@ def restore(
 
 
 def accept_restore(ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
-    """Go on behind a backup that was put back, though more was signed; the log tells of it."""
+    """Go on behind a backup that was put back.
+
+    More was signed than it holds; an entry of the log tells so.
+    """
     from verifier_ladder.cli.proving import signed_log
 
     with signed_log(ledger, writes=True) as log:
@@ -89,9 +98,9 @@ def merge(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Take over what other ledgers know: their verdicts answer here from now on.
+    """Take over what other ledgers know.
 
-    The other ledgers are only read. Samples and rewards stay with them.
+    Their verdicts answer here from now on. The other ledgers are only read. Samples and rewards stay with them.
     """
     from verifier_ladder.cli.proving import signed_log
     from verifier_ladder.ledger.merging import merge as take_over
@@ -110,9 +119,9 @@ def merge(
 
 
 def seal(ledger: LedgerAt = None) -> None:
-    """Log only salted hashes of what candidates hold and verifiers say, from now on and for good.
+    """Log only salted hashes of contents, from now on.
 
-    A new ledger is made if there is none. This ledger is read as before; proofs and exports show
+    What candidates hold and verifiers say is hashed, for good. A new ledger is made if there is none. This ledger is read as before; proofs and exports show
     sealed values only with --reveal.
     """
     from verifier_ladder.cli.opening import ledger_place

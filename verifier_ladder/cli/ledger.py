@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="List entries, show a candidate's history, replay, verify, prove, export.",
+    help="Read, replay, verify, prove, export, copy and merge ledgers.",
 )
 app.command("replay")(replay)
 app.command("verify")(proving.verify)
@@ -68,7 +68,8 @@ def ls(
     ledger: LedgerAt = None,
     campaign: Annotated[str | None, typer.Option("--campaign", help="Only this campaign.")] = None,
     kind: Annotated[
-        str | None, typer.Option("--kind", help="Only score, check, revision, campaign, …")
+        str | None,
+        typer.Option("--kind", help="Only this kind of entry, such as score, check or revision."),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="How many to list.")] = 20,
     before: Annotated[
@@ -77,7 +78,10 @@ def ls(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """List entries, newest first; `--before ID` gives the page that follows."""
+    """List entries, newest first.
+
+    `--before ID` gives the page that follows.
+    """
     from verifier_ladder.cli.history import newest_entries
     from verifier_ladder.cli.opening import ledger_to_read
 
@@ -121,8 +125,9 @@ def show(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show a candidate's verdicts, decisions and rewards in order, or one entry.
+    """Show what happened to a candidate, or one entry.
 
+    Verdicts, decisions and rewards are told in order.
     A candidate's text comes first, then an entry's id, then the start of a key.
     """
     from verifier_ladder.cli.history import events, with_prefix, with_text
@@ -255,7 +260,9 @@ def export(
     campaign: Annotated[str | None, typer.Option("--campaign", help="Only this campaign.")] = None,
     reveal: proving.Revealed = None,
 ) -> None:
-    """Write verdicts and rewards as flat rows, for other programs to read.
+    """Write verdicts and rewards as flat rows.
+
+    They are for other programs to read.
 
     Format tiles writes the whole signed log into a new folder, with a program that checks it;
     in-toto writes each accept and reject as a statement, one a line.

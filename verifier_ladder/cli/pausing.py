@@ -13,7 +13,10 @@ TierOption = Annotated[str, typer.Option("--tier", help="Which tier.")]
 
 
 def pause(tier: TierOption, name: Name = None, ledger: LedgerAt = None) -> None:
-    """Start no more checks of a tier; those at work finish, and nothing is lost."""
+    """Start no more checks of a tier, until it is resumed.
+
+    Those at work finish, and nothing is lost.
+    """
     found = _set(tier, name, ledger, is_paused=True)
     say(f"{tier} of {found} is paused. `vladder campaign resume {found} --tier {tier}` goes on.")
 

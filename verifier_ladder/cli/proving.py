@@ -52,7 +52,10 @@ def verify(
     ] = True,
     as_json: AsJson = False,
 ) -> None:
-    """Compare a ledger's history with what was signed; exit with 1 if anything differs."""
+    """Compare a ledger's history with what was signed.
+
+    Exits with 1 if anything differs.
+    """
     saved = _text(checkpoint)
     with signed_log(ledger) as log:
         signer = _key(key)
@@ -136,7 +139,10 @@ def prove(
     reveal: Revealed = None,
     out: Annotated[Path | None, typer.Option("--out", help=_OUT)] = None,
 ) -> None:
-    """Write a proof that an entry, or single records of it, stand in the signed log."""
+    """Write a proof that an entry stands in the signed log.
+
+    Or that single records of it do.
+    """
     import orjson
 
     from verifier_ladder.ledger.offline import RejectedError
@@ -178,7 +184,10 @@ def checkpoint(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Print the newest signed checkpoint: keep copies where the ledger's owner can't write."""
+    """Print the newest signed checkpoint.
+
+    Keep copies where the ledger's owner can't write.
+    """
     with signed_log(ledger) as log:
         signed, found = log.signed()
         keys = [str(key) for key in log.signers()]
@@ -196,7 +205,10 @@ def checkpoint(
 def verifier(
     out: Annotated[Path | None, typer.Option("--out", help=_OUT)] = None,
 ) -> None:
-    """Write the stand-alone verifier: one Python file that needs `cryptography` only."""
+    """Write the stand-alone verifier, one Python file.
+
+    It needs `cryptography` only.
+    """
     from verifier_ladder.ledger import offline
 
     _write(Path(offline.__file__).read_text("utf-8"), out)

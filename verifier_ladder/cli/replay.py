@@ -20,9 +20,9 @@ def replay(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Compute every reward, draw and belief of a campaign again, and compare.
+    """Compute a campaign's rewards again, and compare.
 
-    Rewards and draws must come out bit for bit, beliefs to 1e-9. No verifier needs to be
+    So are its draws and beliefs. Rewards and draws must come out bit for bit, beliefs to 1e-9. No verifier needs to be
     installed: nothing but the ledger is read.
     """
     from verifier_ladder.cli.opening import ledger_to_read, only_campaign

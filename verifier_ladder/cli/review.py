@@ -74,9 +74,9 @@ def next_case(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show the next open case, take its answer, and print how the rewards change.
+    """Show the next open case and take its answer.
 
-    What other tiers said is hidden, so that the answer does not lean on it.
+    How the rewards change is printed. What other tiers said is hidden, so that the answer does not lean on it.
     Exits with 1 if no case is open.
     """
     from verifier_ladder.cli.cases import open_cases, other_tiers

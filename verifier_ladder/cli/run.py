@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="List runs, write a report card, export training sets, weigh tasks.",
+    help="List runs, write report cards, export training sets.",
 )
 Name = Annotated[str | None, typer.Argument(help="The run. [default: the newest]")]
 Home = Annotated[
@@ -85,7 +85,10 @@ def report(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a run's report card: what it rests on, how it did, what audits found."""
+    """Write a run's report card.
+
+    It tells what the run rests on, how it did, and what audits found.
+    """
     from verifier_ladder.cli.opening import ledger_to_read
     from verifier_ladder.reportcard import as_markdown, report_card
 

@@ -69,8 +69,9 @@ def score(
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if a row is bad.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Score a file of rollouts: mean reward, pass@k, costs, bad rows by line.
+    """Score a file of rollouts: mean reward, pass@k, costs.
 
+    Rows that can't be read are named by line, and stop nothing.
     Run the same command again after an interruption: finished rows come from the ledger.
     """
     from verifier_ladder.cli.opening import ledger_place

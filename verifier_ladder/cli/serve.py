@@ -99,7 +99,9 @@ def serve(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Score over HTTP until SIGTERM or Ctrl-C; what was accepted is finished first.
+    """Score over HTTP until SIGTERM or Ctrl-C.
+
+    What was accepted is finished first.
 
     Whoever uses this machine may score and read until a token is made with `vladder token add`;
     other machines may ask, and cases may be answered, only with tokens.

@@ -25,7 +25,7 @@ def shadow(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Compare a campaign's rewards with its shadow's: flips, order, changes, costs."""
+    """Compare a campaign's rewards and costs with its shadow's."""
     from verifier_ladder.cli.opening import ledger_to_read, only_campaign
     from verifier_ladder.summary.shadow import compare_shadow
 

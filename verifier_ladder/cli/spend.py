@@ -26,7 +26,10 @@ def spend(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Tell who has spent what; of several that want the same check, the first to ask pays."""
+    """Tell who has spent what.
+
+    Of several that want the same check, the first to ask pays.
+    """
     from verifier_ladder.cli.opening import ledger_to_read, only_campaign
     from verifier_ladder.resource import Resource
     from verifier_ladder.spending import spending

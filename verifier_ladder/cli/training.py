@@ -96,9 +96,9 @@ def export(
     form: Annotated[Form, typer.Option("--form", help="Form of the files.")] = Form.PARQUET,
     as_json: AsJson = False,
 ) -> None:
-    """Export a run's samples for training, with their rewards as they stand now.
+    """Export a run's samples for training.
 
-    Samples of one task never fall in two splits. What is left out is counted, and export.json in
+    Their rewards are those that stand now. Samples of one task never fall in two splits. What is left out is counted, and export.json in
     the folder names the checkpoint of the ledger that all of it was read at.
     """  # fmt: skip
     from verifier_ladder.cli.opening import ledger_to_read

@@ -24,7 +24,10 @@ Name = Annotated[str, typer.Argument(help="Its name.")]
 
 @app.command("ls")
 def ls(*, as_json: AsJson = False) -> None:
-    """List every verifier that can be looked up by name; broken ones say why."""
+    """List every verifier that can be looked up by name.
+
+    Broken ones say why.
+    """
     from verifier_ladder.registry import REGISTRY
 
     packages = _packages()
@@ -72,7 +75,7 @@ def info(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Show what a verifier declares: tier, cost, limits, settings, what it reads."""
+    """Show what a verifier declares: tier, cost, limits, settings."""
     from verifier_ladder.registry import REGISTRY
 
     facts = _facts(REGISTRY.get(name, version), _packages().get(name, ""))
@@ -124,7 +127,10 @@ def check(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Hold a verifier to its contract on sample candidates; exit with 1 if it breaks it."""
+    """Hold a verifier to its contract on sample candidates.
+
+    Exits with 1 if it breaks it.
+    """
     from verifier_ladder.cli.conformance import examine, found_at, sample_candidates
 
     verifier = found_at(name)

@@ -22,7 +22,10 @@ def diff(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Compare two versions of a verifier on the candidates that both have looked at."""
+    """Compare two versions of a verifier.
+
+    They are compared on the candidates that both have looked at.
+    """
     from verifier_ladder.cli.opening import ledger_to_read
     from verifier_ladder.summary.versions import compare_versions
 
@@ -46,9 +49,9 @@ def reverify(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Have a newer version look at the candidates of an older one; nothing is replaced.
+    """Judge an older version's candidates with a newer one.
 
-    Run the same command again after an interruption: what is known is not paid for twice.
+    Nothing is replaced. Run the same command again after an interruption: what is known is not paid for twice.
     """
     from verifier_ladder.cli.conformance import found_at
     from verifier_ladder.cli.opening import existing_ledger

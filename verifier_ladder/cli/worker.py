@@ -77,7 +77,9 @@ def start(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run queued checks until SIGTERM, Ctrl-C or the end of the wall time.
+    """Run queued checks until a signal or the end of time.
+
+    SIGTERM and Ctrl-C end it, and the wall time if one is given.
 
     It runs verifiers that it holds: of installed packages, of --import and of --ladder. What the
     ledger says of a verifier only selects one of them, and makes none.

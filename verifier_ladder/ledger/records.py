@@ -99,12 +99,20 @@ class DecisionColumns:
     """What one unit of each capped resource was worth, by account."""
 
 
+KINDS = (
+    "score", "check", "revision", "campaign", "run", "plan", "limits", "belief", "review",
+    "import", "merge", "retry", "alarm", "alert", "transcript", "sealing", "source", "restore",
+    "cancel", "cancelled", "shadow",
+)  # fmt: skip
+"""Kinds of entries; `docs/reference/tables.md` tells what each is."""
+
+
 @dataclass(slots=True)
 class Block:
     """All records of one call or one completion: one entry, written in one transaction."""
 
     kind: str
-    """score, check, revision, campaign, run, review, import, retry, …"""
+    """One of `KINDS`."""
     campaign: str
     candidates: Sequence[CandidateRow] = ()
     verdicts: Sequence[VerdictRow] = ()
