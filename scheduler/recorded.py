@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from verifier_ladder.canonicaliser import Identity
+from verifier_ladder.errors import LedgerError
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.reward import RewardRule
 from verifier_ladder.scheduler.policies import AllTiers
@@ -32,13 +33,22 @@ def recorded_ladder(spec: Mapping[str, Any]) -> Ladder:
     """The ladder as recorded: good for reading beliefs and rewards, not for scoring.
 
     Its policy is not the recorded one: what was decided is read from the ledger.
+
+    Raises:
+        LedgerError: If the record is not one that this program makes.
     """
-    return Ladder(
-        str(spec["name"]),
-        [RecordedVerifier(verifier) for verifier in spec["verifiers"]],
-        policy=AllTiers(),
-        reward=RewardRule(**spec["reward"]),
-        target=Target(**spec["target"]),
-        prior=tuple(spec["prior"]) if spec["prior"] else None,
-        canonicaliser=Identity(str(spec["kind"])),
-    )
+    try:
+        return Ladder(
+            str(spec["name"]),
+            [RecordedVerifier(verifier) for verifier in spec["verifiers"]],
+            policy=AllTiers(),
+            reward=RewardRule(**spec["reward"]),
+            target=Target(**spec["target"]),
+            prior=tuple(spec["prior"]) if spec["prior"] else None,
+            canonicaliser=Identity(str(spec["kind"])),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise LedgerError(
+            f"the ladder {spec.get('name')} is not recorded as this program does it: "
+            f"{type(error).__name__} {error}; was another version at work?"
+        ) from error

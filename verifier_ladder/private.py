@@ -5,12 +5,15 @@ Modes are given when a file is made, so no umask opens it and nobody reads it in
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
+
+from verifier_ladder.errors import ConfigError, LadderError, LedgerError
 
 FILE = 0o600
 FOLDER = 0o700
@@ -89,6 +92,27 @@ def write_private(path: Path, data: bytes) -> None:
         with suppress(OSError):
             part.unlink()
     _sync(path.parent)
+
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG})
+
+
+def is_full(error: OSError) -> bool:
+    """Whether the disk has no room, or is broken; else another place would do."""
+    return error.errno in _FULL
+
+
+def unwritable(path: Path, error: OSError) -> LadderError:
+    """What to raise where a file that somebody has named can't be written.
+
+    Example:
+        >>> unwritable(Path("a/b"), IsADirectoryError(21, "Is a directory"))
+        ConfigError("a/b can't be written: Is a directory; name another place")
+    """
+    if is_full(error):
+        return LedgerError(f"{path} can't be written: {error.strerror}; make room and try again")
+    why = error.strerror or error
+    return ConfigError(f"{path} can't be written: {why}; name another place")
 
 
 def make_private_folder(path: Path) -> None:

@@ -46,6 +46,31 @@ def _visible(text: str) -> str:
     )
 
 
+def plain_lines(text: str) -> str:
+    r"""Text of any number of lines, with nothing in it that a terminal obeys.
+
+    Example:
+        >>> plain_lines("a\x1b[31mb\nc")
+        'ab\nc'
+    """
+    if text == "\n" or (text.isascii() and text.isprintable()):
+        return text
+    return "\n".join(map(_visible, text.split("\n")))
+
+
+_UNSEEN = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+
+
+def json_printable(text: str) -> str:
+    r"""The same JSON with what a terminal obeys escaped; JSON itself demands it of less.
+
+    Example:
+        >>> json_printable('"a\x9b31m"')
+        '"a\\u009b31m"'
+    """
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
 def mended(value: Any) -> Any:
     r"""JSON that every program can read: no halves of characters, no NaN, no infinity.
 

@@ -16,7 +16,9 @@ def main() -> None:
 
 def _say(message: Warning | str, *_: object) -> None:
     """A warning as a person reads it, without the line of code that it came from."""
-    sys.stderr.write(f"warning: {message}\n")
+    from verifier_ladder.text import printable
+
+    sys.stderr.write(f"warning: {printable(message, None)}\n")
 
 
 __all__ = ["main"]

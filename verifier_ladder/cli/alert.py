@@ -7,14 +7,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from verifier_ladder.cli.output import AsJson, Exit, LedgerAt, console, print_json, say, table
+from verifier_ladder.cli.output import (
+    AsJson,
+    Exit,
+    LedgerAt,
+    Noun,
+    console,
+    print_json,
+    say,
+    table,
+)
 
 if TYPE_CHECKING:
     from verifier_ladder.alerts import AlertRules
 
-app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="List what is alerted about, try it out."
-)
+app = Noun(help="List what is alerted about, try it out.")
 RulesAt = Annotated[
     Path | None,
     typer.Option("--rules", help="TOML file with a section [alerts]. [default: VLADDER_ALERTS]"),
@@ -42,22 +49,25 @@ def ls(ledger: LedgerAt = None, rules: RulesAt = None, *, as_json: AsJson = Fals
 
 
 @app.command("test")
-def test(rules: RulesAt = None) -> None:  # noqa: PT028 - a command, no test
+def test(rules: RulesAt = None, *, as_json: AsJson = False) -> None:  # noqa: PT028 - a command, no test
     """Send a test alert to everybody whom the rules name."""
     from verifier_ladder.alerts.causes import Cause
     from verifier_ladder.alerts.delivery import receivers
     from verifier_ladder.errors import ToolError
 
     cause = Cause("test", "test", "", "this is a test alert of verifier-ladder")
-    failed = False
+    rows = []
     for name, deliver in receivers(_rules(rules)):
         try:
             deliver(cause)
-            say(f"{name}: delivered")
+            rows.append({"receiver": name, "error": None})
         except ToolError as error:
-            failed = True
-            say(f"{name}: {error}")
-    if failed:
+            rows.append({"receiver": name, "error": str(error)})
+        if not as_json:
+            say(f"{name}: {rows[-1]['error'] or 'delivered'}")
+    if as_json:
+        print_json(rows)
+    if any(row["error"] for row in rows):
         raise typer.Exit(Exit.FAILED)
 
 

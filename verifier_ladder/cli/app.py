@@ -24,12 +24,12 @@ from verifier_ladder.cli import (
     verifier,
     worker,
 )
-from verifier_ladder.cli.output import report, stop_output
+from verifier_ladder.cli.output import Noun, crashed, report, stop_output
 from verifier_ladder.errors import LadderError
 
 _EPILOG = (
-    "Exit codes: 0 done · 1 what was asked about failed or is not there · 2 wrong usage or "
-    "configuration · 3 ledger, engine or tool failed · 130 interrupted."
+    "Exit codes: 0 done · 1 looked, and the answer is no · 2 a wrong option, name, file or "
+    "configuration · 3 ledger, disk, engine or tool failed · 130 interrupted."
 )
 
 
@@ -50,6 +50,8 @@ class Commands(TyperGroup):
             sys.exit(int(report(error)))
         except OSError as error:
             stop_output(error)
+        except Exception as error:  # noqa: BLE001 - a fault of ours has its exit code too
+            sys.exit(int(crashed(error)))
 
     def invoke(self, ctx: Any) -> Any:
         """Run one command, and print all of it before anybody else handles its errors."""
@@ -61,10 +63,8 @@ class Commands(TyperGroup):
         return result
 
 
-app = typer.Typer(
-    cls=Commands, no_args_is_help=True, add_completion=False, epilog=_EPILOG,
-    # Rich help would take half of the time in which help is expected.
-    rich_markup_mode=None, pretty_exceptions_enable=False,
+app = Noun(
+    cls=Commands, add_completion=False, epilog=_EPILOG, pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )  # fmt: skip
 

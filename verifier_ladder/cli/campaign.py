@@ -13,6 +13,7 @@ from verifier_ladder.cli.imports import import_
 from verifier_ladder.cli.output import (
     AsJson,
     LedgerAt,
+    Noun,
     console,
     interrupted,
     moment,
@@ -27,11 +28,7 @@ from verifier_ladder.cli.spend import spend
 if TYPE_CHECKING:
     from verifier_ladder.ledger import Ledger
 
-app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="List campaigns; show, watch, forecast, pause or cancel one.",
-)
+app = Noun(help="List campaigns; show, watch, forecast, pause or cancel one.")
 Name = Annotated[str | None, typer.Argument(help="The campaign. [default: the newest]")]
 
 
@@ -87,6 +84,8 @@ def report(
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="HTML file to write.")] = Path(
         "report.html"
     ),
+    *,
+    as_json: AsJson = False,
 ) -> None:
     """Write a campaign's report, one HTML file.
 
@@ -98,7 +97,10 @@ def report(
     with ledger_to_read(ledger) as store:
         found = only_campaign(store, name).name
         written = write_report(store, found, out)
-    say(f"report of {found} written to {written}")
+    if as_json:
+        print_json({"campaign": found, "report": written})
+    else:
+        say(f"report of {found} written to {written}")
 
 
 @app.command("watch")
@@ -106,7 +108,7 @@ def watch(
     name: Name = None,
     ledger: LedgerAt = None,
     every: Annotated[
-        float, typer.Option("--every", min=0.1, help="Seconds between two looks.")
+        float, typer.Option("--every", min=0.1, max=86400, help="Seconds between two looks.")
     ] = 1.0,
     *,
     once: Annotated[bool, typer.Option("--once", help="Look once and end.")] = False,
@@ -149,17 +151,15 @@ def _lines(store: Ledger, name: str, every: float, *, once: bool) -> None:
     import sys
     from time import sleep
 
-    import orjson
-
     from verifier_ladder.status import campaign_status
 
-    last = b""
+    last = None
     while True:
-        line = orjson.dumps(campaign_status(store, name).as_json())
-        if line != last:
-            sys.stdout.write(line.decode() + "\n")
+        facts = campaign_status(store, name).as_json()
+        if facts != last:
+            print_json(facts, is_line=True)
             sys.stdout.flush()
-            last = line
+            last = facts
         if once:
             return
         sleep(every)

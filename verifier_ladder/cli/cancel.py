@@ -22,10 +22,10 @@ def cancel(
     name: Name = None,
     ledger: LedgerAt = None,
     *,
-    step: Annotated[int | None, typer.Option("--step", help="Only those of this step.")] = None,
+    step: Annotated[int | None, typer.Option("--step", min=0, help="Only this step.")] = None,
     positions: Annotated[
         list[int] | None,
-        typer.Option("--position", help="Only the sample at this position; may repeat."),
+        typer.Option("--position", min=0, help="Only the sample at this position; may repeat."),
     ] = None,
     at_work: Annotated[
         bool, typer.Option("--at-work", help="Abandon checks at work too.")
@@ -39,8 +39,8 @@ def cancel(
 ) -> None:
     """Cancel what a run still waits for.
 
-    What others want too goes on, and they pay. Every sample keeps the reward that follows from what is known by now. A campaign that is open
-    elsewhere is cancelled there, through the ledger.
+    What others want too goes on, and they pay. Every sample keeps the reward that follows from
+    what is known by now. A campaign that is open elsewhere is cancelled there, through the ledger.
     """
     from verifier_ladder.cli.opening import existing_ledger, only_campaign
     from verifier_ladder.cli.reopening import reopened
@@ -50,6 +50,7 @@ def cancel(
         import_code(where)
     with existing_ledger(ledger) as store:
         row = only_campaign(store, name)
+        _check_run(store, row.name, run)
         conductor = store.conductor(row.name)
         if conductor is not None:
             wanted = Wanted(run, step, positions and frozenset(positions))
@@ -63,6 +64,16 @@ def cancel(
         say(f"{done.samples} samples wait no more; {done.checks} checks are cancelled")
     if not done.samples:
         raise typer.Exit(Exit.FAILED)
+
+
+def _check_run(store: Ledger, campaign: str, run: str) -> None:
+    """Refuse a run that the campaign does not have."""
+    from verifier_ladder.errors import ConfigError
+
+    known = [str(row["name"]) for row in store.runs(campaign)]
+    if run not in known:
+        newest = ", ".join(known[:-6:-1]) or "none"
+        raise ConfigError(f"campaign {campaign!r} holds no run {run!r}; the newest are: {newest}")
 
 
 def _asked(

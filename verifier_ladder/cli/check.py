@@ -10,6 +10,7 @@ from verifier_ladder.cli.output import (
     AsJson,
     Exit,
     LedgerAt,
+    Noun,
     console,
     moment,
     print_json,
@@ -22,10 +23,7 @@ if TYPE_CHECKING:
     from verifier_ladder.ledger import Ledger
     from verifier_ladder.ledger.records import CheckRow
 
-app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None,
-    help="List checks with their stories, and retry those that gave up.",
-)  # fmt: skip
+app = Noun(help="List checks with their stories, and retry those that gave up.")
 _FEWEST_HEX = 4
 _SHOWN_HEX = 12
 
@@ -81,8 +79,6 @@ def ls(
         console().print(_table(stories) if stories else "no such checks")
     if len(found) > limit:
         say(f"{len(found) - limit} more; --limit {len(found)} lists all")
-    if keys and not stories:
-        raise typer.Exit(Exit.FAILED)
 
 
 @app.command("retry")
@@ -101,7 +97,8 @@ def retry(
 ) -> None:
     """Queue dead checks again, by key or all that match.
 
-    With --state expired also those that nobody answered in time. Samples whose reward told of the failure wait again, and are revised when there is an answer.
+    With --state expired also those that nobody answered in time. Samples whose reward told of the
+    failure wait again, and are revised when there is an answer.
     """
     from verifier_ladder.cli.opening import existing_ledger
     from verifier_ladder.errors import ConfigError
@@ -137,7 +134,7 @@ def _chosen(
     """The checks that fit all that is given.
 
     Raises:
-        ConfigError: If there is no such state, tier or campaign, or a key is no key.
+        ConfigError: If there is no such state, tier, campaign, verifier or key.
     """
     from verifier_ladder.cli.opening import only_campaign
     from verifier_ladder.tier import Tier
@@ -149,9 +146,24 @@ def _chosen(
         states=[_state(name) for name in states] if states else None, campaign=campaign,
         verifier=verifier, tiers=[int(Tier.parse(name)) for name in tiers] if tiers else None,
     )  # fmt: skip
-    if not keys:
-        return rows
-    return [row for row in rows if row.check_key.hex().startswith(tuple(wanted))]
+    if keys:
+        rows = [row for row in rows if row.check_key.hex().startswith(tuple(wanted))]
+    if not rows and (verifier or keys):
+        _refuse_unknown(store, verifier, wanted)
+    return rows
+
+
+def _refuse_unknown(store: Ledger, verifier: str | None, keys: list[str]) -> None:
+    """Refuse a verifier or keys that no check of the queue has, in whatever state."""
+    from verifier_ladder.errors import ConfigError
+
+    every = store.checks()
+    known = dict.fromkeys(row.verifier for row in every)
+    if verifier and verifier not in known:
+        named = ", ".join(known) or "none"
+        raise ConfigError(f"no check was queued for {verifier!r}; verifiers with checks: {named}")
+    if keys and not any(row.check_key.hex().startswith(tuple(keys)) for row in every):
+        raise ConfigError("no check's key begins so; `vladder check ls` lists them")
 
 
 def _prefix(given: str) -> str:

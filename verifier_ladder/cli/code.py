@@ -39,6 +39,8 @@ def import_code(where: str) -> ModuleType:
         found = importlib.import_module(name)
     except Exception as error:
         raise ConfigError(f"{where} can't be imported: {type(error).__name__}: {error}") from error
+    if hasattr(found, "__path__") and getattr(found, "__file__", None) is None:
+        raise ConfigError(f"{where} is a folder without code; name a module or a file.py")
     hold(list(vars(found).values()))
     return found
 

@@ -25,16 +25,18 @@ def curriculum(
     ] = None,
     at: Annotated[
         int | None,
-        typer.Option("--at", metavar="SIZE", help="As of the signed checkpoint of this size."),
+        typer.Option("--at", metavar="SIZE", min=1, help="As of the checkpoint of this size."),
     ] = None,
     pass_at: Annotated[
         float | None, typer.Option("--pass-at", help="Reward at which a sample passes.")
     ] = None,
     floor: Annotated[
-        float, typer.Option("--floor", help="Share of the draws that all tasks get alike.")
+        float,
+        typer.Option("--floor", min=0, max=1, help="Share of draws that all tasks get alike."),
     ] = 0.1,
     half_life: Annotated[
-        float | None, typer.Option("--half-life", help="Steps after which a pass counts half.")
+        float | None,
+        typer.Option("--half-life", min=0, help="Steps until a pass counts half."),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="How many to list.")] = 20,
     out: Annotated[
@@ -74,18 +76,14 @@ def curriculum(
 def _write(path: Path, found: Curriculum) -> None:
     import orjson
 
-    from verifier_ladder.errors import ConfigError
     from verifier_ladder.private import private_file
 
     rows = [
         {"task": t.task, "groups": t.groups, "prompt": t.prompt, "weight": t.weight}
         for t in found.tasks
     ]
-    try:
-        with private_file(path) as file:
-            file.writelines(orjson.dumps(row) + b"\n" for row in rows)
-    except OSError as error:
-        raise ConfigError(f"can't write {path}: {error.strerror}") from error
+    with private_file(path) as file:
+        file.writelines(orjson.dumps(row) + b"\n" for row in rows)
     say(f"the weights of {len(rows):,} tasks are in {path}")
 
 

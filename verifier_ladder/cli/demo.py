@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from verifier_ladder.cli.output import Exit, console, interrupted
+from verifier_ladder.cli.output import AsJson, console, interrupted, print_json
 
 
 def demo(
@@ -27,18 +27,20 @@ def demo(
             "--distributed", help="On PostgreSQL and Redis, started for it, with two worker hosts."
         ),
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run the solvation campaign: 62 outputs climb four tiers."""
     from contextlib import nullcontext
 
     from verifier_ladder.demo import fleet, run_demo
 
-    out = console()
+    out = console(to_stderr=as_json)
     try:
         with fleet(out) if distributed else nullcontext(ledger) as place:
             places: dict[str, Any] = {"ledger": place, "report": report}
             given = {name: place for name, place in places.items() if place is not None}
-            code = run_demo(quick=quick, lasts=not distributed, console=out, **given)
+            summary = run_demo(quick=quick, lasts=not distributed, console=out, **given)
     except KeyboardInterrupt:
-        interrupted("Run the same command again: it goes on where it stopped.")
-    raise typer.Exit(code or Exit.OK)
+        interrupted("Nothing is lost: run the same command again and it goes on from here.")
+    if as_json:
+        print_json(summary.as_json())

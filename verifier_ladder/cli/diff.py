@@ -38,7 +38,8 @@ def diff(
 ) -> None:
     """Tell what came between two checkpoints.
 
-    Entries, verdicts and corrections are told. A saved checkpoint must be one of this ledger's past; exit with 1 if it is not.
+    Entries, verdicts and corrections are told. A saved checkpoint must be one of this ledger's
+    past; exit with 1 if it is not.
     """
     from verifier_ladder.cli.proving import signed_log
     from verifier_ladder.ledger.changes import changes
@@ -60,18 +61,13 @@ def diff(
 
 def _size(log: SqlAudit, text: str) -> int:
     """The size that is meant; a saved checkpoint must fit the log."""
-    from verifier_ladder.errors import ConfigError
+    from verifier_ladder.cli.proving import saved_checkpoint
     from verifier_ladder.ledger.offline import read_checkpoint
     from verifier_ladder.ledger.proof import prove_growth
 
     if text.isdecimal():
         return int(text)
-    try:
-        saved = Path(text).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(
-            f"{text} is neither a size nor a checkpoint that can be read: {error}"
-        ) from None
+    saved = saved_checkpoint(Path(text))
     prove_growth(log, saved)
     return read_checkpoint(saved).size
 

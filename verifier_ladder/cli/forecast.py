@@ -52,8 +52,10 @@ def forecast(
 
     It also tells what twice the budget would buy.
     """
+    for where in imports or ():
+        import_code(where)
     if ladder:
-        made = _foreseen(ladder, samples or _SAMPLES, imports, budgets(budget))
+        made = _foreseen(ladder, samples or _SAMPLES, budgets(budget))
     else:
         made = _recorded(name, ledger, samples)
     if as_json:
@@ -62,14 +64,10 @@ def forecast(
         _tell(made)
 
 
-def _foreseen(
-    path: Path, samples: int, imports: list[str] | None, budget: dict[str, Any] | None
-) -> Forecast:
+def _foreseen(path: Path, samples: int, budget: dict[str, Any] | None) -> Forecast:
     from verifier_ladder.ladder import Ladder
     from verifier_ladder.scheduler.foresight import foresee
 
-    for where in imports or ():
-        import_code(where)
     return foresee(Ladder.from_toml(path), samples, budget)
 
 

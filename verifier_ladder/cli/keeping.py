@@ -33,7 +33,10 @@ def upgrade(ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
 
 
 def backup(
-    out: Annotated[Path, typer.Argument(help="The new file.")], ledger: LedgerAt = None
+    out: Annotated[Path, typer.Argument(help="The new file.")],
+    ledger: LedgerAt = None,
+    *,
+    as_json: AsJson = False,
 ) -> None:
     """Copy a ledger into a new file, while others use it.
 
@@ -42,11 +45,17 @@ def backup(
     from verifier_ladder.ledger.backup import backup as copy
 
     copy(_file(ledger), out)
-    say(f"copied to {out}")
+    if as_json:
+        print_json({"backup": out})
+    else:
+        say(f"copied to {out}")
 
 
 def restore(
-    copy: Annotated[Path, typer.Argument(help="A backup.")], ledger: LedgerAt = None
+    copy: Annotated[Path, typer.Argument(help="A backup.")],
+    ledger: LedgerAt = None,
+    *,
+    as_json: AsJson = False,
 ) -> None:
     """Put a backup in the place of a ledger.
 
@@ -56,6 +65,9 @@ def restore(
 
     target = _file(ledger)
     aside = put_back(copy, target)
+    if as_json:
+        print_json({"path": target, "backup": copy, "aside": aside})
+        return
     say(f"{target} is what {copy} was")
     if aside is not None:
         say(
@@ -100,7 +112,8 @@ def merge(
 ) -> None:
     """Take over what other ledgers know.
 
-    Their verdicts answer here from now on. The other ledgers are only read. Samples and rewards stay with them.
+    Their verdicts answer here from now on. The other ledgers are only read. Samples and rewards
+    stay with them.
     """
     from verifier_ladder.cli.proving import signed_log
     from verifier_ladder.ledger.merging import merge as take_over
@@ -118,11 +131,11 @@ def merge(
         say(f"{row['ledger']}: {row['entries']:,} entries, {row['verdicts']:,} verdicts{known}")
 
 
-def seal(ledger: LedgerAt = None) -> None:
+def seal(ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
     """Log only salted hashes of contents, from now on.
 
-    What candidates hold and verifiers say is hashed, for good. A new ledger is made if there is none. This ledger is read as before; proofs and exports show
-    sealed values only with --reveal.
+    What candidates hold and verifiers say is hashed, for good. A new ledger is made if there is
+    none. This ledger is read as before; proofs and exports show sealed values only with --reveal.
     """
     from verifier_ladder.cli.opening import ledger_place
     from verifier_ladder.ledger import open_ledger
@@ -131,6 +144,9 @@ def seal(ledger: LedgerAt = None) -> None:
         is_new = not store.is_sealed
         store.seal()
         place, earlier = store.url, store.newest() - 1
+    if as_json:
+        print_json({"ledger": place, "was_sealed": not is_new, "open_entries": earlier})
+        return
     if not is_new:
         say(f"{place} was sealed before")
         return
@@ -155,4 +171,6 @@ def _file(given: str | None) -> Path:
             "this works on ledger files; for PostgreSQL use pg_dump and pg_restore, and upgrade "
             "by opening the ledger"
         )
+    if Path(path).is_dir():
+        raise ConfigError(f"{path} is a folder; name a file in it")
     return Path(path)

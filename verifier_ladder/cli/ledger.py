@@ -15,6 +15,7 @@ from verifier_ladder.cli.output import (
     AsJson,
     Exit,
     LedgerAt,
+    Noun,
     amount,
     console,
     moment,
@@ -29,11 +30,7 @@ if TYPE_CHECKING:
     from verifier_ladder.ledger import Ledger
     from verifier_ladder.ledger.records import Block, Entry
 
-app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Read, replay, verify, prove, export, copy and merge ledgers.",
-)
+app = Noun(help="Read, replay, verify, prove, export, copy and merge ledgers.")
 app.command("replay")(replay)
 app.command("verify")(proving.verify)
 app.command("prove")(proving.prove)
@@ -83,11 +80,18 @@ def ls(
     `--before ID` gives the page that follows.
     """
     from verifier_ladder.cli.history import newest_entries
-    from verifier_ladder.cli.opening import ledger_to_read
+    from verifier_ladder.cli.opening import ledger_to_read, only_campaign
+    from verifier_ladder.errors import ConfigError
+    from verifier_ladder.ledger.records import KINDS
+
+    if kind not in {None, *KINDS}:
+        raise ConfigError(f"no kind of entry is called {kind!r}; there is {', '.join(KINDS)}")
 
     with ledger_to_read(ledger) as store:
         found = newest_entries(store, limit, before=before, kind=kind, campaign=campaign)
         rows = [_row(entry, store.read(entry)) for entry in found]
+        if campaign is not None and not rows:
+            only_campaign(store, campaign)
     if as_json:
         print_json(rows)
         return
@@ -158,7 +162,7 @@ def _not_one(found: list[Known], what: str) -> None:
             f"the ledger knows no candidate {printable(what, 60)!r}; give its text as it was "
             "written, the first characters of its key, or an entry's id from `vladder ledger ls`"
         )
-    raise typer.Exit(Exit.FAILED)
+    raise typer.Exit(Exit.USAGE)
 
 
 def _show_entry(store: Ledger, entry: Entry, *, as_json: bool) -> None:
@@ -315,16 +319,17 @@ def _exports() -> dict[Format, Callable[..., int]]:
 
 
 def _to_stdout(store: Ledger, form: Format, campaign: str | None, names: Collection[str]) -> None:
-    import shutil
     import sys
     from tempfile import TemporaryDirectory
 
     from verifier_ladder.errors import ConfigError
+    from verifier_ladder.text import json_printable, plain_lines
 
     if form is Format.PARQUET:
         raise ConfigError("Parquet is not for the terminal; name a file with --out")
+    shown = plain_lines if form is Format.CSV else json_printable
     with TemporaryDirectory() as folder:
         path = Path(folder) / "rows"
         _exports()[form](store, path, campaign, reveal=names)
-        with path.open(encoding="utf-8", newline="") as rows:
-            shutil.copyfileobj(rows, sys.stdout)
+        with path.open(encoding="utf-8") as rows:
+            sys.stdout.writelines(map(shown, rows))

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from enum import IntEnum
+from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperCommand
+
+from verifier_ladder.private import is_full
+from verifier_ladder.text import json_printable, plain_lines, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,20 +27,56 @@ _PIPE_WIDTH = 120
 """Columns of a table that does not go to a terminal."""
 
 
+_LARGEST = 2**63 - 1
+"""The largest number that every ledger can hold."""
+
+
 class Exit(IntEnum):
-    """The exit codes, as `docs/reference/cli.md` lists them."""
+    """The exit codes, as `docs/reference/cli.md` lists them: one for each cause."""
 
     OK = 0
     FAILED = 1
-    """What was asked about failed, or is not there."""
+    """It was looked, and the answer is no: a check failed, or there is nothing to do."""
     USAGE = 2
-    """The command or the configuration can't work as given."""
+    """The call can't work as given: an option, a name, a file or the configuration is wrong."""
     BROKEN = 3
-    """The ledger, the engine, a tool or a plugin failed."""
+    """What is there can't be used: the ledger, the disk, the engine, a tool or a plugin failed."""
     INTERRUPTED = 130
     """Ctrl-C."""
     UNREAD = 141
     """Whoever read the output went away, as with `| head`."""
+
+
+class Command(TyperCommand):
+    """A command: its numbers are finite, and none is larger than a ledger can hold."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run it."""
+        for param in self.params:
+            given = ctx.params.get(str(param.name))
+            for value in given if isinstance(given, (list, tuple)) else [given]:
+                if isinstance(value, (int, float)) and not abs(value) <= _LARGEST:
+                    hint = " / ".join(param.opts)
+                    raise typer.BadParameter(_unusable(value), ctx=ctx, param_hint=hint)
+        return super().invoke(ctx)
+
+
+def _unusable(value: Any) -> str:
+    is_odd = isinstance(value, float) and not isfinite(value)
+    return f"{value} is not a finite number." if is_odd else f"{value:.2e} is too large."
+
+
+class Noun(typer.Typer):
+    """The commands of one noun."""
+
+    def __init__(self, **options: Any) -> None:
+        """Make an empty one."""
+        # Rich help would take half of the time in which help is expected.
+        super().__init__(no_args_is_help=True, rich_markup_mode=None, **options)
+
+    def command(self, name: str | None = None, **options: Any) -> Callable[[Any], Any]:
+        """Add a function as a command."""
+        return super().command(name, cls=Command, **options)
 
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
@@ -45,13 +88,24 @@ LedgerAt = Annotated[
 ]
 
 
+Workers = Annotated[
+    int | None, typer.Option("--workers", min=1, max=4096, help="Worker processes.")
+]
+
+
 def console(*, to_stderr: bool = False) -> Console:
-    """A console that shows text as it is: no markup is read in it, no width is assumed."""
+    """A console that shows text as text: no markup, and nothing that a terminal obeys."""
     from rich.console import Console
+    from rich.segment import Segment
 
     class Quiet(Console):
         def on_broken_pipe(self) -> None:
             stop_output(BrokenPipeError())
+
+        def render(self, *args: Any, **options: Any) -> Any:
+            for made in super().render(*args, **options):
+                # Control segments are Rich's own, such as the redrawing of a live view.
+                yield made if made.control else Segment(plain_lines(made.text), made.style)
 
     stream = sys.stderr if to_stderr else sys.stdout
     width = None if stream.isatty() or "COLUMNS" in os.environ else _PIPE_WIDTH
@@ -63,23 +117,36 @@ def table(*columns: str, right: tuple[str, ...] = (), title: str = "") -> Table:
     from rich import box
     from rich.table import Table
 
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=title or None, title_justify="left")
+    class Rows(Table):
+        def add_row(self, *cells: Any, **options: Any) -> None:
+            super().add_row(
+                *(printable(c, None) if isinstance(c, str) else c for c in cells), **options
+            )
+
+    made = Rows(box=box.SIMPLE_HEAD, pad_edge=False, title=title or None, title_justify="left")
     for name in columns:
         is_number = name in right
-        made.add_column(name, justify="right" if is_number else "left", no_wrap=is_number)
+        made.add_column(
+            printable(name, None), justify="right" if is_number else "left", no_wrap=is_number
+        )
     return made
 
 
-def print_json(value: Any) -> None:
-    """Print one JSON value; text that UTF-8 can't hold is repaired."""
+def print_json(value: Any, *, is_line: bool = False) -> None:
+    """Print one JSON value, with nothing in it that a terminal obeys or UTF-8 can't hold.
+
+    Args:
+        value: The value.
+        is_line: Whether it is one line of several.
+    """
     import orjson
 
-    options = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS
+    options = orjson.OPT_NON_STR_KEYS | (0 if is_line else orjson.OPT_INDENT_2)
     try:
         made = orjson.dumps(value, option=options, default=_json)
     except TypeError:
         made = orjson.dumps(_repaired(value), option=options, default=_json)
-    sys.stdout.write(made.decode() + "\n")
+    sys.stdout.write(json_printable(made.decode()) + "\n")
 
 
 def _json(value: Any) -> Any:
@@ -104,7 +171,6 @@ def say(text: str) -> None:
 def report(error: LadderError) -> Exit:
     """Say on stderr what failed and what to do; returns the exit code."""
     from verifier_ladder.errors import BudgetError, CandidateError, ConfigError
-    from verifier_ladder.text import printable
 
     say(f"vladder: {printable(error, 2000)}")
     usage = (ConfigError, CandidateError, BudgetError)
@@ -119,15 +185,23 @@ def interrupted(advice: str) -> NoReturn:
 
 def stop_output(error: OSError) -> NoReturn:
     """End, quietly if nobody reads what is printed; else say what can't be read or written."""
-    from verifier_ladder.text import printable
-
-    # What is still buffered would raise once more when Python exits.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with suppress(ValueError):  # Output that is no file needs none of it.
+        # What is still buffered would raise once more when Python exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if isinstance(error, BrokenPipeError):
         raise SystemExit(int(Exit.UNREAD))
     place = error.filename or "the output"
     say(f"vladder: {printable(place)}: {error.strerror or error}; make room or give another place")
-    raise SystemExit(int(Exit.BROKEN))
+    raise SystemExit(int(Exit.USAGE if error.filename and not is_full(error) else Exit.BROKEN))
+
+
+def crashed(error: Exception) -> Exit:
+    """Say on stderr that the program has a fault, and where."""
+    from traceback import format_exception
+
+    say("".join(format_exception(error)))
+    say("vladder: this is a fault of the program; please report it with the lines above")
+    return Exit.BROKEN
 
 
 def moment(seconds: float | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from verifier_ladder.cli.output import AsJson, Exit, LedgerAt, console, print_json, say
+from verifier_ladder.text import json_printable, plain_lines
 
 if TYPE_CHECKING:
     from verifier_ladder.ledger.audit import SqlAudit
@@ -56,7 +58,7 @@ def verify(
 
     Exits with 1 if anything differs.
     """
-    saved = _text(checkpoint)
+    saved = None if checkpoint is None else saved_checkpoint(checkpoint)
     with signed_log(ledger) as log:
         signer = _key(key)
         if entry is not None:
@@ -119,7 +121,7 @@ def _tell(found: Verification) -> None:
 
 
 def prove(
-    entry: Annotated[int, typer.Argument(help="An entry's id, from `vladder ledger ls`.")],
+    entry: Annotated[int, typer.Argument(min=1, help="An entry's id, from `vladder ledger ls`.")],
     ledger: LedgerAt = None,
     *,
     record: Annotated[
@@ -130,7 +132,8 @@ def prove(
         str | None, typer.Option("--check", help="Show only the verdicts of this check key.")
     ] = None,
     position: Annotated[
-        int | None, typer.Option("--position", help="Show only the sample at this position.")
+        int | None,
+        typer.Option("--position", min=0, help="Show only the sample at this position."),
     ] = None,
     since: Annotated[
         Path | None,
@@ -149,7 +152,8 @@ def prove(
     from verifier_ladder.ledger.proof import find_records, prove, prove_growth
     from verifier_ladder.ledger.sealing import chosen
 
-    older, names = _text(since), chosen(reveal or [])
+    older = None if since is None else saved_checkpoint(since)
+    names = chosen(reveal or [])
     with signed_log(ledger) as log:
         try:
             if older is not None:
@@ -161,7 +165,8 @@ def prove(
         except RejectedError as error:
             say(str(error))
             raise typer.Exit(Exit.FAILED) from None
-    _write(orjson.dumps(made, option=orjson.OPT_INDENT_2).decode() + "\n", out)
+    text = orjson.dumps(made, option=orjson.OPT_INDENT_2).decode() + "\n"
+    _write(json_printable(text), out)
     if out is not None:
         say(
             "check it with: vladder ledger verifier --out verify.py && python verify.py "
@@ -237,26 +242,33 @@ def _key(text: str | None) -> Key | None:
         raise ConfigError(f"--key: {error}") from None
 
 
-def _text(path: Path | None) -> str | None:
+def saved_checkpoint(path: Path) -> str:
+    """A checkpoint that was saved in a file.
+
+    Raises:
+        ConfigError: If the file can't be read, or holds none.
+    """
     from verifier_ladder.errors import ConfigError
+    from verifier_ladder.ledger.offline import RejectedError, read_checkpoint
 
     try:
-        return None if path is None else path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} can't be read: {error}") from None
+        saved = path.read_text("utf-8")
+        read_checkpoint(saved)
+    except (OSError, UnicodeDecodeError, RejectedError) as error:
+        why = error.strerror if isinstance(error, OSError) else "this is no checkpoint"
+        raise ConfigError(
+            f"{path}: {why}; give a file that `vladder ledger checkpoint` wrote"
+        ) from None
+    return saved
 
 
 def _write(text: str, out: Path | None) -> None:
-    from verifier_ladder.errors import ConfigError
     from verifier_ladder.private import private_text
 
     if out is None:
-        typer.echo(text, nl=False)
-        return
-    try:
+        sys.stdout.write(plain_lines(text))
+    else:
         private_text(out, text)
-    except OSError as error:
-        raise ConfigError(f"{out} can't be written: {error.strerror}") from None
 
 
 @contextmanager

@@ -22,8 +22,8 @@ def replay(
 ) -> None:
     """Compute a campaign's rewards again, and compare.
 
-    So are its draws and beliefs. Rewards and draws must come out bit for bit, beliefs to 1e-9. No verifier needs to be
-    installed: nothing but the ledger is read.
+    So are its draws and beliefs. Rewards and draws must come out bit for bit, beliefs to 1e-9. No
+    verifier needs to be installed: nothing but the ledger is read.
     """
     from verifier_ladder.cli.opening import ledger_to_read, only_campaign
     from verifier_ladder.scheduler.replay import replay as replayed

@@ -15,6 +15,7 @@ from verifier_ladder.cli.output import (
     AsJson,
     Exit,
     LedgerAt,
+    Noun,
     amount,
     console,
     interrupted,
@@ -29,9 +30,7 @@ if TYPE_CHECKING:
     from verifier_ladder.ledger.records import CampaignRow
     from verifier_ladder.reward import Revision
 
-app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Answer open questions of the world tier."
-)
+app = Noun(help="Answer open questions of the world tier.")
 _REVISED = 10.0
 """Seconds in which an answer's revision normally arrives."""
 _MOST_SHOWN = 10
@@ -76,8 +75,8 @@ def next_case(
 ) -> None:
     """Show the next open case and take its answer.
 
-    How the rewards change is printed. What other tiers said is hidden, so that the answer does not lean on it.
-    Exits with 1 if no case is open.
+    How the rewards change is printed. What other tiers said is hidden, so that the answer does not
+    lean on it. Exits with 1 if no case is open.
     """
     from verifier_ladder.cli.cases import open_cases, other_tiers
     from verifier_ladder.cli.opening import existing_ledger, only_campaign
@@ -91,7 +90,7 @@ def next_case(
         cases = open_cases(store, row.name, known_ladder(row, ladder))
         found = _chosen(cases, case, skip)
         if found is None:
-            _none(as_json=as_json)
+            _none(case, as_json=as_json)
         facts = found.as_json()
         if unblind:
             facts["other_tiers"] = other_tiers(store, found)
@@ -115,7 +114,11 @@ def _chosen(cases: Iterable[OpenCase], prefix: str | None, skip: int) -> OpenCas
     return next(islice(fitting, skip, None), None)
 
 
-def _none(*, as_json: bool) -> NoReturn:
+def _none(prefix: str | None, *, as_json: bool) -> NoReturn:
+    from verifier_ladder.errors import ConfigError
+
+    if prefix is not None:
+        raise ConfigError(f"no open case's key begins with {prefix!r}")
     if as_json:
         print_json({"case": None})
     else:
@@ -142,8 +145,9 @@ def _show(facts: dict[str, Any]) -> None:
 def _ask(case: OpenCase, settle: Callable[[Answer], Any]) -> None:
     """Ask until an answer is taken, or until the person leaves it open."""
     from verifier_ladder.errors import ConfigError
+    from verifier_ladder.text import printable
 
-    unit = f" in {case.unit}" if case.unit else ""
+    unit = f" in {printable(case.unit)}" if case.unit else ""
     prompt = f"Answer (a number{unit}, yes, no, decline; nothing leaves it open)"
     while True:
         try:
@@ -152,7 +156,7 @@ def _ask(case: OpenCase, settle: Callable[[Answer], Any]) -> None:
                 say("left open; --skip 1 shows the next one")
                 return
             settle(read_answer(given))
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, typer.Abort):
             interrupted("Nothing was recorded; the case stays open.")
         except ConfigError as error:
             say(str(error))

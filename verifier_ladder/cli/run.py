@@ -8,18 +8,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from verifier_ladder.cli.curriculum import curriculum
-from verifier_ladder.cli.output import AsJson, LedgerAt, console, moment, print_json, say, table
+from verifier_ladder.cli.output import (
+    AsJson,
+    LedgerAt,
+    Noun,
+    console,
+    moment,
+    print_json,
+    say,
+    table,
+)
 from verifier_ladder.cli.training import export
 
 if TYPE_CHECKING:
     from verifier_ladder.ledger import Ledger
     from verifier_ladder.runs import FoundRun
 
-app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="List runs, write report cards, export training sets.",
-)
+app = Noun(help="List runs, write report cards, export training sets.")
 Name = Annotated[str | None, typer.Argument(help="The run. [default: the newest]")]
 Home = Annotated[
     str | None,
@@ -27,7 +32,7 @@ Home = Annotated[
 ]
 At = Annotated[
     int | None,
-    typer.Option("--at", metavar="SIZE", help="As of the signed checkpoint of this size."),
+    typer.Option("--at", metavar="SIZE", min=1, help="As of the checkpoint of this size."),
 ]
 
 
@@ -39,11 +44,12 @@ def ls(
     as_json: AsJson = False,
 ) -> None:
     """List the runs of the ledger, newest first."""
-    from verifier_ladder.cli.opening import ledger_to_read
+    from verifier_ladder.cli.opening import ledger_to_read, only_campaign
     from verifier_ladder.runs import list_runs
 
     with ledger_to_read(ledger) as store:
-        found = [run for run in list_runs(store) if campaign in {None, run.campaign.name}]
+        home = None if campaign is None else only_campaign(store, campaign).name
+        found = [run for run in list_runs(store) if home in {None, run.campaign.name}]
         rows = [_row(store, run) for run in reversed(found)]
     if as_json:
         print_json(rows)
@@ -90,6 +96,7 @@ def report(
     It tells what the run rests on, how it did, and what audits found.
     """
     from verifier_ladder.cli.opening import ledger_to_read
+    from verifier_ladder.private import private_text
     from verifier_ladder.reportcard import as_markdown, report_card
 
     with ledger_to_read(ledger) as store:
@@ -105,18 +112,8 @@ def report(
     if out is None:
         console().print(text, end="", soft_wrap=True)
         return
-    _write(out, text)
+    private_text(out, text)
     say(f"report card of {card.run} written to {out}")
-
-
-def _write(path: Path, text: str) -> None:
-    from verifier_ladder.errors import ConfigError
-    from verifier_ladder.private import private_text
-
-    try:
-        private_text(path, text)
-    except OSError as error:
-        raise ConfigError(f"can't write {path}: {error.strerror}") from error
 
 
 app.command("export")(export)

@@ -11,7 +11,15 @@ import typer
 
 from verifier_ladder.cli.budgets import Budgets, budgets
 from verifier_ladder.cli.code import Imported, import_code
-from verifier_ladder.cli.output import AsJson, Exit, LedgerAt, console, interrupted, print_json
+from verifier_ladder.cli.output import (
+    AsJson,
+    Exit,
+    LedgerAt,
+    Workers,
+    console,
+    interrupted,
+    print_json,
+)
 
 if TYPE_CHECKING:
     from verifier_ladder.forecast import Forecast
@@ -56,9 +64,7 @@ def score(
         float | None, typer.Option("--pass-at", help="Reward at which a sample passes.")
     ] = None,
     budget: Budgets = None,
-    workers: Annotated[
-        int | None, typer.Option("--workers", min=1, help="Worker processes.")
-    ] = None,
+    workers: Workers = None,
     wait: Annotated[
         bool, typer.Option("--wait/--no-wait", help="Wait for tiers above the lowest.")
     ] = True,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from verifier_ladder.cli.code import Imported, import_code
-from verifier_ladder.cli.output import AsJson, LedgerAt, print_json, say
+from verifier_ladder.cli.output import AsJson, LedgerAt, Workers, print_json, say
 
 if TYPE_CHECKING:
     from verifier_ladder.campaign import Campaign
@@ -94,9 +94,7 @@ def serve(
     linger: Annotated[
         str, typer.Option("--linger", help="How long to go on after SIGTERM, saying so.")
     ] = "1 s",
-    workers: Annotated[
-        int | None, typer.Option("--workers", min=1, help="Worker processes.")
-    ] = None,
+    workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
     """Score over HTTP until SIGTERM or Ctrl-C.

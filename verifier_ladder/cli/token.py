@@ -6,15 +6,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from verifier_ladder.cli.output import AsJson, LedgerAt, console, moment, print_json, say, table
+from verifier_ladder.cli.output import (
+    AsJson,
+    LedgerAt,
+    Noun,
+    console,
+    moment,
+    print_json,
+    say,
+    table,
+)
 from verifier_ladder.text import printable
 
 if TYPE_CHECKING:
+    from verifier_ladder.ledger import Ledger
     from verifier_ladder.server.tokens import Token, TokenFile
 
-app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Say who may ask a server, and for what."
-)
+app = Noun(help="Say who may ask a server, and for what.")
 
 
 @app.command("add")
@@ -46,9 +54,12 @@ def add(
 
     From the first token on a server of this ledger answers nobody who shows none.
     """
+    from verifier_ladder.cli.opening import ledger_place
     from verifier_ladder.cost import seconds
+    from verifier_ladder.ledger import open_ledger
 
-    tokens = _tokens(ledger)
+    with open_ledger(ledger_place(ledger)) as store:  # Made now if it is not there.
+        tokens = _tokens(store)
     wanted = scopes or ["score", "read"]
     ends = None if lifetime is None else seconds(lifetime)
     secret = tokens.add(name, wanted, ends, runs or ())
@@ -68,7 +79,10 @@ def ls(ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
     """List the tokens, those that are over too."""
     from time import time
 
-    rows = [_row(token, time()) for token in _tokens(ledger).tokens()]
+    from verifier_ladder.cli.opening import ledger_to_read
+
+    with ledger_to_read(ledger) as store:
+        rows = [_row(token, time()) for token in _tokens(store).tokens()]
     if as_json:
         print_json(rows)
         return
@@ -87,27 +101,38 @@ def ls(ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
 def revoke(
     name: Annotated[str, typer.Argument(help="Name or id of the token.")],
     ledger: LedgerAt = None,
+    *,
+    as_json: AsJson = False,
 ) -> None:
     """End a token; running servers refuse it within a second."""
-    ended = _tokens(ledger).revoke(name)
-    say(f"revoked {printable(ended.name)} ({ended.id})")
+    from time import time
+
+    from verifier_ladder.cli.opening import ledger_to_read
+
+    with ledger_to_read(ledger) as store:
+        ended = _tokens(store).revoke(name)
+    if as_json:
+        print_json(_row(ended, time()))
+    else:
+        say(f"revoked {printable(ended.name)} ({ended.id})")
 
 
 @app.command("secret")
-def secret() -> None:
+def secret(*, as_json: AsJson = False) -> None:
     """Make a secret for a webhook and print it; it is kept nowhere."""
     from verifier_ladder.server.webhooks.signing import new_secret
 
-    console().print(new_secret(), soft_wrap=True)
+    if as_json:
+        print_json({"secret": new_secret()})
+    else:
+        console().print(new_secret(), soft_wrap=True)
 
 
-def _tokens(ledger: str | None) -> TokenFile:
-    from verifier_ladder.cli.opening import ledger_place
-    from verifier_ladder.ledger import open_ledger
+def _tokens(ledger: Ledger) -> TokenFile:
+    """The tokens of a ledger, by its address, which may be written in many ways."""
     from verifier_ladder.server.tokens import TokenFile, token_file
 
-    with open_ledger(ledger_place(ledger)) as store:  # Its name may be written in many ways.
-        return TokenFile(token_file(store.url))
+    return TokenFile(token_file(ledger.url))
 
 
 def _row(token: Token, now: float) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def export(
     ] = None,
     at: Annotated[
         int | None,
-        typer.Option("--at", metavar="SIZE", help="As of the signed checkpoint of this size."),
+        typer.Option("--at", metavar="SIZE", min=1, help="As of the checkpoint of this size."),
     ] = None,
     split: Annotated[
         list[str] | None,
@@ -98,8 +98,9 @@ def export(
 ) -> None:
     """Export a run's samples for training.
 
-    Their rewards are those that stand now. Samples of one task never fall in two splits. What is left out is counted, and export.json in
-    the folder names the checkpoint of the ledger that all of it was read at.
+    Their rewards are those that stand now. Samples of one task never fall in two splits. What is
+    left out is counted, and export.json in the folder names the checkpoint of the ledger that all
+    of it was read at.
     """  # fmt: skip
     from verifier_ladder.cli.opening import ledger_to_read
     from verifier_ladder.datasets import Selection, training_set

@@ -7,16 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from verifier_ladder.cli import versions
-from verifier_ladder.cli.output import AsJson, Exit, console, print_json, table
+from verifier_ladder.cli.output import AsJson, Exit, Noun, console, print_json, table
 
 if TYPE_CHECKING:
     from verifier_ladder.verifiers import Verifier
 
-app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="List verifiers, show one, check one, compare versions.",
-)
+app = Noun(help="List verifiers, show one, check one, compare versions.")
 app.command("diff")(versions.diff)
 app.command("reverify")(versions.reverify)
 Name = Annotated[str, typer.Argument(help="Its name.")]

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from verifier_ladder.cli.output import AsJson, LedgerAt, amount, console, print_json, table
+from verifier_ladder.cli.output import (
+    AsJson,
+    LedgerAt,
+    Workers,
+    amount,
+    console,
+    print_json,
+    table,
+)
 
 if TYPE_CHECKING:
     from verifier_ladder.summary.versions import VersionReport
@@ -42,16 +50,15 @@ def reverify(
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, help="Only so many, the latest.")
     ] = None,
-    workers: Annotated[
-        int | None, typer.Option("--workers", min=1, help="Worker processes.")
-    ] = None,
+    workers: Workers = None,
     ledger: LedgerAt = None,
     *,
     as_json: AsJson = False,
 ) -> None:
     """Judge an older version's candidates with a newer one.
 
-    Nothing is replaced. Run the same command again after an interruption: what is known is not paid for twice.
+    Nothing is replaced. Run the same command again after an interruption: what is known is not
+    paid for twice.
     """
     from verifier_ladder.cli.conformance import found_at
     from verifier_ladder.cli.opening import existing_ledger

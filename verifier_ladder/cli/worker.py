@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from verifier_ladder.cli.code import Imported, hold, import_code
-from verifier_ladder.cli.output import AsJson, LedgerAt, print_json, say
+from verifier_ladder.cli.output import AsJson, LedgerAt, Noun, Workers, print_json, say
 
 if TYPE_CHECKING:
     from verifier_ladder.ledger import Ledger
     from verifier_ladder.scheduler.engines.host import WorkerHost
 
-app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Run checks for other processes' campaigns."
-)
+app = Noun(help="Run checks for other processes' campaigns.")
 _GRACE = "30 s"
 
 
@@ -49,9 +47,7 @@ def start(
             "--ladder", help="A ladder in TOML whose verifiers to hold; may be repeated."
         ),
     ] = None,
-    workers: Annotated[
-        int | None, typer.Option("--workers", min=1, help="Batches at work at once.")
-    ] = None,
+    workers: Workers = None,
     walltime: Annotated[
         str | None,
         typer.Option("--walltime", help="How long this process may live, such as '2 h'."),
@@ -100,6 +96,7 @@ def start(
         import_code(where)
     hold(Ladder.from_toml(path) for path in ladders or [])
     wanted = _resources(resources)
+    _check_verifiers(verifiers)
     settings, patience = load_settings(), seconds(grace)
     lifetime = _lifetime(walltime, patience, is_slurm=until_walltime)
     with open_ledger(
@@ -140,6 +137,18 @@ def _resources(given: list[str] | None) -> list[str] | None:
         if name not in RESOURCES:
             raise ConfigError(f"no resource is called {name!r}; there is {', '.join(RESOURCES)}")
     return given
+
+
+def _check_verifiers(given: list[str] | None) -> None:
+    """Refuse verifiers that are not held here."""
+    from verifier_ladder.errors import ConfigError
+    from verifier_ladder.registry import REGISTRY
+
+    for name in given or []:
+        if name not in REGISTRY.names():
+            raise ConfigError(
+                f"no verifier is called {name!r} here; give its code with --import or --ladder"
+            )
 
 
 def _tell(ledger: Ledger, port: int | None) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import orjson
 
-from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.values import pack
+from verifier_ladder.private import unwritable
 from verifier_ladder.rollouts.records import import_parquet
 from verifier_ladder.rollouts.table import replacing
 from verifier_ladder.runs.chat import as_chat, has_tools, is_chat
@@ -89,7 +89,7 @@ def write_rows(path: Path, layout: Layout, rows: Sequence[Mapping[str, Any]]) ->
         with replacing(path) as partial:
             write(partial, layout, [layout.row(row) for row in rows])
     except OSError as error:
-        raise ConfigError(f"can't write {path}: {error.strerror or error}") from error
+        raise unwritable(path, error) from error
 
 
 def as_table(layout: Layout, rows: Iterable[Mapping[str, Any]]) -> Any:

@@ -17,7 +17,7 @@ from verifier_ladder.datasets.splits import WHOLE, checked_splits, split_rows
 from verifier_ladder.datasets.tables import FORMATS, Layout, as_table, write_rows
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import Ledger
-from verifier_ladder.private import make_private_folder, private_file
+from verifier_ladder.private import make_private_folder, private_file, unwritable
 from verifier_ladder.runs import Moment, RunRecord, read_run
 
 CARD = "export.json"
@@ -205,6 +205,6 @@ def _prepare(folder: Path) -> None:
             for form in FORMATS:
                 (folder / f"{Path(name).name}.{form}").unlink(missing_ok=True)
     except OSError as error:
-        raise ConfigError(f"can't write to {folder}: {error.strerror or error}") from error
+        raise unwritable(folder, error) from error
     except (ValueError, KeyError, TypeError):
         raise ConfigError(f"{card} is no export's; choose an empty folder") from None

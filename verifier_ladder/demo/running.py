@@ -8,7 +8,8 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from verifier_ladder.demo.outputs import LADDER, read_outputs, read_transcripts, run_name
-from verifier_ladder.errors import ConfigError, LedgerError
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.private import unwritable
 from verifier_ladder.run import Run
 from verifier_ladder.summary.amounts import duration, plural
 from verifier_ladder.text import hide_password
@@ -30,8 +31,6 @@ QUICK_STEPS = 2
 _NEEDED = ("rdkit", "ase", "tblite", "pyscf", "jinja2")
 _POLL = 0.25
 """Seconds between two looks at the campaign while it climbs."""
-_STOPPED = 130
-"""Exit code after Ctrl-C, as shells have it."""
 
 
 def run_demo(
@@ -41,8 +40,10 @@ def run_demo(
     quick: bool = False,
     lasts: bool = True,
     console: Console | None = None,
-) -> int:
+) -> Summary:
     """Run the solvation campaign and sum it up; run again, it is answered from the ledger.
+
+    Stopped by Ctrl-C, it goes on when it is run again.
 
     Args:
         ledger: Where the ledger lies, or will lie.
@@ -52,15 +53,15 @@ def run_demo(
         console: Where to print; standard output if left out.
 
     Returns:
-        The exit code: 0, or 130 if Ctrl-C stopped it. A stopped campaign goes on when the demo
-        is run again.
+        The campaign's summary.
 
     Raises:
-        ConfigError: If a package that the tiers need is not installed.
+        ConfigError: If a package that the tiers need is not installed, or the report can't be
+            written there.
 
     Example:
-        >>> run_demo(quick=True)  # doctest: +SKIP
-        0
+        >>> run_demo(quick=True).samples  # doctest: +SKIP
+        25
     """
     from rich.console import Console
 
@@ -70,15 +71,7 @@ def run_demo(
     steps = read_outputs()[: QUICK_STEPS if quick else None]
     _introduce(out, steps, ledger)
     _make_folder(page.parent)
-    try:
-        _run(ledger, page, steps, out, quick=quick, lasts=lasts)
-    except KeyboardInterrupt:
-        out.print(
-            "\nStopped. Nothing is lost: run the same command again and it goes on from here.",
-            highlight=False,
-        )
-        return _STOPPED
-    return 0
+    return _run(ledger, page, steps, out, quick=quick, lasts=lasts)
 
 
 def _check_packages() -> None:
@@ -97,9 +90,7 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise LedgerError(
-            f"can't make the folder {folder}: {error.strerror}; choose another with --ledger"
-        ) from error
+        raise unwritable(folder, error) from error
 
 
 def _introduce(out: Console, steps: list[list[Sample]], place: str | Path) -> None:
@@ -119,7 +110,7 @@ def _run(
     *,
     quick: bool,
     lasts: bool,
-) -> None:
+) -> Summary:
     from verifier_ladder.campaign import Campaign
     from verifier_ladder.cli.live import LiveView
     from verifier_ladder.report import write_report
@@ -142,6 +133,7 @@ def _run(
     again = " Run it again: the ledger will answer in seconds."
     is_new = summary.checks > before.checks
     out.print(text + (again if lasts and is_new else ""), highlight=False, markup=False)
+    return summary
 
 
 def _run_card() -> Run:

@@ -10,7 +10,7 @@ from pathlib import Path
 from verifier_ladder.errors import ConfigError, LedgerError
 from verifier_ladder.ledger.creation import schema_of
 from verifier_ladder.ledger.faults import explained
-from verifier_ladder.private import make_private
+from verifier_ladder.private import make_private, unwritable
 
 _BESIDE = ("", "-wal", "-shm")
 """Endings of the files that one ledger consists of."""
@@ -26,8 +26,8 @@ def backup(ledger: str | Path, copy: str | Path) -> Path:
         copy: The new file; it must not exist yet.
 
     Raises:
-        ConfigError: If there is no ledger, or the copy exists.
-        LedgerError: If the copy can't be written.
+        ConfigError: If there is no ledger, or the copy exists, or can't be written there.
+        LedgerError: If the ledger is damaged, or the disk is full.
     """
     source, target = _existing(ledger), Path(copy)
     if target.exists():
@@ -39,7 +39,7 @@ def backup(ledger: str | Path, copy: str | Path) -> Path:
             _copy(source, part)
         part.rename(target)  # It takes the name only when it is whole.
     except OSError as error:
-        raise LedgerError(f"{target} can't be written: {error.strerror}") from error
+        raise unwritable(target, error) from error
     finally:
         with suppress(OSError):
             part.unlink()
@@ -61,7 +61,7 @@ def restore(copy: str | Path, ledger: str | Path) -> Path | None:
 
     Raises:
         ConfigError: If there is no backup, or the ledger is in use.
-        LedgerError: If the backup is damaged, or the file can't be written.
+        LedgerError: If the backup is damaged, or the disk is full.
     """
     source, target = _existing(copy), Path(ledger)
     check_whole(source)
@@ -70,7 +70,7 @@ def restore(copy: str | Path, ledger: str | Path) -> Path | None:
         make_private(target, aside)
         shutil.copyfile(source, target)
     except OSError as error:
-        raise LedgerError(f"{target} can't be written: {error.strerror}") from error
+        raise unwritable(target, error) from error
     return aside
 
 
@@ -88,8 +88,7 @@ def check_whole(path: Path) -> None:
 
 def _existing(path: str | Path) -> Path:
     found = Path(path)
-    with explained(str(path)):
-        schema = schema_of(found) if found.is_file() else None
+    schema = schema_of(found) if found.is_file() else None
     if schema is None:
         raise ConfigError(f"there is no ledger at {found}")
     return found

@@ -13,13 +13,13 @@ import shutil
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from verifier_ladder.errors import ConfigError, LedgerError
+from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import offline
 from verifier_ladder.ledger.log import Leaf, SqlLog
 from verifier_ladder.ledger.offline import LONGEST, WIDTH, logged, tile_path
 from verifier_ladder.ledger.sealing import revealing
 from verifier_ladder.ledger.tiles import tiles_of
-from verifier_ladder.private import make_private_folder
+from verifier_ladder.private import make_private_folder, unwritable
 
 
 def export_tiles(log: SqlLog, folder: str | Path, *, reveal: Collection[str] = ()) -> int:
@@ -34,8 +34,8 @@ def export_tiles(log: SqlLog, folder: str | Path, *, reveal: Collection[str] = (
         How many entries were written.
 
     Raises:
-        ConfigError: If the folder exists.
-        LedgerError: If it can't be written, or the ledger is empty.
+        ConfigError: If the folder exists, or can't be written there.
+        LedgerError: If the ledger is empty, or the disk is full.
     """
     folder = Path(folder)
     if folder.exists():
@@ -47,7 +47,7 @@ def export_tiles(log: SqlLog, folder: str | Path, *, reveal: Collection[str] = (
         _put(part / "checkpoint", signed.encode())
         part.rename(folder)  # It takes the name only when it is whole.
     except OSError as error:
-        raise LedgerError(f"{folder} can't be written: {error.strerror}") from error
+        raise unwritable(folder, error) from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return checkpoint.size

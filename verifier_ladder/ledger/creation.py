@@ -70,11 +70,11 @@ def schema_of(path: Path) -> str | None:
     """The schema of a file; None if it has no tables yet.
 
     Raises:
-        LedgerError: If it is the database of another program.
+        LedgerError: If it is damaged, or the database of another program.
     """
     if not path.exists() or path.stat().st_size == 0:
         return None
-    with closing(sqlite3.connect(path, timeout=BUSY)) as connection:
+    with explained(str(path)), closing(sqlite3.connect(path, timeout=BUSY)) as connection:
         return schema_in(connection, path)
 
 

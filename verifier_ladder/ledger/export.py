@@ -16,13 +16,13 @@ from typing import Any
 
 import orjson
 
-from verifier_ladder.errors import ConfigError, LedgerError
+from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.base import Ledger
 from verifier_ladder.ledger.columns import listed
 from verifier_ladder.ledger.records import Block, Entry, VerdictRow
 from verifier_ladder.ledger.sealing import NAMES, is_sealed
 from verifier_ladder.ledger.values import pack
-from verifier_ladder.private import make_private
+from verifier_ladder.private import make_private, unwritable
 from verifier_ladder.reward import Reward
 from verifier_ladder.tier import Tier
 
@@ -66,7 +66,7 @@ def export_jsonl(
         How many rows were written.
 
     Raises:
-        LedgerError: If the file can't be written.
+        ConfigError: If the file can't be written there; LedgerError if the disk is full.
     """
     count = 0
     with _written(path) as target, target.open("wb") as file:
@@ -95,7 +95,7 @@ def export_csv(
         How many rows were written.
 
     Raises:
-        LedgerError: If the file can't be written.
+        ConfigError: If the file can't be written there; LedgerError if the disk is full.
     """
     count = 0
     with _written(path) as target, target.open("w", newline="", encoding="utf-8") as file:
@@ -127,7 +127,7 @@ def export_parquet(
 
     Raises:
         ConfigError: If pyarrow is not installed.
-        LedgerError: If the file can't be written.
+        ConfigError: If the file can't be written there; LedgerError if the disk is full.
     """
     try:
         import pyarrow as pa
@@ -168,7 +168,7 @@ def export_statements(
     Raises:
         ConfigError: If the ledger has no signed log, or it is sealed and keys are not to be
             written.
-        LedgerError: If the file can't be written.
+        ConfigError: If the file can't be written there; LedgerError if the disk is full.
     """
     from verifier_ladder.ledger.log import SqlLog
     from verifier_ladder.ledger.statements import statements
@@ -279,7 +279,7 @@ def _written(path: str | Path) -> Iterator[Path]:
     """Give a file beside the one asked for; it takes the name only when it is whole."""
     path = Path(path)
     if not path.parent.is_dir():
-        raise LedgerError(f"the folder {path.parent} does not exist; make it first")
+        raise ConfigError(f"the folder {path.parent} does not exist; make it first")
     part = path.with_name(f"{path.name}.part")
     try:
         part.unlink(missing_ok=True)
@@ -287,6 +287,6 @@ def _written(path: str | Path) -> Iterator[Path]:
         yield part
         part.replace(path)
     except OSError as error:
-        raise LedgerError(f"{path} can't be written: {error.strerror}") from error
+        raise unwritable(path, error) from error
     finally:
         part.unlink(missing_ok=True)

@@ -19,6 +19,7 @@ from verifier_ladder.ledger.offline import (
     GROWTH,
     PROOF,
     Opening,
+    RejectedError,
     check_growth,
     check_openings,
     leaf_hash,
@@ -55,7 +56,7 @@ def prove(
 
     Raises:
         ConfigError: If there is no such entry or record.
-        RejectedError: If what opens the entry's sealed values was changed.
+        RejectedError: If the entry, or what opens its sealed values, was changed.
     """
     signed, (_, size, _) = log.signed()
     place = log.place(entry)
@@ -67,6 +68,8 @@ def prove(
         "path": _texts(inclusion(log.tiles(size).node, place, size)),
     }  # fmt: skip
     body = leaf.entry.body
+    if not isinstance(body, bytes):  # SQLite keeps values of any type.
+        raise RejectedError(f"entry {entry} was changed: it holds no bytes")
     check_openings(body)
     if not records:
         return {**proof, "body": revealing(body, reveal).decode()}

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from verifier_ladder.errors import ConfigError, LedgerError
+from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.base import Ledger
-from verifier_ladder.private import make_private, make_private_folder
+from verifier_ladder.private import make_private, make_private_folder, unwritable
 from verifier_ladder.summary import CandidateSummary, Summary, TierSummary, summarise
 from verifier_ladder.tier import Tier
 
@@ -49,7 +49,7 @@ def write_report(ledger: Ledger, campaign: str, path: str | Path) -> Path:
 
     Raises:
         ConfigError: If the ledger has no such campaign, or Jinja2 is not installed.
-        LedgerError: If the file can't be written.
+        ConfigError: If the file can't be written there; LedgerError if the disk is full.
 
     Example:
         >>> write_report(ledger, "solvation", "report.html")  # doctest: +SKIP
@@ -64,9 +64,7 @@ def write_report(ledger: Ledger, campaign: str, path: str | Path) -> Path:
         partial.write_text(page, encoding="utf-8", errors="replace")
         partial.replace(target)
     except OSError as error:
-        raise LedgerError(
-            f"can't write the report to {target}: {error.strerror}; choose another place"
-        ) from error
+        raise unwritable(target, error) from error
     return target
 
 

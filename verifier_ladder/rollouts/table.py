@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from verifier_ladder.errors import ConfigError
-from verifier_ladder.private import make_private
+from verifier_ladder.private import make_private, unwritable
 from verifier_ladder.rollouts.records import import_parquet
 from verifier_ladder.text import csv_cell
 
@@ -58,7 +58,7 @@ def write_table(path: Path, names: Sequence[str], records: Iterable[Record]) -> 
         with replacing(path) as partial:
             write(partial, names, records)
     except OSError as error:
-        raise ConfigError(f"can't write {path}: {error.strerror or error}") from error
+        raise unwritable(path, error) from error
 
 
 @contextmanager

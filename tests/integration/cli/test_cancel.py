@@ -47,7 +47,15 @@ def test_a_run_is_cancelled(path: Path) -> None:
 
 
 def test_a_run_that_waits_for_nothing_says_so(path: Path) -> None:
-    done = call("--run", "three", "--ledger", path)
+    assert 0 == call("--run", "two", "--ledger", path).exit_code
+    done = call("--run", "two", "--ledger", path)
 
     assert 1 == done.exit_code
     assert "0 samples" in done.stderr
+
+
+def test_a_run_that_the_campaign_has_not_is_a_wrong_name(path: Path) -> None:
+    done = call("--run", "three", "--ledger", path)
+
+    assert 2 == done.exit_code
+    assert "holds no run 'three'" in done.stderr

@@ -130,7 +130,7 @@ def test_retry_queues_all_that_match(run: Any, failing: Path) -> None:
 
 
 def test_retry_of_nothing_says_so(run: Any, failing: Path) -> None:
-    done = run("check", "retry", "--verifier", "nobody", "--ledger", failing)
+    done = run("check", "retry", "--campaign", "trial", "--tier", "world", "--ledger", failing)
 
     assert 1 == done.exit_code
     assert "0 checks" in done.stderr

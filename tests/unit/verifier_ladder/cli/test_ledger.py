@@ -89,10 +89,10 @@ def test_an_entry_is_shown_and_intact(run: Any, ledger: Path) -> None:
     assert ("campaign", True) == (entry["kind"], entry["intact"])
 
 
-def test_what_is_not_there_exits_with_1(run: Any, ledger: Path) -> None:
+def test_an_unknown_candidate_is_a_wrong_name(run: Any, ledger: Path) -> None:
     done = run("ledger", "show", "nothing", "--ledger", ledger)
 
-    assert 1 == done.exit_code
+    assert 2 == done.exit_code
     assert "knows no candidate 'nothing'" in done.stderr
 
 

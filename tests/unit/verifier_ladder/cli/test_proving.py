@@ -62,8 +62,12 @@ def test_a_saved_checkpoint_is_compared(run: Any, ledger: Path, tmp_path: Path) 
 
     done = run("ledger", "verify", "--checkpoint", saved, "--ledger", ledger)
     assert 0 == done.exit_code, done.stderr
+    other = tmp_path / "other.db"
+    with open_ledger(other) as store:
+        store.append(score_block(["a"]))
+    assert 1 == run("ledger", "verify", "--checkpoint", saved, "--ledger", other).exit_code
     saved.write_text(saved.read_text().replace("\n", "\nx", 1))
-    assert 1 == run("ledger", "verify", "--checkpoint", saved, "--ledger", ledger).exit_code
+    assert 2 == run("ledger", "verify", "--checkpoint", saved, "--ledger", ledger).exit_code
 
 
 def test_one_entry_is_verified(run: Any, ledger: Path, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from verifier_ladder.cli.app import app
+from verifier_ladder.ledger import open_ledger
 from verifier_ladder.server.tokens import TokenFile
 from verifier_ladder.server.webhooks.signing import key_of
 
@@ -59,7 +60,9 @@ def test_what_makes_no_sense_ends_with_2(run: Any) -> None:
     assert 2 == run("add", "x", "--scope", "write").exit_code
 
 
-def test_without_tokens_the_list_says_who_may_ask(run: Any) -> None:
+def test_without_tokens_the_list_says_who_may_ask(run: Any, tmp_path: Path) -> None:
+    open_ledger(tmp_path / "ledger.db").close()
+
     assert "whoever uses this machine" in run("ls").output
 
 

@@ -48,7 +48,7 @@ def test_nothing_is_written_over(path: Path, tmp_path: Path) -> None:
 
 
 def test_a_place_that_cannot_be_written_says_so(path: Path) -> None:
-    with pytest.raises(LedgerError):
+    with pytest.raises(ConfigError, match="can't be written"):
         backup(path, path / "copy.db")
 
 

@@ -158,5 +158,5 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
         (tmp_path / "log").mkdir()
         with pytest.raises(ConfigError, match="exists already"):
             export_tiles(ledger, tmp_path / "log")
-        with pytest.raises(LedgerError, match="can't be written"):
+        with pytest.raises(ConfigError, match="can't be written"):
             export_tiles(ledger, tmp_path / "ledger.db" / "log")

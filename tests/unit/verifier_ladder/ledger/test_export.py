@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 
-from verifier_ladder.errors import LedgerError
+from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.ledger.export import COLUMNS, export_csv, export_jsonl, export_parquet
 from verifier_ladder.ledger.records import Block
@@ -61,12 +61,12 @@ def test_a_formula_is_quoted_in_csv(ledger: Ledger, tmp_path: Path) -> None:
 
 
 def test_a_missing_folder_is_named(ledger: Ledger, tmp_path: Path) -> None:
-    with pytest.raises(LedgerError, match="does not exist"):
+    with pytest.raises(ConfigError, match="does not exist"):
         export_jsonl(ledger, tmp_path / "no" / "out.jsonl")
 
 
 def test_a_failed_export_leaves_no_file(ledger: Ledger, tmp_path: Path) -> None:
     (tmp_path / "out.jsonl").mkdir()
-    with pytest.raises(LedgerError, match="can't be written"):
+    with pytest.raises(ConfigError, match="can't be written"):
         export_jsonl(ledger, tmp_path / "out.jsonl")
     assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]

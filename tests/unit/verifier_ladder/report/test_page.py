@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from verifier_ladder.candidate import SampleId
-from verifier_ladder.errors import ConfigError, LedgerError
+from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.ledger.records import Block
 from verifier_ladder.report import render_report, write_report
@@ -221,7 +221,7 @@ def test_the_file_is_written_whole_into_a_new_folder(tmp_path: Path) -> None:
 def test_a_place_that_can_not_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
-    with pytest.raises(LedgerError, match="choose another place"):
+    with pytest.raises(ConfigError, match="name another place"):
         write_report(text_history().ledger, "try", tmp_path / "file" / "report.html")
 
 
