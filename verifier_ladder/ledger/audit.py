@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 _PAGE = 64
+_LARGEST = 2**63 - 1
 # An entry holds the moment at which it was written, so no two are alike.
 _DOUBLED = (
     "SELECT min(id), max(id) FROM entry GROUP BY leaf HAVING count(*) > 1 ORDER BY 1 LIMIT 50"
@@ -166,6 +167,9 @@ def _walk(connection: Connection, walk: Walk, take: Take, progress: Progress | N
     coming = next(checkpoints, None)
     for number, *fields in _pages(connection):
         row = Row(*fields)
+        if number < 0:
+            walk.stray(f"leaf, place {number} (entry {row.id})")
+            continue
         walk.step(number, row)
         if walk.fills_tile:
             tile = Tile(0, walk.frontier.size // WIDTH - 1)
@@ -210,6 +214,9 @@ def _compare_tiles(connection: Connection, walk: Walk, found: Verification) -> N
             found.add(f"{tile.path} is not made of those below")
     if _count(connection, "tile") != full:
         found.add(f"the log has {_count(connection, 'tile')} tiles instead of {full}")
+        for level, index in connection.exec_driver_sql("SELECT level, idx FROM tile").all():
+            if not 0 <= index < walk.frontier.size // WIDTH ** (max(level, 0) + 1) or level < 0:
+                walk.stray(f"tile, level {level}, number {index}")
 
 
 def _compare_end(walk: Walk, found: Verification) -> None:
@@ -224,17 +231,17 @@ def _compare_end(walk: Walk, found: Verification) -> None:
 
 def _pages(connection: Connection) -> Iterator[Any]:
     """The log with its entries, a page at a time: a body may hold megabytes."""
-    after = -(2**62)
+    first = -(2**63)
     while True:
         rows = connection.exec_driver_sql(
             f"SELECT l.idx, l.entry_id, {_ROW} FROM leaf l LEFT JOIN entry e "
-            "ON e.id = l.entry_id WHERE l.idx > ? ORDER BY l.idx LIMIT ?",
-            (after, _PAGE),
+            "ON e.id = l.entry_id WHERE l.idx >= ? ORDER BY l.idx LIMIT ?",
+            (first, _PAGE),
         ).all()
         yield from rows
-        if len(rows) < _PAGE:
+        if len(rows) < _PAGE or rows[-1][0] == _LARGEST:
             return
-        after = rows[-1][0]
+        first = rows[-1][0] + 1
 
 
 def _behind(connection: Connection, after: int) -> Iterator[Row]:
@@ -251,7 +258,7 @@ def _behind(connection: Connection, after: int) -> Iterator[Row]:
 
 
 def _checkpoints(connection: Connection) -> Iterator[Any]:
-    after = -(2**62)
+    after = -(2**63)
     while True:
         rows = connection.exec_driver_sql(
             "SELECT size, note, frontier FROM checkpoint WHERE size > ? ORDER BY size LIMIT ?",

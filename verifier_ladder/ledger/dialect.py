@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -143,6 +144,10 @@ class Dialect(ABC):
     @abstractmethod
     def hold_log(self, connection: Connection) -> None:
         """Keep other sequencers waiting until this transaction ends."""
+
+    @abstractmethod
+    def unguarded(self, connection: Connection, table: str) -> AbstractContextManager[None]:
+        """Let rows of a table of history be deleted, inside this transaction."""
 
 
 def dialect_of(connection: Connection) -> Dialect:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -211,7 +211,7 @@ class SqlLog(Store):
         if noted is None and not place.must_be_noted:
             with self._reading() as connection:
                 origin, keys = _names(connection)
-                tree = _end_of(connection, keys).tree
+                tree = _end_of(connection, origin, keys).tree
             place.signed.begin(Signed(origin or new_origin(self.url), tree, tree))
             noted = place.noted()
         if place.path.exists():
@@ -219,10 +219,12 @@ class SqlLog(Store):
         settled = self.newest()
         with self._reading() as connection:
             guard = _guard(connection, place, noted, self.url)
+            is_clear = not _strays(connection, guard.end.size)
             found = connection.exec_driver_sql(
-                f"SELECT id, leaf FROM entry WHERE id > ({IN_LOG}) AND id <= ? "
+                "SELECT id, leaf FROM entry WHERE id > "
+                "(SELECT coalesce(max(entry_id), 0) FROM leaf WHERE idx = ?) AND id <= ? "
                 "ORDER BY id LIMIT ?",
-                (settled, max(AT_ONCE, guard.missing)),
+                (guard.end.size - 1, settled, max(AT_ONCE, guard.missing)),
             ).all()
             end, origin = guard.end, guard.origin
             first = end.size - end.size % WIDTH
@@ -232,6 +234,9 @@ class SqlLog(Store):
             full += edge.append(leaf)
             guard.step(edge.frontier)
         guard.finish()
+        if not is_clear:  # Not before all is compared: who refuses to sign removes nothing.
+            self._clear(place, noted)
+            return self._grown()
         if not found:
             return None
         signer = Signer.at(place.path, origin)
@@ -240,6 +245,25 @@ class SqlLog(Store):
         roots = b"".join(edge.frontier.roots)
         entries = [int(entry) for entry, _ in found]
         return Growth(noted, origin, signer.key, end.tree, last, entries, full, note, roots)
+
+    def _clear(self, place: KeyPlace, noted: Signed | None) -> None:
+        """Remove rows of the log behind its end, which nobody has signed for.
+
+        They stand where the next entries get their places, and would keep them out for ever. The
+        log tells of them.
+        """
+        removed: dict[str, Any] = {}
+        with self._writing(tell=False) as connection:
+            dialect = dialect_of(connection)
+            dialect.hold_log(connection)  # Others may have signed for some of them meanwhile.
+            size = _guard(connection, place, noted, self.url).end.size
+            for table, found in _strays(connection, size).items():
+                removed[table] = [list(row) for row in found]
+                with dialect.unguarded(connection, table):
+                    connection.exec_driver_sql(f"DELETE FROM {table} WHERE {_behind(size)[table]}")
+        if removed:
+            _log.warning("rows that nobody has signed for were removed from the log: %s", removed)
+            self.append(Block(ACCEPTED, ACCEPTED_CAMPAIGN, facts={"removed": removed}))
 
     def _commit(self, growth: Growth) -> bool:
         """Put entries behind the last one of the log; False if another process has by now."""
@@ -292,7 +316,7 @@ class SqlLog(Store):
                 return None
         with self._reading() as connection:
             origin, keys = _names(connection)
-            end = _end_of(connection, keys)
+            end = _end_of(connection, origin, keys)
         origin = origin or (noted.origin if noted else "") or new_origin(self.url)
         accepted = Accepted(noted, origin, end.tree)
         self.append(Block(ACCEPTED, ACCEPTED_CAMPAIGN, facts=accepted.as_json()))
@@ -307,7 +331,7 @@ class SqlLog(Store):
         if place.path.exists() and place.noted() is None:
             with self._reading() as connection:
                 origin, keys = _names(connection)
-                end = _end_of(connection, keys)
+                end = _end_of(connection, origin, keys)
             if origin:
                 place.signed.write(Signed(origin, end.tree, end.tree))
 
@@ -420,36 +444,114 @@ def _readable() -> Iterator[None]:
         ) from error
 
 
-def _names(connection: Connection) -> tuple[str, list[Key]]:
-    """The log's name and who has signed for it; nothing as long as nobody has."""
+_LEVELS = 8
+_TRIED = 100
+"""Checkpoints that are tried, from the newest on, until one fits the log."""
+_SHOWN = {
+    "leaf": "SELECT idx, entry_id FROM leaf", "tile": "SELECT level, idx FROM tile",
+    "checkpoint": "SELECT size, note FROM checkpoint",
+}  # fmt: skip
+
+
+def _behind(size: int) -> dict[str, str]:
+    """SQL: which rows of the log's tables stand behind its end, or before its beginning."""
+    tiles = [
+        f"level = {level} AND idx >= {size // WIDTH ** (level + 1)}" for level in range(_LEVELS)
+    ]
+    return {
+        "leaf": f"idx >= {size} OR idx < 0",
+        "tile": " OR ".join(tiles),
+        "checkpoint": f"size > {size} OR size <= 0",
+    }
+
+
+def _strays(connection: Connection, size: int) -> dict[str, Sequence[Any]]:
+    """Those rows, at most a hundred of each table."""
+    found = {
+        table: connection.exec_driver_sql(f"{_SHOWN[table]} WHERE {where} LIMIT {_TRIED}").all()
+        for table, where in _behind(size).items()
+    }
+    return {table: rows for table, rows in found.items() if rows}
+
+
+def _names(connection: Connection, noted: Signed | None = None) -> tuple[str, list[Key]]:
+    """The log's name and who has signed for it; nothing as long as nobody has.
+
+    Of several names the one that is noted is the log's. A key that can't be read has signed
+    nothing.
+    """
     rows = connection.exec_driver_sql("SELECT origin, key FROM signer ORDER BY id").all()
-    with _readable():
-        return (str(rows[0][0]) if rows else ""), [Key.read(str(text)) for _, text in rows]
+    origins, keys = [str(origin) for origin, _ in rows], []
+    for _, text in rows:
+        with suppress(RejectedError):
+            keys.append(Key.read(str(text)))
+    if noted is not None and noted.origin in origins:
+        return noted.origin, keys
+    return (origins[0] if origins else ""), keys
 
 
-def _end_of(connection: Connection, keys: Sequence[Key]) -> End:
-    """Where the log ends, by its newest checkpoint; behind that it goes on.
+def _end_of(
+    connection: Connection, origin: str, keys: Sequence[Key],
+    check: Callable[[End], None] | None = None,
+) -> End:  # fmt: skip
+    """Where the log ends, by its newest checkpoint that fits it; behind that it goes on.
+
+    Args:
+        connection: The one that reads.
+        origin: The log's name.
+        keys: Who may have signed.
+        check: Compares an end with what was noted; without it, a log that has no checkpoint must
+            be empty.
+
+    Raises:
+        LedgerError: If none fits; the error is the newest one's.
+    """
+    rows = connection.exec_driver_sql(
+        "SELECT size, note, frontier FROM checkpoint ORDER BY size DESC LIMIT ?", (_TRIED,)
+    ).all()
+    problem: LedgerError | None = None
+    for row in rows:
+        try:
+            end = _end_at(connection, origin, keys, row)
+        except LedgerError as error:
+            problem = problem or error
+        else:
+            if check is not None:
+                check(end)  # One that is signed and fits is never passed over.
+            return end
+    if problem is None and (check is not None or not _strays(connection, 0)):
+        end = End(0, ())
+        if check is not None:
+            check(end)
+        return end
+    raise problem or LedgerError(_UNFIT)
+
+
+_UNFIT = (
+    "the newest checkpoint does not fit the log, so nothing can be signed behind it: "
+    "somebody has changed this ledger from outside; `vladder ledger verify` tells more"
+)
+
+
+def _end_at(connection: Connection, origin: str, keys: Sequence[Key], row: Any) -> End:
+    """The end that a checkpoint tells of.
 
     Raises:
         LedgerError: If the checkpoint is not signed, or its places or hashes don't fit it.
     """
-    row = connection.exec_driver_sql(
-        "SELECT size, note, frontier FROM checkpoint ORDER BY size DESC LIMIT 1"
-    ).first()
-    last = connection.exec_driver_sql("SELECT max(idx) FROM leaf").scalar()
-    if row is None:
-        end, signed = End(0, ()), None
-    else:
+    try:
         end = End(int(row[0]), tuple(hashes_of(bytes(row[2]))))
-        with _readable():
-            signed = open_checkpoint(str(row[1]), keys)[0]
-    if (signed is not None and (signed.size, signed.root) != end.tree) or (
-        last != (end.size - 1 if end.size else None)
-    ):
-        raise LedgerError(
-            "the newest checkpoint does not fit the log, so nothing can be signed behind it: "
-            "somebody has changed this ledger from outside; `vladder ledger verify` tells more"
-        )
+        tree = end.tree
+    except (TypeError, ValueError, IndexError) as error:
+        raise LedgerError(_UNFIT) from error
+    with _readable():
+        signed = open_checkpoint(str(row[1]), keys)[0]
+    first = end.size - 1 - (end.size - 1) % WIDTH
+    ((count,),) = connection.exec_driver_sql(
+        "SELECT count(*) FROM leaf WHERE idx >= ? AND idx < ?", (first, end.size)
+    ).all()
+    if (signed.origin, signed.size, signed.root) != (origin, *tree) or count != end.size - first:
+        raise LedgerError(_UNFIT)
     return end
 
 
@@ -459,12 +561,14 @@ def _guard(connection: Connection, place: KeyPlace, noted: Signed | None, url: s
     Raises:
         NotSignedError: If it does not.
     """
-    origin, keys = _names(connection)
-    end = _end_of(connection, keys)
-    origin = origin or ("" if noted is None else noted.origin) or new_origin(url)
-    guard = Guard(place, noted, origin, end)
-    guard.check(lambda: Tiles(end.size, partial(_read_tile, connection)))
-    return guard
+    name, keys = _names(connection, noted)
+    origin = name or ("" if noted is None else noted.origin) or new_origin(url)
+
+    def check(end: End) -> None:
+        guard = Guard(place, noted, origin, end)
+        guard.check(lambda: Tiles(end.size, partial(_read_tile, connection)))
+
+    return Guard(place, noted, origin, _end_of(connection, name, keys, check))
 
 
 def _leaf_hashes(connection: Connection, first: int, last: int) -> list[bytes]:

@@ -17,6 +17,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 from verifier_ladder.ledger.database import Database
 from verifier_ladder.ledger.dialect import Columns, Dialect, Insert
 from verifier_ladder.ledger.faults import explained
+from verifier_ladder.ledger.schema import guards
 from verifier_ladder.ledger.store import keys_json, marks
 
 BUSY = 30.0
@@ -216,6 +217,15 @@ class SqliteDialect(Dialect):
 
     def hold_log(self, connection: Connection) -> None:
         """See `Dialect.hold_log`."""
+
+    @contextmanager
+    def unguarded(self, connection: Connection, table: str) -> Iterator[None]:
+        """See `Dialect.unguarded`."""
+        name = f"{table}_delete_refused"
+        connection.exec_driver_sql(f"DROP TRIGGER IF EXISTS {name}")
+        yield
+        (guard,) = (text for text in guards() if f" {name} " in text)
+        connection.exec_driver_sql(guard)
 
 
 SQLITE: Final = SqliteDialect()

@@ -31,7 +31,10 @@ _LOG = logging.getLogger("verifier_ladder")
 CHUNK = 8192
 """How many keys one statement asks for; SQLite takes 32,766 parameters."""
 
-IN_LOG = "SELECT coalesce(max(entry_id), 0) FROM leaf"
+IN_LOG = (
+    "SELECT coalesce((SELECT entry_id FROM leaf "
+    "WHERE idx = (SELECT max(size) FROM checkpoint) - 1), 0)"
+)
 """Asks for the newest entry that has its place in the log; those behind it wait for theirs."""
 
 _WIDTH = 32

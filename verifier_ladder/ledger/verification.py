@@ -135,6 +135,10 @@ class Walk:
         self._found.entries += 1
         self._compare(self.frontier)
 
+    def stray(self, what: str) -> None:
+        """Note a row that stands where no row of this log may stand."""
+        self._found.add(f"table {what}: no such place is in the log")
+
     def wait(self, row: Row) -> None:
         """Go on to the next entry that waits for its place in the log."""
         if self._waiting is None:
