@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from verifier_ladder.status import CampaignStatus
 
 CHUNK = 1024
-"""Rows of one step. It is part of the run's name, because it numbers the samples."""
+"""Rows of one step, which is one update: finished rows survive a crash, and what higher tiers say
+of them teaches the next. It is part of the run's name, because it numbers the samples."""
 _LOOK = 200
 """Rows that are looked at to settle the columns."""
 _TICK = 0.5
@@ -80,6 +81,10 @@ def score_file(
 
     Run again after an interruption it goes on: rows that are finished come from the ledger.
     Lines that can't be read are told by number, never stop the rest and never get a reward.
+
+    Each 1,024 rows are an update of their own, so that what has answered decides about the rows
+    that follow. Copies of a candidate share one draw within an update; in a later one they are
+    drawn again, unless the top tier has answered by then.
 
     Args:
         path: JSON lines, CSV or TSV (also gzip), or Parquet. Cells of CSV are text.

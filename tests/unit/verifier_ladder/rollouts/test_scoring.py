@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 import verifier_ladder as vl
+from verifier_ladder.ledger import open_ledger
 from verifier_ladder.rollouts import ScoredFile, scoring
+from verifier_ladder.scheduler.policies import Thresholds
 
 ROWS = [
     {"prompt_id": "p1", "completion": "4", "target": "4"},
@@ -186,6 +188,43 @@ def test_chunks_don_t_change_the_result(
 
     assert values(whole) == values(parts)
     assert whole.lines == parts.lines
+
+
+class Laboratory(vl.Verifier):
+    """Asks somebody to measure, who is in no hurry."""
+
+    name, version, tier, waits, isolation = "laboratory", "1", "world", True, "inline"
+
+    def verify(self, candidates: Sequence[vl.Candidate]) -> list[vl.Verdict]:
+        return [vl.Verdict.abstain("asked", evidence={"waiting": True}) for _ in candidates]
+
+
+def test_copies_share_a_draw_with_those_of_their_step_and_are_drawn_again_in_the_next(
+    write: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the first steps teach decides about the next; a file is no single update."""
+    monkeypatch.setattr(scoring, "CHUNK", 4)
+    fast = vl.verifier(name="short", version="1", isolation="inline")(lambda c: len(c.content))
+    ladder = vl.Ladder(
+        "drawn", [fast, Laboratory()], policy=Thresholds(thresholds={"world": 1e9}), audit=0.25,
+        budget={"world": "unlimited"},
+    )  # fmt: skip
+    path, ledger = write([{"completion": text} for text in "abababab"]), tmp_path / "l.db"
+
+    vl.score_file(path, ladder=ladder, ledger=ledger, wait=False)
+
+    draws: list[set[tuple[str, float]]] = []
+    with open_ledger(ledger) as store:
+        for entry in store.entries(kind="score"):
+            block = store.read(entry)
+            numbers: set[tuple[str, float]] = set()
+            for columns in block.decisions:
+                for row, place in enumerate(columns.sample):
+                    assert columns.draw is not None
+                    numbers.add(("abab"[place], columns.draw[row]))
+            draws.append(numbers)
+    assert [2, 2] == [len(numbers) for numbers in draws]  # One draw for each of two texts.
+    assert not draws[0] & draws[1]
 
 
 def test_progress_is_reported(
