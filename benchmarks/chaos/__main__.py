@@ -20,6 +20,7 @@ from time import monotonic
 from chaos.audit import Audit, audit, finish
 from chaos.crew import Crew
 from chaos.faults import SLOW_FAULTS, faults_of
+from chaos.onlooker import Onlooker
 from chaos.place import Place, on_disk, on_servers
 
 Blows = dict[str, list[float]]
@@ -45,20 +46,21 @@ def strike(
     crew = Crew(place, ranks, hosts)
     chosen = only or faults_of(crew).keys() - SLOW_FAULTS.keys()
     faults = {name: fault for name, fault in faults_of(crew).items() if name in chosen}
-    try:
-        crew.work(1)
-        until, dealt = monotonic() + seconds, 0
-        while monotonic() < until and (blows is None or dealt < blows):
-            name = list(faults)[dealt % len(faults)]
-            crew.work(rng.randrange(1, 4000))
-            faults[name](crew, rng)
-            recovered[name].append(crew.work(1))
-            dealt += 1
-        crew.stop()
-    finally:
-        crew.close()
-    finish(place)
-    return recovered, audit(place, ranks)
+    with Onlooker(place.ledger) as onlooker:
+        try:
+            crew.work(1)
+            until, dealt = monotonic() + seconds, 0
+            while monotonic() < until and (blows is None or dealt < blows):
+                name = list(faults)[dealt % len(faults)]
+                crew.work(rng.randrange(1, 4000))
+                faults[name](crew, rng)
+                recovered[name].append(crew.work(1))
+                dealt += 1
+            crew.stop()
+        finally:
+            crew.close()
+        finish(place)
+    return recovered, audit(place, ranks, onlooker)
 
 
 def table(recovered: Blows, found: Audit) -> str:
@@ -72,7 +74,7 @@ def table(recovered: Blows, found: Audit) -> str:
     lines.append(
         f"{found.samples} samples, {found.checks} checks, {total} blows: {found.lost} lost, "
         f"{found.paid_twice} paid twice, {found.answered_twice} answered twice, {found.broken} "
-        f"entries broken; {found.again} executed again"
+        f"entries broken, {found.late} begun after their answer; {found.again} executed again"
     )
     if found.is_clean and total:
         lines.append(f"at 95 % confidence fewer than {3 / total:.1%} of blows lose anything (3/N)")

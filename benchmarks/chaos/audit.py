@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from chaos.campaigning import CAMPAIGN, CHECK, open_campaign, said, texts, truth
 from chaos.crew import Stuck
+from chaos.onlooker import Onlooker
 from chaos.place import Place
 from chaos.rank import told
 
@@ -36,13 +37,17 @@ class Audit(NamedTuple):
     """Checks with more than one answer in the history."""
     broken: int
     """Entries whose bytes are not those that were hashed."""
+    late: int
+    """Executions that began after their answer was recorded."""
     again: int
     """Executions beyond one per check: work that died with its process."""
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing was lost, paid twice or broken."""
-        return not (self.lost or self.paid_twice or self.answered_twice or self.broken)
+        """Whether nothing was lost, paid twice, broken or begun for nothing."""
+        return not (
+            self.lost or self.paid_twice or self.answered_twice or self.broken or self.late
+        )
 
 
 def finish(place: Place) -> None:
@@ -75,7 +80,7 @@ def _counts(campaign: vl.Campaign) -> Iterable[dict[CheckState, int]]:
     return campaign.ledger.counts(CAMPAIGN).values()
 
 
-def audit(place: Place, ranks: int) -> Audit:
+def audit(place: Place, ranks: int, onlooker: Onlooker) -> Audit:
     """Read everything once more."""
     folder = place.folder
     with open_ledger(place.ledger) as store:
@@ -89,7 +94,8 @@ def audit(place: Place, ranks: int) -> Audit:
         wrong = sum(_wrong(store, rank, step) for rank, step in promised)
         ended = (CheckState.DONE,)
         open_ = [check for check in store.checks() if check.state not in ended]
-        executed = (folder / "executions").read_text().splitlines()
+        executions = folder / "executions"
+        executed = [line.rpartition("\t")[0] for line in executions.read_text().splitlines()]
         return Audit(
             samples=sum(len(texts(*one)) for one in promised),
             checks=len(answers),
@@ -97,6 +103,7 @@ def audit(place: Place, ranks: int) -> Audit:
             paid_twice=_paid(store) - len(answers),
             answered_twice=sum(count > 1 for count in answers.values()),
             broken=sum(leaf(entry.body) != entry.leaf for entry in store.entries()),
+            late=onlooker.late(executions),
             again=len(executed) - len(set(executed)),
         )
 

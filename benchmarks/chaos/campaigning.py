@@ -1,4 +1,4 @@
-"""The campaign that chaos strikes: four tiers, each of which notes every execution in a file."""
+"""The campaign that chaos strikes: four tiers, which note every execution in a file, and when."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic
 
 import verifier_ladder as vl
+from verifier_ladder.keys import content_key
 
 CAMPAIGN = "chaos"
 PER_STEP = 24
@@ -39,7 +41,9 @@ class Noting(vl.Verifier):
 
     def verify(self, candidates: Sequence[vl.Candidate]) -> list[vl.Verdict]:
         """Say how long each text is."""
-        note(self.log, [f"{self.name}\t{candidate.content!r}" for candidate in candidates])
+        began = monotonic()
+        keys = [content_key(one.kind, one.content).hex() for one in candidates]
+        note(self.log, [f"{self.name}\t{key}\t{began!r}" for key in keys])
         return [said(candidate) for candidate in candidates]
 
 

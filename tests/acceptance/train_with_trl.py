@@ -72,7 +72,7 @@ args = GRPOConfig(
 )  # fmt: skip
 
 check = vl.wrap(accuracy, version="1", columns=["answer"], timeout=1.0)
-reward = reward_function(check, ledger="ledger.db", deadline=30)
+reward = reward_function(check, ledger="ledger.db", deadline=300)
 trainer = GRPOTrainer(
     model=model, args=args, train_dataset=data, reward_funcs=[reward], processing_class=words
 )
