@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from verifier_ladder.reportcard.card import NOT_REPORTED, Cohort
 from verifier_ladder.rollouts.passk import Estimate, mean_reward
+from verifier_ladder.rollouts.statistics import believed
 from verifier_ladder.runs import RunRecord, SampleRecord
 from verifier_ladder.runs.tasks import task_of
 
@@ -16,7 +17,7 @@ Number = Callable[[SampleRecord], float | None]
 class Cohorts:
     """Counts samples; those of one task and step share a prompt and a policy, and so an interval.
 
-    The interval is a bootstrap over these groups.
+    The interval is over these groups.
     """
 
     def __init__(self, record: RunRecord, pass_at: float | None) -> None:
@@ -27,6 +28,8 @@ class Cohorts:
     def of(self, label: str, samples: Sequence[SampleRecord]) -> Cohort:
         """How some samples did."""
         passes = self._mean(samples, self._passes) if self._pass_at is not None else None
+        if passes and believed([s.reward for s in samples], [s.worth for s in samples]):
+            passes = passes.without_interval()
         return Cohort(
             label, len(samples), len({self.task[id(sample)] for sample in samples}),
             sum(sample.reward.value is not None for sample in samples),

@@ -2,9 +2,9 @@
 
 The estimator is the unbiased one of Chen et al. 2021, "Evaluating Large Language Models Trained
 on Code", section 2.1. Intervals are over groups, because the samples of one group share a prompt
-and are not independent: a bootstrap from ten groups on. Below that, and where all groups are
-alike, resampling says nothing of what was not seen. There a share gets Wilson's interval for as
-many samples as tell as much, and a mean on any other scale Student's; none where nothing varies.
+and are not independent. A share gets Wilson's interval for as many samples as tell as much, and a
+mean on any other scale Student's; none where nothing varies. (A percentile bootstrap over groups
+covers too seldom below fifty groups: 79 to 91 % instead of 95 at ten to twenty.)
 """
 
 from __future__ import annotations
@@ -21,18 +21,11 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-CONFIDENCE = 0.95
-_MANY = 10
-"""Groups from which on a bootstrap over them says how far off the estimate may be."""
 _NOTHING = 1e-24
 """Variance, beside the square of the mean, that is rounding."""
 _Z = 1.959963984540054
 _STUDENT = (12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622)
 """97.5 % quantiles of Student's distribution with 1, 2, 3, … degrees of freedom."""
-_SEED = 2107_03374
-_MOST_RESAMPLES, _FEWEST_RESAMPLES, _MOST_DRAWS = 2000, 200, 20_000_000
-_BLOCK = 1_000_000
-"""Draws held in memory at once."""
 
 
 class Estimate(NamedTuple):
@@ -45,6 +38,10 @@ class Estimate(NamedTuple):
     high: float | None
     groups: int
     """How many groups it rests on."""
+
+    def without_interval(self) -> Estimate:
+        """The number alone, where no interval holds what it may be off."""
+        return self._replace(low=None, high=None)
 
 
 def pass_at_k(samples: int, passed: int, k: int) -> float:
@@ -152,10 +149,8 @@ def _estimate(totals: Floats, counts: Floats, *, is_share: bool, spread: float =
         return Estimate(value, None, None, size)
     off = totals - value * counts
     variance = float((off * off).sum()) / float(counts.sum()) ** 2 * size / (size - 1)
-    if size >= _MANY and variance > _NOTHING * max(1.0, value * value):
-        return Estimate(value, *_resampled(totals, counts), size)
-    if size < _MANY:  # Groups that are alike by chance: at least as much as single samples say.
-        variance = max(variance, spread / float(counts.sum()))
+    # Groups that are alike by chance: at least as much as single samples say.
+    variance = max(variance, spread / float(counts.sum()))
     if is_share:
         return Estimate(value, *_share_interval(value, variance, size), size)
     if variance <= _NOTHING * value * value:
@@ -193,19 +188,3 @@ def student(freedom: int) -> float:
     first, second = z**3 + z, 5 * z**5 + 16 * z**3 + 3 * z
     third = 3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z
     return z + first / (4 * n) + second / (96 * n * n) + third / (384 * n**3)
-
-
-def _resampled(totals: Floats, counts: Floats) -> tuple[float, float]:
-    """The bootstrap interval of the ratio, over groups."""
-    import numpy as np
-
-    size = len(totals)
-    random = np.random.default_rng(_SEED)
-    resamples = max(_FEWEST_RESAMPLES, min(_MOST_RESAMPLES, _MOST_DRAWS // size))
-    means: list[Floats] = []
-    while (left := resamples - sum(map(len, means))) > 0:
-        drawn = random.integers(0, size, (min(left, max(1, _BLOCK // size)), size))
-        means.append(totals[drawn].sum(axis=1) / counts[drawn].sum(axis=1))
-    tail = (1 - CONFIDENCE) / 2
-    low, high = np.quantile(np.concatenate(means), [tail, 1 - tail])
-    return float(low), float(high)

@@ -172,11 +172,11 @@ def _passes(made: Statistics) -> list[str]:
     lines = []
     for k, estimate in made.passes.items():
         few = f" ({_count(estimate.groups, 'group')})" if estimate.groups < made.groups else ""
-        lines.append(f"{f'pass@{k}':<12} {_estimate(estimate)}{few}")
+        lines.append(f"{f'pass@{k}':<12} {_estimate(estimate, made.believed)}{few}")
     return [
         *lines,
         f"  a sample passes at a reward of {made.threshold:g} or more ({how})",
-        "  unbiased estimator of Chen et al. 2021; 95 % intervals over groups",
+        "  estimator of Chen et al. 2021; 95 % intervals over groups",
     ]
 
 
@@ -202,9 +202,12 @@ def _costs(made: Statistics) -> list[str]:
     return ["Cost of the campaign so far", *shown] if shown else []
 
 
-def _estimate(estimate: Estimate | None) -> str:
+def _estimate(estimate: Estimate | None, believed: int = 0) -> str:
     if estimate is None:
         return "unknown"
+    if believed:
+        rows = _count(believed, "row")
+        return f"{estimate.value:.4g} as believed ({rows} not judged by the top: no interval)"
     if estimate.low is None or estimate.high is None:
         why = "one group" if estimate.groups == 1 else "nothing varies"
         return f"{estimate.value:.4g} ({why}, so no interval)"

@@ -45,6 +45,9 @@ class Statistics:
     is_assumed: bool
     """Whether the threshold was assumed rather than given."""
     passes: Mapping[int, Estimate]
+    believed: int = 0
+    """Rows that pass or fail by what a lower tier's answer is believed to mean, where others were
+    drawn for a higher one. Pass@k has no interval then: it may be off by what that tier errs."""
     unknown: Mapping[str, int] = field(default_factory=dict)
     """How many rewards are unknown, by the boundary that failed."""
     costs: Sequence[TierCost] = ()
@@ -57,6 +60,7 @@ class Statistics:
             "mean": self.mean._asdict() if self.mean else None,
             "pass_at": self.threshold, "pass_at_assumed": self.is_assumed,
             "pass": {str(k): estimate._asdict() for k, estimate in self.passes.items()},
+            "believed": self.believed,
             "costs": [{**cost._asdict(), "tier": cost.tier.label} for cost in self.costs],
         }  # fmt: skip
 
@@ -99,11 +103,14 @@ def statistics_of(
     for worth, group in zip(worths, groups, strict=True):
         if worth is not None and threshold is not None:
             passed[group].append(worth >= threshold)
+    rates, unchecked = pass_rates(passed), believed(rewards, worths)
+    if unchecked:
+        rates = {k: estimate.without_interval() for k, estimate in rates.items()}
     return Statistics(
         rows=len(rewards), groups=len(values), known=len(rewards) - unknown.total(),
         pending=sum(reward.pending for reward in rewards), mean=mean_reward(values),
-        threshold=threshold, is_assumed=pass_at is None, passes=pass_rates(passed),
-        unknown=dict(unknown.most_common()), costs=tuple(costs),
+        threshold=threshold, is_assumed=pass_at is None, passes=rates,
+        believed=unchecked, unknown=dict(unknown.most_common()), costs=tuple(costs),
     )  # fmt: skip
 
 
@@ -112,3 +119,20 @@ def assumed_threshold(worths: Sequence[float | None]) -> float | None:
     known = [worth for worth in worths if worth is not None]
     fits = bool(known) and min(known) >= 0.0 and max(known) <= 1.0
     return DEFAULT_THRESHOLD if fits else None
+
+
+def believed(rewards: Sequence[Reward], worths: Sequence[float | None]) -> int:
+    """How many go by a lower tier's answer where others were drawn for a higher one.
+
+    A reject is final, and its uncertainty is 0. Where none was drawn every reward is what is
+    known of its sample.
+    """
+    told = [
+        (reward, worth)
+        for reward, worth in zip(rewards, worths, strict=True)
+        if reward.tier is not None
+    ]
+    if all(reward.value == worth for reward, worth in told):
+        return 0
+    deepest = max(reward.tier or Tier.FAST for reward, _ in told)
+    return sum(reward.uncertainty != 0.0 and reward.tier != deepest for reward, _ in told)

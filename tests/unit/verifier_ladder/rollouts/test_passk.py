@@ -136,7 +136,7 @@ def test_groups_that_are_alike_by_chance_are_no_certainty() -> None:
     assert made.low < 0.0
 
 
-@pytest.mark.parametrize("groups", [3, 5, 9, 10, 20])
+@pytest.mark.parametrize("groups", [3, 5, 9, 10, 12, 20, 40])
 @pytest.mark.parametrize(("first", "second"), [(2.0, 2.0), (0.5, 0.5), (8.0, 1.0)])
 @pytest.mark.parametrize("scale", [1.0, 5.0])
 def test_intervals_of_few_groups_hold_the_truth_as_often_as_they_say(
@@ -153,4 +153,4 @@ def test_intervals_of_few_groups_hold_the_truth_as_often_as_they_say(
         truth = scale * first / (first + second)
         held += made.low is None or made.high is None or made.low <= truth <= made.high
 
-    assert held / tries >= 0.87
+    assert held / tries >= 0.88  # Less than 95 % where few groups are drawn from a skew law.

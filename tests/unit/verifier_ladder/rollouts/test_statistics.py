@@ -4,6 +4,7 @@ import pytest
 
 from verifier_ladder.reward import Reward
 from verifier_ladder.rollouts.statistics import statistics_of
+from verifier_ladder.tier import Tier
 
 
 def test_an_unknown_reward_is_in_no_mean() -> None:
@@ -45,3 +46,27 @@ def test_a_given_threshold_counts_on_any_scale() -> None:
 
 def test_rewards_that_may_change_are_counted() -> None:
     assert 1 == statistics_of([Reward(0.1, pending=True), Reward(0.2)], ["a", "b"]).pending
+
+
+def test_what_only_a_lower_tier_is_believed_to_say_has_no_interval() -> None:
+    believed = [Reward(1.0, tier=Tier.FAST), Reward(0.9, 0.3, Tier.FAST)]
+    drawn, reject = Reward(-5.0, tier=Tier.WORLD), Reward(0.0, 0.0, Tier.FAST)
+    groups = ["a", "b", "a", "b"]
+
+    made = statistics_of(
+        [*believed, drawn, reject], groups, worths=[1.0, 0.9, 0.0, 0.0], pass_at=1
+    )
+    checked = statistics_of([drawn, reject], ["a", "b"], worths=[0.0, 0.0], pass_at=1)
+
+    assert (2, None, None) == (made.believed, made.passes[1].low, made.passes[1].high)
+    assert 0 == checked.believed
+    assert checked.passes[1].low is not None
+
+
+def test_where_nothing_was_drawn_pass_at_k_has_an_interval() -> None:
+    rewards = [Reward(1.0, tier=Tier.FAST), Reward(0.0, tier=Tier.SIMULATION)]
+
+    made = statistics_of(rewards, ["a", "b"])
+
+    assert 0 == made.believed
+    assert made.passes[1].low is not None
