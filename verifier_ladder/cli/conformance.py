@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from verifier_ladder.candidate import Candidate
+from verifier_ladder.candidate import Candidate, Turn
 from verifier_ladder.cli.code import import_code
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.registry import REGISTRY
@@ -76,7 +76,8 @@ def sample_candidates(
     chosen = contents or _SAMPLES.get(verifier.kind, ())
     if not chosen:
         raise ConfigError(f"give a candidate of kind {verifier.kind} with --candidate")
-    return [Candidate(verifier.kind, content, fields) for content in chosen]
+    turns = (Turn("look", "There is a door."),) if verifier.reads_turns else ()
+    return [Candidate(verifier.kind, content, fields, turns) for content in chosen]
 
 
 def examine(verifier: Verifier, candidates: Sequence[Candidate]) -> list[Result]:

@@ -36,6 +36,12 @@ def overflowing(candidate):
         raise RuntimeError("not converged")
     return 1.0
 
+@vl.verifier(kind="text", version="1", timeout=5, reads_turns=True)
+def diverging(candidate):
+    if any("1e308" in turn.action for turn in candidate.turns):
+        raise RuntimeError("diverged")
+    return 1.0
+
 def plain(candidate):
     return 1.0
 """
@@ -90,6 +96,7 @@ def test_check_passes_a_good_verifier(run: Any, code: Path) -> None:
         ("fickle", "the same candidate again gives the same verdict", "seeded for each check"),
         ("fragile", "hostile text", "Declare a"),
         ("overflowing", "hostile text", "raise vl.CandidateError"),
+        ("diverging", "hostile text", "with turns"),
     ],
 )
 def test_check_says_what_a_bad_verifier_breaks(
