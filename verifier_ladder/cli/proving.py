@@ -38,6 +38,14 @@ _UNPINNED = (
     "no key was pinned, so whoever has signed is believed: give --key with what the ledger's "
     "owner has published"
 )
+_UNNOTED = (
+    "what was signed last is not noted here, so an end that was cut off would not show: give "
+    "--checkpoint with a copy that was kept elsewhere"
+)
+_ADVICE = (
+    ", told above; keep this ledger as it is for whoever looks into it, and go on with a backup "
+    "(`vladder ledger restore`)"
+)
 _OUT = "File to write. [default: stdout]"
 
 
@@ -69,7 +77,7 @@ def verify(
     if as_json:
         print_json(found.as_json())
     else:
-        _tell(found)
+        _tell(found, is_saved=saved is not None)
     if not found.is_intact:
         raise typer.Exit(Exit.FAILED)
 
@@ -97,13 +105,14 @@ def _verify_entry(
         raise typer.Exit(Exit.FAILED)
 
 
-def _tell(found: Verification) -> None:
+def _tell(found: Verification, *, is_saved: bool) -> None:
     from verifier_ladder.ledger.verification import NOT_COMPARED
 
     screen = console()
-    records = f", {found.records:,} rows rebuilt" if found.records else ""
+    records = f"; {found.records:,} index rows rebuilt from them" if found.records else ""
     screen.print(
-        f"{found.entries:,} entries and {found.checkpoints:,} checkpoints compared{records}",
+        f"compared: {_count(found.entries, 'entry', 'entries')} with "
+        f"{_count(found.checkpoints, 'signed checkpoint')}{records}",
         soft_wrap=True,
     )
     screen.print(f"not compared: {', '.join(NOT_COMPARED)}", soft_wrap=True)
@@ -115,9 +124,16 @@ def _tell(found: Verification) -> None:
         say(problem)
     if found.more:
         say(f"and {found.more:,} more problems")
-    screen.print("intact" if found.is_intact else "NOT INTACT")
+    if not (found.is_compared_with_note or is_saved):
+        screen.print(_UNNOTED, soft_wrap=True)
+    count = _count(len(found.problems) + found.more, "problem")
+    screen.print("intact" if found.is_intact else f"NOT INTACT: {count}{_ADVICE}", soft_wrap=True)
     if not found.is_pinned:
         screen.print(_UNPINNED, soft_wrap=True)
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
 def prove(

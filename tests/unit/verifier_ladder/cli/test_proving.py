@@ -1,6 +1,8 @@
 """`vladder ledger verify`, `prove`, `checkpoint` and the exports of a signed log."""
 
 import json
+import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -38,6 +40,23 @@ def test_an_honest_ledger_is_intact(run: Any, ledger: Path) -> None:
     assert "signed by verifier-ladder/ledger.db/" in done.stdout
 
 
+def test_who_has_a_copy_alone_is_told_what_it_can_not_show(
+    run: Any, ledger: Path, tmp_path: Path
+) -> None:
+    saved, copy = tmp_path / "saved.txt", tmp_path / "copy" / "ledger.db"
+    run("ledger", "checkpoint", "--out", saved, "--ledger", ledger)
+    copy.parent.mkdir()
+    shutil.copy(ledger, copy)
+    copy.chmod(0o444)
+    unnoted = "an end that was cut off would not show"
+
+    assert unnoted not in run("ledger", "verify", "--ledger", ledger).stdout
+    assert unnoted in run("ledger", "verify", "--ledger", copy).stdout
+    done = run("ledger", "verify", "--ledger", copy, "--checkpoint", saved)
+    assert unnoted not in done.stdout
+    assert re.search(r"compared: \d+ entries with \d+ signed checkpoints?;", done.stdout)
+
+
 @pytest.mark.parametrize(
     "statement",
     [
@@ -50,7 +69,9 @@ def test_a_changed_ledger_is_not(run: Any, ledger: Path, statement: str) -> None
 
     done = run("ledger", "verify", "--ledger", ledger)
     assert 1 == done.exit_code
-    assert "NOT INTACT" in done.stdout
+    assert re.search(
+        r"^NOT INTACT: \d+ problems?, told above; .*restore", done.stdout, re.MULTILINE
+    )
     told = json.loads(run("ledger", "verify", "--json", "--ledger", ledger).stdout)
     assert not told["is_intact"]
     assert told["problems"]
