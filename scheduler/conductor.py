@@ -72,7 +72,7 @@ class Conductor:
         name, ladder, ledger, engine = self.name, self.ladder, self._ledger, self._engine
         lock = RLock()
         knowledge = Knowledge(ladder, create_model(ladder), horizon_of(ledger, name))
-        self._prices, self._punctuality = knowledge.prices, knowledge.punctuality
+        self._prices = knowledge.prices
         climb = Climb(knowledge, self._seed)
         intake = Intake(ladder, ledger, engine, lock)
         desk = Desk(name, ladder, ledger, climb, intake, self._watches, lock)
@@ -101,8 +101,6 @@ class Conductor:
         self._learning.restore()
         self._prices.take_up(self._ledger.count_samples(self.name), self._unfinished())
         self._holding.restore()
-        # Those whose check has ended are told of it first thing.
-        self._punctuality.take_up(self._ledger.requests(campaign=self.name))
 
     def _be_current(self) -> None:
         """Make sure that this process decides, and that it knows what the ledger holds.
@@ -202,14 +200,28 @@ class Conductor:
                 wanted = [key for key, r in pending if is_wanted or r.value is None]
                 self._await(wanted, until, told)
         finally:
-            latest = self._watches.close(keys)
-            if until is not None:
-                with self._working():
-                    self._reviser.settle()
+            latest = self._read(keys, deadline)
         self._tell_fault(told)
         if not latest:
             return rewards
         return [latest.get(key, reward) for key, reward in zip(keys, rewards, strict=True)]
+
+    def _read(
+        self, keys: Sequence[SampleKey], deadline: float | None
+    ) -> Mapping[SampleKey, Reward]:
+        """The rewards of samples that were pending, as a call returns them."""
+        if deadline is None:
+            return self._watches.close(keys)
+        try:
+            with self._working():
+                latest, late = self._reviser.read(keys, deadline)
+        except BaseException:
+            self._watches.close(keys)
+            raise
+        if late:
+            with self._working():
+                self._reviser.settle(late)
+        return latest
 
     def submit(self, batch: Batch) -> None:
         """Score one batch without waiting for higher tiers; its rewards are in the ledger."""

@@ -26,7 +26,7 @@ from verifier_ladder.scheduler.estimator import Estimator
 from verifier_ladder.scheduler.lessons import Lessons
 from verifier_ladder.scheduler.policies import ValueOfInformation
 from verifier_ladder.scheduler.prices import Prices
-from verifier_ladder.scheduler.punctuality import Punctuality
+from verifier_ladder.scheduler.punctuality import Punctuality, early_draw
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.survey import Survey
 from verifier_ladder.scheduler.truths import Truths
@@ -54,7 +54,7 @@ class Knowledge:
         self.truths = Truths(ladder.target.sign, ladder.prior)
         self.audits = Audits()
         self._estimator = Estimator(ladder.reward.estimator)
-        self.punctuality = Punctuality(ladder, self._estimator)
+        self.punctuality = Punctuality()
         self._conclusions = Conclusions(ladder, model)
         self._hears_tiers = bool(getattr(model, "hears_tiers", False))
 
@@ -121,6 +121,10 @@ class Knowledge:
             samples: How many samples the call has.
         """
         return self._estimator.factors(chance, samples).tolist()  # type: ignore[no-any-return]
+
+    def early_draw(self, draw: Draw, share: float, samples: int) -> Draw:
+        """A draw as it counts while only a share of the drawn answers is there."""
+        return early_draw(draw, share, self._estimator, samples)
 
     def ease(self) -> bool:
         """Halve the prices, so that more is worth its cost; False if they are nothing already."""
@@ -199,7 +203,7 @@ class Knowledge:
         return {
             "belief": self.model.snapshot(), "truths": self.truths.snapshot(),
             "audits": self.audits.snapshot(), "costs": self.costs.snapshot(),
-            "prices": self.prices.snapshot(), "times": self.punctuality.snapshot(),
+            "prices": self.prices.snapshot(),
         }  # fmt: skip
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
@@ -209,7 +213,6 @@ class Knowledge:
         self.audits.restore(snapshot["audits"])
         self.costs.restore(snapshot["costs"])
         self.prices.restore(snapshot["prices"])
-        self.punctuality.restore(snapshot.get("times", {}))
 
 
 def _audit(ladder: Ladder) -> float | None:

@@ -1,129 +1,84 @@
-"""Punctuality: what a deadline does to the chance that a drawn truth counts."""
+"""Punctuality: for how many draws an answer that came before a deadline has to speak."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections import defaultdict, deque
+from collections.abc import Iterable, Sequence
+from functools import partial
+from math import log2
 
-from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger.records import Request
-from verifier_ladder.scheduler.answertimes import AnswerCurve, AnswerTimes
 from verifier_ladder.scheduler.draws import Draw
 from verifier_ladder.scheduler.estimator import Estimator
+from verifier_ladder.scheduler.watch import SampleKey
 
-
-class Drawn(NamedTuple):
-    """A sample whose draw has just fallen on it."""
-
-    answer_key: bytes
-    """Names the top tier's answer about its candidate: `Standing.answer_key`."""
-    draw: Draw
-    until: float | None
-    """When its reward will be read, in seconds since 1970; None if nobody waits for it."""
-    size: int
-    """How many samples the learner's update has."""
+FEWEST = 16
+"""Draws of which a share is told: a call with fewer is seen together with those before it."""
+LEAST = 0.2
+"""Share of answers in time below which none weighs more than it would at this share."""
 
 
 class Punctuality:
-    """Knows how long the top tier takes to answer, answers that are still out included.
+    """Counts the drawn answers that have come when the rewards of a call are read.
 
-    A reward that is read at a deadline counts a drawn answer only if it has come by then. The
-    quick ones are no random sample, and there are fewer of them: the propensity of an answer that
-    came in time is p·F(time left), and so it weighs more until the deadline than after it.
+    Until then the propensity of an answer is p·F, and F is the share of the call's draws whose
+    answers are there. It is counted when the call ends and not foreseen when a draw falls, so it
+    is right while workers start and queues grow or clear as well. Where the time of an answer
+    tells nothing about what it says, the answers in time are a random sample of those drawn, and
+    with the factor 1/(p·F) they speak for all of them: the mean is right given their number,
+    unless none came.
 
-    An answer may take several checks, one after the other: gates and replicates. It is one thing
-    here, from the draw that first asked for it to the last of its checks.
+    The draws of a small call say little, and one alone nothing; they are seen together with those
+    of earlier calls that had about as much time, up to `FEWEST` in all.
     """
 
-    def __init__(self, ladder: Ladder, estimator: Estimator) -> None:
-        """Start with what the top tier's verifiers declare that they take."""
-        top = ladder.rungs[-1].verifiers
-        declared = sum(verifier.cost.seconds * verifier.replicates for verifier in top)
-        self._times = AnswerTimes(declared if declared > 0.0 else None)
-        self._estimator = estimator
-        self._out: dict[bytes, float] = {}
+    def __init__(self) -> None:
+        """Wait for nothing yet."""
+        self._awaited: dict[SampleKey, Request | None] = {}
+        self._recent: defaultdict[int, deque[bool]] = defaultdict(partial(deque, maxlen=FEWEST))
+        """Whether the latest draws were answered in time, by the logarithm of that time."""
 
-    def ask(self, drawn: Sequence[Drawn], now: float) -> list[dict[str, Any]]:
-        """Hear of draws that fell; gives what the queue keeps of each.
+    def expect(self, samples: Iterable[SampleKey]) -> None:
+        """Hear of samples on which a draw fell, and whose rewards will be read at a deadline."""
+        self._awaited.update(dict.fromkeys(samples))
+
+    def come(self, requests: Iterable[Request]) -> None:
+        """Hear of samples about which the top tier has said all."""
+        self._awaited.update({r[2:5]: r for r in requests if r[2:5] in self._awaited})
+
+    def forget(self, samples: Iterable[SampleKey]) -> None:
+        """Hear of samples that were cancelled."""
+        for sample in samples:
+            self._awaited.pop(sample, None)
+
+    def read(self, samples: Sequence[SampleKey], seconds: float) -> tuple[float, list[Request]]:
+        """Count what is there when rewards are read.
 
         Args:
-            drawn: The samples that they fell on.
-            now: Seconds since 1970.
-        """
-        if not drawn:
-            return []
-        curve = self._curve(now)
-        terms = [self._terms(one, curve, now) for one in drawn]
-        for one in drawn:
-            self._asked(one.answer_key, now)
-        return terms
-
-    def _terms(self, drawn: Drawn, curve: AnswerCurve, now: float) -> dict[str, Any]:
-        """When it was asked and, where somebody waits, its propensity and factor until then.
-
-        They are fixed when the check is asked for.
-        """
-        terms: dict[str, Any] = {"asked_at": now, "answer": drawn.answer_key.hex()}
-        if drawn.until is not None:
-            begun = self._out.get(drawn.answer_key, now)
-            in_time = curve.within(drawn.until - now, after=now - begun)
-            propensity = drawn.draw.propensity * in_time
-            factor = float(self._estimator.factors([propensity], drawn.size)[0])
-            terms["early"] = propensity, factor
-        return terms
-
-    def _curve(self, now: float) -> AnswerCurve:
-        return self._times.curve([now - begun for begun in self._out.values()])
-
-    def _asked(self, answer_key: bytes, now: float) -> None:
-        self._out[answer_key] = min(now, self._out.get(answer_key, now))
-
-    def is_out(self, answer_key: bytes) -> bool:
-        """Whether an answer has been drawn and has not come."""
-        return answer_key in self._out
-
-    def end(self, answer_key: bytes, now: float) -> float | None:
-        """Hear that nobody waits for an answer any more: it has come, failed or was cancelled.
+            samples: Samples of one call.
+            seconds: How long it could wait.
 
         Returns:
-            For how many seconds it was out; None if it was not.
+            The share of drawn answers that are there, and the requests of those.
         """
-        begun = self._out.pop(answer_key, None)
-        return None if begun is None else now - begun
-
-    def learn(self, seconds: float | None) -> None:
-        """Learn how long an answer took; None for one that will never come."""
-        self._times.add(seconds)
-
-    def learn_unheard(self, seconds: float) -> None:
-        """Learn for how long an answer had not come when it was cancelled."""
-        self._times.give_up(seconds)
-
-    def take_up(self, requests: Iterable[Request]) -> None:
-        """Hear of answers that are out since before a restart."""
-        for request in requests:
-            state = request.state
-            if "asked_at" in state and "answer" in state:
-                self._asked(bytes.fromhex(state["answer"]), float(state["asked_at"]))
-
-    def snapshot(self) -> dict[str, Any]:
-        """What was learnt, as JSON."""
-        return self._times.snapshot()
-
-    def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Go back to a snapshot; what is out is heard of from the queue."""
-        self._times.restore(snapshot)
+        ours = [self._awaited.pop(sample) for sample in samples if sample in self._awaited]
+        there = [request is not None for request in ours]
+        if seconds > 0.0:
+            recent = self._recent[round(log2(seconds))]
+            recent.extend(there)
+            there = there if len(there) >= FEWEST else list(recent)
+        share = sum(there) / len(there) if there else 1.0
+        return share, [request for request in ours if request is not None]
 
 
-def early_draw(request: Request, draw: Draw | None) -> Draw | None:
-    """A draw as it counts while its sample's reward is awaited."""
-    told = request.state.get("early")
-    if draw is None or told is None:
-        return draw
-    propensity, factor = told
-    return draw._replace(propensity=float(propensity), factor=float(factor))
+def early_draw(draw: Draw, share: float, estimator: Estimator, size: int) -> Draw:
+    """A draw as it counts when its sample's reward is read at a deadline.
 
-
-def answered(state: Mapping[str, Any]) -> dict[str, Any]:
-    """The state of a request whose answer has been heard of: it is not out any more."""
-    return {name: kept for name, kept in state.items() if name not in {"early", "asked_at"}}
+    Args:
+        draw: The draw as it counts in the end.
+        share: Share of the drawn answers that are there.
+        estimator: Gives the factor.
+        size: How many samples the learner's update has.
+    """
+    (factor,) = estimator.factors([draw.propensity * max(share, LEAST)], size).tolist()
+    return draw._replace(propensity=draw.propensity * share, factor=factor)

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 
 from verifier_ladder.candidate import SampleId
 from verifier_ladder.ledger.records import CheckRow, CheckState, Request
+from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.candidates import candidate_of
 from verifier_ladder.scheduler.climb import Peer
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.draws import Draw
 from verifier_ladder.scheduler.holding import Holding
 from verifier_ladder.scheduler.learning import Ended, Learning
+from verifier_ladder.scheduler.punctuality import LEAST
 from verifier_ladder.scheduler.revisions import Revisions, draw_of
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.watch import SampleKey
 from verifier_ladder.scheduler.withdrawal import Wanted, Withdrawn, withdraw
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
+
+_LOG = logging.getLogger("verifier_ladder")
 
 
 class Reviser:
@@ -30,28 +35,60 @@ class Reviser:
     def __init__(self, desk: Desk, holding: Holding, learning: Learning) -> None:
         """Work at a campaign's desk."""
         self._desk, self._holding, self._learning = desk, holding, learning
-        self._early: dict[SampleKey, bytes] = {}
-        """Checks of samples whose draws count as ones that came in time, until they are read."""
+        self._has_warned = False
 
-    def settle(self) -> None:
-        """Revise samples whose rewards were read at a deadline: from now on late draws count.
+    def read(
+        self, samples: Sequence[SampleKey], seconds: float
+    ) -> tuple[dict[SampleKey, Reward], list[Request]]:
+        """Give the rewards of a call as they are read at its deadline.
 
-        Whoever awaited them may have gone without a word: what nobody awaits was read.
+        Args:
+            samples: Samples of the call.
+            seconds: How long it could wait.
+
+        Returns:
+            The latest reward of those that were pending, and the requests that `settle` revises
+            once more: their drawn answers speak for those that did not come in time.
         """
         with self._desk.lock:
-            is_wanted = self._desk.watches.is_wanted
-            read = {sample: key for sample, key in self._early.items() if not is_wanted(sample)}
-            if not read:
-                return
-            for sample in read:
-                del self._early[sample]
-            found = self._desk.ledger.requests(
-                campaign=self._desk.campaign, check_keys=list(dict.fromkeys(read.values())),
-                final=True,
+            share, requests = self._desk.climb.knowledge.punctuality.read(samples, seconds)
+            if share < LEAST and seconds > 0.0:
+                self._warn(share)
+            late = self._write(requests, share) if share < 1.0 else []
+            return self._desk.watches.close(samples), late
+
+    def _warn(self, share: float) -> None:
+        """Say once that early rewards keep some of the beliefs' error."""
+        if self._has_warned:
+            return
+        self._has_warned = True
+        _LOG.warning(
+            "campaign %s: %.0f %% of the answers that were drawn for the %s tier had come by the "
+            "deadline. Below %.0f %% the rewards that are read then keep some of the error of the "
+            "beliefs; later revisions don't. A longer deadline or more workers help. This is told "
+            "once", self._desk.campaign, 100.0 * share, self._desk.ladder.tiers[-1].label,
+            100.0 * LEAST,
+        )  # fmt: skip
+
+    def settle(self, requests: Sequence[Request]) -> None:
+        """Revise samples whose rewards were read at a deadline: in the end all answers come."""
+        ledger, read = self._desk.ledger, {request[2:5] for request in requests}
+        with self._desk.lock:
+            found = ledger.requests(
+                campaign=self._desk.campaign, final=True,
+                check_keys=list(dict.fromkeys(request.check_key for request in requests)),
             )  # fmt: skip
-            requests = [request for request in found if request[2:5] in read]
-            if requests:
-                self._revise(requests, self._ended(requests))
+            self._write([request for request in found if request[2:5] in read])
+
+    def _write(self, requests: Sequence[Request], share: float | None = None) -> list[Request]:
+        """Revise samples whose climb is over; gives their requests as they stand then."""
+        if not requests:
+            return []
+        verdicts = self._ended(requests)
+        standings = [self._standing(request, verdicts) for request in requests]
+        revisions = Revisions(self._desk, requests, standings, is_held=False, share=share)
+        revisions.write(range(len(requests)))
+        return revisions.told()
 
     def advance(self, ended: Mapping[bytes, Verdict] | None = None) -> int:
         """Revise every sample whose check has ended; count them.
@@ -67,7 +104,6 @@ class Reviser:
             )
             if requests:
                 self._revise(requests, dict(ended or {}) or self._ended(requests))
-            self.settle()
         return len(requests)
 
     def take_up(self, check_keys: Sequence[bytes]) -> None:
@@ -121,32 +157,9 @@ class Reviser:
         self._holding.ended(requests)
         for key in {r.check_key for r in requests} - {r.check_key for r in others}:
             self._desk.climb.knowledge.prices.settle(key)
-        self._give_up(requests, standings, others)
+        self._desk.climb.knowledge.punctuality.forget(request[2:5] for request in requests)
         self._desk.intake.forget(standings)
         self._holding.reconsider()
-
-    def _give_up(
-        self,
-        requests: Sequence[Request],
-        standings: Sequence[Standing],
-        others: Sequence[Request],
-    ) -> None:
-        """Answers that were drawn for these alone are not awaited any more."""
-        awaited = {request.state.get("answer") for request in others}
-        gone: dict[bytes, Standing] = {}
-        until: dict[bytes, float] = {}
-        # A tier that is paused answers nobody: that tells nothing of how long it takes.
-        is_paused = int(self._desk.ladder.tiers[-1]) in self._desk.ledger.paused(
-            self._desk.campaign
-        )
-        for request, standing in zip(requests, standings, strict=True):
-            key = standing.answer_key
-            if key.hex() in awaited:
-                continue
-            gone[key] = standing
-            if "until" in request.state and not is_paused:
-                until[key] = max(until.get(key, 0.0), float(request.state["until"]))
-        self._learning.give_up(gone.values(), until)
 
     def _ended(self, requests: Sequence[Request]) -> dict[bytes, Verdict]:
         keys = list({request.check_key for request in requests})
@@ -161,8 +174,10 @@ class Reviser:
         held = self._holding.is_needed
         revisions = Revisions(self._desk, requests, standings, is_held=held)
         made = revisions.write(range(len(requests)))
-        early = [requests[place] for place in revisions.early]
-        self._early.update({request[2:5]: request.check_key for request in early})
+        self._desk.climb.knowledge.punctuality.come(
+            request for request, standing in zip(revisions.told(), standings, strict=True)
+            if standing.is_judged and request.state["draw"]
+        )  # fmt: skip
         self._holding.ended(requests)
         self._holding.note(made, {request.check_key for request in made} if held else set())
         if held:

@@ -14,7 +14,6 @@ from verifier_ladder.scheduler.candidates import candidate_json
 from verifier_ladder.scheduler.climb import Escalation, Peer, Scene, Step
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.draws import Draw
-from verifier_ladder.scheduler.punctuality import Drawn, answered, early_draw
 from verifier_ladder.scheduler.queueing import Enqueue, awaited, carried_on, checks_of, join
 from verifier_ladder.scheduler.standing import Standing, task_keys
 from verifier_ladder.scheduler.unanswered import unanswered
@@ -32,6 +31,7 @@ class Revisions:
         *,
         is_held: bool,
         peers: Sequence[Peer] = (),
+        share: float | None = None,
     ) -> None:
         """Decide; nothing is written yet.
 
@@ -41,24 +41,18 @@ class Revisions:
             standings: What is known of its candidate by now.
             is_held: Whether what they ask for next is held.
             peers: Samples whose climb is over, with which these are compared.
+            share: Share of the drawn answers that are there when these are read; they are revised
+                once more afterwards.
         """
         self._desk, self._is_held = desk, is_held
         self.requests, self.standings = requests, standings
-        self.early = frozenset(
-            place for place, request in enumerate(requests)
-            if "early" in request.state and desk.watches.is_wanted(request[2:5])
-            and _has_answer(desk.ladder, standings[place])
-        )  # fmt: skip
-        """Places of samples whose draw counts as one that came in time, until that is read."""
+        self._is_early = share is not None
         scene = Scene(
             [SampleId(r.run, r.step, r.position) for r in requests], standings, desk.accounts(), 0,
             max(int(r.state.get("size", 1)) for r in requests),
             [float(r.state["weight"]) for r in requests],
             [str(r.state["group"]) for r in requests],
-            [
-                early_draw(r, draw_of(r)) if place in self.early else draw_of(r)
-                for place, r in enumerate(requests)
-            ],
+            [self._draw(request, share) for request in requests],
             peers, _begun(desk.ladder, requests, standings),
         )  # fmt: skip
         self.step = self._decided(scene)
@@ -68,6 +62,13 @@ class Revisions:
         ]
         for escalation in self.step.escalate:
             self.rewards[escalation.place] = awaited(self.rewards[escalation.place])
+
+    def _draw(self, request: Request, share: float | None) -> Draw | None:
+        draw = draw_of(request)
+        if draw is None or share is None:
+            return draw
+        size = int(request.state.get("size", 1))
+        return self._desk.climb.knowledge.early_draw(draw, share, size)
 
     def _decided(self, scene: Scene) -> Step:
         """What becomes of the samples."""
@@ -105,12 +106,10 @@ class Revisions:
         made = self._next(going, checks)
         for check, request in zip(checks, made, strict=True):
             join(asked, carried_on(check, request), request)
-        early = [place for place in places if place in self.early]
-        enqueue: Enqueue = [*asked.values(), *self._kept(early)]
-        kept = {self.requests[place][:5] for place in early}
+        enqueue: Enqueue = [*asked.values(), *(self._kept(places) if self._is_early else ())]
         self._desk.ledger.append(
             self._block(places), enqueue=enqueue,
-            answered=[request for request in self._answered(places) if request[:5] not in kept],
+            answered=[] if self._is_early else self._answered(places),
             unwanted=self._unwanted(places),
         )  # fmt: skip
         for place in places:
@@ -125,7 +124,6 @@ class Revisions:
     def _next(self, going: Sequence[Escalation], checks: Sequence[CheckRow]) -> list[Request]:
         """What samples wait for next."""
         made: list[Request] = []
-        drawn: dict[int, Drawn] = {}
         for escalation, check in zip(going, checks, strict=True):
             place, draw = escalation.place, escalation.draw
             request, reward, standing = (
@@ -135,32 +133,31 @@ class Revisions:
                 **request.state, "candidate": candidate_json(standing.candidate),
                 "value": reward.value, "revision": reward.revision, "draw": draw,
             }  # fmt: skip
-            if draw is not None and request.state["draw"] is None:
-                drawn[len(made)] = Drawn(
-                    standing.answer_key, draw, state.get("until"), int(state.get("size", 1))
-                )
             made.append(request._replace(check_key=check.check_key, state=state))
-        desk = self._desk
-        if drawn:
-            punctuality = desk.climb.knowledge.punctuality
-            terms = punctuality.ask(list(drawn.values()), desk.ledger.clock())
-            for number, kept in zip(drawn, terms, strict=True):
-                state = {**made[number].state, **kept}
-                made[number] = made[number]._replace(state=state)
+        self._desk.climb.knowledge.punctuality.expect(
+            request[2:5] for request in made
+            if request.state["draw"] and "until" in request.state
+            and self._desk.watches.is_wanted(request[2:5])
+        )  # fmt: skip
         return made
+
+    def told(self) -> list[Request]:
+        """The requests as they stand after these revisions."""
+        return [
+            request._replace(
+                state={**request.state, "value": reward.value, "revision": reward.revision}
+            )
+            for request, reward in zip(self.requests, self.rewards, strict=True)
+        ]
 
     def _kept(self, places: Sequence[int]) -> Enqueue:
         """The requests of samples that are revised once more when their reward has been read."""
-        if not places:
-            return []
-        keys = [self.requests[place].check_key for place in places]
+        told = self.told()
+        keys = [told[place].check_key for place in places]
         rows = {row.check_key: row for row in self._desk.ledger.checks(keys=keys)}
         asked: dict[bytes, tuple[CheckRow, list[Request]]] = {}
         for place in places:
-            request, reward = self.requests[place], self.rewards[place]
-            said = {"value": reward.value, "revision": reward.revision}
-            state = answered(request.state) | said
-            join(asked, rows[request.check_key], request._replace(state=state))
+            join(asked, rows[told[place].check_key], told[place])
         return list(asked.values())
 
     def _block(self, places: Sequence[int]) -> Block:
@@ -202,11 +199,6 @@ def _begun(
         if len(standing.missing(verifier)) not in {0, verifier.replicates} else -1
         for verifier, standing in zip(asked, standings, strict=True)
     ]  # fmt: skip
-
-
-def _has_answer(ladder: Ladder, standing: Standing) -> bool:
-    """Whether the top tier has said all that it will say."""
-    return all(verifier.name in standing.verdicts for verifier in ladder.rungs[-1].verifiers)
 
 
 def draw_of(request: Request) -> Draw | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
@@ -23,7 +23,6 @@ from verifier_ladder.scheduler.climb import Scene, Step
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.expecting import Expecting
 from verifier_ladder.scheduler.holding import Holding
-from verifier_ladder.scheduler.punctuality import Drawn
 from verifier_ladder.scheduler.queueing import Enqueue, awaited, checks_of, hurried, join
 from verifier_ladder.scheduler.reviser import Reviser
 from verifier_ladder.scheduler.samples import StepSamples
@@ -183,8 +182,12 @@ class Scorer:
             self._desk.campaign, self._desk.climb.knowledge, standings, step.escalate,
             is_held=self._holding.is_needed,
         )  # fmt: skip
-        terms = self._terms(standings, step, until, size)
-        for escalation, check, drawn in zip(step.escalate, checks, terms, strict=True):
+        if until is not None:
+            self._desk.climb.knowledge.punctuality.expect(
+                (batch.run, batch.step, batch.positions[escalation.place])
+                for escalation in step.escalate if escalation.draw is not None
+            )  # fmt: skip
+        for escalation, check in zip(step.escalate, checks, strict=True):
             index = escalation.place
             standing = standings[index]
             rewards[index] = awaited(rewards[index])
@@ -196,7 +199,7 @@ class Scorer:
                 ),
                 "weight": batch.weights[index] if batch.weights else 1.0,
                 "value": rewards[index].value, "revision": 0, "draw": escalation.draw,
-                "size": size, **drawn,
+                "size": size,
             }  # fmt: skip
             if standing.expected:
                 state["expected"] = dict(standing.expected)
@@ -206,19 +209,6 @@ class Scorer:
             )  # fmt: skip
             join(asked, check, request)
         return rewards, list(asked.values())
-
-    def _terms(
-        self, standings: Sequence[Standing], step: Step, until: float | None, size: int
-    ) -> Iterator[Mapping[str, Any]]:
-        """What is kept of each escalation's draw; nothing where it was not drawn."""
-        drawn = [
-            Drawn(standings[escalation.place].answer_key, escalation.draw, until, size)
-            for escalation in step.escalate if escalation.draw is not None
-        ]  # fmt: skip
-        punctuality = self._desk.climb.knowledge.punctuality
-        kept = iter(punctuality.ask(drawn, self._desk.ledger.clock()) if drawn else ())
-        for escalation in step.escalate:
-            yield {} if escalation.draw is None else next(kept)
 
 
 def _samples(batch: Batch, standings: Sequence[Standing]) -> SampleColumns:

@@ -157,11 +157,6 @@ class Standing:
         return [number for number in range(verifier.replicates) if number not in said]
 
     @property
-    def answer_key(self) -> bytes:
-        """Names the top tier's answer about it, however many checks that takes: its last one."""
-        return self.keys[-1]
-
-    @property
     def is_rejected(self) -> bool:
         """Whether any verifier has rejected it."""
         return any(verdict.outcome is Outcome.REJECT for verdict in self.verdicts.values())

@@ -13,7 +13,6 @@ from typing import Any
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import Block, CheckRow, Request
-from verifier_ladder.scheduler.punctuality import answered
 from verifier_ladder.scheduler.standing import Standing
 
 
@@ -72,6 +71,6 @@ def _as_of_now(ledger: Ledger, request: Request) -> Request:
     rows = ledger.recorded(request.campaign, request.run, request.step, within=(at, at))
     reward = rows[at].reward
     state: Mapping[str, Any] = {
-        **answered(request.state), "value": reward.value, "revision": reward.revision,
+        **request.state, "value": reward.value, "revision": reward.revision,
     }  # fmt: skip
     return request._replace(state=state)

@@ -1,6 +1,6 @@
 """Deadlines: a drawn answer that came in time weighs more until the reward has been read."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,12 +8,11 @@ import pytest
 
 import verifier_ladder as vl
 from verifier_ladder.ledger import Ledger, open_ledger
-from verifier_ladder.ledger.records import CheckState, Request
 from verifier_ladder.scheduler.policies import Thresholds
 from verifier_ladder.scheduler.replay import replay
 from verifier_ladder.scheduler.reviser import Reviser
-from verifier_ladder.scheduler.revisions import Revisions
 from verifier_ladder.scheduler.watch import Watches
+from verifier_ladder.tier import Tier
 
 TEXTS = ["x" * (number % 40) + str(number) for number in range(60)]
 
@@ -33,12 +32,30 @@ def broken(candidate: vl.Candidate) -> float:
     raise RuntimeError(f"no luck with {candidate.content!r}")
 
 
+class Laboratory(vl.Verifier):
+    """The world, which answers when it is asked to."""
+
+    name, version, tier, kind, waits = "laboratory", "1", "world", "text", True
+    domain = "laboratories"
+
+    def verify(self, candidates: Sequence[vl.Candidate]) -> list[vl.Verdict]:
+        return [vl.Verdict.abstain("asked", evidence={"waiting": True}) for _ in candidates]
+
+
 def ladder(top: vl.Verifier) -> vl.Ladder:
     """One that stops everything below the top, and draws every other sample for it."""
+    policy = Thresholds(thresholds={Tier.parse(top.tier).label: 1e9})
     return vl.Ladder(
-        "drawn", [cheap, top], policy=Thresholds(thresholds={"high_fidelity": 1e9}), audit=0.5,
+        "drawn", [cheap, top], policy=policy, audit=0.5,
         reward=vl.RewardRule(estimator="unbiased"), prior=(20.0, 10.0),
     )  # fmt: skip
+
+
+def opened(ledger: Ledger) -> vl.Campaign:
+    budget = {"world": "unlimited"}
+    return vl.Campaign.open(
+        "one", ladder=ladder(Laboratory()), ledger=ledger, workers=1, budget=budget
+    )
 
 
 @pytest.fixture
@@ -47,13 +64,32 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
         yield store
 
 
-def test_what_came_in_time_weighs_more_than_it_does_in_the_end(ledger: Ledger) -> None:
-    with vl.Campaign.open("one", ladder=ladder(dear), ledger=ledger, workers=1) as campaign:
+@pytest.fixture
+def late(monkeypatch: pytest.MonkeyPatch) -> Callable[[vl.Campaign], None]:
+    """Lets the laboratory answer all cases but one until the deadline of a call comes."""
+
+    def begin(campaign: vl.Campaign) -> None:
+        def answer(*_: object) -> None:
+            campaign.drain("60 s")
+            _, *cases = campaign.cases()
+            values = {case.check_key: len(str(case.candidate.content)) + 3.0 for case in cases}
+            campaign.answer_all(values, source="laboratory")
+
+        monkeypatch.setattr(Watches, "wait", answer)
+
+    return begin
+
+
+def test_what_came_in_time_weighs_more_than_it_does_in_the_end(
+    ledger: Ledger, late: Callable[[vl.Campaign], None]
+) -> None:
+    with opened(ledger) as campaign:
+        late(campaign)
         read = campaign.score(TEXTS, deadline="25 s")
         final = {r.position: r.reward for r in campaign.revisions()}
-        counts = ledger.counts("one")
         (row,) = ledger.campaigns()
         report = replay(ledger, row)
+        left = ledger.requests(campaign="one")
 
     drawn = [place for place, reward in enumerate(read) if reward.revision > 0]
     assert 15 < len(drawn) < 45
@@ -61,15 +97,35 @@ def test_what_came_in_time_weighs_more_than_it_does_in_the_end(ledger: Ledger) -
     for place in drawn:
         length = float(len(TEXTS[place]))
         # Unbiased: r = m + (y - m) / p, and y is length + 3. Until the deadline p is p * F.
-        assert final[place].revision == read[place].revision + 1
+        assert final[place].revision == read[place].revision + 1 == 3
         moved.append((read[place].value, final[place].value, length))
     assert all(
         abs(first - length) > abs(last - length) > 3.0 - 1e-9
         for first, last, length in moved if first is not None and last is not None
     )  # fmt: skip
     assert report.is_same, report.differences
-    assert counts[2] == {CheckState.DONE: len(drawn)}
+    assert len(left) == 1
+
+
+def test_where_all_came_in_time_nothing_weighs_more(ledger: Ledger) -> None:
+    with vl.Campaign.open("one", ladder=ladder(dear), ledger=ledger, workers=1) as campaign:
+        read = campaign.score(TEXTS, deadline="60 s")
+        last = {r.position: r.reward for r in campaign.revisions()}
+
+    assert {reward.revision for reward in last.values()} == {1}
+    assert all(read[place].value == reward.value for place, reward in last.items())
     assert ledger.requests(campaign="one") == []
+
+
+def test_what_hardly_came_in_time_is_told_once(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(Watches, "wait", lambda *_: None)
+    with opened(ledger) as campaign:
+        for step in range(3):
+            campaign.score([f"{text}-{step}" for text in TEXTS], step=step, deadline="25 s")
+
+    assert sum("had come by the deadline" in said for said in caplog.messages) == 1
 
 
 def test_without_a_deadline_nothing_weighs_more(ledger: Ledger) -> None:
@@ -90,60 +146,40 @@ def test_a_draw_that_fails_is_no_answer_at_the_deadline(ledger: Ledger) -> None:
 
 
 def test_a_process_that_dies_before_it_settles_leaves_that_to_the_next(
-    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, late: Callable[[vl.Campaign], None]
 ) -> None:
     monkeypatch.setattr(Reviser, "settle", lambda *_: None)
-    with vl.Campaign.open("one", ladder=ladder(dear), ledger=ledger, workers=1) as campaign:
+    with opened(ledger) as campaign:
+        late(campaign)
         read = campaign.score(TEXTS, deadline="25 s")
-    assert ledger.requests(campaign="one")
+    assert len(ledger.requests(campaign="one")) > 1
     monkeypatch.undo()
 
-    with vl.Campaign.open("one", ladder=ladder(dear), ledger=ledger, workers=1) as campaign:
+    with opened(ledger) as campaign:
         campaign.drain("30 s")
         last = {r.position: r.reward.revision for r in campaign.revisions()}
 
-    assert set(last.values()) == {2}
+    assert set(last.values()) == {3}
     assert set(last) == {place for place, reward in enumerate(read) if reward.revision}
-    assert ledger.requests(campaign="one") == []
+    assert len(ledger.requests(campaign="one")) == 1
 
 
 def test_a_call_that_is_interrupted_leaves_nothing_behind(
-    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, late: Callable[[vl.Campaign], None]
 ) -> None:
-    wait = Watches.wait
+    with opened(ledger) as campaign:
+        late(campaign)
+        wait = Watches.wait
 
-    def interrupted(*given: Any) -> None:
-        wait(*given)
-        raise KeyboardInterrupt
+        def interrupted(*given: Any) -> None:
+            wait(*given)
+            raise KeyboardInterrupt
 
-    monkeypatch.setattr(Watches, "wait", interrupted)
-    with vl.Campaign.open("one", ladder=ladder(dear), ledger=ledger, workers=1) as campaign:
+        monkeypatch.setattr(Watches, "wait", interrupted)
         with pytest.raises(KeyboardInterrupt):
             campaign.score(TEXTS, deadline="25 s")
         left = ledger.requests(campaign="one")
         revisions = {r.position: r.reward.revision for r in campaign.revisions()}
 
-    assert left == []
-    assert set(revisions.values()) == {2}
-
-
-def test_who_reads_just_as_the_answer_comes_leaves_nothing_behind(
-    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The caller is gone after its answers were told to it, and before that was noted."""
-    write = Revisions.write
-
-    def told(self: Revisions, places: Sequence[int]) -> list[Request]:
-        made = write(self, places)
-        if self.early:
-            watches = self._desk.watches
-            watches.close([request[2:5] for request in self.requests])
-        return made
-
-    monkeypatch.setattr(Revisions, "write", told)
-    with vl.Campaign.open("one", ladder=ladder(dear), ledger=ledger, workers=1) as campaign:
-        campaign.score(TEXTS, deadline="25 s")
-        campaign.drain("30 s")
-        left = ledger.requests(campaign="one")
-
-    assert left == []
+    assert len(left) == 1
+    assert set(revisions.values()) == {3}

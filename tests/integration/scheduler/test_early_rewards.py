@@ -7,9 +7,10 @@ too much or too little: a factor that is wrong by a tenth is an error of half a 
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from math import sqrt
 from pathlib import Path
+from random import Random
 from statistics import mean, stdev
 from time import time
 from typing import Any
@@ -23,6 +24,7 @@ from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.scheduler.engines.home import agreed_seed
 from verifier_ladder.scheduler.policies import Thresholds
 from verifier_ladder.scheduler.replay import replay
+from verifier_ladder.scheduler.watch import Watches
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
@@ -113,8 +115,74 @@ def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Course]:
         yield Course(store, monkeypatch)
 
 
-def assert_right_in_the_mean(rewards: list[float]) -> None:
-    truths = [10.0 * (place % 2) for place in range(len(rewards))]
+class Laboratory(vl.Verifier):
+    """The world, which answers a case when the test says so."""
+
+    name, version, tier, kind, waits = "laboratory", "1", "world", "text", True
+    domain = "laboratories"
+
+    def verify(self, candidates: Sequence[vl.Candidate]) -> list[vl.Verdict]:
+        return [vl.Verdict.abstain("asked", evidence={"waiting": True}) for _ in candidates]
+
+
+Serve = Callable[[list[vl.Case], list[vl.Case]], list[vl.Case]]
+"""Which cases are answered before a call's deadline: of older ones, and of its own."""
+
+
+class Queue:
+    """Answers some cases of each call, and then lets its deadline come."""
+
+    def __init__(self, course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._course, self._patch = course, monkeypatch
+        self._chance = Random(7)  # noqa: S311 - no secret
+        self.shares: list[float] = []
+        """Of each call, the share of its draws that were answered in time."""
+
+    def rewards(self, size: int, calls: Sequence[Serve]) -> list[list[float]]:
+        """The rewards of each call, read at its deadline."""
+        of = vl.Ladder(
+            "drawn", [CHEAP, Laboratory()], policy=Thresholds(thresholds={"world": 1e9}),
+            audit=0.5, reward=vl.RewardRule(estimator="unbiased"), prior=(5.0, 5.0),
+            budget={"world": "unlimited"},
+        )  # fmt: skip
+        found: list[list[float]] = []
+        with self._course.open(of) as campaign:
+            for step, serve in enumerate(calls):
+                texts = [f"text-{place}" for place in range(step * size, (step + 1) * size)]
+                self._patch.setattr(
+                    Watches, "wait", lambda *_, t=texts, s=serve: self._serve(campaign, t, s)
+                )
+                read = campaign.score(texts, step=step, deadline="300 s")
+                found.append([reward.value or 0.0 for reward in read])
+        return found
+
+    def _serve(self, campaign: vl.Campaign, texts: list[str], serve: Serve) -> None:
+        campaign.drain("60 s")
+        cases = sorted(campaign.cases(), key=lambda case: number(case.candidate))
+        own = [case for case in cases if case.candidate.content in texts]
+        older = [case for case in cases if case.candidate.content not in texts]
+        self._chance.shuffle(own)
+        served = serve(older, own)
+        self.shares.append(sum(case in own for case in served) / len(own) if own else 1.0)
+        campaign.answer_all(
+            {case.check_key: truth(case.candidate) for case in served}, source="laboratory"
+        )
+
+
+def nobody(*_: list[vl.Case]) -> list[vl.Case]:
+    return []
+
+
+def oldest(count: int) -> Serve:
+    return lambda older, own: [*older, *own][:count]
+
+
+def by_chance(chance: Random) -> Serve:
+    return lambda older, own: [*older, *(case for case in own if chance.random() < 0.5)]
+
+
+def assert_right_in_the_mean(rewards: list[float], truths: Sequence[float] | None = None) -> None:
+    truths = truths or [10.0 * (place % 2) for place in range(len(rewards))]
     assert len(rewards) >= 1900
     # Errors towards the middle are too small a weight of what was drawn, others too large a one.
     weights = [
@@ -140,6 +208,39 @@ def test_gates_and_replicates_of_one_tier_are_one_answer(course: Course) -> None
     top = gated(), dear(replicates=3, isolation="process")
     with course.open(ladder(*top)) as campaign:
         assert_right_in_the_mean(course.rewards(campaign))
+
+
+@pytest.mark.slow
+def test_a_queue_that_starts_late_and_clears_makes_no_reward_too_large(
+    course: Course, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody answers at first; then some seventy in a call do, the oldest first."""
+    queue = Queue(course, monkeypatch)
+    calls = queue.rewards(SIZE, [*[nobody] * 4, *[oldest(70)] * 34])
+
+    assert queue.shares[:8] == [0.0] * 8
+    assert queue.shares[-1] == 1.0
+    assert any(0.0 < share < 1.0 for share in queue.shares)
+    # Without an answer rewards are the belief, which only knows lengths; with one, it weighs 5/p
+    # at most.
+    assert all(len(set(call)) <= 2 for call in calls[:8])
+    assert all(abs(reward - 5.0) < 5.0 / 0.5 * 6.0 for call in calls for reward in call)
+    claimed = [step for step, share in enumerate(queue.shares) if share >= 0.2]
+    assert_right_in_the_mean(
+        [reward for step in claimed for reward in calls[step]],
+        [0.0, 10.0] * (SIZE // 2) * len(claimed),
+    )
+
+
+@pytest.mark.slow
+def test_small_calls_are_right_in_the_mean(
+    course: Course, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With two draws each, and half of the answers in time."""
+    serve = by_chance(Random(5))  # noqa: S311 - no secret
+    calls = Queue(course, monkeypatch).rewards(4, [*[nobody] * 8, *[serve] * 500])
+
+    assert_right_in_the_mean([reward for call in calls[16:] for reward in call])
 
 
 @pytest.mark.parametrize("call", [{}, {"deadline": 0}, {"deadline": "0.1 s"}], ids=str)
