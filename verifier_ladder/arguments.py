@@ -275,8 +275,10 @@ def _instance(name: str) -> Rule | None:
 
 
 def _many(inner: str, least: float) -> Rule:
-    each = _rule(inner, _NO_LEAST) if inner in {"str", "int", "Transcript"} else None
-    what = {"str": " of texts", "int": " of whole numbers"}.get(inner, "")
+    each = _rule(inner, _NO_LEAST) if inner in {"str", "int", "str | Path", "Transcript"} else None
+    what = {"str": " of texts", "str | Path": " of texts", "int": " of whole numbers"}.get(
+        inner, ""
+    )
 
     def accepts(value: Any) -> bool:
         if isinstance(value, (str, bytes, Mapping)) or not isinstance(

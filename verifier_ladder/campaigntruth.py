@@ -7,7 +7,7 @@ from operator import methodcaller
 from typing import Any
 from uuid import uuid4
 
-from verifier_ladder.arguments import checked
+from verifier_ladder.arguments import checked, checked_value
 from verifier_ladder.campaigncontrol import CampaignControl
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.case import Case
@@ -45,7 +45,7 @@ class CampaignTruth(CampaignControl):
     def answer(
         self,
         case: Case | bytes | str,
-        value: Verdict | float | None,
+        value: Verdict | float | bool | None,  # noqa: FBT001 - the answer itself
         *,
         source: str,
         event: str | None = None,
@@ -54,7 +54,8 @@ class CampaignTruth(CampaignControl):
 
         Args:
             case: The case, as `cases` gives it, or its key, as bytes or in hexadecimal.
-            value: A number in the case's unit, a truth value, a verdict, or None to decline.
+            value: A number in the case's unit, True or False where its verifier takes them, a
+                verdict, or None to decline.
             source: Who answers.
             event: Id of the delivery: the same (source, event) again changes nothing.
 
@@ -72,7 +73,8 @@ class CampaignTruth(CampaignControl):
     @checked(source=1)
     def answer_all(
         self,
-        values: Mapping[bytes, Verdict | float | None] | Mapping[str, Verdict | float | None],
+        values: Mapping[bytes, Verdict | float | bool | None]
+        | Mapping[str, Verdict | float | bool | None],
         *,
         source: str,
         event: str | None = None,
@@ -95,7 +97,7 @@ class CampaignTruth(CampaignControl):
             VerifierError: If a value is not valid for its case.
         """
         delivery = event or uuid4().hex
-        named = [(_key(case), value) for case, value in values.items()]
+        named = [(_key(case), _value(value)) for case, value in values.items()]
         given = {key: (value, f"{delivery}/{key.hex()}") for key, value in named}
         if len(given) < len(named):
             raise ConfigError("answer_all was given two values for one case; give it one")
@@ -149,6 +151,10 @@ class CampaignTruth(CampaignControl):
             report += self._call(methodcaller("import_rows", good, source))
         report.bad_rows.sort()
         return report
+
+
+def _value(value: Any) -> Any:
+    return checked_value("Campaign.answer_all", "a value", value, "Verdict | float | bool | None")
 
 
 def _key(case: Case | bytes | str) -> bytes:

@@ -69,9 +69,9 @@ class CommandVerifier(Verifier):
         *,
         name: str,
         version: str,
-        command: Sequence[str],
+        command: Sequence[str | Path],
         per_batch: bool = False,
-        folder: str | None = None,
+        folder: str | Path | None = None,
         environment: Mapping[str, str] | None = None,
         settings: Mapping[str, Any] | None = None,
         **attributes: Any,
@@ -99,7 +99,7 @@ class CommandVerifier(Verifier):
         self.name, self.version = name, version
         set_attributes(self, attributes)
         self.command = [str(part) for part in command]
-        self.per_batch, self.folder = per_batch, folder
+        self.per_batch, self.folder = per_batch, None if folder is None else str(folder)
         self.environment = dict(environment or {})
         self._program: JsonLines | None = None
         super().__init__(command=self.command, **(settings or {}))

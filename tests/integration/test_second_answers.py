@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import verifier_ladder as vl
@@ -51,6 +52,23 @@ def test_what_is_no_case_is_refused_in_words(campaign: vl.Campaign, case: Any) -
     with pytest.raises(vl.ConfigError, match="case"):
         campaign.answer(case, 1, source="lab")
     assert len(campaign.cases()) == 3
+
+
+def test_yes_and_no_answer_a_case_that_takes_them(tmp_path: Path) -> None:
+    stable = ExpertCase(ask="Is it stable?", kind="text", low=0, high=1)
+    yes_no = vl.Ladder("yes-no", [stable], budget={"world": "unlimited"})
+    with vl.Campaign.open("yes-no", ladder=yes_no, ledger=tmp_path / "l.db") as campaign:
+        campaign.score(["one", "two", "three", "four"])
+        assert campaign.drain("300 s")
+        one, two, three, four = campaign.cases()
+        assert "(yes, no, or a number from 0 to 1)" in one.question
+
+        for case, said in ((one, True), (two, False)):
+            assert campaign.answer(case, said, source="me")
+        both = {three.check_key: True, four.check_key: np.bool_(0)}
+        assert 2 == campaign.answer_all(both, source="me")
+
+        assert sorted(v for v in revised(campaign) if v is not None) == [0.0, 0.0, 1.0, 1.0]
 
 
 @pytest.mark.parametrize("first", [5, None, vl.Verdict.reject("spoilt")])

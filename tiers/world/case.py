@@ -12,6 +12,7 @@ from verifier_ladder.errors import ConfigError, VerifierError
 from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.single import SingleVerifier
 from verifier_ladder.verdict import Outcome, Verdict
+from verifier_ladder.verifiers import as_verdict
 
 WAITING: Mapping[str, Any] = {"waiting": True}
 """Evidence of an abstention that opens a case: the scheduler waits instead of going on."""
@@ -52,6 +53,11 @@ class WorldVerifier(SingleVerifier):
     patience: float | None = None
     """Seconds until a case expires; None for never."""
 
+    @property
+    def takes_yes(self) -> bool:
+        """Whether yes and no answer it: only where a number would be between no and yes."""
+        return (self.low, self.high, self.unit) == (0.0, 1.0, "")
+
     def look_up(self, candidate: Candidate) -> Verdict | None:
         """What is known already; None opens a case."""
         del candidate
@@ -78,7 +84,8 @@ class WorldVerifier(SingleVerifier):
         """Make a verdict of an answer from outside.
 
         Args:
-            value: A number in `unit`, a verdict, or None to decline.
+            value: A number in `unit`, a verdict, or None to decline; True or False only where
+                numbers go from 0 to 1 and have no unit.
 
         Raises:
             VerifierError: If it is neither, not finite, or outside the bounds.
@@ -87,10 +94,13 @@ class WorldVerifier(SingleVerifier):
             return Verdict.abstain(f"{self.name} declined to answer")
         if isinstance(value, Verdict):
             return self._checked(value)
+        if isinstance(value, bool) and self.takes_yes:
+            return as_verdict(value)
         if isinstance(value, bool) or not isinstance(value, Real):
+            given = "yes or no" if isinstance(value, bool) else f"a {type(value).__name__}"
+            wanted = f"a number{self._in_unit()}"
             raise VerifierError(
-                f"{self.name} takes a number{self._in_unit()}, not a {type(value).__name__}; "
-                "text is not read as one"
+                f"{self.name} takes {wanted}, not {given}; text is not read as one"
             )
         return self._checked(Verdict.accept(self._number(value), unit=self.unit))
 

@@ -67,6 +67,6 @@ class ExpertCase(WorldVerifier):
     def question(self, candidate: Candidate) -> str:
         """The question, the candidate, and what may be answered."""
         unit = f" {self.unit}" if self.unit else ""
-        return (
-            f"{self.ask} {candidate.content!r} (a number from {self.low:g} to {self.high:g}{unit})"
-        )
+        yes = "yes, no, or " if self.takes_yes else ""
+        wanted = f"{yes}a number from {self.low:g} to {self.high:g}{unit}"
+        return f"{self.ask} {candidate.content!r} ({wanted})"

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cli.history import events
 from verifier_ladder.cli.output import amount
+from verifier_ladder.errors import LadderError
 from verifier_ladder.ledger.records import CheckState
 
 if TYPE_CHECKING:
     from verifier_ladder.ladder import Ladder
     from verifier_ladder.ledger import Ledger
     from verifier_ladder.ledger.records import CheckRow
+    from verifier_ladder.verifiers import Verifier
 
 
 class OpenCase(NamedTuple):
@@ -27,6 +29,8 @@ class OpenCase(NamedTuple):
     unit: str
     deadline: float | None
     """Seconds since 1970; None if it may stay open for ever."""
+    takes_yes: bool = True
+    """Whether yes and no may answer it, so far as its verifier is known here."""
 
     def as_json(self) -> dict[str, Any]:
         """The case as JSON values; it does not tell what other tiers said."""
@@ -61,7 +65,16 @@ def _case(check: CheckRow, candidate: Candidate, ladder: Ladder | None) -> OpenC
         check.check_key, check.content_key, check.verifier, candidate,
         ask(candidate) if ask else f"What does {check.verifier} say of it?",
         verifier.unit if verifier else "", check.deadline,
+        verifier is None or _takes_yes(verifier, candidate),
     )  # fmt: skip
+
+
+def _takes_yes(verifier: Verifier, candidate: Candidate) -> bool:
+    try:
+        verifier.answered(candidate, True)  # noqa: FBT003 - the answer itself
+    except LadderError:
+        return False
+    return True
 
 
 def other_tiers(ledger: Ledger, case: OpenCase) -> dict[str, str]:

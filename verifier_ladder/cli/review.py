@@ -61,7 +61,10 @@ def next_case(
     ] = None,
     answer: Annotated[
         str | None,
-        typer.Option("--answer", help="A number in the case's unit, yes, no, or decline."),
+        typer.Option(
+            "--answer",
+            help="A number in the case's unit, yes or no where it takes them, or decline.",
+        ),
     ] = None,
     case: Annotated[
         str | None, typer.Option("--case", help="The start of a case's key, to choose it.")
@@ -148,7 +151,8 @@ def _ask(case: OpenCase, settle: Callable[[Answer], Any]) -> None:
     from verifier_ladder.text import printable
 
     unit = f" in {printable(case.unit)}" if case.unit else ""
-    prompt = f"Answer (a number{unit}, yes, no, decline; nothing leaves it open)"
+    words = "yes, no, decline" if case.takes_yes else "decline"
+    prompt = f"Answer (a number{unit}, {words}; nothing leaves it open)"
     while True:
         try:
             given: str = typer.prompt(prompt, default="", show_default=False)

@@ -80,8 +80,8 @@ class AsyncClient(BaseClient):
     @checked(source=1)
     async def answer(
         self,
-        case: Case | bytes,
-        value: Verdict | float | None,
+        case: Case | bytes | str,
+        value: Verdict | float | bool | None,  # noqa: FBT001 - the answer itself
         *,
         source: str,
         event: str | None = None,

@@ -103,8 +103,8 @@ class Client(BaseClient):
     @checked(source=1)
     def answer(
         self,
-        case: Case | bytes,
-        value: Verdict | float | None,
+        case: Case | bytes | str,
+        value: Verdict | float | bool | None,  # noqa: FBT001 - the answer itself
         *,
         source: str,
         event: str | None = None,
@@ -112,8 +112,9 @@ class Client(BaseClient):
         """Hand in the world's result for a case; the rewards that waited for it are revised.
 
         Args:
-            case: The case, or its `check_key`.
-            value: A number in the case's unit, a truth value, a verdict, or None to decline.
+            case: The case, or its `check_key`, as bytes or in hexadecimal.
+            value: A number in the case's unit, True or False where its verifier takes them, a
+                verdict, or None to decline.
             source: Who answers.
             event: Id of the delivery: the same (source, event) again changes nothing.
 

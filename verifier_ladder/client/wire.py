@@ -137,16 +137,21 @@ def open_cases(limit: int) -> Question[list[Case]]:
 
 
 def answering(
-    case: Case | bytes, value: Verdict | float | None, *, source: str, event: str | None
+    case: Case | bytes | str,
+    value: Verdict | float | bool | None,  # noqa: FBT001 - the answer itself
+    *,
+    source: str,
+    event: str | None,
 ) -> Question[bool]:
     """Hand in the answer to a case.
 
     Raises:
         ConfigError: If the value is not a number, or is not JSON.
     """
-    key = case.check_key if isinstance(case, Case) else case
+    given = case.check_key if isinstance(case, Case) else case
+    key = given if isinstance(given, str) else given.hex()
     # A call that is sent again, because its answer got lost, is the same delivery.
-    message: dict[str, Any] = {"case": key.hex(), "source": source, "event": event or uuid4().hex}
+    message: dict[str, Any] = {"case": key, "source": source, "event": event or uuid4().hex}
     if isinstance(value, Verdict):
         message["verdict"] = verdict_message(value)
     elif value is None or isfinite(value):

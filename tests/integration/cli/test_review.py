@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 import verifier_ladder as vl
 from verifier_ladder.cli.app import app
 from verifier_ladder.registry import REGISTRY
+from verifier_ladder.tiers.world.expert import ExpertCase
 
 Run = Callable[..., Any]
 
@@ -81,6 +82,31 @@ def test_an_answer_revises_the_reward(run: Run) -> None:
     (revision,) = json.loads(done.stdout)["case"]["revisions"]
     assert (-4.7, "world") == (revision["reward"]["value"], revision["reward"]["tier"])
     assert "answered by ada" in done.stderr
+
+
+@pytest.mark.parametrize(("word", "reward"), [("yes", 1.0), ("no", 0.0)])
+def test_yes_and_no_are_answers(run: Run, word: str, reward: float) -> None:
+    done = run("--answer", word, "--json")
+
+    assert 0 == done.exit_code, done.stderr
+    (revision,) = json.loads(done.stdout)["case"]["revisions"]
+    assert (reward, "world") == (revision["reward"]["value"], revision["reward"]["tier"])
+
+
+def test_yes_and_no_are_offered_where_the_case_takes_them(run: Run, tmp_path: Path) -> None:
+    assert "yes, no, decline" in run(typed="\n").output
+
+    number = ExpertCase(ask="How good?", kind="text", unit="points")
+    REGISTRY.add(number)
+    ladder = vl.Ladder("numbers", [number], budget={"world": "unlimited"})
+    with vl.Campaign.open("numbers", ladder=ladder, ledger=tmp_path / "ledger.db") as campaign:
+        campaign.score(["CCO"])
+        assert campaign.drain(60)
+    done = run("--campaign", "numbers", typed="\n")
+    assert "(a number in points, decline;" in done.output
+    done = run("--campaign", "numbers", "--answer", "yes")
+    assert 2 == done.exit_code
+    assert "takes a number in points, not yes or no; text" in done.stderr
 
 
 def test_answered_cases_are_not_asked_again(run: Run) -> None:

@@ -188,6 +188,13 @@ def test_environment_and_folder_are_given(make: Make, tmp_path: Path) -> None:
     assert "WORD" not in os.environ
 
 
+def test_its_command_and_folder_may_be_paths(make: Make, tmp_path: Path) -> None:
+    (tmp_path / "judge.py").write_text("print(float(len(input()) > 0))")
+    verifier = make(command=[sys.executable, tmp_path / "judge.py"], folder=tmp_path)
+
+    assert 1.0 == judged(verifier, "a")[0].score
+
+
 def test_its_cpu_time_is_its_cost(make: Make) -> None:
     code = "import time\ninput()\nwhile time.process_time() < .2: 1\nprint(1, flush=True)\ninput()"
 

@@ -61,7 +61,7 @@ def test_nobody_has_to_answer() -> None:
         (float("inf"), "finite number"),
         ("7", "takes a number in points, not a str"),
         ("very good", "takes a number in points, not a str"),
-        (True, "not a bool"),
+        (True, "not yes or no"),
         ([7], "not a list"),
         (10**400, "is not a number"),
         (Verdict.accept(7.0, unit="stars"), "takes points, not stars"),
@@ -88,3 +88,13 @@ def test_a_question_names_the_candidate_and_the_unit() -> None:
 def test_bounds_that_no_answer_could_keep_are_refused(bounds: tuple[float, float]) -> None:
     with pytest.raises(ConfigError, match="bound"):
         check_bounds(*bounds)
+
+
+@pytest.mark.parametrize(("value", "outcome"), [(True, Outcome.ACCEPT), (False, Outcome.REJECT)])
+def test_yes_and_no_answer_what_goes_from_0_to_1(value: bool, outcome: Outcome) -> None:  # noqa: FBT001
+    class Stable(WorldVerifier):
+        name, version, low, high = "stable", "1", 0.0, 1.0
+
+    verdict = Stable().answered(SOUP, value)
+
+    assert (outcome, float(value)) == (verdict.outcome, verdict.score)

@@ -165,6 +165,18 @@ def test_an_answer_that_is_sent_again_is_one_delivery(event: str | None) -> None
     assert (event is None) == taken
 
 
+@pytest.mark.parametrize("value", [True, False])
+def test_yes_and_no_are_sent_as_such_for_a_case_by_its_hexadecimal_key(value: bool) -> None:  # noqa: FBT001
+    server = Server((200, {"taken": True}))
+    with vl.Client("http://x") as client:
+        client._http = httpx.Client(transport=httpx.MockTransport(server), base_url="http://x")
+        assert client.answer("01" * 32, value, source="lab")
+
+    message = json.loads(server.asked[0].content)
+    assert ("01" * 32, value) == (message["case"], message["value"])
+    assert isinstance(message["value"], bool)
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_what_is_no_number_is_no_answer(value: float) -> None:
     with vl.Client("http://x") as client, pytest.raises(vl.ConfigError, match="finite"):
