@@ -230,6 +230,7 @@ class Ladder:
         for verifier in spec["verifiers"]:
             verifier.pop("capabilities", None)
             verifier.pop("domain", None)
+            verifier.pop("cost", None)
         return digest(spec)
 
     def as_json(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import errno
 import numbers
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from functools import cached_property
 from inspect import isgeneratorfunction
 from math import isfinite
@@ -332,6 +333,7 @@ class Verifier:
         tags: dict[str, Any] = {"capabilities": list(self.capabilities), "domain": self.domain}
         if self.replicates > 1:
             tags["replicates"] = self.replicates
+        tags["cost"] = {name: amount for name, amount in asdict(self.cost).items() if amount}
         return {
             "name": self.name, "version": self.version, "tier": Tier.parse(self.tier).label,
             "kind": self.kind, "role": self.role, "settings": self.settings,

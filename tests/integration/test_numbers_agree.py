@@ -22,6 +22,7 @@ from verifier_ladder.resource import Resource
 from verifier_ladder.scheduler.policies import Thresholds
 from verifier_ladder.summary import Summary, print_summary, summarise
 from verifier_ladder.summary.amounts import duration
+from verifier_ladder.summary.terminal import everything_text
 
 PAUSE = 0.15
 """Seconds that the judge sleeps for each candidate: wall time, and next to no cpu time."""
@@ -197,7 +198,8 @@ def test_inline_checks_are_measured_too(tmp_path: Path) -> None:
         summary = summarise(c.ledger, "in")
 
     assert summary.spent > 0.0
-    assert summary.everything == pytest.approx(summary.spent)
+    (tier,) = summary.tiers
+    assert tier.everything[Resource.CPU_SECONDS] == pytest.approx(summary.spent)
     assert "not known" not in words(render_report_of(tmp_path / "l.db", "in"))
 
 
@@ -241,3 +243,18 @@ def test_a_killed_attempt_is_charged_what_was_reserved_and_the_chart_says_so(
     assert sum(f.seconds for f in summary.failures) == pytest.approx(
         summary.tiers[1].failed_seconds, abs=1e-5
     )
+
+
+def test_climbing_everything_is_told_alike_for_each_resource(run: Run) -> None:
+    everything = run.summary.everything
+    text = everything_text(run.summary)
+
+    # Seven candidates pass the first tier, and three were paid for on the dearest.
+    assert everything[Resource.GPU_SECONDS] == pytest.approx(7 * 2.0)
+    assert everything[Resource.MONEY] > run.summary.resources[Resource.MONEY]
+    assert f"would have cost about {text}" in " ".join(run.terminal.split())
+    assert f"would have taken about {text}" in words(run.page)
+    for part in text.replace(" and ", ", ").split(", "):
+        assert f"≈ {part}" in words(run.page)
+    shown = run.command("campaign", "show", "agree")["everything"]
+    assert {resource.label: amount for resource, amount in everything.items()} == shown

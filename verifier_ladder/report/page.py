@@ -139,6 +139,7 @@ def _render(summary: Summary, stories: Sequence[Story], drawings: Mapping[str, M
     return environment.get_template("report.html.j2").render(
         summary=summary, stories=stories, drawings=drawings, charts=charts,
         outline=terminal.outline(summary), objective=terminal.objective(summary),
+        everything=amounts.resources_text(summary.everything),
         order=terminal.order_text(summary) if summary.tiers else "",
         number=amounts.number, resources=amounts.resources_text, plural=amounts.plural,
         Tier=Tier, version=__version__,
@@ -177,8 +178,8 @@ def _measures(summary: Summary) -> bool:
 
 def _lead(summary: Summary) -> str:
     """The campaign in two sentences, for the top of the page."""
-    from verifier_ladder.summary.amounts import duration, plural
-    from verifier_ladder.summary.terminal import spent_text
+    from verifier_ladder.summary.amounts import plural
+    from verifier_ladder.summary.terminal import everything_text, spent_text
 
     if not summary.samples:
         return "Nothing has been scored yet."
@@ -189,9 +190,8 @@ def _lead(summary: Summary) -> str:
     if parts:
         text += f", of which {', '.join(parts[:-1])}{' and ' if parts[1:] else ''}{parts[-1]}"
     text += f". It took {spent_text(summary)}"
-    if summary.everything is not None and summary.everything > summary.spent:
-        everything = duration(summary.everything)
-        text += f"; climbing everything would have taken about {everything} of cpu time"
+    if everything := everything_text(summary):
+        text += f"; climbing everything would have taken about {everything}"
     return text + "."
 
 

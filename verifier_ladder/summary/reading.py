@@ -8,10 +8,13 @@ from functools import partial
 from typing import Any
 
 from verifier_ladder.alerts.rules import rules_as_set
+from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.base import Ledger
 from verifier_ladder.ledger.records import CampaignRow, CheckState
+from verifier_ladder.resource import Resource
 from verifier_ladder.status import CampaignStatus, TierStatus, campaign_status
+from verifier_ladder.summary.climbing import declared, if_all_climbed
 from verifier_ladder.summary.comparison import Gap, agreements, gaps
 from verifier_ladder.summary.records import (
     CandidateSummary,
@@ -169,8 +172,29 @@ class _Writer:
                 account.resource: account.spent for account in self.budgets
                 if account.tier == tier and account.spent
             },
-            mean_seconds=mean, everything=None if mean is None else mean * self._acceptable(),
-            **open_,
+            mean_seconds=mean, everything=self._everything(tier, spent, own), **open_,
+        )  # fmt: skip
+
+    def _everything(
+        self, tier: Tier, seconds: float, answered: int
+    ) -> dict[Resource, float | None]:
+        """What the tier would have taken of every acceptable candidate.
+
+        Args:
+            tier: The tier.
+            seconds: Cpu-seconds of its answers.
+            answered: How many candidates it has answered.
+        """
+        settled = [seconds, *(0.0 for _ in Resource)][: len(Resource)]
+        for account in self.budgets:
+            if account.tier == tier:
+                settled[account.resource] = account.settled
+        declined = self.tally.declined.get(tier, [])
+        without = sum(declined, Cost()).amounts
+        return if_all_climbed(
+            tier, self._acceptable(), judged=max(0, answered - len(declined)),
+            settled=tuple(max(0.0, a - b) for a, b in zip(settled, without, strict=True)),
+            expected=declared(self.row.ladder, tier),
         )  # fmt: skip
 
     def _formless(self) -> int:

@@ -11,6 +11,9 @@ from verifier_ladder.resource import Resource
 from verifier_ladder.summary.times import Latency
 from verifier_ladder.tier import Tier
 
+_MORE = 1.05
+"""Where everything is estimated at less than this times what was spent, it is the same."""
+
 
 @dataclass(frozen=True, slots=True)
 class Score:
@@ -67,8 +70,8 @@ class TierSummary:
     """Whether its checks wait until somebody resumes it."""
     mean_seconds: float | None = None
     """Cpu-seconds charged per candidate that was answered; None if none was."""
-    everything: float | None = None
-    """Estimate: what asking every acceptable candidate would have cost; None if unknown."""
+    everything: Mapping[Resource, float | None] = field(default_factory=dict)
+    """Estimate: what it would have taken to judge every acceptable candidate; None if unknown."""
 
     @property
     def open(self) -> int:
@@ -288,23 +291,28 @@ class Summary:
         return sums
 
     @property
-    def everything(self) -> float | None:
-        """Estimate: cpu-seconds if every acceptable candidate had climbed through every tier.
+    def everything(self) -> dict[Resource, float]:
+        """Estimate: what it would have taken if every acceptable candidate had climbed every tier.
 
-        Mean measured cost of a candidate on each computing tier, times the number of distinct
-        candidates that no gate has rejected. None as long as one of those tiers has never
-        answered, because then nothing was measured.
+        On each tier the mean that a judged candidate took, or else what its verifiers declare,
+        times the number of distinct candidates that no gate has rejected. A resource is left out
+        where a tier's part is not known, and where no more would have been spent than was.
         """
-        parts = [tier.everything for tier in self.tiers if tier.tier is not Tier.WORLD]
-        known = [part for part in parts if part is not None]
-        return sum(known) if known and len(known) == len(parts) else None
+        spent = {**self.resources, Resource.CPU_SECONDS: self.spent}
+        found = {}
+        for resource in Resource:
+            parts = [tier.everything.get(resource) for tier in self.tiers]
+            known = sum(part for part in parts if part is not None)
+            if None not in parts and known > _MORE * spent.get(resource, 0.0):
+                found[resource] = known
+        return found
 
     def as_json(self) -> dict[str, Any]:
         """The summary as JSON values; tiers by label, keys in hexadecimal."""
         made: dict[str, Any] = _plain(self)
         return {
             **made, "duplicates": self.duplicates, "spent": self.spent, "checks": self.checks,
-            "everything": self.everything, "resources": _plain(self.resources),
+            "everything": _plain(self.everything), "resources": _plain(self.resources),
         }  # fmt: skip
 
 

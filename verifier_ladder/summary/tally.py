@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import repeat
 from math import isnan
 from typing import Any
 
+from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.records import Block, CandidateRow, Entry, SampleColumns, VerdictRow
 from verifier_ladder.reward import RewardRule
 from verifier_ladder.scheduler.drift import Alarm
@@ -62,6 +64,8 @@ class Tally:
         self.primaries: dict[int, str] = {}
         self.seconds: dict[int, float] = {}
         """Cpu-seconds that the answers of each tier were charged."""
+        self.declined: dict[int, list[Cost]] = {}
+        """What answers of each tier took that declined to judge, where it was recorded."""
         self.times: dict[int, Times] = {}
         self.checks: dict[int, int] = {}
         self.entries = self.samples = self.respellings = self.revised = 0
@@ -186,6 +190,9 @@ class Tally:
         if row.verdict.is_answer:
             self.seconds[row.tier] = self.seconds.get(row.tier, 0.0) + spent
             self.checks[row.tier] = self.checks.get(row.tier, 0) + 1
+            if row.verdict.outcome is Outcome.ABSTAIN and row.verdict.cost:
+                cost = replace(row.verdict.cost, seconds=spent)
+                self.declined.setdefault(row.tier, []).append(cost)
         example = _text(candidate.content) if candidate else row.content_key
         self._reason(row.verifier, row.tier, row.verdict, example, seconds=spent)
         subjects = list(whose.get(row.check_key, ())) or self._of(row.content_key)

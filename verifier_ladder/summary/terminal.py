@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -90,8 +90,16 @@ def outline(summary: Summary) -> str:
 def spent_text(summary: Summary) -> str:
     """All that was spent, in words."""
     cpu = f"{duration(summary.spent)} of cpu time"
-    *first, last = [cpu, *resources_text(summary.resources)]
-    return f"{', '.join(first)} and {last}" if first else last
+    return _listed([cpu, *resources_text(summary.resources)])
+
+
+def everything_text(summary: Summary) -> str:
+    """What climbing everything would have taken, in words; empty if nothing can be said."""
+    return _listed(resources_text(summary.everything))
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return f"{', '.join(parts[:-1])} and {parts[-1]}" if parts[1:] else "".join(parts)
 
 
 def objective(summary: Summary) -> str:
@@ -231,10 +239,10 @@ def _budgets(summary: Summary) -> Table:
 
 def _costs(summary: Summary, console: Console) -> None:
     text = f"\nSpent {spent_text(summary)}. "
-    if summary.everything is not None:
+    if everything := everything_text(summary):
         text += (
-            f"Climbing everything would have cost about {duration(summary.everything)} "
-            "(an estimate: the mean measured cost of each tier × every acceptable candidate)."
+            f"Climbing everything would have cost about {everything} (an estimate: what a judged "
+            "candidate took on each tier, or is declared to take, × every acceptable candidate)."
         )
     console.print(text, highlight=False)
     reused = sum(tier.reused for tier in summary.tiers)

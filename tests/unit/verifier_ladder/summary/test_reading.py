@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from verifier_ladder.cost import Cost
 from verifier_ladder.decision import Action
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import Ledger, open_ledger
@@ -12,6 +13,7 @@ from verifier_ladder.ledger.records import CheckState
 from verifier_ladder.resource import Resource
 from verifier_ladder.reward import Reward
 from verifier_ladder.summary import TierSummary, summarise
+from verifier_ladder.summary.terminal import everything_text
 from verifier_ladder.testing.history import (
     DFT,
     ESTIMATE,
@@ -79,7 +81,7 @@ def test_a_campaign_without_samples_is_all_zeros(history: History) -> None:
 
     assert (summary.samples, summary.candidates, summary.spent) == (0, 0, 0.0)
     assert summary.rewards.mean is None
-    assert summary.everything is None
+    assert summary.everything == {}
     assert [t.asked for t in summary.tiers] == [0, 0, 0, 0]
 
 
@@ -167,16 +169,54 @@ def test_climbing_everything_is_mean_cost_times_acceptable_candidates(history: H
     summary = summarise(history.ledger, "try")
 
     # Fast: 3 × 1 s and one gate of 0.25 s over four candidates that answered.
-    assert summary.tiers[0].everything == pytest.approx(3 * 3.25 / 4)
-    assert summary.tiers[1].everything == pytest.approx(3 * 4.0)
-    assert summary.tiers[2].everything == pytest.approx(3 * 30.0)
-    assert summary.everything == pytest.approx(3 * 3.25 / 4 + 12.0 + 90.0)
+    seconds = [tier.everything[Resource.CPU_SECONDS] for tier in summary.tiers]
+    assert seconds == pytest.approx([3 * 3.25 / 4, 3 * 4.0, 3 * 30.0, 0.0])
+    assert summary.everything == {Resource.CPU_SECONDS: pytest.approx(3 * 3.25 / 4 + 12 + 90)}
+
+
+def test_what_is_declared_stands_in_for_a_tier_that_only_declined(ledger: Ledger) -> None:
+    ladder = ladder_spec()
+    ladder["verifiers"][-2]["cost"] = {"seconds": 60.0}
+    history = History(ledger, "try", ladder)
+    history.score([WATER, ETHANOL, BENZENE])
+    history.check(WATER, XTB, accept(-5.0, 4.0))
+    history.check(WATER, DFT, cost(Verdict.abstain("more than 12 heavy atoms"), 2e-4))
+
+    summary = summarise(ledger, "try")
+
+    assert summary.tiers[2].everything[Resource.CPU_SECONDS] == pytest.approx(3 * 60.0)
+
+
+def test_people_and_money_are_estimated_each_by_itself(ledger: Ledger) -> None:
+    ladder = ladder_spec()
+    ladder["verifiers"][-1]["cost"] = {"person_minutes": 5.0}
+    history = History(ledger, "try", ladder)
+    history.score([WATER, ETHANOL, BENZENE])
+    for item in (WATER, ETHANOL):
+        history.check(item, XTB, replace(accept(-5.0, 1.0), cost=Cost(seconds=1.0, money=0.02)))
+    history.check(WATER, DFT, accept(-6.2, 30.0))
+
+    everything = summarise(ledger, "try").everything
+
+    assert everything[Resource.PERSON_MINUTES] == pytest.approx(3 * 5.0)
+    assert everything[Resource.MONEY] == pytest.approx(3 * 0.02)
+
+
+def test_nothing_is_said_of_climbing_everything_where_no_less_was_spent(history: History) -> None:
+    history.score([WATER])
+    history.check(WATER, XTB, accept(-5.0, 4.0))
+    history.check(WATER, DFT, accept(-6.2, 30.0))
+
+    summary = summarise(history.ledger, "try")
+
+    assert summary.everything == {}
+    assert "" == everything_text(summary)
 
 
 def test_the_estimate_is_unknown_while_a_tier_has_measured_nothing(history: History) -> None:
     history.score([WATER])
 
-    assert summarise(history.ledger, "try").everything is None
+    assert Resource.CPU_SECONDS not in summarise(history.ledger, "try").everything
 
 
 def test_a_revision_replaces_the_reward_of_its_samples(history: History) -> None:
@@ -325,7 +365,7 @@ def test_a_ladder_of_one_tier_needs_no_other(ledger: Ledger) -> None:
     summary = summarise(ledger, "short")
 
     assert [t.tier for t in summary.tiers] == [Tier.FAST]
-    assert summary.everything == pytest.approx(0.75)
+    assert summary.tiers[0].everything[Resource.CPU_SECONDS] == pytest.approx(0.75)
 
 
 def test_the_summary_is_json_even_with_a_lone_surrogate(history: History) -> None:
