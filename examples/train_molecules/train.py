@@ -115,7 +115,7 @@ def train(
         failure_recovery="a failed check is tried again; what stays unknown is masked",
     )  # fmt: skip
     function = reward_function(
-        ladder(name, cheap, audit=audit), ledger=folder / "ledger.db", deadline=None,
+        ladder(name, cheap, audit=audit), ledger=folder / f"{training.name}.db", deadline=None,
         clip=(-3.0, 3.0), run=run,
     )  # fmt: skip
     trainer = GRPOTrainer(
@@ -144,7 +144,9 @@ def train(
 def ask_xtb(training: Training, folder: Path) -> None:
     """Find out what the policy's molecules were worth; what was drawn before is not paid again."""
     truth = ladder(f"{training.name}-truth")
-    with vl.Campaign.open(truth.name, ladder=truth, ledger=folder / "ledger.db") as campaign:
+    with vl.Campaign.open(
+        truth.name, ladder=truth, ledger=folder / f"{training.name}.db"
+    ) as campaign:
         for step in range(0, len(training.molecules), 5):
             rewards = campaign.score(training.molecules[step][:ASKED_AFTERWARDS], deadline="5 min")
             known = [reward.value for reward in rewards if reward.value is not None]

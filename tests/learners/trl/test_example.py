@@ -32,7 +32,7 @@ def test_an_honest_curve_rises_a_gamed_one_leaves_the_truth_and_is_caught(tmp_pa
     assert last > first + 0.5
     _, last, truth = told["gamed"]
     assert last > truth + 0.4
-    assert "drift alarm: electronegativity: candidates are worse than believed" in done.stdout
+    assert "drift alarm: electronegativity is being gamed" in done.stdout
     _, last, truth = told["caught"]
     assert abs(last - truth) < 0.4
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
