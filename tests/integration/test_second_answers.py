@@ -65,7 +65,7 @@ def test_yes_and_no_answer_a_case_that_takes_them(tmp_path: Path) -> None:
 
         for case, said in ((one, True), (two, False)):
             assert campaign.answer(case, said, source="me")
-        both = {three.check_key: True, four.check_key: np.bool_(0)}
+        both: dict[bytes, Any] = {three.check_key: True, four.check_key: np.bool_(0)}
         assert 2 == campaign.answer_all(both, source="me")
 
         assert sorted(v for v in revised(campaign) if v is not None) == [0.0, 0.0, 1.0, 1.0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from verifier_ladder.cost import Amounts, Cost
@@ -20,7 +20,7 @@ def declared(ladder: Mapping[str, Any], tier: Tier) -> Amounts:
 
 
 def if_all_climbed(
-    tier: Tier, candidates: int, *, settled: Amounts, judged: int, expected: Amounts
+    tier: Tier, candidates: int, *, settled: Sequence[float], judged: int, expected: Amounts
 ) -> dict[Resource, float | None]:
     """What a tier would have taken, resource by resource.
 

@@ -193,7 +193,7 @@ class _Writer:
         without = sum(declined, Cost()).amounts
         return if_all_climbed(
             tier, self._acceptable(), judged=max(0, answered - len(declined)),
-            settled=tuple(max(0.0, a - b) for a, b in zip(settled, without, strict=True)),
+            settled=[max(0.0, a - b) for a, b in zip(settled, without, strict=True)],
             expected=declared(self.row.ladder, tier),
         )  # fmt: skip
 
