@@ -32,7 +32,8 @@ class BaseClient(ABC):
 
         Args:
             url: Where it is, such as `http://127.0.0.1:8420`.
-            token: A token of `vladder token add`, if it asks for one.
+            token: A token of `vladder token add`; cases and answers need one, and everything
+                where the server has any.
             attempts: How often a call is sent before it fails.
             timeout: Seconds that an answer may take beyond the call's own deadline.
 

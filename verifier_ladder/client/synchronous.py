@@ -123,7 +123,8 @@ class Client(BaseClient):
             try of this call.
 
         Raises:
-            ConfigError: If there is no such case, or the value is not valid for it.
+            ConfigError: If there is no such case, the value is not valid for it, or the token
+                has not the scope `answer`.
             LadderError: As for `score`.
         """
         return self._ask(wire.answering(case, value, source=source, event=event))

@@ -241,6 +241,18 @@ def test_a_prompt_is_kept_once_for_a_run(serve: Any, campaign: vl.Campaign) -> N
     assert [(campaign.run.name, both, []), ("other", both, [])] == kept(campaign)
 
 
+def test_what_is_remembered_of_prompts_has_a_limit(
+    serve: Any, campaign: vl.Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("verifier_ladder.server.prompts._MOST_REMEMBERED", 2000)
+    ask = serve()
+    for name in ("a", "a", "b" * 999, "a", "c" * 999, "a", "a"):
+        ask.score([name], groups=[name], prompts={name: "Say it."})
+
+    told = [name[:1] for _, groups, _ in kept(campaign) for name in groups]
+    assert ["a", "b", "c", "a"] == told
+
+
 def test_turns_are_kept_with_the_prompt_of_their_sample(serve: Any, campaign: vl.Campaign) -> None:
     turns = [{"action": "look", "observation": "seen"}]
     sample = {"content": "a", "group": "g", "turns": turns}
