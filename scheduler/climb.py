@@ -6,7 +6,7 @@ recorded by its caller, and can be computed again from what was recorded.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isnan, nan
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,9 +18,10 @@ from verifier_ladder.decision import Action, Belief, Decisions, Situation, decid
 from verifier_ladder.ledger.records import Account, DecisionColumns
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.audits import stratum_of
-from verifier_ladder.scheduler.draws import Draw, Stratum, uniform
+from verifier_ladder.scheduler.draws import Draw, Stratum, drawn_together, fitted, uniform
 from verifier_ladder.scheduler.estimator import corrected
 from verifier_ladder.scheduler.knowledge import Knowledge
+from verifier_ladder.scheduler.policies import ValueOfInformation
 from verifier_ladder.scheduler.samples import StepSamples
 from verifier_ladder.scheduler.situations import Situations
 from verifier_ladder.scheduler.standing import Standing
@@ -35,6 +36,7 @@ _BEGUN = "its other replicates are missing"
 _ON_ITS_WAY = "it was drawn, and the {tier} tier has not said all yet"
 _FIRST = 1e9
 """Benefit that puts what has begun before all that has not."""
+_UNPAID = "the {tier} tier is worth its cost, and the budget pays for some of such samples only"
 _DRAWN = "drawn for the {tier} tier with probability {propensity:.3g}"
 
 
@@ -124,6 +126,7 @@ class Climb:
         self.seed = seed
         self._situations = Situations(knowledge)
         self._top = len(self.ladder.rungs) - 1
+        self._draws_lots = isinstance(self.ladder.policy, ValueOfInformation)
         self._policy = f"{self.ladder.policy.name} {self.ladder.policy.version}"
 
     def step(self, scene: Scene) -> Step:
@@ -175,10 +178,10 @@ class Climb:
 
     def _close(self, chosen: Sequence[int], scene: Scene, result: Step) -> None:
         """Record why climbs are over; rejects of a gate are audited now and then."""
-        standings = scene.standings
-        if len(chosen) < len(standings):
-            standings = [standings[index] for index in chosen]
         audited = self._audit(chosen, scene, result)
+        if audited:
+            chosen = [*audited, *(index for index in chosen if index not in audited)]
+        standings = [scene.standings[index] for index in chosen]
         beliefs = [standing.belief or _UNKNOWN for standing in standings]
         reasons = [standing.end for standing in standings]
         propensity = [1.0 if end == ANSWERED else 0.0 for end in reasons]
@@ -235,8 +238,9 @@ class Climb:
         chance = self._floors(shared, scene)
         if not chance.any():
             return {}
-        draws = self._draw(shared, chance, scene, result)
-        return {index: draw for twins, draw in zip(shared, draws, strict=True) for index in twins}
+        self.knowledge.prices.balance(scene.accounts)
+        drawn = self._draw(shared, chance, scene, result)
+        return {index: draw for row, draw in drawn.items() for index in shared[row]}
 
     # -- climbs that go on -------------------------------------------------------------------
 
@@ -246,19 +250,40 @@ class Climb:
         decisions = self._asked(situation, scene, open_)
         if scene.begun is not None:
             _complete(decisions, scene.begun, open_)
-        action, to = decisions.action.tolist(), decisions.to.tolist()
-        benefit = decisions.benefit.tolist()
+        is_top = (decisions.action == Action.ESCALATE) & (decisions.to == self._top)
+        _ask(np.flatnonzero(~is_top), decisions, open_, result)
+        self._spare(np.flatnonzero(is_top), decisions, open_, scene, result)
+        _ask(np.flatnonzero(is_top), decisions, open_, result)
         draws = self._verify(decisions, situation, open_, scene, result)
-        for row, twins in enumerate(open_):
-            if (draw := draws.get(row)) and draw.is_hit:
+        for row, draw in draws.items():
+            if draw.is_hit:
                 decisions.action[row], decisions.to[row] = Action.ESCALATE, self._top
                 decisions.reason[row] = len(decisions.reasons)
-            elif action[row] != Action.STOP:
-                later = action[row] == Action.DEFER
-                result.escalate += [
-                    Escalation(i, to[row], benefit[row], is_deferred=later) for i in twins
-                ]
         result.decisions.append(self._written(decisions, situation, open_, draws))
+
+    def _spare(
+        self,
+        rows: NDArray[np.int64],
+        decisions: Decisions,
+        open_: Sequence[list[int]],
+        scene: Scene,
+        result: Step,
+    ) -> None:
+        """Draw lots where the budget can't pay for all that is worth the top tier's cost.
+
+        A policy that draws would else have the queue choose: its rewards could not be corrected.
+        """
+        rows = rows[decisions.benefit[rows] < _FIRST]  # What has begun is not broken off.
+        if not (len(rows) and self._draws_lots and self.knowledge.prices.has_caps):
+            return
+        stops = np.flatnonzero(decisions.action == Action.STOP)
+        both = [scene.standings[open_[row][0]] for row in (*rows, *stops)]
+        share = self.knowledge.shares(both, self._spoken(scene, result))
+        chance = np.concatenate([np.ones(len(rows)), decisions.verify[stops]])
+        if share[chance > 0.0] @ chance[chance > 0.0] > 1.0:
+            decisions.action[rows], decisions.verify[rows] = Action.STOP, 1.0
+            decisions.reason[rows] = len(decisions.reasons)
+            decisions.reasons = (*decisions.reasons, _UNPAID)
 
     def _asked(self, situation: Situation, scene: Scene, open_: Sequence[list[int]]) -> Decisions:
         """The policy's decisions; it sees whom the samples are compared with as well."""
@@ -284,7 +309,8 @@ class Climb:
         chance = np.where(situation.affordable[rows, -1], chance, 0.0)
         if not chance.any():
             return {}
-        return dict(zip(rows, self._draw(shared, chance, scene, result), strict=True))
+        drawn = self._draw(shared, chance, scene, result)
+        return {rows[number]: draw for number, draw in drawn.items()}
 
     def _floors(self, shared: Sequence[list[int]], scene: Scene) -> NDArray[np.float64]:
         """The least probability with which each candidate is drawn."""
@@ -296,20 +322,61 @@ class Climb:
         chance: NDArray[np.float64],
         scene: Scene,
         result: Step,
-    ) -> list[Draw]:
-        """One draw for the samples of each candidate; those it falls on ask the top tier."""
-        numbers = uniform(self.seed, [scene.samples[twins[0]] for twins in shared])
+    ) -> dict[int, Draw]:
+        """One draw for the samples of each candidate; those it falls on ask the top tier.
+
+        Gives them in the order in which they are to be recorded: replay needs it.
+        """
+        firsts = [twins[0] for twins in shared]
+        chance, numbers, order = self._numbers(firsts, chance, scene, result)
         factors = self.knowledge.factors(chance, scene.size)
-        draws: list[Draw] = []
-        for twins, p, u, factor in zip(
-            shared, chance.tolist(), numbers.tolist(), factors, strict=True
-        ):
-            standing = scene.standings[twins[0]]
-            draw = Draw(p, u, result.rewards[twins[0]].value, factor, *_judged(standing))
-            draws.append(draw)
+        draws: dict[int, Draw] = {}
+        for row in order.tolist():
+            p, first = float(chance[row]), firsts[row]
+            judged = _judged(scene.standings[first])
+            value = result.rewards[first].value
+            draw = draws[row] = Draw(p, float(numbers[row]), value, factors[row], *judged)
             if draw.is_hit:
-                result.escalate += [Escalation(i, self._top, p, draw) for i in twins]
+                result.escalate += [Escalation(i, self._top, p, draw) for i in shared[row]]
         return draws
+
+    def _numbers(
+        self, firsts: Sequence[int], chance: NDArray[np.float64], scene: Scene, result: Step
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+        """Chances that can be paid, the numbers that decide, and the order of the draws.
+
+        Where all could be paid each is drawn by itself. What is held back is drawn again and
+        again until it is let go, and must get the same number every time.
+        """
+        samples = [scene.samples[first] for first in firsts]
+        standings = [scene.standings[first] for first in firsts]
+        numbers, order = uniform(self.seed, samples), np.arange(len(firsts))
+        if self.ladder.policy.is_sequential or not self.knowledge.prices.has_caps:
+            return chance, numbers, order
+        spoken = self._spoken(scene, result)
+        share = self.knowledge.shares(standings, spoken)
+        if share[chance > 0.0].sum() <= 1.0:
+            return chance, numbers, order
+        chance, ordered = fitted(chance, share), []
+        for rows in _by_step(samples):
+            some = [standings[row] for row in rows]
+            share = self.knowledge.shares(some, spoken)
+            chance[rows], numbers[rows], line = drawn_together(
+                self.seed, [samples[row] for row in rows], chance[rows], share
+            )
+            ordered += rows[line].tolist()
+            hits = [standings[row] for row in rows[numbers[rows] < chance[rows]]]
+            spoken = spoken + self.knowledge.spoken({self._top: hits})
+        return chance, numbers, np.array(ordered)
+
+    def _spoken(self, scene: Scene, result: Step) -> NDArray[np.float64]:
+        """What this step has asked for so far."""
+        asked: dict[int, dict[int, Standing]] = {}
+        for escalation in result.escalate:
+            if not escalation.is_deferred:
+                standing = scene.standings[escalation.place]
+                asked.setdefault(escalation.column, {})[id(standing)] = standing
+        return self.knowledge.spoken({c: list(found.values()) for c, found in asked.items()})
 
     def _written(
         self,
@@ -319,13 +386,14 @@ class Climb:
         draws: Mapping[int, Draw],
     ) -> DecisionColumns:
         """One decision per sample, as the ledger records it."""
-        rows = [row for row, twins in enumerate(open_) for _ in twins]
+        lines = [*draws, *(row for row in range(len(open_)) if row not in draws)]
+        rows = [row for row in lines for _ in open_[row]]
         found = [draws.get(row) for row in rows]
         action, to = decisions.action[rows].tolist(), decisions.to[rows].tolist()
         tiers = [*map(int, self.ladder.tiers), -1]  # Column -1 is no tier.
         return DecisionColumns(
             policy=self._policy,
-            sample=[index for twins in open_ for index in twins],
+            sample=[index for row in lines for index in open_[row]],
             action=action,
             tier=[tiers[column] for column in to],
             reason=decisions.reason[rows].tolist(),
@@ -349,6 +417,28 @@ class Climb:
         if action == Action.STOP:
             return 0.0
         return 1.0 if column == self._top else nan
+
+
+def _ask(
+    rows: Iterable[int], decisions: Decisions, open_: Sequence[list[int]], result: Step
+) -> None:
+    """Ask on for samples whose climb does not stop."""
+    action, to = decisions.action.tolist(), decisions.to.tolist()
+    benefit = decisions.benefit.tolist()
+    for row in rows:
+        if action[row] != Action.STOP:
+            later = action[row] == Action.DEFER
+            result.escalate += [
+                Escalation(i, to[row], benefit[row], is_deferred=later) for i in open_[row]
+            ]
+
+
+def _by_step(samples: Sequence[SampleId]) -> list[NDArray[np.int64]]:
+    """Rows of each run and step."""
+    found: dict[Hashable, list[int]] = {}
+    for row, sample in enumerate(samples):
+        found.setdefault(sample[:2], []).append(row)
+    return [np.array(rows) for rows in found.values()]
 
 
 def _complete(decisions: Decisions, begun: Sequence[int], open_: Sequence[list[int]]) -> None:

@@ -13,6 +13,13 @@ from verifier_ladder.candidate import SampleId
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Floats = NDArray[np.float64]
+
+_LARGEST = 1.0 - 2.0**-53
+"""The largest number below 1."""
+_ROUNDING = 1.0 - 1e-9
+"""Keeps sums of chances below whole numbers, however they are rounded."""
+
 
 class Stratum(NamedTuple):
     """Samples that were judged alike before any draw."""
@@ -51,7 +58,7 @@ class Draw(NamedTuple):
         return cls(propensity, number, estimate, factor, mean, deviation, Stratum(*stratum))
 
 
-def uniform(seed: bytes, samples: Sequence[SampleId]) -> NDArray[np.float64]:
+def uniform(seed: bytes, samples: Sequence[SampleId]) -> Floats:
     """One number in [0, 1) for each sample; the same sample always gets the same.
 
     A candidate that is submitted again is another sample and is drawn again, so that a hack that
@@ -72,3 +79,61 @@ def uniform(seed: bytes, samples: Sequence[SampleId]) -> NDArray[np.float64]:
         for run, step, position in samples
     ]
     return (np.frombuffer(b"".join(digests), dtype=">u8") >> 11).astype(np.float64) / 2.0**53
+
+
+def drawn_together(
+    seed: bytes, samples: Sequence[SampleId], chance: Floats, share: Floats
+) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    """Draw samples so that those which are drawn can all be paid.
+
+    Draws that don't know of each other fall on more samples than expected as often as on fewer,
+    and what a budget can't pay has no answer, though its chance was told as if it had. Here the
+    chances lie end to end on a line, from the cheapest sample to the dearest, and the draw falls
+    wherever a random number, or that plus 1, 2, 3, …, lies. So each sample is drawn with its own
+    chance, and how many there are is their sum, but for a fraction. (Systematic sampling: Madow,
+    *Ann. Math. Stat.* 20, 1949. Samples that cost the same are in random order: Hartley and Rao,
+    *Ann. Math. Stat.* 33, 1962.)
+
+    Args:
+        seed: The campaign's secret.
+        samples: What names them.
+        chance: The chance that each should have, if it can be paid. Shape (n,).
+        share: The share of what is left that each would take. Shape (n,).
+
+    Returns:
+        The chances that they have, the numbers that decide, and the order on the line.
+    """
+    among = uniform(hashlib.blake2b(b"order", key=seed[:64]).digest(), samples)
+    order = np.lexsort((among, share))
+    chance = fitted(chance, share)
+    (begin,) = uniform(seed, [samples[order[0]]])
+    before = np.concatenate([[0.0], np.cumsum(chance[order])[:-1]])
+    numbers = np.empty(len(samples))
+    numbers[order] = following(begin, before)
+    return chance, numbers, order
+
+
+def following(begin: float | np.float64, before: float | Floats) -> Floats:
+    """The numbers of samples whose chances lie end to end on a line.
+
+    Args:
+        begin: The number of the first.
+        before: Sum of the chances before each.
+    """
+    return np.minimum(np.mod(begin - np.asarray(before), 1.0), _LARGEST)
+
+
+def fitted(chance: Floats, share: Floats) -> Floats:
+    """Chances times a factor of at most 1, so that no draw takes more than is left.
+
+    From cheap to dear, what is drawn takes at most what is expected and once the dearest; and
+    there are never more than the sum of the chances, rounded up.
+    """
+    chance = np.where(share <= 1.0, chance, 0.0)
+    drawn = chance > 0.0
+    dearest = float(share[drawn].max(initial=0.0))
+    if dearest == 0.0:
+        return chance
+    in_all = (1.0 - dearest) / float(chance[drawn] @ share[drawn])
+    counted = int(1.0 / dearest) / float(chance.sum())
+    return chance * min(1.0, max(in_all, counted) * _ROUNDING)

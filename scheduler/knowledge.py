@@ -22,6 +22,7 @@ from verifier_ladder.scheduler.conclusions import Conclusions, reward_of
 from verifier_ladder.scheduler.costs import CostModel
 from verifier_ladder.scheduler.draws import Draw
 from verifier_ladder.scheduler.drift import Alarm
+from verifier_ladder.scheduler.engines.reservation import MARGIN
 from verifier_ladder.scheduler.estimator import Estimator
 from verifier_ladder.scheduler.lessons import Lessons
 from verifier_ladder.scheduler.policies import ValueOfInformation
@@ -112,6 +113,26 @@ class Knowledge:
             floors *= [self.audits.multiplier(stratum_of(s)) if s else 1.0 for s in surveys]
         capped: NDArray[np.float64] = np.minimum(floors, 1.0)
         return capped
+
+    def spoken(self, asked: Mapping[int, Sequence[Standing]]) -> NDArray[np.float64]:
+        """What asking candidates takes, by the tier's column. Shape (tiers, resources)."""
+        made = np.zeros((len(self.ladder.tiers), len(Resource)))
+        for column, standings in asked.items():
+            made[column] += self.costs.predict(standings)[:, column].sum(axis=0)
+        return made
+
+    def shares(
+        self, standings: Sequence[Standing], spoken: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """How much of what the budget has left asking the top tier takes. Shape (n,).
+
+        Args:
+            standings: The candidates.
+            spoken: What was asked for since the accounts were looked at.
+        """
+        costs = self.costs.predict(standings)[:, -1]
+        waits = all(verifier.waits for verifier in self.ladder.rungs[-1].verifiers)
+        return self.prices.shares(costs, spoken, 0.0 if waits else MARGIN - 1.0)
 
     def factors(self, chance: NDArray[np.float64], samples: int) -> list[float]:
         """Weight of the top tier's correction.

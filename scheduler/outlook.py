@@ -17,8 +17,12 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _MOST, _PART = 256, 64
-"""How many samples are remembered, and of one call at most: enough of several calls for a mean,
-few enough to be asked about often."""
+"""How many samples are remembered, and of one call at most while others follow: enough of several
+calls for a mean, few enough to be asked about often."""
+_GROUPS = 8
+"""How many groups of a call are looked at, at the least."""
+_GOLDEN = 0.6180339887498949
+"""The golden section: its multiples, without their whole part, are spread as evenly as can be."""
 _KINDS = {
     "reached": int, "mean": float, "deviation": float, "explained": float, "answered": bool,
     "weight": float, "group": int,
@@ -46,20 +50,21 @@ class Outlook:
         """Count the samples."""
         return len(self._costs)
 
-    def add(self, situation: Situation, costs: Floats, start: int) -> None:
-        """Take some samples of a call; the oldest ones are forgotten.
+    def add(
+        self, situation: Situation, costs: Floats, start: int, *, is_last: bool = False
+    ) -> None:
+        """Take some samples of a call, from all over it; the oldest ones are forgotten.
 
         Args:
             situation: The samples of the call.
             costs: What asking each tier takes. Shape (n, tiers, resources).
-            start: Where to begin, counted round and round; neighbours share their groups.
+            start: How many samples came before, so that every call is looked at elsewhere.
+            is_last: Whether what is left is spent on this call, so that it alone counts.
         """
-        size = len(costs)
-        if not size:
+        if not len(costs):
             return
-        first = start % max(1, size - _PART + 1)
-        part = slice(first, first + _PART)
-        keep = slice(max(0, len(self) + min(size, _PART) - _MOST), None)
+        part = _some(situation.group, start, _MOST if is_last else _PART)
+        keep = slice(max(0, len(self) + len(part) - _MOST), None)
         apart = self._columns["group"].max(initial=-1) + 1
         for name, had in self._columns.items():
             new = getattr(situation, name)[part]
@@ -67,7 +72,7 @@ class Outlook:
             self._columns[name] = np.concatenate([had[keep], new])
         self._columns["group"] -= self._columns["group"].min(initial=0)
         self._costs = np.concatenate([self._costs[keep], costs[part]])
-        stands_for = np.full(min(size, _PART), size / min(size, _PART))
+        stands_for = np.full(len(part), len(costs) / len(part))
         self._worth = np.concatenate([self._worth[keep], stands_for])
         self._shared = {name: getattr(situation, name) for name in _SHARED}
 
@@ -174,6 +179,27 @@ class Outlook:
         self._costs = np.array(snapshot["costs"]).reshape(size, *self._costs.shape[1:])
         self._worth = np.array(snapshot["worth"])
         self._shared = dict(snapshot["shared"])
+
+
+def _some(group: NDArray[np.int64], start: int, most: int) -> NDArray[np.int64]:
+    """Rows of whole groups from all over a call, each row as likely as any other.
+
+    Whole groups, because a sample is worth what it tells beside the others of its group. Groups
+    are taken whatever their size, or the rows of large ones would stand for too many.
+    """
+    if len(group) <= most:
+        return np.arange(len(group))
+    _, number = np.unique(group, return_inverse=True)
+    groups = int(number.max()) + 1
+    count = max(round(groups * most / len(group)), min(groups, _GROUPS))
+    rows = np.flatnonzero(np.isin(number, _spread(groups, start, count)))
+    return np.sort(rows[_spread(len(rows), start, most)])
+
+
+def _spread(size: int, start: int, count: int) -> NDArray[np.int64]:
+    """So many of the numbers below a size, spread evenly, without a period."""
+    turn = _GOLDEN * np.arange(start, start + size) % 1.0
+    return np.argsort(turn, kind="stable")[:count]
 
 
 def priced(costs: Floats, rates: Floats) -> Floats:

@@ -141,13 +141,13 @@ class Prices:
         uneven = 1.0 + _UNEVEN * (turn - 0.5)
         dithered = costs * uneven[:, None, None]
         self._samples, self._rows = self._samples + samples, self._rows + len(costs)
-        self._balance(accounts)
+        self.balance(accounts)
         is_last = self._is_last(samples)
         if samples:
             self._recent = self._recent * _FADING + [samples, len(costs)]
         if samples or is_last:
             self._fresh += len(costs)
-            self._outlook.add(situation, dithered, self._rows)
+            self._outlook.add(situation, dithered, self._rows, is_last=is_last)
         self.floor = self._least(self._open(situation.reached, self._top) if is_last else to_come)
         if self._is_paced:
             if is_last:
@@ -173,8 +173,8 @@ class Prices:
             return max(self._samples, AT_LEAST, samples)
         return max(self.horizon - self._samples, samples, 1)
 
-    def _balance(self, accounts: Sequence[Account]) -> None:
-        """What each account with a cap has left for checks that nobody has asked for yet."""
+    def balance(self, accounts: Sequence[Account]) -> None:
+        """Find what each account with a cap has left for checks that nobody has asked for yet."""
         ours = {TOTAL, *map(int, self._tiers)}
         self._left = {
             (a.tier, int(a.resource)): a.cap - a.spent
@@ -399,6 +399,11 @@ class Prices:
         return self._outlook.climbs(self.rates, self.floor)
 
     @property
+    def has_caps(self) -> bool:
+        """Whether any account has a cap."""
+        return bool(self._left)
+
+    @property
     def unevenness(self) -> float:
         """Variance of the logarithm of what the top tier costs for samples decided lately."""
         return self._outlook.unevenness(self.rates)
@@ -411,6 +416,28 @@ class Prices:
             needed = costs[:, columns, resource]
             pays[:, columns] &= (needed <= left) | (needed == 0.0)
         return pays
+
+    def shares(self, costs: Floats, spoken: Floats, margin: float) -> Floats:
+        """How much of what the budget has left asking the top tier about each row takes.
+
+        Args:
+            costs: What it takes. Shape (n, resources).
+            spoken: What was asked for since the accounts were looked at. Shape (tiers, resources).
+            margin: How much more than it takes a check must find reserved, as a share of that.
+
+        Returns:
+            The share of the account that has least left for it: 0 where nothing is capped, more
+            than 1 where it can't be paid. Shape (n,).
+        """
+        made = np.zeros(len(costs))
+        top = int(self._tiers[-1])
+        for place, left in self._left.items():
+            needed = costs[:, place[1]]
+            if place[0] in {TOTAL, top} and needed.any():
+                rest = left - self._of(place, spoken) - margin * needed.max()
+                share = needed / rest if rest > 0.0 else np.inf
+                made = np.maximum(made, np.where(needed > 0.0, share, 0.0))
+        return made
 
     def snapshot(self) -> dict[str, Any]:
         """All it has observed, as JSON; checks at work are asked for anew after a restart."""

@@ -18,7 +18,7 @@ from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.beliefs import BeliefModel, create_model
 from verifier_ladder.scheduler.climb import revised
 from verifier_ladder.scheduler.conclusions import reward_of
-from verifier_ladder.scheduler.draws import Draw, uniform
+from verifier_ladder.scheduler.draws import Draw, following, uniform
 from verifier_ladder.scheduler.lessons import Lessons
 from verifier_ladder.scheduler.recorded import recorded_ladder
 from verifier_ladder.scheduler.standing import Standing
@@ -113,6 +113,7 @@ class _Replay:
 
     def _judge(self, entry: int, block: Block) -> None:
         rows = dict(_decisions(block))
+        lines = self._lines(block)
         twins: dict[bytes, list[SampleId]] = {}
         for place, reward in enumerate(block.rewards):
             sample = self._sample(block, place)
@@ -120,7 +121,7 @@ class _Replay:
             alike.append(sample)
             row = rows.get(place)
             if row is not None:
-                self._draw(entry, alike, row, reward)
+                self._draw(entry, alike, row, reward, lines.get(place))
             self.report.rewards += 1
             found = self._reward(block, place, sample, row)
             for what in ("value", "uncertainty"):
@@ -156,11 +157,17 @@ class _Replay:
         return standing
 
     def _draw(
-        self, entry: int, alike: list[SampleId], row: Mapping[str, float], reward: Reward
+        self,
+        entry: int,
+        alike: list[SampleId],
+        row: Mapping[str, float],
+        reward: Reward,
+        on_line: float | None,
     ) -> None:
         """Take the draw of the last of some samples of one candidate, and draw again.
 
-        Samples of one candidate in one call share the draw of the first.
+        Samples of one candidate in one call share the draw of the first. Those that were drawn
+        together have the numbers that follow from the first on the line.
         """
         sample = alike[-1]
         if isnan(row["draw"]) or sample in self._draws:
@@ -169,8 +176,27 @@ class _Replay:
         if row["draw"] < row["propensity"]:
             self._draws[sample] = Draw(row["propensity"], row["draw"], reward.value, row["factor"])
         numbers = uniform(self._seed, alike).tolist()
-        if row["draw"] not in numbers:
+        if row["draw"] not in numbers and row["draw"] != on_line:
             self.report.note(Difference(entry, "draw", _named(sample), row["draw"], numbers[-1]))
+
+    def _lines(self, block: Block) -> dict[int, float]:
+        """The number of each sample if it was drawn together with those before it."""
+        found: dict[int, float] = {}
+        for columns in block.decisions:
+            begin, before, known = nan, 0.0, dict[bytes, float]()
+            for row, place in enumerate(columns.sample):
+                sample = self._sample(block, place)
+                number = nan if columns.draw is None else columns.draw[row]
+                if isnan(number) or sample in self._draws:
+                    continue
+                content = block.samples.contents[place] if block.samples else b""
+                if content not in known:
+                    if number == float(uniform(self._seed, [sample])[0]):
+                        begin, before = number, 0.0
+                    known[content] = float(following(begin, before))
+                    before += columns.propensity[row]
+                found[place] = known[content]
+        return found
 
     def _sample(self, block: Block, place: int) -> SampleId:
         samples = block.samples

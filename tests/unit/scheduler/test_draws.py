@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verifier_ladder.candidate import SampleId
-from verifier_ladder.scheduler.draws import uniform
+from verifier_ladder.scheduler.draws import drawn_together, uniform
 
 IDS = st.tuples(
     st.binary(max_size=80), st.text(st.characters(exclude_categories=["Cs"]), max_size=6),
@@ -71,3 +71,44 @@ def test_steps_are_independent() -> None:
     numbers = [uniform(b"secret", ids(step, range(20_000))) for step in range(3)]
 
     assert np.abs(np.corrcoef(numbers) - np.eye(3)).max() < 0.03
+
+
+TOGETHER = st.integers(1, 40).flatmap(
+    lambda size: st.tuples(
+        st.lists(st.floats(0.0, 1.0), min_size=size, max_size=size),
+        st.lists(st.floats(0.0, 1.5), min_size=size, max_size=size),
+    )
+)
+
+
+@given(TOGETHER, st.binary(max_size=8))
+def test_what_is_drawn_together_can_always_be_paid(
+    told: tuple[list[float], list[float]], seed: bytes
+) -> None:
+    wanted, share = np.array(told[0]), np.array(told[1])
+
+    chance, numbers, _ = drawn_together(seed, ids(0, range(len(wanted))), wanted, share)
+
+    assert share[numbers < chance].sum() <= 1.0 + 1e-6
+    assert (chance <= wanted).all()
+    assert not chance[share > 1.0].any()
+
+
+def test_each_is_drawn_with_its_own_chance() -> None:
+    wanted, share = np.array([0.9, 0.1, 0.4, 0.0, 0.3]), np.array([0.3, 0.02, 0.4, 0.1, 0.02])
+    hits = np.zeros(5)
+    for step in range(20_000):
+        chance, numbers, _ = drawn_together(b"secret", ids(step, range(5)), wanted, share)
+        hits += numbers < chance
+
+    assert (chance[[0, 1, 2, 4]] > 0.05).all()
+    # Four deviations of a frequency.
+    assert (np.abs(hits / 20_000 - chance) <= 4 * np.sqrt(chance * (1 - chance) / 20_000)).all()
+
+
+def test_chances_that_can_all_be_paid_are_left_as_they_are() -> None:
+    wanted = np.array([0.2, 0.3, 0.1])
+
+    chance, _, _ = drawn_together(b"s", ids(0, range(3)), wanted, np.array([0.1, 0.2, 0.3]))
+
+    assert wanted.tolist() == chance.tolist()

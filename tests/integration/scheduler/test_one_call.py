@@ -1,0 +1,122 @@
+"""A campaign of one call spends its cap on draws that are all answered."""
+
+from collections.abc import Iterator
+from math import nan
+from typing import NamedTuple
+
+import pytest
+
+import verifier_ladder as vl
+from verifier_ladder.ledger import Ledger
+from verifier_ladder.scheduler.replay import replay
+
+WRONG = 2.0
+"""How much too high the cheap tier is."""
+EIGHT = 8
+
+
+def truth(candidate: vl.Candidate) -> float:
+    """Differs from text to text, without a pattern."""
+    return int(str(candidate.content)) * 7919 % 101 / 100.0
+
+
+def guess(candidate: vl.Candidate) -> float:
+    return truth(candidate) + WRONG
+
+
+def ladder() -> vl.Ladder:
+    return vl.Ladder(
+        "capped",
+        [
+            vl.verifier(name="guess", version="1", isolation="inline")(guess),
+            vl.verifier(
+                name="dear", version="1", tier="high_fidelity", isolation="inline",
+                cost=vl.Cost(money=1.0),
+            )(truth),
+        ],
+        reward=vl.RewardRule(estimator="unbiased"),
+        audit=0.15,
+    )  # fmt: skip
+
+
+class Outcome(NamedTuple):
+    """What became of one call."""
+
+    error: float
+    """Mean of the rewards less the mean of the truth."""
+    spent: float
+    drawn: int
+    """Candidates that the draws fell on."""
+    answered: int
+    """How many of these the top tier has answered."""
+    hopeless: int
+    """Samples that had no chance to be drawn."""
+
+
+def draws(ledger: Ledger) -> Iterator[tuple[int, tuple[float, bool]]]:
+    """The chance of each sample to have its truth asked, and whether the draw fell on it."""
+    for entry in ledger.entries(kind="score", campaign="c"):
+        for columns in ledger.read(entry).decisions:
+            numbers = columns.draw or [nan] * len(columns.sample)
+            for place, chance, number in zip(
+                columns.sample, columns.propensity, numbers, strict=True
+            ):
+                yield place, (chance, number < chance)
+
+
+def called(texts: list[str], cap: float) -> Outcome:
+    """Score all in one call."""
+    groups = [str(place // EIGHT) for place in range(len(texts))]
+    budget = {"high_fidelity": {"money": cap}}
+    with vl.Campaign.open("c", ladder=ladder(), ledger=None, run="r", budget=budget) as campaign:
+        first = campaign.score(texts, step=0, groups=groups)
+        assert campaign.drain("60 s")
+        last = {place: reward.value or 0.0 for place, reward in enumerate(first)}
+        revisions = list(campaign.revisions())
+        last |= {revision.position: revision.reward.value or 0.0 for revision in revisions}
+        truths = [truth(vl.Candidate("text", text)) for text in texts]
+        decided = dict(draws(campaign.ledger))
+        hits = {texts[place] for place, (chance, is_hit) in decided.items() if is_hit}
+        answered = {texts[revision.position] for revision in revisions}
+        spent = sum(a.spent for a in campaign.ledger.accounts("c") if a.resource.label == "money")
+        (row,) = campaign.ledger.campaigns()
+        assert replay(campaign.ledger, row).is_same
+    return Outcome(
+        sum(last.values()) / len(texts) - sum(truths) / len(texts), spent, len(hits),
+        len(hits & answered), sum(chance == 0.0 for chance, _ in decided.values()),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("cap", "calls"), [(20, 4), (60, 4), (700, 1)])
+def test_every_draw_of_a_call_is_answered_and_the_rewards_are_right_in_the_mean(
+    cap: int, calls: int
+) -> None:
+    for number in range(calls):
+        found = called([str(1000 * number + place) for place in range(800)], cap)
+
+        # The deviation of a call's mean is below .02: what differs is which chances were hit.
+        assert abs(found.error) < 0.04 * WRONG
+        assert found.drawn == found.answered
+        assert 0.9 * cap <= found.spent <= cap
+        assert not found.hopeless
+
+
+DISTINCT = [str(number) for number in range(50 * EIGHT)]
+COLLAPSED = [str(100_000 + number // EIGHT) for number in range(500 * EIGHT)]
+
+
+@pytest.mark.parametrize("texts", [DISTINCT + COLLAPSED, COLLAPSED + DISTINCT])
+def test_a_cap_is_spent_on_an_uneven_call_whatever_comes_first(texts: list[str]) -> None:
+    found = called(texts, 100)
+
+    assert found.drawn == found.answered
+    assert 90 <= found.spent <= 100
+    assert abs(found.error) < 0.25 * WRONG
+    assert not found.hopeless
+
+
+def test_what_can_not_be_paid_is_told_to_have_no_chance() -> None:
+    found = called([str(number) for number in range(80)], 0.5)
+
+    assert (80, 0, 0.0) == (found.hopeless, found.drawn, found.spent)
+    assert abs(found.error - WRONG) < 1e-9
