@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -34,12 +35,13 @@ class CommandVerifier(Verifier):
     in base64, with `"encoding": "base64"`), and answers each with one line: a number, `true`,
     `false`, `null`, or an object with `outcome` (accept, reject, abstain) and, as it likes,
     `score`, `uncertainty`, `unit`, `reason`, `feedback`, `failed_at`, `turns`, `evidence`,
-    `cost`. If it repeats the `id`, that is compared. What it writes to standard error is kept
-    as evidence when it fails.
+    `cost`. What it writes to standard error is kept as evidence when it fails.
 
-    **Life.** It is started once in each worker and asked about one candidate after the other; it
-    must flush each answer. With `per_batch=True` it is started for each batch, sees the end of its
-    input, and may answer all at the end.
+    **Life.** It is asked about one candidate after the other, and must flush each answer. One that
+    repeats the `id` is started once in each worker; one that doesn't is started anew for each
+    candidate, because a line that comes late would be taken for the next one's answer. With
+    `per_batch=True` it is started for each batch, sees the end of its input, and may answer all at
+    the end.
 
     **Failures.** A program that ends with an exit code or stays silent for `timeout` seconds costs
     its own candidate only, which abstains with `failed_at="tool"`; one that crashes, or answers
@@ -102,11 +104,12 @@ class CommandVerifier(Verifier):
         self.per_batch, self.folder = per_batch, None if folder is None else str(folder)
         self.environment = dict(environment or {})
         self._program: JsonLines | None = None
+        self._repeats = False  # Whether the program says which line it answers.
         super().__init__(command=self.command, **(settings or {}))
 
     def __getstate__(self) -> dict[str, Any]:
         """Travel without the running program."""
-        return {**super().__getstate__(), "_program": None}
+        return {**super().__getstate__(), "_program": None, "_repeats": False}
 
     @property
     def source(self) -> Fingerprint:
@@ -131,21 +134,23 @@ class CommandVerifier(Verifier):
         return self._ask_together(candidates) if self.per_batch else self._ask_each(candidates)
 
     def _ask_each(self, candidates: Sequence[Candidate]) -> Iterator[Verdict]:
-        before = self._cpu_seconds()
-        for number, candidate in enumerate(candidates):
-            verdict = self._ask(number, candidate)
-            now = self._cpu_seconds()
-            yield verdict if verdict.cost else replace(verdict, cost=Cost(max(0.0, now - before)))
-            before = now
+        for candidate in candidates:
+            before = self._cpu_seconds()
+            verdict = self._ask(candidate)
+            spent = max(0.0, self._cpu_seconds() - before)
+            if not self._repeats:
+                self.close()
+            yield verdict if verdict.cost else replace(verdict, cost=Cost(spent))
 
-    def _ask(self, number: int, candidate: Candidate) -> Verdict:
+    def _ask(self, candidate: Candidate) -> Verdict:
         if self._program is not None and self._program.stale:
             self.close()
+        number = secrets.randbits(53)  # No candidate can have the program answer for the next.
         try:
             if self._program is None:
                 self._program = self._started()
             (answer,) = self._program.ask([_line(number, candidate)], timeout=self.timeout)
-            return self._read(number, answer)
+            return self._read(number, answer, repeats=self._repeats)
         except LadderError as error:
             log = self._program.log if self._program else ""
             self.close()
@@ -171,16 +176,19 @@ class CommandVerifier(Verifier):
         except VerifierError as error:
             return failed(error)
 
-    def _read(self, number: int, answer: bytes) -> Verdict:
+    def _read(self, number: int, answer: bytes, *, repeats: bool = False) -> Verdict:
+        program = self.command[0]
         try:
             message = orjson.loads(answer)
         except orjson.JSONDecodeError:
             shown = answer[:100].decode("utf-8", "replace")
-            raise AnswerError(f"{self.command[0]} answered {shown!r}, not JSON") from None
-        if isinstance(message, dict) and message.get("id", number) != number:
-            raise AnswerError(
-                f"{self.command[0]} answered about {message['id']!r} when asked about {number}"
-            )
+            raise AnswerError(f"{program} answered {shown!r}, not JSON") from None
+        told = message.get("id") if isinstance(message, dict) else None
+        if told not in (None, number):
+            raise AnswerError(f"{program} answered with the id {told!r}, which nobody asked about")
+        if told is None and repeats:
+            raise AnswerError(f"{program} answered without the id, which it has repeated before")
+        self._repeats = told is not None
         return verdict_from(message, unit=self.unit)
 
     def _started(self) -> JsonLines:
@@ -197,7 +205,7 @@ class CommandVerifier(Verifier):
         """End the program; the next batch starts another."""
         if self._program is not None:
             self._program.kill()
-            self._program = None
+            self._program, self._repeats = None, False
 
 
 def _content(file: Path) -> str:

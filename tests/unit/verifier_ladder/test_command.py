@@ -94,7 +94,7 @@ def test_a_program_sees_the_task_and_any_text(make: Make) -> None:
         ("nan", "verifier", "not JSON"),
         ("long", "verifier", "more than 1048576 bytes"),
         ("typo", "verifier", "no field 'result'"),
-        ("other", "verifier", "answered about 99 when asked about 1"),
+        ("other", "verifier", "answered with the id 99, which nobody asked about"),
     ],
 )
 def test_a_bad_answer_costs_only_its_own_candidate(
@@ -105,6 +105,55 @@ def test_a_bad_answer_costs_only_its_own_candidate(
     assert [1.0, 3.0] == [first.score, last.score]
     assert boundary == culprit.failed_at
     assert said in culprit.reason
+
+
+TALKATIVE = """
+import json, sys
+late = []
+for line in sys.stdin:
+    asked = json.loads(line)
+    for text in late:
+        print(text, flush=True)
+    late = [f"{asked['content'].count('!')}"] * ("!" in asked["content"])
+    said = {"id": asked["id"], "outcome": "accept", "score": len(asked["content"])}
+    print(json.dumps(said) if REPEATS else len(asked["content"]), flush=True)
+    if asked["content"] == "twice":
+        print(99.0, flush=True)
+"""
+
+
+@pytest.mark.parametrize("repeats", [True, False])
+def test_a_line_too_many_is_no_other_candidates_answer(
+    make: Make, tmp_path: Path, *, repeats: bool
+) -> None:
+    program = tmp_path / "talkative.py"
+    program.write_text(TALKATIVE.replace("REPEATS", str(repeats)))
+    verifier = make(command=[sys.executable, "-S", str(program)])
+
+    first, late, after, twice, last = judged(verifier, "a", "now!", "ccc", "twice", "eeeeee")
+
+    assert [1.0, 4.0, 5.0] == [first.score, late.score, twice.score]
+    assert {3.0, None} >= {after.score}
+    assert {6.0, None} >= {last.score}
+
+
+def test_a_program_that_repeats_the_id_is_started_once(make: Make, tmp_path: Path) -> None:
+    program = tmp_path / "counting.py"
+    program.write_text(
+        "import json, os, sys\n"
+        "for line in sys.stdin:\n"
+        "    asked = json.loads(line)\n"
+        "    said = {'outcome': 'accept', 'score': os.getpid()}\n"
+        "    said |= {'id': asked['id']} if asked['content'] == 'repeats' else {}\n"
+        "    print(json.dumps(said), flush=True)\n"
+    )
+    command = [sys.executable, "-S", str(program)]
+
+    first, second = judged(make(command=command), "repeats", "repeats")
+    third, fourth = judged(make(command=command), "silent", "silent")
+
+    assert first.score == second.score
+    assert third.score != fourth.score
 
 
 def test_silence_ends_at_the_time_limit(make: Make) -> None:
@@ -126,10 +175,10 @@ def test_answers_nobody_asked_for_are_not_taken_for_the_next(make: Make) -> None
 
 def test_a_program_is_kept_between_batches(make: Make) -> None:
     verifier = make()
-    judged(verifier, "a")
+    judged(verifier, "full")
     first = verifier._program
 
-    judged(verifier, "b")
+    judged(verifier, "full")
 
     assert first is verifier._program is not None
 
