@@ -519,7 +519,8 @@ def _end_of(
             if check is not None:
                 check(end)  # One that is signed and fits is never passed over.
             return end
-    if problem is None and (check is not None or not _strays(connection, 0)):
+    is_empty = problem is None and (check is not None or not _strays(connection, 0))
+    if is_empty or not keys:  # Where nobody has signed, nothing was.
         end = End(0, ())
         if check is not None:
             check(end)

@@ -126,3 +126,21 @@ def test_a_stray_row_is_named_and_signing_goes_on(
         assert [] == found.problems
         assert 1 == len(removed)
         assert "nobody has signed for were removed" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "row", ["leaf VALUES (0, 999999)", "leaf VALUES (5, 1)", "checkpoint VALUES (3, 'x', x'00')"]
+)
+def test_a_stray_row_keeps_no_new_log_from_beginning(tmp_path: Path, row: str) -> None:
+    path = tmp_path / "ledger.db"
+    opened(str(path)).close()
+    with closing(sqlite3.connect(path)) as file, file:
+        file.execute("PRAGMA foreign_keys = OFF")
+        file.execute(f"INSERT INTO {row}")
+
+    with opened(str(path)) as ledger:
+        ledger.append(score_block(["a"]))
+        while ledger.sequence():
+            pass
+        found = ledger.verify()
+        assert ([], 2, 0) == (found.problems, found.entries, found.pending)
