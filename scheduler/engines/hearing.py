@@ -28,7 +28,7 @@ class Hearing(Generic[T]):
         """Deliver what was there at the last look; what is newer may not be written whole.
 
         Args:
-            took: Seconds until it came to its last candidate.
+            took: Cpu-seconds until it came to its last candidate.
         """
         whole, self._whole = self._whole, self._journal.count
         start = len(self._items)

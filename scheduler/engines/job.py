@@ -72,7 +72,7 @@ class BatchAnswer(NamedTuple):
     lane: int
     """The lane that judged it."""
     seconds: float
-    """What the batch took in all: cpu-seconds, and the run time of attempts that were killed."""
+    """What the batch took in all: cpu-seconds, attempts that were killed included."""
 
 
 class CanonicalAnswer(NamedTuple):

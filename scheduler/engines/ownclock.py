@@ -64,11 +64,6 @@ class OwnClock:
         """Seconds since it began."""
         return monotonic() - self._since
 
-    @property
-    def waited(self) -> float:
-        """Seconds in which it waited for the machine."""
-        return max(0.0, self._looked - self._since - self.own)
-
     def look(self) -> None:
         """Count what has passed since the last look, if that is some time ago."""
         now = monotonic()

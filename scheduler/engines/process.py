@@ -7,7 +7,6 @@ import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from time import monotonic
 
 from loky.backend import get_context
 from loky.backend.utils import kill_process_tree
@@ -16,9 +15,9 @@ from verifier_ladder.scheduler.engines import worker
 from verifier_ladder.scheduler.engines.journal import Journal
 from verifier_ladder.scheduler.engines.line import Line
 from verifier_ladder.scheduler.engines.log import Log
-from verifier_ladder.scheduler.engines.ownclock import MOST_WAITING, OwnClock, gives_way
+from verifier_ladder.scheduler.engines.ownclock import MOST_WAITING, OwnClock, gives_way, see
 from verifier_ladder.scheduler.engines.progress import LOADING, NOT_STARTED, Progress
-from verifier_ladder.scheduler.engines.watch import Failure, Spending, Watch
+from verifier_ladder.scheduler.engines.watch import Failure, Spending, Watch, cpu_seconds
 
 _ONE_THREAD = (
     "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS",
@@ -61,8 +60,8 @@ class WorkerProcess:
         self.journal = Journal()
         """What it has answered to the present request; there until it is killed."""
         self.took = 0.0
-        """Seconds until it came to the last candidate of the present request."""
-        self._clock: OwnClock | None = None
+        """Cpu-seconds until it came to the last candidate of the present request."""
+        self._cpu = 0.0
         shared = (self._progress, self.journal)
         self._process = get_context("loky").Process(
             target=worker.serve, name=name, env=_environment(),
@@ -75,10 +74,11 @@ class WorkerProcess:
         Args:
             request: What it is asked.
             watch: How long it may take.
-            look: Called now and then while it is at work, with the seconds that it took to come
-                to its last candidate.
+            look: Called now and then while it is at work, with the cpu-seconds that it took to
+                come to its last candidate.
         """
-        self.took, self._progress.cell[0] = 0.0, NOT_STARTED
+        self.took = self._cpu = 0.0
+        self._progress.cell[0] = NOT_STARTED
         self.journal.begin()
         self._line.ask(request)
         try:
@@ -105,13 +105,13 @@ class WorkerProcess:
         """Wait for the answer; the worker's death raises."""
         cell = self._progress.cell
         self._at = at = NOT_STARTED
-        self._clock = clock = OwnClock(self._process.pid, watch.patience)
+        clock = OwnClock(self._process.pid, watch.patience)
         spending = Spending(self._process.pid, watch, self._progress.spent)
         while True:
             if cell[0] != at:
                 self._at = at = cell[0]
                 clock.begin()
-                self.took = monotonic() - self._progress.clock[0]
+                self.took = self._cpu
             is_loading = at in (NOT_STARTED, LOADING)
             left = _left(clock, watch, is_loading=is_loading)
             if left <= 0 and cell[0] == at:
@@ -128,6 +128,7 @@ class WorkerProcess:
                 pause = min(pause, spending.pause)
             if (reply := self._line.hear(max(pause, 0.005))) is not None:
                 return reply
+            self._measure()
             if self._process.exitcode is not None:
                 self.signal_death()  # a child of the dead worker may hold its pipes open
 
@@ -150,6 +151,7 @@ class WorkerProcess:
     def _death(self, error: Exception) -> Failure:
         if self.pid is None:
             return self._failure("start", f"could not be started: {error}")
+        self._measure()  # The kernel forgets it once it is joined.
         self.signal_death()  # one that hung up and lives on; a dead one keeps its exit code
         self._process.join(timeout=1.0)
         code = self._process.exitcode
@@ -167,12 +169,18 @@ class WorkerProcess:
 
     def _failure(self, cause: str, message: str) -> Failure:
         at: int = self._progress.cell[0]
-        ran = 0.0 if at == NOT_STARTED else monotonic() - self._progress.clock[0]
+        self._measure()
         if at != self._at:
-            self.took = ran
-        elif self._clock is not None:
-            ran = max(self.took, ran - self._clock.waited)
-        return Failure(cause, message, at if at >= 0 else None, ran)
+            self.took = self._cpu
+        return Failure(cause, message, at if at >= 0 else None, self._cpu)
+
+    def _measure(self) -> None:
+        """Note the cpu time it has taken for the present request: sleeping takes none."""
+        if self.pid is None or self._progress.cell[0] == NOT_STARTED:
+            return
+        seen = see(self.pid)
+        cpu = cpu_seconds(self.pid) if seen is None else seen.cpu
+        self._cpu = max(self._cpu, cpu - self._progress.spent[0])
 
     def signal_death(self) -> None:
         """Kill it and its children; from another thread, its lane then notices and cleans up."""

@@ -17,7 +17,7 @@ LOADING = -2
 """It reads the job, imports the verifier and sets it up."""
 DONE = -3
 """All candidates are judged; the answers are being written."""
-_SIZE = 24
+_SIZE = 16
 
 
 def unnamed_file(size: int) -> int:
@@ -46,11 +46,9 @@ class Progress:
         self._memory = mmap.mmap(self._descriptor, _SIZE)
         self.cell = memoryview(self._memory)[:8].cast("q")
         """The position it is at, or what else it does."""
-        self.clock = memoryview(self._memory)[8:16].cast("d")
-        """When it began the present request, by the machine's monotonic clock; once its verifier
-        is loaded, when it began to judge."""
-        self.spent = memoryview(self._memory)[16:].cast("d")
-        """Cpu-seconds that its process had taken at that moment."""
+        self.spent = memoryview(self._memory)[8:].cast("d")
+        """Cpu-seconds that its process had taken when it began the present request; once its
+        verifier is loaded, when it began to judge."""
         self.cell[0] = NOT_STARTED
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -60,7 +58,6 @@ class Progress:
     def close(self) -> None:
         """Give the memory back; a second call must not close a descriptor used anew."""
         self.cell.release()
-        self.clock.release()
         self.spent.release()
         self._memory.close()
         descriptor, self._descriptor = self._descriptor, -1

@@ -38,7 +38,7 @@ class Failure(NamedTuple):
     position: int | None = None
     """Index in the batch of the candidate it was at, if known."""
     seconds: float = 0.0
-    """How long it ran; without what it took for answers that stand."""
+    """Cpu-seconds it took; without those for answers that stand."""
     log: str = ""
     """The last lines it printed."""
     boundary: str = "engine"

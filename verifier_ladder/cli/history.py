@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from verifier_ladder.decision import Action
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.keys import content_key, digest, raw_key
+from verifier_ladder.summary.times import charges
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
 
@@ -114,11 +115,11 @@ def _verdicts(block: Block, key: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
     for candidate in block.candidates:
         if candidate.content_key == key and candidate.verdict is not None:
             yield "verdict", {"verifier": "canonical form", **verdict_facts(candidate.verdict)}
-    for row in block.verdicts:
+    for row, seconds in zip(block.verdicts, charges(block), strict=True):
         if row.content_key == key:
             yield "verdict", {
                 "verifier": row.verifier, "version": row.version, "tier": Tier(row.tier).label,
-                "attempt": row.attempt, **verdict_facts(row.verdict),
+                "attempt": row.attempt, **verdict_facts(row.verdict), "seconds": seconds,
             }  # fmt: skip
 
 

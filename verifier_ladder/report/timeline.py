@@ -18,6 +18,7 @@ from verifier_ladder.ledger.records import (
     VerdictRow,
 )
 from verifier_ladder.summary.amounts import duration, number
+from verifier_ladder.summary.times import charges
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Outcome
 
@@ -86,11 +87,10 @@ def _events(entry: Entry, block: Block, key: bytes) -> Iterator[Event]:
         times = f" {len(places)} times" if len(places) > 1 else ""
         text = f"submitted{times} in step {block.samples.step} of run {block.samples.run}"
         yield Event("seen", "", text, entry.recorded_at, entry.id)
-    for row in block.verdicts:
+    for row, seconds in zip(block.verdicts, charges(block), strict=True):
         if row.content_key == key and not row.verdict.evidence.get("waiting"):
-            yield Event(
-                "verdict", Tier(row.tier).label, _verdict(row), entry.recorded_at, entry.id
-            )
+            text = _verdict(row, seconds)
+            yield Event("verdict", Tier(row.tier).label, text, entry.recorded_at, entry.id)
     if not places:
         return
     for columns in block.decisions:
@@ -112,9 +112,8 @@ def _places(block: Block, key: bytes) -> list[int]:
     return [i for i, content in enumerate(block.samples.contents) if content == key]
 
 
-def _verdict(row: VerdictRow) -> str:
+def _verdict(row: VerdictRow, seconds: float | None) -> str:
     verdict = row.verdict
-    seconds = verdict.cost.seconds if verdict.cost else 0.0
     took = f" in {duration(seconds)}" if seconds else ""
     if verdict.failed_at is not None:
         return f"{row.verifier} failed at {verdict.failed_at}: {verdict.reason}{took}"

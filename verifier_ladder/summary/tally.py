@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import repeat
 from math import isnan
 from typing import Any
 
@@ -17,7 +16,7 @@ from verifier_ladder.summary.curve import Curve
 from verifier_ladder.summary.reasons import Reasons
 from verifier_ladder.summary.records import RunSummary
 from verifier_ladder.summary.subject import Stand, Subject
-from verifier_ladder.summary.times import Times, told
+from verifier_ladder.summary.times import Times, charges, told
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Outcome, Verdict
 
@@ -96,9 +95,8 @@ class Tally:
             self._link(samples, owners, whose)
         for candidate in block.candidates:
             self._canonical(candidate)
-        charged = told(block.facts, "charged", len(block.verdicts)) or repeat(None)
-        for row, seconds in zip(block.verdicts, charged, strict=False):
-            self._verdict(row, whose, contents.get(row.content_key), seconds)
+        for row, seconds in zip(block.verdicts, charges(block), strict=True):
+            self._verdict(row, whose, contents.get(row.content_key), seconds or 0.0)
         if samples:
             self._rewards(block, owners)
             self._notice(block, owners)
@@ -179,13 +177,10 @@ class Tally:
 
     def _verdict(
         self, row: VerdictRow, whose: _Owners, candidate: CandidateRow | None,
-        charged: float | None = None,
+        spent: float,
     ) -> None:  # fmt: skip
         if row.verdict.evidence.get("waiting"):
             return
-        # What was charged is what the accounts hold, however much more was measured.
-        spent = row.verdict.cost.seconds if row.verdict.cost else 0.0
-        spent = spent if charged is None else charged
         self.curve.seconds += spent
         if row.verdict.is_answer:
             self.seconds[row.tier] = self.seconds.get(row.tier, 0.0) + spent

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import ceil
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from verifier_ladder.ledger.records import Block
 
 _DIGITS = 3
 """Digits that are kept of a latency, so that millions of checks take little memory."""
@@ -75,6 +78,16 @@ class Times:
             if left <= 0:
                 return seconds
         return max(self._seconds)
+
+
+def charges(block: Block) -> list[float | None]:
+    """Cpu-seconds that each verdict of an entry was charged; None where nothing was recorded.
+
+    It is what the accounts hold, however much more was measured.
+    """
+    count = len(block.verdicts)
+    measured = [row.verdict.cost.seconds if row.verdict.cost else None for row in block.verdicts]
+    return list(told(block.facts, "charged", count)) or measured
 
 
 def told(facts: Mapping[str, Any], name: str, count: int) -> Sequence[Any]:

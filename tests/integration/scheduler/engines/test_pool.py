@@ -381,6 +381,30 @@ def test_what_it_takes_to_load_is_charged_to_no_candidate(pool: WorkerPool) -> N
     assert 0 == limit.asked
 
 
+def doze(candidate: Candidate) -> bool:
+    sleep(float(candidate.content))
+    return True
+
+
+def test_sleeping_is_no_cpu_time_whether_it_ends_or_is_killed(pool: WorkerPool) -> None:
+    verifier = made(doze, timeout=1.0)
+
+    answer = pool.verify(verifier, texts("0.3", "0.3", "0.3", "600")).result()
+
+    assert "ran longer than 1 s" in answer.verdicts[-1].reason
+    # Each slept longer than that, and the last one, twice, for a second.
+    assert all(one.cost and one.cost.seconds < 0.25 for one in answer.verdicts)
+    assert answer.seconds < 0.9
+
+
+def test_work_that_is_killed_costs_the_cpu_time_it_took(pool: WorkerPool) -> None:
+    (verdict,) = pool.verify(made(spin, timeout=0.5), texts("a")).result().verdicts
+
+    assert "engine" == verdict.failed_at
+    assert verdict.cost is not None
+    assert verdict.cost.seconds >= 0.4
+
+
 def test_work_ends_where_its_budget_does(pool: WorkerPool) -> None:
     limit = Reserved(0.2, extensions=1)
 
