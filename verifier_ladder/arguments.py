@@ -66,7 +66,7 @@ def checked(*own: str, **least: float) -> Callable[[Callable[P, R]], Callable[P,
         @functools.wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
             given = signature.bind(*args, **kwargs)
-            replaced = _check(function.__qualname__, rules, defaults, given.arguments)
+            replaced = _check(function, rules, defaults, given.arguments)
             if not replaced:
                 return function(*args, **kwargs)
             given.arguments.update(replaced)
@@ -86,7 +86,7 @@ def check_fields(record: object, **least: float) -> None:
     of: Any = type(record)
     rules, defaults = _fields_of(of, tuple(least.items()))
     given = {name: getattr(record, name) for name in rules}
-    for name, plain in _check(of.__name__, rules, defaults, given).items():
+    for name, plain in _check(f"{public_name(of)}(...)", rules, defaults, given).items():
         object.__setattr__(record, name, plain)
 
 
@@ -127,19 +127,50 @@ def checked_value(
 
 
 def _check(
-    what: str, rules: Mapping[str, Rule], defaults: Mapping[str, Any], given: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Check values by name; gives those that have to be replaced by plain ones."""
+    what: Callable[..., Any] | str, rules: Mapping[str, Rule], defaults: Mapping[str, Any],
+    given: Mapping[str, Any],
+) -> dict[str, Any]:  # fmt: skip
+    """Check values by name; gives those that have to be replaced by plain ones.
+
+    Args:
+        what: Whose they are: the function, or what to call it.
+        rules: What they have to be.
+        defaults: Values that need no look.
+        given: The values.
+    """
     replaced = {}
     for name, value in given.items():
         rule = rules.get(name)
         if rule is None or value is defaults.get(name, rule):
             continue
         if not _is_accepted(rule, value):
-            raise _refused(what, name, value, rule)
+            told = what if isinstance(what, str) else _written(what, given)
+            raise _refused(told, name, value, rule)
         if (plain := _plain(value)) is not value:
             replaced[name] = plain
     return replaced
+
+
+def public_name(of: type) -> str:
+    """A class as a user writes it.
+
+    Example:
+        >>> import verifier_ladder
+        >>> public_name(verifier_ladder.Run)
+        'vl.Run'
+    """
+    package = sys.modules.get(__package__ or "")
+    return f"vl.{of.__name__}" if of.__name__ in getattr(package, "__all__", ()) else of.__name__
+
+
+def _written(function: Callable[..., Any], given: Mapping[str, Any]) -> str:
+    """A function as a user writes it: a method by the class of its object, whoever defines it."""
+    name = function.__name__
+    first = next(iter(given), "")
+    if first not in {"self", "cls"}:
+        return name
+    owner = given[first] if first == "cls" else type(given[first])
+    return f"{public_name(owner)}(...)" if name == "__init__" else f"{owner.__name__}.{name}"
 
 
 def _is_accepted(rule: Rule, value: Any) -> bool:

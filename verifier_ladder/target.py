@@ -28,8 +28,8 @@ class Target:
 
     def __post_init__(self) -> None:
         """Refuse words that mean nothing."""
-        checked_value("Target", "name", self.name, "str", 1)
-        checked_value("Target", "unit", self.unit, "str")
+        checked_value("vl.Target(...)", "name", self.name, "str", 1)
+        checked_value("vl.Target(...)", "unit", self.unit, "str")
         if self.direction not in ("maximise", "minimise"):
             raise ConfigError(
                 f"target direction {self.direction!r}: write 'maximise' or 'minimise'"

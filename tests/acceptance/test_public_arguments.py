@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import verifier_ladder as vl
+from verifier_ladder.client.wire import ScoreOptions
 
 ODD: list[Any] = [
     object(), True, 1.5, -1, -5, 0, math.nan, math.inf, 10**400, "", "\0", "abc", b"abc", [],
@@ -171,6 +172,62 @@ def finished(made: Any) -> None:
         list(made)
     if inspect.iscoroutine(made):
         asyncio.run(made)
+    if inspect.isasyncgen(made):
+        asyncio.run(anext(made))
+
+
+ASKED: dict[str, dict[str, Any]] = {
+    "score": {"samples": ["a"]}, "revisions": {}, "cases": {},
+    "answer": {"case": b"k" * 32, "value": 1.0, "source": "me"},
+}  # fmt: skip
+CLIENTS = [
+    (client, name, parameter)
+    for client in (vl.Client, vl.AsyncClient)
+    for name in ASKED
+    for parameter in (
+        *(p for p in inspect.signature(getattr(client, name)).parameters
+          if p not in {"self", "options"}),
+        *(ScoreOptions.__annotations__ if name == "score" else ()),
+    )
+]  # fmt: skip
+
+
+def test_all_methods_of_the_clients_are_tried() -> None:
+    for client in (vl.Client, vl.AsyncClient):
+        assert {n for n in dir(client) if not n.startswith("_")} - {"close"} == set(ASKED)
+
+
+@pytest.mark.parametrize(("client", "name", "parameter"), CLIENTS)
+def test_a_clients_methods_refuse_what_makes_no_sense_before_they_ask(
+    client: Any, name: str, parameter: str
+) -> None:
+    """No server is there: what is refused is refused without one."""
+    asking = client("http://127.0.0.1:9", attempts=1)
+
+    for odd in (object(), [object()], {"a": object()}):
+        given = {**ASKED[name], parameter: odd}
+        with pytest.raises(vl.ConfigError):
+            finished(getattr(asking, name)(**given))
+
+
+def test_messages_name_what_a_user_writes(campaign: vl.Campaign) -> None:
+    wrong: list[tuple[str, Callable[[], Any]]] = [
+        (
+            "vl.CommandVerifier(...): name=",
+            lambda: GOOD["CommandVerifier"][0](name="", version="1", command=["true"]),
+        ),
+        ("Campaign.answer: source=", lambda: campaign.answer(b"k" * 32, 1.0, source="")),
+        ("Campaign.cancel: step=", lambda: campaign.cancel("r", step=-1)),
+        ("Campaign.revisions: after=", lambda: list(campaign.revisions(after=-1))),
+        ("Campaign.open: workers=", lambda: vl.Campaign.open("n", ladder=ladder(), workers=0)),
+        ("vl.Turn(...): action=", lambda: vl.Turn(3)),  # type: ignore[arg-type]
+        ("vl.Client(...): url=", lambda: vl.Client("")),
+        ("score_file: path=", lambda: vl.score_file(3, ladder=ladder())),  # type: ignore[arg-type]
+    ]
+    for begins, call in wrong:
+        with pytest.raises(vl.ConfigError) as told:
+            call()
+        assert str(told.value).startswith(begins)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from verifier_ladder.arguments import checked_value
+from verifier_ladder.arguments import checked_value, public_name
 from verifier_ladder.client.tries import ATTEMPTS, Tries
 from verifier_ladder.client.wire import Call, Question
 from verifier_ladder.cost import seconds
@@ -40,9 +40,10 @@ class BaseClient(ABC):
         Raises:
             ConfigError: If httpx is not installed, or an argument makes no sense.
         """
-        checked_value("client", "url", url, "str", 1)
-        checked_value("client", "token", token, "str | None", 1)
-        checked_value("client", "attempts", attempts, "int", 1)
+        what = f"{public_name(type(self))}(...)"
+        checked_value(what, "url", url, "str", 1)
+        checked_value(what, "token", token, "str | None", 1)
+        checked_value(what, "attempts", attempts, "int", 1)
         if not url.startswith(("http://", "https://")) or attempts < 1:
             raise ConfigError(
                 f"a client needs http://… or https://… and 1 attempt or more, not {url!r} and "

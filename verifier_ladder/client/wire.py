@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
-from math import isfinite
 from operator import itemgetter
 from typing import Any, Generic, NamedTuple, TypedDict, TypeVar, Unpack
 from uuid import uuid4
 
 import orjson
 
-from verifier_ladder.arguments import check_values
+from verifier_ladder.arguments import check_values, checked_value
 from verifier_ladder.candidate import Candidate, Sample
 from verifier_ladder.case import Case
 from verifier_ladder.cost import seconds
@@ -96,6 +95,9 @@ def scoring(samples: Sequence[Given], **options: Unpack[ScoreOptions]) -> Questi
     """
     if isinstance(samples, (str, bytes, Mapping, Candidate, Sample)):
         raise ConfigError(f"score takes a list of candidates, not one {type(samples).__name__}")
+    checked_value("Client.score", "samples", samples, "Sequence[Given]")
+    if not all(isinstance(given, (str, bytes, Candidate, Sample)) for given in samples):
+        raise ConfigError("Client.score: samples: give texts, vl.Candidate(...) or vl.Sample(...)")
     check_values("Client.score", ScoreOptions.__annotations__, options)
     run, step = _place(samples, options.get("run"), options.get("step"))
     groups, deadline = options.get("groups"), options.get("deadline")
@@ -154,10 +156,8 @@ def answering(
     message: dict[str, Any] = {"case": key, "source": source, "event": event or uuid4().hex}
     if isinstance(value, Verdict):
         message["verdict"] = verdict_message(value)
-    elif value is None or isfinite(value):
-        message["value"] = value
     else:
-        raise ConfigError(f"{value!r} is no answer to a case; give a finite number, or None")
+        message["value"] = checked_value("Client.answer", "value", value, "bool | float | None")
     call = Call("POST", "/v1/answers", _encoded("an answer", message), _JSON)
     return Question(call, _is_done if event is None else _is_taken)
 
