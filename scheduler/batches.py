@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any
 
 from verifier_ladder.arguments import LARGEST, checked_value
-from verifier_ladder.candidate import Candidate, Sample
+from verifier_ladder.candidate import Candidate, Sample, sample_place
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.run import Run, evaluation_name
 from verifier_ladder.scheduler.scorer import Batch
@@ -169,7 +169,7 @@ def _batch(samples: list[Sample], places: list[int], run: str, step: int) -> Bat
     ]
     if len(set(positions)) < len(positions):
         raise ConfigError(
-            f"two samples of step {step} in run {run!r} have one position; each needs its own"
+            f"two samples of {sample_place(run, step)} have one position; each needs its own"
         )
     columns: dict[str, Any] = {
         name: list(map(column, chosen)) for name, column in _COLUMNS.items()

@@ -8,7 +8,7 @@ from enum import StrEnum
 from math import isnan, sqrt
 from typing import Any, NamedTuple
 
-from verifier_ladder.candidate import SampleId
+from verifier_ladder.candidate import SampleId, sample_place
 
 WINSOR = 2.5
 """Residuals count for no more than this: one outlier is no drift, and three in a row are."""
@@ -109,10 +109,10 @@ class Alarm(NamedTuple):
     @property
     def text(self) -> str:
         """The alarm as a sentence for people."""
-        run, step, _ = self.first  # Positions are often hashes, which help nobody to find it.
+        since = sample_place(self.first.run, self.first.step)
         return (
             f"{self.headline}. Candidates {_SAID[self.direction]}, for the last {self.audits} "
-            f"audits; suspect since step {step} of run {run}"
+            f"audits; suspect since {since}"
         )
 
 

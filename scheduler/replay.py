@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from verifier_ladder.candidate import Candidate, SampleId
+from verifier_ladder.candidate import Candidate, SampleId, sample_place
 from verifier_ladder.decision import Belief
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
@@ -128,7 +128,7 @@ class _Replay:
                 was, now = getattr(reward, what), getattr(found, what)
                 if not _is_same(was, now):
                     name = "reward" if what == "value" else what
-                    self.report.note(Difference(entry, name, _named(sample), was, now))
+                    self.report.note(Difference(entry, name, sample_place(*sample), was, now))
 
     def _reward(
         self, block: Block, place: int, sample: SampleId, row: Mapping[str, float] | None
@@ -177,7 +177,9 @@ class _Replay:
             self._draws[sample] = Draw(row["propensity"], row["draw"], reward.value, row["factor"])
         numbers = uniform(self._seed, alike).tolist()
         if row["draw"] not in numbers and row["draw"] != on_line:
-            self.report.note(Difference(entry, "draw", _named(sample), row["draw"], numbers[-1]))
+            self.report.note(
+                Difference(entry, "draw", sample_place(*sample), row["draw"], numbers[-1])
+            )
 
     def _lines(self, block: Block) -> dict[int, float]:
         """The number of each sample if it was drawn together with those before it."""
@@ -244,7 +246,3 @@ def _is_same(one: float | None, other: float | None) -> bool:
     if one is None or other is None:
         return one is other
     return float(one).hex() == float(other).hex()
-
-
-def _named(sample: SampleId) -> str:
-    return f"{sample.run} {sample.step}:{sample.position}"

@@ -8,7 +8,7 @@ from time import monotonic
 from typing import Any
 
 from verifier_ladder import telemetry
-from verifier_ladder.candidate import Candidate
+from verifier_ladder.candidate import Candidate, sample_place
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.records import (
     Block,
@@ -157,9 +157,10 @@ class Scorer:
         for position, standing in zip(batch.positions, standings, strict=True):
             row = rows.get(position)
             if row is not None and row.content_key != standing.content_key:
+                place = sample_place(batch.run, batch.step, position, standing.given)
                 raise ConfigError(
-                    f"sample {position} of step {batch.step} in run {batch.run!r} was recorded "
-                    "with another candidate; give each sample an id of its own"
+                    f"{place} was recorded with another candidate; give each sample an id of "
+                    "its own"
                 )
             if row is not None:
                 before[position] = row.reward

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from verifier_ladder.arguments import check_fields
 from verifier_ladder.errors import ConfigError
+from verifier_ladder.text import printable
 
 T = TypeVar("T")
 UNKNOWN_SIZE = -1
@@ -125,6 +126,31 @@ class SampleId(NamedTuple):
     run: str
     step: int
     position: int
+
+
+_MOST_PLACES = 1 << 24
+"""Positions and steps below are counted; those from here on are drawn, or hashes."""
+_SHOWN = 40
+
+
+def sample_place(run: str, step: int, position: int = -1, content: str | bytes = "") -> str:
+    """Where a sample stands, in words: a number that nobody counts is not shown.
+
+    Args:
+        run: Its run.
+        step: Its step.
+        position: Its position in the step; -1 to leave it out.
+        content: The candidate, whose start is shown where the position helps nobody.
+
+    Example:
+        >>> sample_place("r", 3, 7), sample_place("r", 3, 3056356105912939, "CCO")
+        ('step 3 of run r, sample 7', "step 3 of run r, 'CCO'")
+    """
+    is_counted = 0 <= step < _MOST_PLACES
+    where = f"step {step} of run {run}" if is_counted else f"run {run}, asked without a step"
+    if 0 <= position < _MOST_PLACES:
+        return f"{where}, sample {position}"
+    return f"{where}, {printable(content, _SHOWN)!r}" if content else where
 
 
 @dataclass(frozen=True, slots=True)

@@ -239,7 +239,7 @@ def test_an_id_can_not_be_used_for_another_candidate() -> None:
     """The error names the sample."""
     with vl.Campaign.open("c", ladder=vl.Ladder("l", [fast()])) as campaign:
         campaign.score([vl.Sample(vl.Candidate("text", "a"), run="r", step=0, position=0)])
-        with pytest.raises(vl.ConfigError, match="sample 0 of step 0 in run 'r'"):
+        with pytest.raises(vl.ConfigError, match="step 0 of run r, sample 0 was recorded"):
             campaign.score([vl.Sample(vl.Candidate("text", "b"), run="r", step=0, position=0)])
 
 

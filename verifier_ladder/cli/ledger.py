@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from verifier_ladder.candidate import sample_place
 from verifier_ladder.cli import keeping, proving
 from verifier_ladder.cli.diff import diff
 from verifier_ladder.cli.output import (
@@ -244,7 +245,7 @@ def _reward_words(facts: Any) -> str:
 
 
 def _sample(facts: Any) -> str:
-    return f"{facts['run']} {facts['step']}:{facts['position']}"
+    return sample_place(facts["run"], facts["step"], facts["position"])
 
 
 _WORDS: dict[str, Callable[[Any], str]] = {

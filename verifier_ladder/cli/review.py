@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from verifier_ladder.candidate import sample_place
 from verifier_ladder.cli.code import Imported, import_code
 from verifier_ladder.cli.output import (
     AsJson,
@@ -213,13 +214,14 @@ def _record(
     count = len(revisions)
     say(f"recorded as answered by {by}; {count} {'reward' if count == 1 else 'rewards'} revised")
     for revision in revisions[:_MOST_SHOWN]:
-        say(f"  {_words(revision)}")
+        say(f"  {_words(revision, case.candidate.content)}")
     return [_json(revision) for revision in revisions]
 
 
-def _words(revision: Revision) -> str:
+def _words(revision: Revision, content: str | bytes) -> str:
     value, old = amount(revision.reward.value), amount(revision.previous)
-    return f"{revision.run} {revision.step}:{revision.position}: {value}, before {old}"
+    where = sample_place(revision.run, revision.step, revision.position, content)
+    return f"{where}: {value}, before {old}"
 
 
 def _json(revision: Revision) -> dict[str, Any]:

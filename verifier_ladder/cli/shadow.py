@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from verifier_ladder.candidate import sample_place
 from verifier_ladder.cli.output import AsJson, LedgerAt, amount, console, print_json, table
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def _tell(report: ShadowReport) -> None:
     for failure in report.failures[:_MOST_FAILURES]:
         from verifier_ladder.text import printable
 
-        where = f"step {failure.step} of {printable(failure.run, 60)}"
+        where = sample_place(printable(failure.run, 60), failure.step)
         screen.print(
             f"{failure.samples:,} samples of {where} were not shadowed: "
             f"{printable(failure.reason, 120)}", soft_wrap=True,
@@ -90,7 +91,7 @@ def _largest(report: ShadowReport) -> None:
     numbers = ("reward", "shadow")
     made = table("candidate", *numbers, "sample", right=numbers, title="Largest changes")
     for change in report.largest:
-        where = f"{change.run} {change.step}:{change.position}"
+        where = sample_place(change.run, change.step, change.position)
         made.add_row(
             Text(printable(change.content, _LONGEST)), amount(change.reward),
             amount(change.shadow), Text(printable(where, 80)),

@@ -177,7 +177,8 @@ def find_records(
     if position is not None and block.samples is not None:
         records += _of_sample(block, listed(block.samples.positions), position)
     if not records:
-        raise ConfigError(f"entry {entry} has no record of {check or f'position {position}'}")
+        of = f"the check {check}" if check else "a sample at this position"
+        raise ConfigError(f"entry {entry} has no record of {of}; leave it out to prove all of it")
     return records
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import isnan
 from typing import Any
 
+from verifier_ladder.candidate import sample_place
 from verifier_ladder.decision import Action
 from verifier_ladder.ledger.base import Ledger
 from verifier_ladder.ledger.records import (
@@ -85,7 +86,7 @@ def _events(entry: Entry, block: Block, key: bytes) -> Iterator[Event]:
     places = _places(block, key)
     if block.kind == "score" and places and block.samples:
         times = f" {len(places)} times" if len(places) > 1 else ""
-        text = f"submitted{times} in step {block.samples.step} of run {block.samples.run}"
+        text = f"submitted{times} in {sample_place(block.samples.run, block.samples.step)}"
         yield Event("seen", "", text, entry.recorded_at, entry.id)
     for row, seconds in zip(block.verdicts, charges(block), strict=True):
         if row.content_key == key and not row.verdict.evidence.get("waiting"):

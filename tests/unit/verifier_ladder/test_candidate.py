@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from verifier_ladder.candidate import Candidate, Sample
+from verifier_ladder.candidate import Candidate, Sample, sample_place
 from verifier_ladder.errors import ConfigError
 
 
@@ -35,3 +35,18 @@ def test_a_sample_leaves_its_place_to_the_campaign() -> None:
     sample = Sample(Candidate("text", "a"))
 
     assert ("", -1, -1) == (sample.run, sample.step, sample.position)
+
+
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        (("r", 3, 7), "step 3 of run r, sample 7"),
+        (("r", 3), "step 3 of run r"),
+        (("r", 3, 3056356105912939), "step 3 of run r"),
+        (("r", 3, 3056356105912939, "CCO"), "step 3 of run r, 'CCO'"),
+        (("r", 3056356105912939, 0), "run r, asked without a step, sample 0"),
+        (("r", 2**52, 2**50, b"C\x1b[31mO"), "run r, asked without a step, 'CO'"),
+    ],
+)
+def test_a_place_holds_no_number_that_nobody_counts(place: tuple[Any, ...], told: str) -> None:
+    assert told == sample_place(*place)

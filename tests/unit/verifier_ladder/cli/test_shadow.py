@@ -38,7 +38,7 @@ def test_the_newest_campaign_that_is_no_shadow_is_compared(ledger: Path, run: Ru
     assert "2 of 2 samples compared" in done.stdout
     assert "1 flip (50.0%); good is at 0.5 or above" in done.stdout
     assert "reward changes by -0.4" in done.stdout
-    assert "3 samples of step 7 of one were not shadowed: OSError: no" in done.stdout
+    assert "3 samples of step 7 of run one were not shadowed: OSError: no" in done.stdout
 
 
 def test_text_of_a_model_is_shown_as_text(ledger: Path, run: Run) -> None:
