@@ -208,7 +208,10 @@ class Registry:
     def _unknown(self, name: str) -> str:
         near = get_close_matches(name, self.names(), n=3)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
-        return f"no verifier is called {name!r}; {hint}`vladder verifier ls` lists them all"
+        return (
+            f"no verifier is called {name!r}; {hint}`vladder verifier ls` lists them all, and "
+            "--import gives code of your own"
+        )
 
 
 def _version(verifier: Verifier) -> str:

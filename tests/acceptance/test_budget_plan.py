@@ -236,7 +236,13 @@ def test_the_plan_is_printed_with_who_is_not_asked_and_why(tmp_path: Path) -> No
 
     assert made.exit_code == 0, made.output
     assert "high_fidelity (high_fidelity-timed): 6 of 6, about 30 s of cpu time" in made.stderr
-    assert "would ask people, and nobody said how much" in made.stderr
+    (world,) = [line for line in made.stderr.splitlines() if line.startswith("  world (")]
+    assert ": none of 6, but what it answers by itself; the world tier" in world
+    assert "would ask people, and nobody said how much" in world
+    assert "people's time" not in made.stderr
+    began = CliRunner().invoke(app, ["campaign", "forecast", *where[:2]])
+    assert "The top tier has no budget" in began.stdout, began.output
+    assert "Mean variance left" not in began.stdout
     plan = json.loads(made.stdout)["plan"]["tiers"]
     assert [0.0, 6.0] == [round(plan[3]["chosen"]), round(plan[2]["chosen"])]
     ahead = CliRunner().invoke(

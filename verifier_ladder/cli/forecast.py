@@ -117,6 +117,8 @@ def _planned(tier: TierForecast, *, is_top: bool) -> str:
     from verifier_ladder.summary.amounts import shown_in
 
     who = f"{tier.tier.label} ({', '.join(tier.verifiers)})"
+    if tier.closed:
+        return f"{who}: none of {tier.samples:,}, but what it answers by itself; {tier.closed}"
     count = f"{tier.chosen:,.0f} of {tier.samples:,}"
     if is_top and tier.drawn:
         count = f"{tier.drawn:,.0f} drawn + {tier.chosen:,.0f} best of {tier.samples:,}"
@@ -124,7 +126,8 @@ def _planned(tier: TierForecast, *, is_top: bool) -> str:
         f"about {shown_in(Resource.parse(name))(amount)} {_UNITS[name]}".rstrip()
         for name, amount in tier.amounts.items()
     ]
-    return ", ".join([f"{who}: {count}", *amounts]) + (f"; {tier.closed}" if tier.closed else "")
+    is_asked = round(tier.chosen + tier.drawn) > 0
+    return ", ".join([f"{who}: {count}", *(amounts if is_asked else [])])
 
 
 def _row(account: AccountForecast, horizon: int) -> list[str]:
@@ -148,11 +151,14 @@ def _row(account: AccountForecast, horizon: int) -> list[str]:
 def _lines(made: Forecast) -> list[str]:
     if made.verified is None or made.doubled is None:
         return [_NOTHING]
+    top = made.tiers[-1].tier if made.tiers else None
+    if any(account.cap == 0.0 for account in made.accounts if account.tier == top):
+        return ["The top tier has no budget: it verifies what it answers by itself."]
     now, then = made.verified * made.horizon, made.doubled * made.horizon
     share = f"{now:,.0f} of {made.horizon:,} samples ({made.verified:.1%})"
     more = f"with twice the budget {then - now:,.0f} more"
     lines = [f"The top tier verifies about {share}; {more}."]
-    if made.variance is not None and made.doubled_variance is not None:
+    if made.variance and made.doubled_variance is not None:
         left = f"{made.variance:.3g} to {made.doubled_variance:.3g}"
         lines.append(f"Mean variance left would fall from {left}.")
     return lines

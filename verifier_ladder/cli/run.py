@@ -54,20 +54,22 @@ def ls(
     if as_json:
         print_json(rows)
         return
-    made = table("run", "campaign", "project", "user", "steps", "begun (UTC)", right=("steps",))
+    names = ("run", "campaign", "project", "user", "last step", "begun (UTC)")
+    made = table(*names, right=("last step",))
     for row in rows:
         begun = moment(row["recorded_at"])
         named = (row["name"], row["campaign"], row["project"], row["user"])
-        made.add_row(*named, str(row["steps"]), begun)
+        made.add_row(*named, "–" if row["last_step"] is None else str(row["last_step"]), begun)
     console().print(made if rows else "no runs yet")
 
 
 def _row(store: Ledger, run: FoundRun) -> dict[str, Any]:
+    next_step = store.next_step(run.campaign.name, run.name)
     return {
         "name": run.name, "campaign": run.campaign.name, "recorded_at": run.recorded_at,
         "project": run.facts.get("project", ""), "user": run.facts.get("user", ""),
         "labels": dict(run.facts.get("labels") or {}), "evaluation": run.evaluation,
-        "steps": store.next_step(run.campaign.name, run.name),
+        "last_step": next_step - 1 if next_step else None,
     }  # fmt: skip
 
 

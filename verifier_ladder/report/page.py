@@ -144,6 +144,7 @@ def _render(summary: Summary, stories: Sequence[Story], drawings: Mapping[str, M
         number=amounts.number, resources=amounts.resources_text, plural=amounts.plural,
         Tier=Tier, version=__version__,
         style=Markup(style), style_hash=_hash(style), lead=_lead(summary),  # noqa: S704
+        news=terminal.news(summary),
         steps=_steps(summary), measures=_measures(summary), bars=_cost_bars(summary),
         agreement=summary.agreement[:MOST_CHARTS], made_at=time.time(),
         most=max((t.asked for t in summary.tiers), default=0),

@@ -147,7 +147,10 @@ class ScoredFile:
         place = self.ledger.removeprefix("sqlite:///")
         if place == self.ledger:
             return "Kept nowhere, so that nothing can be resumed; name a ledger to keep it"
-        return f"Kept in {printable(place, None)}, campaign {self.campaign}, run {self.run}"
+        return (
+            f"Kept in {printable(place, None)}, campaign {self.campaign}, run {self.run}; "
+            f"`vladder campaign show {self.campaign}` tells which are best"
+        )
 
     def _bad(self) -> list[str]:
         shown = [f"  line {r.line}: {printable(r.reason)}" for r in self.bad_rows[:MOST_BAD_ROWS]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from verifier_ladder.ledger import Ledger
     from verifier_ladder.status import CampaignStatus
 
+_LOG = logging.getLogger(__name__)
 CHUNK = 1024
 """Rows of one step, which is one update: finished rows survive a crash, and what higher tiers say
 of them teaches the next. It is part of the run's name, because it numbers the samples."""
@@ -220,6 +222,11 @@ def _open(
         known = {row.name: row.ladder_digest for row in store.campaigns()}
         changed = known.get(ladder.name, ladder.digest) != ladder.digest
         name = f"{ladder.name}-{ladder.digest.hex()[:6]}" if changed else ladder.name
+        if changed:
+            _LOG.warning(
+                "campaign %s has another ladder than this one; it is scored as campaign %s",
+                ladder.name, name,
+            )  # fmt: skip
     return stack.enter_context(Campaign.open(name, ladder=ladder, ledger=store, **options))
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from verifier_ladder.alerts.rules import rules_as_set
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.base import Ledger
+from verifier_ladder.ledger.protocol import PARKED
 from verifier_ladder.ledger.records import CampaignRow, CheckState
 from verifier_ladder.resource import Resource
 from verifier_ladder.status import CampaignStatus, TierStatus, campaign_status
@@ -237,8 +238,14 @@ class _Writer:
                 for t, value, spread in sorted(subject.scores(), key=lambda score: score[0])
             },
             reached=Tier(subject.reached) if subject.reached >= 0 else None,
-            pending=subject.pending,
+            pending=subject.pending, parked=subject.content in self._parked,
         )  # fmt: skip
+
+    @cached_property
+    def _parked(self) -> set[bytes]:
+        """Content keys of candidates with a check that the budget does not pay for."""
+        queued = self.ledger.checks(states=[CheckState.QUEUED], campaign=self.row.name)
+        return {row.content_key for row in queued if row.note == PARKED}
 
     def _suspicion(self, gap: Gap) -> Suspicion:
         return Suspicion(self._candidate(gap.subject), gap.low, gap.high, gap.text)

@@ -117,6 +117,8 @@ class CandidateSummary:
     scores: Mapping[Tier, Score]
     reached: Tier | None
     pending: bool = False
+    parked: bool = False
+    """Whether a check of it waits for want of budget."""
 
     @property
     def measured(self) -> Score | None:

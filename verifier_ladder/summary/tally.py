@@ -45,6 +45,8 @@ class Tally:
         for v in listed:
             self._place(v["name"], Tier.parse(v["tier"]))
         self.subjects: dict[bytes, Subject] = {}
+        self._spellings: set[bytes] = set()
+        """Raw keys seen: a text is recorded again where its verifiers failed the first time."""
         self._tasks: dict[bytes, list[Subject]] = {}
         """Subjects by content key, where one content appears with several tasks."""
         self._unplaced: dict[bytes, VerdictRow] = {}
@@ -171,7 +173,9 @@ class Tally:
                 self._rank(subject)
         if row.verdict is not None:
             self._reason(_CANONICAL, tier, row.verdict, _text(row.content))
-        if subjects and row.verdict is None:
+        spelling = row.raw_key or row.content_key
+        if subjects and row.verdict is None and spelling not in self._spellings:
+            self._spellings.add(spelling)
             self.respellings += subjects[0].spelled
             subjects[0].spelled = True
 

@@ -67,6 +67,8 @@ def print_summary(
         console.print()
         console.print(_budgets(summary))
     _costs(summary, console)
+    for line in news(summary):
+        console.print(line, highlight=False, markup=False)
     if summary.best:
         console.print()
         console.print(_candidates(summary, best, max(14, min(40, console.width - 72))))
@@ -96,6 +98,29 @@ def spent_text(summary: Summary) -> str:
 def everything_text(summary: Summary) -> str:
     """What climbing everything would have taken, in words; empty if nothing can be said."""
     return _listed(resources_text(summary.everything))
+
+
+def news(summary: Summary) -> list[str]:
+    """Who won, and which tiers have spent their budget while candidates wait."""
+    lines = []
+    top = summary.tiers[-1].tier if summary.tiers else None
+    winner = next((c for c in summary.best if top in c.scores and not c.doubt), None)
+    if winner is not None and top is not None:
+        how = "measured" if top is Tier.WORLD else f"by the {_tier_name(top)} tier"
+        score = winner.scores[top]
+        value = number(score.value, score.uncertainty)
+        unit = f" {printable(score.unit)}" if score.unit else ""
+        lines.append(f"Best {how}: {printable(winner.content, 60)}, {value}{unit}.")
+    lines += [
+        f"The budget of the {_tier_name(tier.tier)} tier is spent: "
+        f"{plural(tier.parked, 'candidate waits', 'candidates wait')} for a larger one."
+        for tier in summary.tiers if tier.parked and not tier.paused
+    ]  # fmt: skip
+    return lines
+
+
+def _tier_name(tier: Tier) -> str:
+    return tier.label.replace("_", " ")
 
 
 def _listed(parts: Sequence[str]) -> str:

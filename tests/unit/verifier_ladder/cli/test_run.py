@@ -36,8 +36,8 @@ def test_runs_are_listed_newest_first(ledger: Path, run: Run) -> None:
     told = json.loads(run("run", "ls", "--ledger", ledger, "--json").stdout)
     shown = run("run", "ls", "--ledger", ledger).stdout
 
-    assert [("new/1", 6, "sums"), ("old", 1, "")] == [
-        (row["name"], row["steps"], row["project"]) for row in told
+    assert [("new/1", 5, "sums"), ("old", 0, "")] == [
+        (row["name"], row["last_step"], row["project"]) for row in told
     ]
     assert shown.index("new/1") < shown.index("old")
 

@@ -13,7 +13,7 @@ from verifier_ladder.ledger.records import CheckState
 from verifier_ladder.resource import Resource
 from verifier_ladder.reward import Reward
 from verifier_ladder.summary import TierSummary, summarise
-from verifier_ladder.summary.terminal import everything_text
+from verifier_ladder.summary.terminal import everything_text, news
 from verifier_ladder.testing.history import (
     DFT,
     ESTIMATE,
@@ -328,6 +328,33 @@ def test_open_cases_are_listed_and_count_as_asked(history: History) -> None:
     world = summary.tiers[-1]
     assert (world.asked, world.waiting, world.answered) == (1, 1, 0)
     assert [(c.content, c.verifier) for c in summary.cases] == [("O", MEASURED)]
+
+
+def test_a_text_that_is_recorded_again_is_no_other_spelling(history: History) -> None:
+    for _ in range(2):
+        history.seen.clear()
+        history.score([replace(ETHANOL, verdicts={})])
+
+    summary = summarise(history.ledger, "try")
+
+    assert (summary.duplicates, summary.respellings) == (1, 0)
+
+
+def test_who_won_and_who_waits_for_budget_are_told(history: History) -> None:
+    history.score([WATER, ETHANOL])
+    history.check(ETHANOL, MEASURED, accept(-5.0, 0.0))
+    history.ledger.set_caps("try", {(int(Tier.HIGH_FIDELITY), Resource.CPU_SECONDS): 1.0})
+    history.enqueue(WATER, DFT, CheckState.QUEUED)
+
+    summary = summarise(history.ledger, "try")
+
+    won, waits = news(summary)
+    assert won == f"Best measured: CCO, −5.0 ± 1.0 {UNIT}."
+    assert (
+        waits
+        == "The budget of the high fidelity tier is spent: 1 candidate waits for a larger one."
+    )
+    assert {"CCO": False, "O": True} == {one.content: one.parked for one in summary.best}
 
 
 def test_what_the_budget_can_not_pay_is_parked(history: History) -> None:
