@@ -434,9 +434,12 @@ class Prices:
         for place, left in self._left.items():
             needed = costs[:, place[1]]
             if place[0] in {TOTAL, top} and needed.any():
-                rest = left - self._of(place, spoken) - margin * needed.max()
-                share = needed / rest if rest > 0.0 else np.inf
-                made = np.maximum(made, np.where(needed > 0.0, share, 0.0))
+                rest = left - self._of(place, spoken)
+                is_payable = needed * (1.0 + margin) <= rest
+                rest -= margin * needed[is_payable].max(initial=0.0)
+                share = np.where(needed > 0.0, np.inf, 0.0)
+                np.divide(needed, rest, out=share, where=is_payable & (needed > 0.0))
+                made = np.maximum(made, share)
         return made
 
     def snapshot(self) -> dict[str, Any]:

@@ -340,3 +340,14 @@ def test_prices_are_numbers_whatever_comes(
         assert np.isfinite(made).all()
         assert (made >= 0.0).all()
         assert 0.0 <= prices.floor <= 1.0
+
+
+def test_a_row_that_can_never_be_paid_takes_nothing_from_the_others() -> None:
+    prices = Prices(ValueOfInformation(), TIERS)
+    prices.balance([account(10.0)])
+    costs = np.zeros((3, 4))
+    costs[:, CPU] = [1.0, 2.0, 100.0]
+
+    share = prices.shares(costs, NOTHING, 0.25)
+
+    assert [1 / 9.5, 2 / 9.5, np.inf] == pytest.approx(share.tolist())
