@@ -8,6 +8,7 @@ import pytest
 
 import verifier_ladder as vl
 from verifier_ladder.ledger import Ledger
+from verifier_ladder.reportcard import as_markdown, report_card
 from verifier_ladder.scheduler.replay import replay
 
 WRONG = 2.0
@@ -24,15 +25,17 @@ def guess(candidate: vl.Candidate) -> float:
     return truth(candidate) + WRONG
 
 
+DEAR = vl.verifier(
+    name="dear", version="1", tier="high_fidelity", isolation="inline", cost=vl.Cost(money=1.0)
+)(truth)
+
+
 def ladder() -> vl.Ladder:
     return vl.Ladder(
         "capped",
         [
             vl.verifier(name="guess", version="1", isolation="inline")(guess),
-            vl.verifier(
-                name="dear", version="1", tier="high_fidelity", isolation="inline",
-                cost=vl.Cost(money=1.0),
-            )(truth),
+            DEAR,
         ],
         reward=vl.RewardRule(estimator="unbiased"),
         audit=0.15,
@@ -120,3 +123,24 @@ def test_what_can_not_be_paid_is_told_to_have_no_chance() -> None:
 
     assert (80, 0, 0.0) == (found.hopeless, found.drawn, found.spent)
     assert abs(found.error - WRONG) < 1e-9
+
+
+@pytest.mark.parametrize(("wrong", "alarms"), [(WRONG, 1), (0.0, 0)])
+def test_the_report_card_of_one_call_alarms_where_audits_find_beliefs_far_off(
+    wrong: float, alarms: int
+) -> None:
+    def cheap(candidate: vl.Candidate) -> float:
+        number = int(str(candidate.content))
+        return truth(candidate) + wrong + number * 31 % 17 / 160.0 - 0.05
+
+    rungs = [vl.verifier(name="cheap", version="1", isolation="inline")(cheap), DEAR]
+    once = vl.Ladder("once", rungs, audit=0.15)
+    budget = {"high_fidelity": {"money": 40}}
+    with vl.Campaign.open("c", ladder=once, ledger=None, run="r", budget=budget) as campaign:
+        campaign.score([str(number) for number in range(400)], step=0)
+        assert campaign.drain("60 s")
+        card = report_card(campaign.ledger)
+
+    assert alarms == len(card.audits.alarms)
+    said = "**Alarm:** audits find candidates worse than believed, by 2" in as_markdown(card)
+    assert bool(alarms) is said
