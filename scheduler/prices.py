@@ -42,6 +42,8 @@ _DOUBT = 32.0
 the price."""
 _STEP, _FINE = 1.3, 1.02
 """First step of a search and how exactly a price is found, both as factors."""
+_HALVINGS = 20
+"""More than any two finite prices need; one that is beyond counting ends the search too."""
 _HIGHEST = 1e12
 """The price of what is spent, in units of one over the usual cost."""
 _FIRST = 3.0
@@ -341,7 +343,9 @@ class Prices:
         step = _STEP
         while low > 1.0 / (usual * _HIGHEST) and self._spend(place, low) <= amount:
             high, low, step = low, low / step, step * step
-        while high > low * _FINE:
+        for _ in range(_HALVINGS):
+            if high <= low * _FINE:
+                break
             middle = sqrt(low * high)
             low, high = (middle, high) if self._spend(place, middle) > amount else (low, middle)
         return high

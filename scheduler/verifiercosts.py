@@ -27,6 +27,8 @@ FLOOR = 1e-6
 _FARTHEST = 1e6
 """A cost that is more times what was declared counts as so many times."""
 _FAR = log(_FARTHEST)
+_MOST = 7e9
+"""What is expected at most: a ledger counts little more, and more than that is reserved."""
 _SHAPE, _RATE = 2.0, 1.0
 """Prior of the noise: times of like candidates differ by a factor of about exp(1)."""
 _DECLARED, _GUESSED, _SLOPE, _FEATURE = 1 / 3, 0.12, 2.0, 4.0
@@ -121,7 +123,7 @@ class VerifierCosts:
         made: Floats = self._unit(declared) * (worth + self._ratio) / count
         for resource, times in self._times.items():
             made[:, resource] = self._base(declared[:, resource]) * _ratio(times, features)
-        return made
+        return np.minimum(made, _MOST)
 
     def learn(self, declared: Floats, features: Floats, measured: Floats, stopped: Flags) -> None:
         """Take what checks took, the oldest first; below other tiers it teaches nothing.

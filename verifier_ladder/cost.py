@@ -9,6 +9,8 @@ from typing import Any
 
 from verifier_ladder.errors import ConfigError
 
+LARGEST = 2**53 / 1e6
+"""Amounts are below it: ledgers count exactly, in millionths."""
 Amounts = tuple[float, float, float, float]
 """One amount for each `Resource`, in its order."""
 
@@ -79,11 +81,13 @@ class Cost:
     """Minutes of somebody's attention."""
 
     def __post_init__(self) -> None:
-        """Refuse costs that no budget could pay."""
+        """Refuse costs that no ledger could count."""
         for name in ("seconds", "gpu_seconds", "money", "person_minutes"):
             value = getattr(self, name)
-            if not 0.0 <= (value if type(value) is float else _float(value)) < inf:
-                raise ConfigError(f"Cost({name}={value!r}): give a finite number of at least 0")
+            if not 0.0 <= (value if type(value) is float else _float(value)) < LARGEST:
+                raise ConfigError(
+                    f"Cost({name}={value!r}): give a number of at least 0 and below {LARGEST:,.0f}"
+                )
 
     @property
     def amounts(self) -> Amounts:

@@ -5,22 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from verifier_ladder.cost import Amounts, Cost
+from verifier_ladder.cost import Cost
 from verifier_ladder.resource import Resource
 from verifier_ladder.tier import Tier
 
 
-def declared(ladder: Mapping[str, Any], tier: Tier) -> Amounts:
+def declared(ladder: Mapping[str, Any], tier: Tier) -> list[float]:
     """What one candidate was declared to take on a tier, by the ladder as it is recorded."""
-    whole = Cost()
+    whole = [0.0] * len(Resource)
     for verifier in ladder.get("verifiers", ()):
         if verifier["tier"] == tier.label:
-            whole += Cost(**verifier.get("cost", {})).times(verifier.get("replicates", 1))
-    return whole.amounts
+            checks = verifier.get("replicates", 1)
+            for place, name in enumerate(Cost.__dataclass_fields__):
+                whole[place] += checks * verifier.get("cost", {}).get(name, 0.0)
+    return whole
 
 
 def if_all_climbed(
-    tier: Tier, candidates: int, *, settled: Sequence[float], judged: int, expected: Amounts
+    tier: Tier,
+    candidates: int,
+    *,
+    settled: Sequence[float],
+    judged: int,
+    expected: Sequence[float],
 ) -> dict[Resource, float | None]:
     """What a tier would have taken, resource by resource.
 

@@ -8,7 +8,6 @@ from functools import cached_property, partial
 from typing import Any
 
 from verifier_ladder.alerts.rules import rules_as_set
-from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.base import Ledger
 from verifier_ladder.ledger.protocol import PARKED
@@ -191,7 +190,7 @@ class _Writer:
             if account.tier == tier:
                 settled[account.resource] = account.settled
         declined = self.tally.declined.get(tier, [])
-        without = sum(declined, Cost()).amounts
+        without = [sum(cost.amounts[place] for cost in declined) for place in Resource]
         return if_all_climbed(
             tier, self._acceptable(), judged=max(0, answered - len(declined)),
             settled=[max(0.0, a - b) for a, b in zip(settled, without, strict=True)],

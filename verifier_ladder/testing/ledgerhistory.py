@@ -12,7 +12,7 @@ from verifier_ladder.canonicaliser import Identity
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger import Ledger
-from verifier_ladder.ledger.records import Alias, Block, Charged
+from verifier_ladder.ledger.records import Alias, Block
 from verifier_ladder.reward import Reward
 from verifier_ladder.testing.records import (
     CAMPAIGN,
@@ -373,8 +373,11 @@ class HistoryTests:
     def test_a_refused_call_tells_nobody(self, ledger: Ledger) -> None:
         seen: list[None] = []
         ledger.subscribe(lambda: seen.append(None))
+        block = score_block(["a", "b"])
+        assert block.samples is not None
+        block.samples.contents = [key("a")]
         with pytest.raises(LedgerError):
-            ledger.append(score_block(["a"]), charges={Charged(0): (Cost(1e300), 1)})
+            ledger.append(block)
         assert (seen, ledger.newest()) == ([], 0)
 
     def test_many_threads_may_append(self, ledger: Ledger) -> None:

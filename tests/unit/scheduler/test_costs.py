@@ -262,7 +262,7 @@ def test_an_outage_teaches_nothing() -> None:
     assert len(costs.lessons("dear", [one]).measured) == 0
 
 
-@pytest.mark.parametrize("took", [Cost(), Cost(1e300, 1e300, 1e300, 1e300)], ids=["0", "1e300"])
+@pytest.mark.parametrize("took", [Cost(), Cost(9e9, 9e9, 9e9, 9e9)], ids=["nothing", "all"])
 def test_absurd_costs_are_survived(took: Cost) -> None:
     costs = model(FAST, DEAR)
 

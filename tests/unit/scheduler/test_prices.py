@@ -1,6 +1,7 @@
 """Prices make a budget last until its horizon, and no longer."""
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from verifier_ladder.budget import TOTAL
 from verifier_ladder.cost import Cost
-from verifier_ladder.decision import Action, Situation
+from verifier_ladder.decision import Action, Decisions, Situation
 from verifier_ladder.ledger.records import Account
 from verifier_ladder.resource import Resource
 from verifier_ladder.scheduler.policies.discovery import Discovery
@@ -190,6 +191,25 @@ def test_a_search_begins_where_a_top_check_costs_three_deviations() -> None:
     assert prices.observe(rows, cpu(USUAL, 2), 0, [account(600.0)])[:, 2] == pytest.approx(
         [1.5, 1.5], rel=0.11
     )
+
+
+@pytest.mark.parametrize("dear", [1e-300, 1e12, 1e200, 1e300, float("inf")])
+def test_a_search_ends_however_dear_a_check_is(dear: float) -> None:
+    class Counted(ValueOfInformation):
+        asked = 0
+
+        def decide(self, situation: Situation) -> Decisions:
+            self.asked += 1
+            assert self.asked < 5_000
+            return super().decide(situation)
+
+    prices = Prices(Counted(), TIERS, horizon=64)
+    costs = cpu([1e-4, 1.0, dear], 2)
+
+    with np.errstate(all="ignore"), suppress(OverflowError):  # an error is an end too
+        prices.observe(situation([0.0, 1.0], tiers=TIERS), costs, 2, [account(3600.0)])
+
+    assert prices.has_caps
 
 
 def test_prices_that_are_nothing_cannot_be_eased() -> None:

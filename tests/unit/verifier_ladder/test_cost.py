@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verifier_ladder.cost import Cost, seconds
+from verifier_ladder.cost import LARGEST, Cost, seconds
 from verifier_ladder.errors import ConfigError
+from verifier_ladder.ledger.protocol import micros
 
 
 @pytest.mark.parametrize(
@@ -56,11 +57,24 @@ def test_any_text_is_an_amount_or_a_clear_error(text: str) -> None:
     assert repr(text) in message
 
 
-@pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf"), "2 h", None, 10**400])
+@pytest.mark.parametrize(
+    "value", [-1.0, float("nan"), float("inf"), "2 h", None, 10**400, 1e300, 2**53 / 1e6]
+)
 @pytest.mark.parametrize("name", ["seconds", "gpu_seconds", "money", "person_minutes"])
 def test_a_cost_that_no_budget_could_pay_is_refused(name: str, value: Any) -> None:
     with pytest.raises(ConfigError, match=name):
         Cost(**{name: value})
+
+
+def test_the_error_tells_what_the_largest_cost_is() -> None:
+    with pytest.raises(ConfigError, match="at least 0 and below 9,007,199,255"):
+        Cost(money=1e10)
+
+
+def test_what_a_cost_may_be_a_ledger_counts() -> None:
+    largest = np.nextafter(LARGEST, 0.0)
+
+    assert micros(Cost(seconds=largest)) < (2**53, 0, 0, 0)
 
 
 def test_a_cost_may_be_zero() -> None:
