@@ -123,6 +123,18 @@ def test_a_judge_that_sleeps_is_told_with_its_wall_time_latency_and_money(run: R
         assert told in words(run.page)
 
 
+def test_scores_and_report_cards_tell_the_same_wall_time_and_money(run: Run) -> None:
+    tier = run.summary.tiers[1]
+    card = run.command("run", "report", "r")
+    place = ["--ledger", str(run.place)]
+    markdown = CliRunner().invoke(app, ["run", "report", "r", *place]).stdout
+
+    costs = {cost["resource"]: cost for cost in card["costs"] if cost["tier"] == "simulation"}
+    assert costs["cpu_seconds"]["wall"] == pytest.approx(tier.wall)
+    assert costs["money"]["spent"] == pytest.approx(tier.resources[Resource.MONEY])
+    assert f"| {duration(tier.wall)} |" in markdown
+
+
 def test_gpu_time_is_told_where_it_was_spent(run: Run) -> None:
     tier = run.summary.tiers[2]
 

@@ -95,6 +95,8 @@ class CostEntry:
     failed: float
     """Of it, on attempts without an answer."""
     cap: float | None
+    wall: float | None = None
+    """Seconds of wall time during which the tier was at work; None where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)

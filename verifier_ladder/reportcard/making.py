@@ -112,10 +112,13 @@ def _unknown(record: RunRecord) -> dict[str, int]:
 
 
 def _costs(ledger: Ledger, campaign: str) -> tuple[CostEntry, ...]:
+    from verifier_ladder.summary import walls
+
+    at_work = walls(ledger, campaign)
     return tuple(
         CostEntry(
             place_label(account.tier), account.resource.label, account.spent, account.failed,
-            account.cap,
+            account.cap, at_work.get(account.tier),
         )
         for account in ledger.accounts(campaign)
     )  # fmt: skip

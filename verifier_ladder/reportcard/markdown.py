@@ -10,7 +10,7 @@ from verifier_ladder.reportcard.card import NOT_REPORTED, AuditEntry, Cohort, Re
 from verifier_ladder.resource import Resource
 from verifier_ladder.rollouts.passk import Estimate
 from verifier_ladder.rollouts.statistics import DECLINED
-from verifier_ladder.summary.amounts import plural, shown_in
+from verifier_ladder.summary.amounts import duration, plural, shown_in
 from verifier_ladder.text import printable
 
 _MARKS = re.compile(r"([\\`*_\[\]<>|#])")
@@ -195,8 +195,10 @@ def _costs(card: ReportCard) -> Iterator[str]:
         shown = shown_in(Resource.parse(cost.resource))
         cap = "no cap" if cost.cap is None else shown(cost.cap)
         place = cost.tier.replace("_", " "), cost.resource.replace("_", " ")
-        rows.append((*place, shown(cost.spent), shown(cost.failed), cap))
-    yield from _rows(("tier", "resource", "spent", "of it without an answer", "cap"), rows)
+        amounts = shown(cost.spent), shown(cost.failed), cap, duration(cost.wall)
+        rows.append((*place, *amounts))
+    names = ("tier", "resource", "spent", "of it without an answer", "cap", "tier's wall time")
+    yield from _rows(names, rows)
 
 
 def _end(card: ReportCard) -> Iterator[str]:

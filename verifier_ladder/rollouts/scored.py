@@ -197,11 +197,11 @@ def _unknown(made: Statistics) -> list[str]:
 
 def _costs(made: Statistics) -> list[str]:
     shown = []
-    for tier, checks, seconds, failed, more in made.costs:
+    for tier, checks, seconds, failed, more, wall in made.costs:
         lost = f" and {failed:.3g} s without an answer" if failed else ""
         rest = "".join(f"{amount:.4g} {unit}, " for unit, amount in more.items())
-        count = _count(checks, "check")
-        shown.append(f"  {tier.label:<14} {seconds:.3g} cpu-s, {rest}{count}{lost}")
+        took = f"{seconds:.3g} cpu-s, " + ("" if wall is None else f"{wall:.3g} s of wall time, ")
+        shown.append(f"  {tier.label:<14} {took}{rest}{_count(checks, 'check')}{lost}")
     return ["Cost of the campaign so far", *shown] if shown else []
 
 

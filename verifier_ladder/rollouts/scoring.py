@@ -302,13 +302,18 @@ def _worths(campaign: Campaign, steps: list[tuple[int, list[int]]]) -> list[floa
 
 
 def _spent(campaign: Campaign) -> list[TierCost]:
+    from verifier_ladder.summary import walls
+
     accounts = [a for a in campaign.ledger.accounts(campaign.name) if a.tier != TOTAL]
     more: dict[int, dict[str, float]] = {}
     for account in accounts:
         if account.resource is not Resource.CPU_SECONDS:
             more.setdefault(account.tier, {})[account.resource.unit] = account.spent
+    at_work = walls(campaign.ledger, campaign.name)
     return [
-        TierCost(Tier(a.tier), a.checks, a.settled, a.failed, more.get(a.tier, {}))
+        TierCost(
+            Tier(a.tier), a.checks, a.settled, a.failed, more.get(a.tier, {}), at_work.get(a.tier)
+        )
         for a in accounts
         if a.resource is Resource.CPU_SECONDS
     ]

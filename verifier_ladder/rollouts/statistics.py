@@ -27,6 +27,8 @@ class TierCost(NamedTuple):
     """Cpu-seconds of attempts that gave no answer."""
     more: Mapping[str, float] = {}
     """What was spent of other resources, by their unit."""
+    wall: float | None = None
+    """Seconds of wall time during which any of its checks was at work; None if not recorded."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from verifier_ladder.summary.reading import summarise
+from verifier_ladder.summary.reading import summarise, walls
 from verifier_ladder.summary.records import (
     Agreement,
     CandidateSummary,
@@ -22,5 +22,5 @@ from verifier_ladder.summary.terminal import print_summary
 __all__ = [
     "Agreement", "CandidateSummary", "CurvePoint", "Failure", "OpenCase", "Reason",
     "RewardSummary", "RunSummary", "Score", "Summary", "Suspicion", "TierSummary",
-    "print_summary", "summarise",
+    "print_summary", "summarise", "walls",
 ]  # fmt: skip

@@ -68,6 +68,20 @@ def _find(ledger: Ledger, campaign: str) -> CampaignRow:
     raise ConfigError(f"the ledger has no campaign {campaign!r}; it has: {known}")
 
 
+def walls(ledger: Ledger, campaign: str) -> dict[int, float | None]:
+    """Seconds of wall time during which each tier of a campaign was at work, as far as recorded.
+
+    Raises:
+        ConfigError: If the ledger has no campaign of this name.
+    """
+    from verifier_ladder.ledger.encoding import decode
+
+    tally = Tally(_find(ledger, campaign).ladder)
+    for entry in ledger.entries(campaign=campaign):
+        tally.time(entry, decode(entry.body))
+    return {tier: times.wall for tier, times in tally.times.items()}
+
+
 def _read(ledger: Ledger, row: CampaignRow) -> Tally:
     from verifier_ladder.ledger.encoding import decode
 

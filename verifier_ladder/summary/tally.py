@@ -102,10 +102,10 @@ class Tally:
         if samples:
             self._rewards(block, owners)
             self._notice(block, owners)
-        self._time(entry, block)
+        self.time(entry, block)
         self.curve.mark()
 
-    def _time(self, entry: Entry, block: Block) -> None:
+    def time(self, entry: Entry, block: Block) -> None:
         """Note how long the entry's checks took, as far as it was recorded."""
         count, facts = len(block.verdicts), block.facts
         for row, seconds in zip(block.verdicts, told(facts, "waited", count), strict=False):

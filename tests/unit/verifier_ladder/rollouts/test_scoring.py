@@ -109,6 +109,8 @@ def test_the_same_file_again_is_answered_from_the_ledger(
 
     assert values(first) == values(again)
     assert [cost.checks for cost in first.costs] == [cost.checks for cost in again.costs]
+    assert all(cost.wall is not None for cost in first.costs if cost.checks)
+    assert "s of wall time, " in first.summary()
     assert (first.run, first.campaign) == (again.run, again.campaign)
 
 
