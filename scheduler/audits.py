@@ -24,12 +24,15 @@ class Audit(NamedTuple):
     """The reward by what the top tier said."""
     is_good: bool
     """Whether the top tier accepted the candidate."""
+    group: str = ""
+    """The group within its step; "" for none."""
 
     def as_json(self) -> dict[str, Any]:
         """The audit as the ledger keeps it."""
         return {
             "sample": list(self.sample), "draw": [*self.draw[:-1], list(self.draw.stratum)],
             "surprise": self.surprise, "truth": self.truth, "is_good": self.is_good,
+            "group": self.group,
         }  # fmt: skip
 
     @classmethod
@@ -37,8 +40,7 @@ class Audit(NamedTuple):
         """Read it back."""
         return cls(
             SampleId(*stored["sample"]), Draw.from_json(stored["draw"]), stored["surprise"],
-            stored["truth"],
-             bool(stored["is_good"]),
+            stored["truth"], bool(stored["is_good"]), stored.get("group", ""),
         )  # fmt: skip
 
 
@@ -72,8 +74,9 @@ class Audits:
             nan if value is None else value for value in (audit.draw.estimate, audit.truth)
         )
         return self.drift.add(
-            name, audit.surprise, sample=audit.sample, estimate=estimate, truth=truth
-        )
+            name, audit.surprise, sample=audit.sample, estimate=estimate, truth=truth,
+            group=audit.group,
+        )  # fmt: skip
 
     @property
     def is_even(self) -> bool:

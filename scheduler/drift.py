@@ -9,6 +9,7 @@ from math import isnan, sqrt
 from typing import Any, NamedTuple
 
 from verifier_ladder.candidate import SampleId, sample_place
+from verifier_ladder.scheduler.intraclass import Intraclass
 
 WINSOR = 2.5
 """Residuals count for no more than this: one outlier is no drift, and three in a row are."""
@@ -57,6 +58,8 @@ class Audited(NamedTuple):
     """What was believed of it, μ."""
     truth: float
     """What the top tier said, y."""
+    group: str = ""
+    """Names the group of its step; "" for none."""
 
 
 class Alarm(NamedTuple):
@@ -157,6 +160,7 @@ class Stratum:
     """The worst disappointments since `overrated` left zero."""
     since: int = RELEARNING
     """Audits since the last alarm, up to `RELEARNING`."""
+    shared: Intraclass = field(default_factory=Intraclass)
 
     @property
     def usual(self) -> float:
@@ -177,11 +181,13 @@ class Stratum:
             self.since += 1
             return None
         z = max(-WINSOR, min(WINSOR, audited.z))
-        surprise = z * z - 1.0
+        new = self.shared.add(audited.group, z, self.power / self.audits)
+        surprise = new * new - 1.0
+        side = new if audited.group else audited.z
         for chart, sign, slack in ((self.overrated, -1, _WORSE), (self.underrated, 1, _BETTER)):
             if chart.first is None:
                 chart.scale = self.usual
-            step = max(-WINSOR, min(WINSOR, sign * audited.z / chart.scale))
+            step = max(-WINSOR, min(WINSOR, sign * side / chart.scale))
             chart.add(step - slack, audited.sample)
         spread = sqrt(self.squares / self.audits)
         self.unsure.add(surprise / spread - _WIDER, audited.sample)
@@ -262,6 +268,7 @@ class Drift:
         sample: SampleId,
         estimate: float = float("nan"),
         truth: float = float("nan"),
+        group: str = "",
     ) -> Alarm | None:
         """Take one more audit.
 
@@ -272,6 +279,7 @@ class Drift:
             sample: Run, step and position.
             estimate: μ on the learner's scale, to tell suspicious winners.
             truth: y on the learner's scale.
+            group: The group within its step, whose samples may share an error; "" for none.
 
         Returns:
             An alarm, if the truth has left the belief; the stratum begins anew then.
@@ -280,7 +288,8 @@ class Drift:
             return None
         z = max(-_LARGEST, min(_LARGEST, z))
         state = self._strata.setdefault(stratum, Stratum())
-        chart = state.add(Audited(sample, z, estimate, truth))
+        name = group and f"{sample.run} {sample.step} {group}"
+        chart = state.add(Audited(sample, z, estimate, truth, name))
         if chart is None or chart.first is None:
             return None
         direction = state.direction(chart)
@@ -320,7 +329,8 @@ class Drift:
 def _stratum(state: Mapping[str, Any]) -> Stratum:
     charts = {name: _chart(state[name]) for name in ("overrated", "underrated", "unsure")}
     suspects = [Audited(SampleId(*row[0]), *row[1:]) for row in state["suspects"]]
-    return Stratum(**{**state, **charts, "suspects": suspects})
+    shared = Intraclass.restore(state["shared"]) if "shared" in state else Intraclass()
+    return Stratum(**{**state, **charts, "suspects": suspects, "shared": shared})
 
 
 def _chart(state: Mapping[str, Any]) -> Chart:

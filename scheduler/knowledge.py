@@ -170,14 +170,14 @@ class Knowledge:
         self,
         standings: Sequence[Standing],
         keys: Sequence[bytes],
-        drawn: Sequence[tuple[SampleId, Draw] | None],
+        drawn: Sequence[tuple[SampleId, Draw, str] | None],
     ) -> Lessons:
         """What answers teach; those of tiers below the top have no target.
 
         Args:
             standings: Candidates of which a tier has said something.
             keys: Check key of each answer.
-            drawn: The sample for which each was drawn, if one was.
+            drawn: The sample for which each was drawn, the draw, and the sample's group.
         """
         surveys = [Survey(self.ladder, standing) for standing in standings]
         truths = np.array([survey.scores[-1] for survey in surveys], dtype=float)
@@ -192,9 +192,10 @@ class Knowledge:
         ]  # fmt: skip
         return lessons.rows(told)
 
-    def _audit(self, survey: Survey, sample: SampleId, draw: Draw) -> Audit:
+    def _audit(self, survey: Survey, sample: SampleId, draw: Draw, group: str) -> Audit:
         truth = reward_of(self.ladder, survey, Belief(nan, nan)).value
-        return Audit(sample, draw, self._surprise(survey, draw), truth, survey.is_truth)
+        surprise = self._surprise(survey, draw)
+        return Audit(sample, draw, surprise, truth, survey.is_truth, group)
 
     def _surprise(self, survey: Survey, draw: Draw) -> float | None:
         score = survey.scores[-1]

@@ -29,8 +29,8 @@ class Ended(NamedTuple):
     standing: Standing
     """Its candidate."""
     verifier: Verifier
-    drawn: tuple[SampleId, Draw] | None
-    """The sample for which it was drawn, if one was."""
+    drawn: tuple[SampleId, Draw, str] | None
+    """The sample for which it was drawn, the draw and the sample's group, if it was drawn."""
 
 
 class Learning:

@@ -223,10 +223,10 @@ def _over(requests: Sequence[Request], standings: Sequence[Standing]) -> list[Pe
     ]
 
 
-def _drawn(request: Request) -> tuple[SampleId, Draw] | None:
-    """The sample and the draw that sent it to the top tier, if one did."""
-    draw = draw_of(request)
-    return draw and (SampleId(request.run, request.step, request.position), draw)
+def _drawn(request: Request) -> tuple[SampleId, Draw, str] | None:
+    """The sample, the draw that sent it to the top tier, if one did, and the sample's group."""
+    draw, sample = draw_of(request), SampleId(request.run, request.step, request.position)
+    return draw and (sample, draw, str(request.state["group"]))
 
 
 def _why_ended(check: CheckRow) -> Verdict:

@@ -186,13 +186,16 @@ def test_a_snapshot_brings_everything_back(
 ) -> None:
     drift = Drift()
     for i, (stratum, z) in enumerate(past):
-        drift.add(stratum, z, sample=SampleId("run", 0, i), estimate=float(i % 3), truth=0.0)
+        which, group = SampleId("run", 0, i), str(i % 3 or "")
+        drift.add(stratum, z, sample=which, estimate=float(i % 3), truth=0.0, group=group)
     again = Drift()
     again.restore(json.loads(json.dumps(drift.snapshot(), allow_nan=False)))
 
     for i, (stratum, z) in enumerate(future):
-        which = SampleId("run", 1, i)
-        assert drift.add(stratum, z, sample=which) == again.add(stratum, z, sample=which)
+        which, group = SampleId("run", i % 2, i), str(i % 3 or "")
+        assert drift.add(stratum, z, sample=which, group=group) == again.add(
+            stratum, z, sample=which, group=group
+        )
     assert drift.snapshot() == again.snapshot()
 
 
