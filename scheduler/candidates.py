@@ -22,6 +22,7 @@ from verifier_ladder.keys import (
     task_digest,
 )
 from verifier_ladder.ledger.records import CheckRow
+from verifier_ladder.task import refuse_overlooked
 from verifier_ladder.verifiers import Verifier
 
 
@@ -147,7 +148,12 @@ def _is_proven(check: CheckRow, candidate: Candidate, verifier: Verifier) -> boo
 
 
 def task_fields(task: Mapping[str, Any], verifier: Verifier) -> dict[str, Any]:
-    """The part of a task that a verifier reads."""
+    """The part of a task that a verifier reads.
+
+    Raises:
+        ConfigError: If it would read more of this task than it declares.
+    """
     if verifier.task_fields is None:
         return dict(task)
+    refuse_overlooked(verifier, task)
     return {name: task[name] for name in verifier.task_fields if name in task}

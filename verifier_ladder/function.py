@@ -131,6 +131,7 @@ class RewardFunctionVerifier(FunctionVerifier):
         self.signature = RewardSignature.read(function, columns, name)
         self.columns = self.signature.columns
         self.task_fields = self.signature.task_fields
+        self.overlooked = self.signature.overlooked
         super().__init__(function, name=name, version=version, **attributes)
 
     def _ask(self, candidate: Candidate) -> Any:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 from verifier_ladder.errors import ConfigError
+from verifier_ladder.syntaxtree import node_of
 
 LISTS = {"prompts": "prompt", "completion_ids": "completion_ids"}
 """Arguments that a learner gives beside completions and columns, and the task field of each."""
@@ -61,6 +64,8 @@ class RewardSignature:
     lists: tuple[str, ...]
     """Which of `LISTS` it takes."""
     takes_completions: bool
+    overlooked: frozenset[str] = frozenset()
+    """What it reads if it is given, by default or out of `**kwargs`, and is no column here."""
 
     @classmethod
     def read(
@@ -86,10 +91,12 @@ class RewardSignature:
         ]  # fmt: skip
         _no_live(name, [p for p in required if p in LIVE])
         _all_given(name, [p for p in required if p not in (*named, *LISTS, "completions")])
+        given = {*named, *LISTS, *LIVE, "completions"}
         return cls(
             named,
             tuple(argument for argument in LISTS if argument in parameters),
             takes_completions=open_ended or "completions" in parameters,
+            overlooked=_optional(function, parameters) - given,
         )
 
     @property
@@ -98,6 +105,35 @@ class RewardSignature:
         fields = [LISTS[argument] for argument in self.lists]
         chat = [MESSAGES] if self.takes_completions else []
         return (*self.columns, *fields, *chat)
+
+
+def _optional(
+    function: Callable[..., Any], parameters: Mapping[str, inspect.Parameter]
+) -> frozenset[str]:
+    """What it takes if it is there: parameters with a default, and names read from `**kwargs`."""
+    named = {p.name for p in parameters.values() if p.default is not p.empty}
+    for parameter in parameters.values():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            named |= _read_out_of(parameter.name, function)
+    return frozenset(named)
+
+
+def _read_out_of(keywords: str, function: Callable[..., Any]) -> set[str]:
+    """The names in `kw["name"]`, `kw.get("name")` and `kw.pop("name")`, as the source has them."""
+    inner = inspect.unwrap(plain(function))
+    code = inner if inspect.isroutine(inner) else type(inner).__call__
+    code = getattr(code, "__func__", code)
+    node = node_of(code) if isinstance(code, FunctionType) else None
+    found: set[str] = set()
+    for part in ast.walk(node) if node else ():
+        match part:
+            case ast.Subscript(ast.Name(of), ast.Constant(str(name))) if of == keywords:
+                found.add(name)
+            case ast.Call(
+                ast.Attribute(ast.Name(of), "get" | "pop"), [ast.Constant(str(name)), *_]
+            ) if of == keywords:
+                found.add(name)
+    return found
 
 
 def _no_live(name: str, found: Sequence[str]) -> None:

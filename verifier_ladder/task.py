@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from verifier_ladder.candidate import Candidate, with_tasks
 from verifier_ladder.errors import ConfigError
+
+if TYPE_CHECKING:
+    from verifier_ladder.verifiers import Verifier
 
 _NOTHING = object()
 
@@ -62,11 +65,27 @@ class SeenTask(dict[str, Any]):
     def _check(self, name: object) -> bool:
         if name in self._declared:
             return False
-        raise ConfigError(
-            f"{self._verifier} reads the task field {name!r}, which it does not declare; verdicts "
-            f"are filed under what is declared. Give it task_fields=[{name!r}], which vl.wrap "
-            f"calls columns=[{name!r}], or task_fields=None for all fields"
-        )
+        raise _undeclared(self._verifier, name)
+
+
+def _undeclared(verifier: str, name: object) -> ConfigError:
+    return ConfigError(
+        f"{verifier} reads the task field {name!r}, which it does not declare; verdicts "
+        f"are filed under what is declared. Give it task_fields=[{name!r}], which vl.wrap "
+        f"calls columns=[{name!r}], or task_fields=None for all fields"
+    )
+
+
+def refuse_overlooked(verifier: Verifier, fields: Iterable[str]) -> None:
+    """Refuse fields that a wrapped function would read, and is not given: it would judge without.
+
+    Raises:
+        ConfigError: If one of these fields of a task is among them.
+    """
+    overlooked: Collection[str] = getattr(verifier, "overlooked", ())
+    for name in fields if overlooked else ():
+        if name in overlooked:
+            raise _undeclared(verifier.name, name)
 
 
 def seen_by(

@@ -12,6 +12,7 @@ from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.messages import text_of, turns_of
 from verifier_ladder.media import carried
 from verifier_ladder.signature import LIVE, MESSAGES
+from verifier_ladder.task import refuse_overlooked
 
 
 class Reader:
@@ -30,7 +31,7 @@ class Reader:
 
     def __init__(self, ladder: Ladder, name: str) -> None:
         """Read for a ladder, under the name that messages use."""
-        self._kind, self._name = ladder.kind, name
+        self._kind, self._name, self._verifiers = ladder.kind, name, ladder.verifiers
         self._fields = _fields(ladder)
         self._needed = {c for v in ladder.verifiers for c in getattr(v, "columns", ())}
         self._chat = any(MESSAGES in (v.task_fields or ()) for v in ladder.verifiers)
@@ -67,6 +68,8 @@ class Reader:
     def _wanted(self, given: Mapping[str, Any], count: int) -> dict[str, Sequence[Any]]:
         """The columns that verifiers read, checked."""
         everything = [name for name in given if name not in LIVE and given[name] is not None]
+        for verifier in self._verifiers:
+            refuse_overlooked(verifier, everything)
         names = self._fields if self._fields is not None else everything
         found: dict[str, Sequence[Any]] = {}
         for name in names:

@@ -1,11 +1,15 @@
 """Completions and columns are read as candidates."""
 
+import functools
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import verifier_ladder as vl
+from verifier_ladder.errors import ConfigError
 from verifier_ladder.learners.reader import Reader
 
 
@@ -63,3 +67,51 @@ def test_rows_that_python_takes_for_equal_are_told_apart(answers: list[object]) 
     made = reader().candidates(["4"] * len(answers), {"answer": answers})
 
     assert list(map(repr, answers)) == [repr((one.task or {})["answer"]) for one in made]
+
+
+def optional(completions: list[str], answer: Any = None, **kwargs: Any) -> list[float]:
+    del kwargs
+    return [float(answer is not None)] * len(completions)
+
+
+def got(completions: list[str], **kwargs: Any) -> list[float]:
+    return [float(kwargs.get("answer") is not None)] * len(completions)
+
+
+def taken(completions: list[str], **kwargs: Any) -> list[float]:
+    return [float(kwargs["answer"][place] == c) for place, c in enumerate(completions)]
+
+
+class Judge:
+    def __call__(self, completions: list[str], **others: Any) -> list[float]:
+        return [float(others.pop("answer", None) is not None)] * len(completions)
+
+
+WRAPPED = [optional, got, taken, Judge(), functools.partial(optional, answer="4")]
+NAMES = ["default", "get", "subscript", "object", "partial"]
+
+
+@pytest.mark.parametrize("function", WRAPPED, ids=NAMES)
+def test_a_column_that_a_function_would_read_must_be_declared(function: Any) -> None:
+    check = vl.wrap(function, version="1", isolation="inline")
+    reader = Reader(vl.Ladder("l", [check]), "l")
+
+    with pytest.raises(ConfigError, match=r"columns=\['answer'\]"):
+        reader.candidates(["4"], {"answer": ["4"]})
+    with (
+        vl.Campaign.open("c", ladder=vl.Ladder("l", [check])) as campaign,
+        pytest.raises(ConfigError, match=r"columns=\['answer'\]"),
+    ):
+        campaign.score([vl.Candidate("text", "4", {"answer": "4"})])
+
+
+@pytest.mark.parametrize("function", WRAPPED, ids=NAMES)
+def test_a_column_that_is_not_there_or_declared_is_no_matter(function: Any) -> None:
+    alone = Reader(vl.Ladder("l", [vl.wrap(function, version="1")]), "l")
+    given = {"completion_ids": [[1]], "trainer_state": [None], "source": ["book"]}
+
+    assert alone.candidates(["4"], given)[0].task in (None, {"completion_ids": [1]})
+
+    told = vl.wrap(function, version="1", columns=["answer"])
+    reader = Reader(vl.Ladder("l", [told]), "l")
+    assert reader.candidates(["4"], {"answer": ["4"]})[0].task == {"answer": "4"}
