@@ -5,8 +5,11 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any, ClassVar
 
-from verifier_ladder.errors import ConfigError
+from verifier_ladder.errors import AnswerError, ConfigError
 from verifier_ladder.keys import digest
+
+LARGEST_FORM = 16 * 1024 * 1024
+"""Characters or bytes of the longest canonical form."""
 
 
 class Canonicaliser:
@@ -51,6 +54,22 @@ class Canonicaliser:
         """
         del content
         raise TypeError(f"{type(self).__name__} has no canonicalise method")
+
+
+def canonical_form(by: Canonicaliser, content: str | bytes) -> str | bytes:
+    """The form that a canonicaliser gives, as plain text or bytes.
+
+    Raises:
+        AnswerError: If it gives anything else, or too much.
+    """
+    form: Any = by.canonicalise(content)
+    if isinstance(form, (str, bytes)) and len(form) <= LARGEST_FORM:
+        return str.__str__(form) if isinstance(form, str) else bytes(form)
+    size = f" of length {len(form)}" if hasattr(form, "__len__") else ""
+    raise AnswerError(
+        f"canonicaliser {by.name} returned a {type(form).__name__}{size}; return text or bytes of "
+        f"at most {LARGEST_FORM}"
+    )
 
 
 class Identity(Canonicaliser):

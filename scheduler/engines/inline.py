@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from verifier_ladder.candidate import Candidate
-from verifier_ladder.canonicaliser import Canonicaliser
+from verifier_ladder.canonicaliser import Canonicaliser, canonical_form
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import CandidateError
 from verifier_ladder.scheduler.engines.blame import Answers, Case
@@ -122,7 +122,7 @@ def _formed(by: Canonicaliser, contents: Sequence[str | bytes]) -> list[Form]:
 
 def _form(by: Canonicaliser, content: str | bytes) -> Form:
     try:
-        return by.canonicalise(content)
+        return canonical_form(by, content)
     except CandidateError as error:
         return Verdict.reject(str(error))
     except Exception as error:  # noqa: BLE001 - a plugin may raise anything

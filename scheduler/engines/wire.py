@@ -18,8 +18,6 @@ from verifier_ladder.verifiers import Verifier, as_verdict, failure
 
 LARGEST_TEXT = 64 * 1024
 """Characters of a reason or a feedback, bytes of evidence; the rest is cut."""
-LARGEST_FORM = 16 * 1024 * 1024
-"""Characters or bytes of a canonical form."""
 _MOST_TURNS = 10_000
 _EXACT = 2**53
 _ACCEPT = Outcome.ACCEPT

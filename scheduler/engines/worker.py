@@ -20,9 +20,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
 from verifier_ladder.candidate import Candidate, Turn, checked_candidate, checked_candidates
-from verifier_ladder.canonicaliser import Canonicaliser
+from verifier_ladder.canonicaliser import Canonicaliser, canonical_form
 from verifier_ladder.cost import Cost
-from verifier_ladder.errors import AnswerError, ConfigError, LadderError, VerifierError
+from verifier_ladder.errors import ConfigError, LadderError, VerifierError
 from verifier_ladder.scheduler.engines import wire
 from verifier_ladder.scheduler.engines.job import MOST_RESERVED
 from verifier_ladder.scheduler.engines.journal import Journal
@@ -284,29 +284,15 @@ def _canonicalise(
     worker: Worker, canonicaliser: Canonicaliser, contents: list[str | bytes]
 ) -> tuple[Any, ...]:
     forms: list[Any] = []
-    cell, canonicalise = worker.cell, canonicaliser.canonicalise
     for position, content in enumerate(contents):
-        cell[0] = position
+        worker.cell[0] = position
         try:
-            form = canonicalise(content)
-            kind = type(form)
-            if (kind is not str and kind is not bytes) or len(form) > wire.LARGEST_FORM:
-                form = _no_form(canonicaliser, form)
+            form = canonical_form(canonicaliser, content)
         except BaseException as error:  # noqa: BLE001 - whatever it raises, it is this candidate's
             forms.append(wire.flatten(failure(error)))
         else:
             forms.append(form)
     return forms, None
-
-
-def _no_form(canonicaliser: Canonicaliser, form: Any) -> Any:
-    if isinstance(form, (str, bytes)) and len(form) <= wire.LARGEST_FORM:
-        return str.__str__(form) if isinstance(form, str) else bytes(form)
-    size = f" of length {len(form)}" if hasattr(form, "__len__") else ""
-    raise AnswerError(
-        f"canonicaliser {canonicaliser.name} returned a {type(form).__name__}{size}; return text "
-        f"or bytes of at most {wire.LARGEST_FORM}"
-    )
 
 
 def _expect(
