@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
+from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from verifier_ladder.errors import ConfigError
@@ -17,6 +19,11 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
     Indices = NDArray[np.int64]
+
+_KINDS = {
+    "action": "iu", "to": "iu", "reason": "iu", "verify": "iuf", "benefit": "iuf", "limit": "iuf",
+}  # fmt: skip
+"""Columns of decisions, and the kinds of numbers that they may hold."""
 
 
 class Belief(NamedTuple):
@@ -177,18 +184,70 @@ def decided(policy: EscalationPolicy, situation: Situation) -> Decisions:
     """What a policy decides about every sample.
 
     Raises:
-        ConfigError: If it gives something else than one decision for each sample.
+        ConfigError: If it gives something else than one decision for each sample, or one that
+            can't be carried out or told.
     """
     decisions: object = policy.decide(situation)
     if not isinstance(decisions, Decisions):
         raise ConfigError(
             f"policy {policy.name} decided with a {type(decisions).__name__}; return vl.Decisions"
         )
-    for name in ("action", "to", "reason", "verify", "benefit"):
-        shape = getattr(getattr(decisions, name), "shape", None)
-        if shape != (len(situation),):
-            raise ConfigError(
-                f"policy {policy.name}: {name} of its decisions must be an array of shape "
-                f"({len(situation)},), one for each sample, not {shape}"
-            )
+    wrong = misshapen(decisions, len(situation)) or impossible(decisions, situation)
+    if wrong:
+        raise ConfigError(f"policy {policy.name}: {wrong}")
     return decisions
+
+
+def misshapen(decisions: Decisions, size: int) -> str | None:
+    """What is wrong with the columns of decisions; None if nothing is."""
+    for name, kinds in _KINDS.items():
+        column = getattr(decisions, name)
+        if name == "limit" and column is None:
+            continue
+        if getattr(column, "shape", None) != (size,):
+            return (
+                f"{name} of its decisions must be an array of shape ({size},), one for each "
+                f"sample, not {getattr(column, 'shape', None)}"
+            )
+        if column.dtype.kind not in kinds:
+            return f"{name} of its decisions can't hold {column.dtype}"
+    return _untold(tuple(decisions.reasons))
+
+
+def impossible(decisions: Decisions, situation: Situation) -> str | None:
+    """Which decision can't be carried out; None if all can."""
+    wrong: str | None = None
+    asks, verify, benefit = decisions.action != Action.STOP, decisions.verify, decisions.benefit
+    rows, to = asks.nonzero()[0], decisions.to[asks]
+    if not _are_within(decisions.action, len(Action)):
+        wrong = "an action is none of vl.Action"
+    elif not _are_within(decisions.reason, len(decisions.reasons)):
+        wrong = f"a reason is none of its {len(decisions.reasons)} reasons, which count from 0"
+    elif not _are_within(to, len(situation.tiers)):
+        wrong = f"a tier that is asked is none of the {len(situation.tiers)}, which count from 0"
+    elif (to <= situation.reached[rows]).any() or situation.answered[rows, to].any():
+        wrong = "it asks a tier that has answered, or one below it; see situation.reached"
+    elif not ((verify >= 0.0) & (verify <= 1.0)).all():
+        wrong = "verify is a probability: give numbers from 0 to 1"
+    elif not (abs(benefit) < inf).all():
+        wrong = "a benefit that is not finite can't be ranked"
+    return wrong
+
+
+def _are_within(codes: Indices, count: int) -> bool:
+    return bool(((codes >= 0) & (codes < count)).all())
+
+
+@lru_cache(maxsize=64)
+def _untold(reasons: tuple[str, ...]) -> str | None:
+    """What is wrong with sentences; None if all can be told."""
+    numbers = dict.fromkeys(("mean", "deviation", "benefit", "limit"), 1.0)
+    for reason in reasons:
+        try:
+            reason.format_map({**numbers, "tier": "world"})
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            return (
+                f"the reason {reason!r} can't be told ({type(error).__name__}: {error}); it may "
+                "hold {mean}, {deviation}, {benefit}, {tier} and {limit}"
+            )
+    return None

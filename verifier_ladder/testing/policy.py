@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from verifier_ladder.decision import Action, Decisions, EscalationPolicy, Situation
+from verifier_ladder.decision import Action, Decisions, EscalationPolicy, Situation, impossible
 from verifier_ladder.scheduler.policies import POLICIES, create_policy
 from verifier_ladder.testing.situations import situation, situations, subset
 
@@ -136,19 +136,13 @@ def check(decisions: Decisions, rows: Situation) -> None:
         AssertionError: If one of them can't be carried out or recorded.
     """
     _check_columns(decisions, len(rows))
-    assert np.isin(decisions.action, list(Action)).all(), "an action has an unknown code"
-    known = (decisions.reason >= 0) & (decisions.reason < len(decisions.reasons))
-    assert known.all(), "a reason is not in the list of reasons"
+    wrong = impossible(decisions, rows)
+    assert not wrong, wrong
     asks = np.flatnonzero(decisions.action != Action.STOP)
     to = decisions.to[asks]
-    assert ((to >= 0) & (to < len(rows.tiers))).all(), "a tier that is asked is not there"
-    assert (to > rows.reached[asks]).all(), "it goes back to a lower tier"
-    assert not rows.answered[asks, to].any(), "it asks a tier that has answered"
     escalates = decisions.action[asks] == Action.ESCALATE
     assert rows.affordable[asks, to][escalates].all(), "it escalates past a spent budget"
-    assert ((decisions.verify >= 0) & (decisions.verify <= 1)).all(), "verify is no probability"
     assert not decisions.verify[asks].any(), "verify is only for climbs that stop"
-    assert np.isfinite(decisions.benefit).all(), "a benefit that is not finite can't be ranked"
 
 
 def _check_columns(decisions: Decisions, size: int) -> None:

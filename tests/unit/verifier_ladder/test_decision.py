@@ -1,9 +1,13 @@
 """Decisions and what they rest on."""
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
-from verifier_ladder.decision import Action, EscalationPolicy, Situation
+import verifier_ladder as vl
+from verifier_ladder.decision import Action, Decisions, EscalationPolicy, Situation
 from verifier_ladder.scheduler.policies import AllTiers, Thresholds
 from verifier_ladder.tier import Tier
 
@@ -27,3 +31,52 @@ def test_a_situation_counts_its_samples() -> None:
     )  # fmt: skip
 
     assert 3 == len(situation)
+
+
+WRONG = {
+    "verify NaN": ({"verify": np.nan}, "verify is a probability"),
+    "verify 2": ({"verify": 2.0}, "verify is a probability"),
+    "an unknown reason": ({"reason": 9}, "none of its 4 reasons"),
+    "an unknown action": ({"action": 5}, "none of vl.Action"),
+    "half an action": ({"action": 0.5}, "action of its decisions can't hold float64"),
+    "an unknown name": ({"reasons": ("{nope}", "x", "y", "z")}, "nope"),
+    "no text": ({"reasons": (3, "x", "y", "z")}, "the reason 3 can't be told"),
+    "benefit NaN": ({"benefit": np.nan}, "not finite"),
+    "no such tier": ({"action": 1, "to": 7}, "none of the 2"),
+    "no tier": ({"action": 1, "to": -1}, "none of the 2"),
+    "back": ({"action": 1, "to": 0}, "has answered"),
+}  # fmt: skip
+
+
+@vl.verifier(name="cheap-d", kind="text", version="1", isolation="inline")
+def cheap(candidate: vl.Candidate) -> float:
+    return float(len(candidate.content))
+
+
+@vl.verifier(name="dear-d", tier="simulation", kind="text", version="1", isolation="inline")
+def dear(candidate: vl.Candidate) -> float:
+    return float(len(candidate.content)) + 0.5
+
+
+@pytest.mark.parametrize(("changes", "why"), WRONG.values(), ids=WRONG)
+def test_a_decision_that_can_not_be_carried_out_is_refused(
+    changes: dict[str, Any], why: str
+) -> None:
+    class Wrong(AllTiers):
+        name = "wrong"
+
+        def decide(self, situation: Situation) -> Decisions:
+            whole: dict[str, Any] = {
+                name: value if name == "reasons" else np.full(len(situation), value)
+                for name, value in changes.items()
+            }
+            made = super().decide(situation)
+            made.reasons = (*made.reasons, "more")[:4]
+            return replace(made, **whole)
+
+    ladder = vl.Ladder("wrong", [cheap, dear], policy=Wrong())
+    with (
+        vl.Campaign.open("wrong", ladder=ladder) as campaign,
+        pytest.raises(vl.ConfigError, match=f"policy wrong: .*{why}"),
+    ):
+        campaign.score(["abc", "de"])

@@ -52,13 +52,13 @@ def spoil(**columns: Callable[[Situation, Decisions], Any]) -> Changed:
 @pytest.mark.parametrize(
     ("bad", "why"),
     [
-        (spoil(action=lambda _, d: d.action + 3), "unknown code"),
+        (spoil(action=lambda _, d: d.action + 3), "none of vl.Action"),
         (spoil(action=lambda _, d: d.action.astype(float)), "action holds float64"),
-        (spoil(reason=lambda _, d: d.reason + 9), "not in the list"),
-        (spoil(to=lambda _, d: d.to + 9), "not there"),
-        (spoil(to=lambda _, d: np.zeros_like(d.to)), "goes back"),
+        (spoil(reason=lambda _, d: d.reason + 9), "reason is none of"),
+        (spoil(to=lambda _, d: d.to + 9), "none of the"),
+        (spoil(to=lambda _, d: np.zeros_like(d.to)), "one below it"),
         (spoil(action=lambda _, d: np.where(d.to >= 0, 1, 0)), "spent budget"),
-        (spoil(verify=lambda _, d: d.verify + 2.0), "no probability"),
+        (spoil(verify=lambda _, d: d.verify + 2.0), "a probability"),
         (spoil(verify=lambda _, d: d.verify + 0.5), "only for climbs that stop"),
         (spoil(verify=lambda _, d: d.verify.tolist()), "verify is no array"),
         (spoil(benefit=lambda _, d: d.benefit / 0.0), "divide|invalid|ranked"),
