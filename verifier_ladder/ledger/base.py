@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.accountbook import AccountBook
@@ -208,6 +209,7 @@ class Ledger(WorkQueue, AccountBook, Replies):
             by `"name version"` of the verifier, how many current ones have each outcome.
         """
 
+    @checked(size=0)
     def frame(
         self,
         *,
@@ -228,7 +230,7 @@ class Ledger(WorkQueue, AccountBook, Replies):
             size: Only what the first so many entries of the signed log hold.
 
         Raises:
-            ConfigError: If pyarrow is not installed.
+            ConfigError: If an argument is not what it should be, or pyarrow is not installed.
         """
         from verifier_ladder.ledger.frames import frame
 

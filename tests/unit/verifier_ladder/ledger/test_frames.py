@@ -59,3 +59,15 @@ def test_an_empty_ledger_has_an_empty_frame() -> None:
         assert (0, list(COLUMNS)) == (len(ledger.frame()), ledger.frame().column_names)
         with pytest.raises(ConfigError, match="no signed log"):
             ledger.frame(size=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("size", "x"), ("size", -1), ("record", "nope"), ("record", 3), ("campaign", 3),
+     ("verifier", b"length")],
+)  # fmt: skip
+def test_a_frame_of_what_is_not_there_to_be_asked_for_is_refused(
+    ledger: SqlLedger, name: str, value: Any
+) -> None:
+    with pytest.raises(ConfigError, match=rf"frame: {name}="):
+        ledger.frame(**{name: value})
