@@ -119,8 +119,8 @@ class Client(BaseClient):
             event: Id of the delivery: the same (source, event) again changes nothing.
 
         Returns:
-            Whether it was taken; False if this event had been taken before, be it from an earlier
-            try of this call.
+            Whether it was taken; False if the same was answered before, be it by an earlier try
+            of this call whose reply got lost.
 
         Raises:
             ConfigError: If there is no such case, the value is not valid for it, or the token

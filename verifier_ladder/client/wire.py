@@ -159,7 +159,7 @@ def answering(
     else:
         message["value"] = checked_value("Client.answer", "value", value, "bool | float | None")
     call = Call("POST", "/v1/answers", _encoded("an answer", message), _JSON)
-    return Question(call, _is_done if event is None else _is_taken)
+    return Question(call, _is_taken)
 
 
 def _encoded(what: str, message: Any) -> bytes:
@@ -250,11 +250,6 @@ def _cases(answer: Any) -> list[Case]:
 
 def _is_taken(answer: Any) -> bool:
     return bool(answer["taken"])
-
-
-def _is_done(_: Any) -> bool:
-    """A delivery of our own that was taken before was taken from an earlier try of this call."""
-    return True
 
 
 def reward_from(message: Mapping[str, Any]) -> Reward:

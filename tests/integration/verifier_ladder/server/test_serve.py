@@ -65,6 +65,8 @@ def test_open_cases_are_read_and_answered_by_clients(start: Any, folder: Path) -
             client.answer(case, 11, source="reader")
         assert client.answer(case, vl.Verdict.accept(7, uncertainty=1), source="reader", event="1")
         assert not client.answer(case.check_key, 7, source="reader", event="1")
+        again = client.answer(case, vl.Verdict.accept(7, uncertainty=1), source="reader")
+        assert again is False  # as of `Campaign.answer`
         revision = next(client.revisions(follow=True))
 
     async def ask() -> list[vl.Case]:
