@@ -81,7 +81,7 @@ class Browser:
     def _run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         profile = self.profiles / f"profile-{sum(1 for _ in self.profiles.iterdir())}"
         command = [self.program, *BROWSER_FLAGS, f"--user-data-dir={profile}", *arguments]
-        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=90)
+        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=300)
 
     def dom(self, page: Path) -> str:
         """Return the page's HTML after its scripts have run."""

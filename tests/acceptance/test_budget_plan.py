@@ -257,7 +257,7 @@ def test_what_stands_in_a_table_costs_nobodys_time(tmp_path: Path) -> None:
     gate = REGISTRY.get("molecule-gate")
     made = vl.Ladder("table", [gate, MeasuredHydration()])
     with vl.Campaign.open("c", ladder=made, ledger=tmp_path / "l.db", workers=1) as campaign:
-        known, unknown = campaign.score(["CO", "OCCCCCCCO"], deadline="60 s")
+        known, unknown = campaign.score(["CO", "OCCCCCCCO"], deadline="300 s")
         assert campaign.drain("300 s")
 
         assert known.components["measured-hydration"] == -5.1

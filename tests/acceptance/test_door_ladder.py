@@ -23,7 +23,7 @@ def costly(candidate): return run_dft(candidate.content)
 ladder = vl.Ladder("mine", [cheap, costly], audit=0.05)
 budget = {"high_fidelity": "2 h"}
 with vl.Campaign.open("try", ladder=ladder, ledger="ledger.db", budget=budget) as campaign:
-    rewards = campaign.score(["CCO", "c1ccccc1"], deadline=30)
+    rewards = campaign.score(["CCO", "c1ccccc1"], deadline=300)
     revisions = list(campaign.revisions())
 print(json.dumps({"values": [r.value for r in rewards], "tiers": [r.tier.label for r in rewards],
                   "revised": sorted(r.position for r in revisions)}))

@@ -70,7 +70,7 @@ def repeats(candidate: vl.Candidate) -> vl.Verdict:
 
 def score() -> None:
     """Score three steps of sixteen prompts, four completions each."""
-    reward = reward_function(repeats, ledger="ledger.db", deadline=30)
+    reward = reward_function(repeats, ledger="ledger.db", deadline=300)
     for step in range(3):
         prompts = [f"w{i} w{i + step}" for i in range(16) for _ in range(4)]
         completions = [f"{p} w{20 + i % 4} {p.split()[i % 2]}" for i, p in enumerate(prompts)]

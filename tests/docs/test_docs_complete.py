@@ -73,7 +73,7 @@ def test_the_generated_pages_are_up_to_date() -> None:
         check=False,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
 
     assert done.returncode == 0, done.stdout + done.stderr

@@ -70,7 +70,7 @@ def train(ledger: Path, last: int = 14) -> None:
                 for place, text in enumerate(texts)
             ])  # fmt: skip
             campaign.score(samples)
-            assert campaign.drain("60 s")
+            assert campaign.drain("300 s")
 
 
 @pytest.fixture(scope="module")

@@ -51,8 +51,8 @@ def texts(count: int) -> list[str]:
 def test_what_a_paid_call_declares_is_charged_and_capped() -> None:
     budget = {"simulation": {"money": 7}}
     with vl.Campaign.open("paid", ladder=ladder(), budget=budget, workers=1) as campaign:
-        campaign.score(texts(6), deadline="20 s")
-        campaign.drain("20 s")
+        campaign.score(texts(6), deadline="300 s")
+        campaign.drain("300 s")
         (status,) = [s for s in campaign.status().tiers if s.tier is Tier.SIMULATION]
         # 2.5 are reserved for each, so that one that takes a little more can be paid.
         assert (6.0, 3, 3) == (spent(campaign), status.done, status.parked)
@@ -60,8 +60,8 @@ def test_what_a_paid_call_declares_is_charged_and_capped() -> None:
 
 def test_what_a_verdict_says_it_took_counts() -> None:
     with vl.Campaign.open("metered", ladder=ladder(metered), workers=1) as campaign:
-        campaign.score(texts(3), deadline="20 s")
-        campaign.drain("20 s")
+        campaign.score(texts(3), deadline="300 s")
+        campaign.drain("300 s")
         assert 0.5 + 1.0 + 1.5 == spent(campaign)
 
 
@@ -78,8 +78,8 @@ def test_a_paid_first_tier_is_charged_too() -> None:
 def test_a_total_caps_all_tiers_together() -> None:
     budget = {"total": {"money": 5}}
     with vl.Campaign.open("total", ladder=ladder(), budget=budget, workers=1) as campaign:
-        campaign.score(texts(6), deadline="20 s")
-        campaign.drain("20 s")
+        campaign.score(texts(6), deadline="300 s")
+        campaign.drain("300 s")
         assert spent(campaign) - campaign.ledger.accounts("total")[0].spent == 4.0
 
 
@@ -88,15 +88,15 @@ def test_a_paused_tier_waits_across_restarts(tmp_path: Path) -> None:
     with vl.Campaign.open("held", **where) as campaign:
         campaign.pause("simulation")
         rewards = campaign.score(texts(3))
-        assert campaign.drain("20 s")
+        assert campaign.drain("300 s")
         assert all(reward.pending for reward in rewards)
         assert spent(campaign) == 0.0
     with vl.Campaign.open("held", **where) as campaign:
-        assert campaign.drain("20 s")
+        assert campaign.drain("300 s")
         queued = campaign.ledger.checks(states=[CheckState.QUEUED])
         assert len(queued) == 3
         campaign.resume(Tier.SIMULATION)
-        assert campaign.drain("20 s")
+        assert campaign.drain("300 s")
         assert spent(campaign) == 6.0
 
 
@@ -116,9 +116,9 @@ def test_a_campaign_with_money_pays_for_one_without(tmp_path: Path) -> None:
         rich = vl.Campaign.open("rich", ladder=ladder(), ledger=ledger, workers=1)
         with poor, rich:
             poor.score(texts(3))
-            assert poor.drain("20 s")
-            rich.score(texts(3), deadline="20 s")
-            assert rich.drain("20 s")
+            assert poor.drain("300 s")
+            rich.score(texts(3), deadline="300 s")
+            assert rich.drain("300 s")
             assert (0.0, 6.0) == (spent(poor), spent(rich))
             assert len(list(poor.revisions())) == 3
 

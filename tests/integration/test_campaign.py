@@ -90,7 +90,7 @@ def test_hostile_candidates_cost_only_themselves(ledger: Path) -> None:
     verifier = vl.verifier(name="hostile", version="1", timeout=0.5)(hostile)
 
     with vl.Campaign.open("c", ladder=vl.Ladder("l", [verifier]), ledger=ledger) as campaign:
-        campaign.score(["first"], deadline=60)  # There is one now to compare others with.
+        campaign.score(["first"], deadline=300)  # There is one now to compare others with.
         rewards = dict(zip(texts, campaign.score(texts), strict=True))
 
     assert {text: rewards[text].value for text in ("fine", "print now", "ok")} == {
@@ -132,7 +132,7 @@ def test_higher_tiers_revise_the_first_answer(ledger: Path) -> None:
     ladder = vl.Ladder("l", [fast(), slow()])
     with vl.Campaign.open("c", ladder=ladder, ledger=ledger) as campaign:
         first = campaign.score(["abc", "abc"])
-        assert campaign.drain(30)
+        assert campaign.drain(300)
         revisions = list(campaign.revisions())
         again = campaign.score(["abc"])[0]
 
@@ -147,7 +147,7 @@ def test_a_deadline_waits_for_the_higher_tier(ledger: Path) -> None:
     """With time to spare, the higher tier's number is what comes back."""
     ladder = vl.Ladder("l", [fast(), slow()])
     with vl.Campaign.open("c", ladder=ladder, ledger=ledger) as campaign:
-        reward = campaign.score(["abc"], deadline="30 s")[0]
+        reward = campaign.score(["abc"], deadline="300 s")[0]
 
     assert (reward.value, reward.pending, reward.revision) == (3.5, False, 1)
 
@@ -164,11 +164,11 @@ def test_a_spent_budget_parks_checks_and_a_larger_one_frees_them(ledger: Path) -
     open_with = partial(vl.Campaign.open, "c", ladder=ladder, ledger=ledger)
     with open_with(budget={"simulation": 15}) as campaign:
         campaign.score(["a", "abc", "ab"])
-        campaign.drain(30)
+        campaign.drain(300)
         campaign.ledger.set_caps("c", {(int(Tier.SIMULATION), Resource.CPU_SECONDS): 0.0})
         parked = campaign.status().tiers[1]
     with open_with(budget={"simulation": None}) as campaign:
-        assert campaign.drain(30)
+        assert campaign.drain(300)
         done = campaign.status().tiers[1]
 
     assert parked.done + parked.parked == 3
@@ -179,7 +179,7 @@ def test_a_world_case_stays_open_until_it_is_answered(ledger: Path) -> None:
     """The case survives a restart, and its answer revises the reward."""
     ladder = vl.Ladder("l", [fast(), Oracle()], budget={"world": "unlimited"})
     with vl.Campaign.open("c", ladder=ladder, ledger=ledger) as campaign:
-        first = campaign.score(["abc"], deadline=10)[0]
+        first = campaign.score(["abc"], deadline=300)[0]
     with vl.Campaign.open("c", ladder=ladder, ledger=ledger) as campaign:
         case = campaign.cases()[0]
         assert campaign.answer(case.check_key, 7.0, source="desk", event="1")
@@ -197,7 +197,7 @@ def test_the_results_of_a_plate_are_taken_at_once(ledger: Path) -> None:
     """One delivery answers many cases, and counts once."""
     ladder = vl.Ladder("l", [fast(), Oracle()], budget={"world": "unlimited"})
     with vl.Campaign.open("c", ladder=ladder, ledger=ledger) as campaign:
-        campaign.score(["abc", "de", "f"], deadline=10, step=0)
+        campaign.score(["abc", "de", "f"], deadline=300, step=0)
         values = {case.check_key: 7.0 for case in campaign.cases()}
         taken = [campaign.answer_all(values, source="lab", event="plate 1") for _ in range(2)]
         rows = campaign.ledger.recorded("c", campaign.run.name, 0)
@@ -214,7 +214,7 @@ def test_a_dead_check_leaves_the_belief_and_says_where_it_failed(ledger: Path) -
     """A higher tier that fails for good does not take the reward away."""
     broken = vl.verifier(name="broken", version="1", tier="simulation")(hostile)
     with vl.Campaign.open("c", ladder=vl.Ladder("l", [fast(), broken]), ledger=ledger) as campaign:
-        reward = campaign.score(["raise now"], deadline=30)[0]
+        reward = campaign.score(["raise now"], deadline=300)[0]
         dead = campaign.ledger.checks(states=[CheckState.DEAD])
 
     assert (reward.value, reward.failed_at, reward.pending) == (9.0, "verifier", False)
@@ -227,7 +227,7 @@ def test_the_same_sample_id_is_answered_from_the_ledger(ledger: Path) -> None:
     ladder = vl.Ladder("l", [fast(), slow()])
     samples = [vl.Sample(vl.Candidate("text", "abc"), run="r", step=4, position=2)]
     with vl.Campaign.open("c", ladder=ladder, ledger=ledger) as campaign:
-        campaign.score(samples, deadline=30)
+        campaign.score(samples, deadline=300)
         before = campaign.cursor
         again = campaign.score(samples)[0]
 
@@ -250,7 +250,7 @@ def test_a_killed_campaign_is_resumed(ledger: Path) -> None:
     with open_with(budget={"simulation": 0}) as campaign:
         campaign.score(["abc"])
     with open_with(budget={"simulation": 60}) as campaign:
-        assert campaign.drain(30)
+        assert campaign.drain(300)
         assert [r.reward.value for r in campaign.revisions()] == [3.5]
 
 
@@ -352,8 +352,8 @@ def test_an_answer_revises_every_open_campaign_that_asked(ledger: Path) -> None:
     ladder = vl.Ladder("l", [fast(), Oracle()], budget={"world": "unlimited"})
     open_with = partial(vl.Campaign.open, ladder=ladder, ledger=ledger)
     with open_with("one") as one, open_with("two") as two:
-        one.score(["abc"], deadline=10)
-        two.score(["abc"], deadline=10)
+        one.score(["abc"], deadline=300)
+        two.score(["abc"], deadline=300)
 
         one.answer(one.cases()[0].check_key, 7.0, source="desk")
 

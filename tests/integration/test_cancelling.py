@@ -63,7 +63,7 @@ def test_what_a_run_waited_for_is_cancelled(ledger: Ledger) -> None:
     with vl.Campaign.open("c", ladder=WORLD, ledger=ledger, run="r", workers=1) as campaign:
         first = campaign.score(["a", "bb", "a"], step=0)
         campaign.score(["ccc"], step=1)
-        campaign.drain("20 s")
+        campaign.drain("300 s")
         before = campaign.cursor
         assert Withdrawn(samples=3, checks=2) == campaign.cancel(step=0)
         revisions = list(campaign.revisions(after=before))
@@ -96,7 +96,7 @@ def test_those_who_joined_take_over_and_pay(ledger: Ledger) -> None:
         (check,) = ledger.checks()
         assert ("two", "other", CheckState.QUEUED) == (check.campaign, check.run, check.state)
         two.resume("simulation")
-        two.drain("20 s")
+        two.drain("300 s")
         assert [10.0] == [r.reward.value for r in two.revisions()]
         assert [1.0] == [r.reward.value for r in one.revisions()]
         spent = [line.name for line in two.spending("run") if line.settled]
@@ -112,7 +112,7 @@ def test_a_cancelled_check_that_is_wanted_again_is_asked_again(ledger: Ledger) -
         campaign.cancel()
         retry(ledger, ledger.checks())
         campaign.resume("simulation")
-        campaign.drain("20 s")
+        campaign.drain("300 s")
         answered = [r for r in campaign.revisions() if r.reward.value == 10.0]
         assert [0, 1] == sorted(r.step for r in answered)
 
@@ -138,11 +138,11 @@ def test_a_caller_that_waits_is_woken(ledger: Ledger) -> None:
     slow = Slow()
     with vl.Campaign.open("w", ladder=slow.ladder, ledger=ledger, run="r", workers=1) as campaign:
         rewards: list[vl.Reward] = []
-        waiting = Thread(target=lambda: rewards.extend(campaign.score(["a"], deadline="90 s")))
+        waiting = Thread(target=lambda: rewards.extend(campaign.score(["a"], deadline="300 s")))
         waiting.start()
         slow.begun.wait(30)
         campaign.cancel()
-        waiting.join(timeout=30)
+        waiting.join(timeout=300)
         slow.going_on.set()
     assert [(1.0, False, "lease")] == [(r.value, r.pending, r.failed_at) for r in rewards]
 
@@ -157,8 +157,8 @@ def test_a_check_at_work_is_finished_or_abandoned(ledger: Ledger) -> None:
             slow.begun.wait(30)
             assert Withdrawn(1, expected) == campaign.cancel(at_work=at_work)
             slow.going_on.set()
-            campaign.drain("20 s")
-        again = campaign.score(["a"], deadline="20 s")[0]
+            campaign.drain("300 s")
+        again = campaign.score(["a"], deadline="300 s")[0]
 
     assert {"a": CheckState.DONE, "bb": CheckState.CANCELLED} == states(ledger)
     assert 10.0 == again.value

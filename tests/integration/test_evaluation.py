@@ -79,7 +79,7 @@ def test_evaluation_bends_no_advantage_of_training(
         for evaluation in (is_first, not is_first):
             texts = ["eeeeeeee", "e"] if evaluation else ["t", "ttt"]
             campaign.score(sampled(texts, evaluation=evaluation), deadline=0)
-        assert campaign.drain("60 s")
+        assert campaign.drain("300 s")
         used = campaign.cursor
         for case in campaign.cases():
             value = 9.0 if case.candidate.content == "ttt" else 50.0
@@ -91,7 +91,7 @@ def test_evaluation_bends_no_advantage_of_training(
 
     with vl.Campaign.open("c", ladder=late(), run="r", workers=1) as alone:
         alone.score(sampled(["t", "ttt"]), deadline=0)
-        assert alone.drain("60 s")
+        assert alone.drain("300 s")
         used = alone.cursor
         for case in alone.cases():
             value = 9.0 if case.candidate.content == "ttt" else 50.0
@@ -162,7 +162,7 @@ def test_samples_wait_and_are_withdrawn_with_the_run_that_they_evaluate() -> Non
     with vl.Campaign.open("c", ladder=late(), run="r", workers=1) as campaign:
         for evaluation in (False, True):
             campaign.score(sampled(["a", "bb"], evaluation=evaluation), deadline=0)
-        assert campaign.drain("60 s")
+        assert campaign.drain("300 s")
         of_step = campaign.cancel(step=3)
         rest = campaign.cancel()
 
@@ -387,7 +387,7 @@ def run() -> Callable[..., Any]:
 
 def test_threads_that_train_and_evaluate_at_once_stay_apart(tmp_path: Path) -> None:
     score = verl.compute_score(
-        short(), ledger=tmp_path / "l.db", run="r", asynchronous=False, deadline=60
+        short(), ledger=tmp_path / "l.db", run="r", asynchronous=False, deadline=300
     )
 
     def ask(number: int) -> None:

@@ -39,9 +39,9 @@ def test_a_person_is_neither_asked_nor_heard_about_a_changed_row(
     budget: Any = {"world": "unlimited"}
     with vl.Campaign.open("c", ladder=ladder, ledger=place, workers=1, budget=budget) as campaign:
         campaign.score(["changed", "honest"])
-        assert campaign.drain("100 s")
+        assert campaign.drain("300 s")
         (forged,) = (case for case in campaign.cases() if case.candidate.content == "changed")
-        with closing(sqlite3.connect(place, timeout=60)) as connection, connection:
+        with closing(sqlite3.connect(place, timeout=300)) as connection, connection:
             for name, value in change.items():
                 connection.execute(
                     f"UPDATE check_queue SET {name} = ? WHERE check_key = ?",  # noqa: S608

@@ -102,7 +102,7 @@ def test_a_function_that_reads_an_image_gets_it_and_is_asked_again_for_another(
 
     ledger = vl.open_ledger(None)
     check = vl.wrap(of_pixel, version="1", columns=["image"], isolation=isolation)
-    function = reward_function(check, ledger=ledger, deadline=60)
+    function = reward_function(check, ledger=ledger, deadline=300)
     for _ in range(2):
         rewards = function(
             prompts=["What?"] * 4, completions=["x"] * 4, image=[seen(c) for c in COLOURS * 2],

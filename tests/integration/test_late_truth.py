@@ -33,8 +33,8 @@ def test_an_answer_changes_the_advantages_of_its_group(place: str | None, tmp_pa
     )
     ledger = place and tmp_path / place
     with vl.Campaign.open("late", ladder=ladder, ledger=ledger, run="r", workers=1) as campaign:
-        campaign.score(samples, deadline="10 s")
-        campaign.drain("10 s")
+        campaign.score(samples, deadline="300 s")
+        campaign.drain("300 s")
         used = campaign.cursor
         before = [sample.advantage for sample in campaign.advantages("r", 0)]
         case = next(case for case in campaign.cases() if case.candidate.content == "xxx")

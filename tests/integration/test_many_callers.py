@@ -70,7 +70,7 @@ class Rank:
         assert self.process.stdout is not None
         with suppress(BrokenPipeError):
             self.process.stdin.close()
-        self.process.wait(timeout=60)
+        self.process.wait(timeout=300)
         self.process.stdout.close()
 
 

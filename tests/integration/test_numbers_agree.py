@@ -61,7 +61,7 @@ class Run:
             "agree", ladder=ladder, ledger=place, budget=budget, workers=2, run="r"
         ) as campaign:
             campaign.score(self.texts)
-            campaign.drain("60 s")
+            campaign.drain("300 s")
         self.took = monotonic() - began
         with vl.open_ledger(place) as ledger:
             self.summary: Summary = summarise(ledger, "agree")
@@ -246,7 +246,7 @@ def test_a_killed_attempt_is_charged_what_was_reserved_and_the_chart_says_so(
         "burnt", ladder=ladder, ledger=tmp_path / "l.db", budget={"simulation": 0.3}, workers=1
     ) as campaign:
         campaign.score(["abc"])
-        campaign.drain("60 s")
+        campaign.drain("300 s")
         summary = summarise(campaign.ledger, "burnt")
 
     assert summary.spent <= 0.3 + summary.tiers[0].spent + 1e-6

@@ -43,7 +43,7 @@ def do(word, name, text=""):
         return name
     if word == "close":
         return opened.pop(name).close()
-    return [r.value for r in opened[name].score([text], deadline=60)]
+    return [r.value for r in opened[name].score([text], deadline=300)]
 
 for line in sys.stdin:
     try:

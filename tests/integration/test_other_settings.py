@@ -55,7 +55,7 @@ def made(factor: int) -> vl.Ladder:
 def remains(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder as a campaign left it that was killed."""
     folder = tmp_path_factory.mktemp("killed")
-    subprocess.run([sys.executable, "-c", SCRIPT], cwd=folder, check=False, timeout=100)
+    subprocess.run([sys.executable, "-c", SCRIPT], cwd=folder, check=False, timeout=300)
     return folder
 
 
@@ -80,7 +80,7 @@ def values(campaign: vl.Campaign) -> list[float | None]:
 def test_what_a_killed_campaign_left_queued_starves_nobody(place: Path, ledger: Ledger) -> None:
     with vl.Campaign.open("c", ladder=made(2), ledger=place, workers=1) as campaign:
         campaign.score(["a", "b"])
-        assert campaign.drain("100 s")
+        assert campaign.drain("300 s")
         assert [20.0, 20.0] == values(campaign)
 
     states = [check.state for check in ledger.checks(campaign="killed")]
@@ -95,7 +95,7 @@ def test_a_host_runs_what_it_holds_past_what_it_does_not(place: Path, ledger: Le
         try:
             campaign.score(["a", "b"])
             host.wake()
-            assert campaign.drain("100 s")
+            assert campaign.drain("300 s")
         finally:
             host.close()
         assert [20.0, 20.0] == values(campaign)
@@ -110,15 +110,15 @@ def test_two_campaigns_of_one_process_each_get_their_own_settings(tmp_path: Path
         ):
             one.score(["a", "b"])
             two.score(["a", "b"])
-            assert one.drain("100 s")
-            assert two.drain("100 s")
+            assert one.drain("300 s")
+            assert two.drain("300 s")
             assert [10.0, 10.0] == values(one)
             assert [20.0, 20.0] == values(two)
 
 
 def test_the_campaign_that_comes_back_finds_its_checks_run(place: Path, ledger: Ledger) -> None:
     with vl.Campaign.open("killed", ladder=made(1), ledger=place, workers=1) as campaign:
-        assert campaign.drain("100 s")
+        assert campaign.drain("300 s")
 
     states = {check.state for check in ledger.checks(campaign="killed")}
     assert {CheckState.DONE} == states

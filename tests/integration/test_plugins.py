@@ -26,7 +26,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "--no-deps", "--no-build-isolation", "--no-index", "--target", target,
         sources / "good", sources / "broken",
     ]  # fmt: skip
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
     assert 0 == done.returncode, done.stdout + done.stderr
     return target
 

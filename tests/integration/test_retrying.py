@@ -48,7 +48,7 @@ def dead(campaign: vl.Campaign) -> list[str]:
 
 
 def test_the_story_of_a_dead_check_tells_what_failed(campaign: vl.Campaign) -> None:
-    campaign.score(["ab"], deadline="20 s")
+    campaign.score(["ab"], deadline="300 s")
     (check,) = campaign.ledger.checks(states=[CheckState.DEAD])
     story = story_of(campaign.ledger, check)
 
@@ -60,13 +60,13 @@ def test_the_story_of_a_dead_check_tells_what_failed(campaign: vl.Campaign) -> N
 
 
 def test_rewards_that_told_of_a_failure_hear_of_the_answer(campaign: vl.Campaign) -> None:
-    told = campaign.score(["ab", "abc", "ab"], deadline="20 s")
+    told = campaign.score(["ab", "abc", "ab"], deadline="300 s")
     assert {"verifier"} == {reward.failed_at for reward in told}
     before = campaign.cursor
     _BROKEN["simulation"] = False
 
     done = retry(campaign.ledger, campaign.ledger.checks(states=[CheckState.DEAD]))
-    campaign.drain("20 s")
+    campaign.drain("300 s")
 
     revised = {r.position: r for r in campaign.revisions(after=before)}
     assert Retried(checks=2, samples=3) == done
@@ -77,14 +77,14 @@ def test_rewards_that_told_of_a_failure_hear_of_the_answer(campaign: vl.Campaign
 
 
 def test_a_check_that_fails_once_more_can_be_retried_once_more(campaign: vl.Campaign) -> None:
-    campaign.score(["ab"], deadline="20 s")
+    campaign.score(["ab"], deadline="300 s")
     for _ in range(2):
         retry(campaign.ledger, campaign.ledger.checks(states=[CheckState.DEAD]))
-        campaign.drain("20 s")
+        campaign.drain("300 s")
     assert ["ab"] == dead(campaign)
     _BROKEN["simulation"] = False
     retry(campaign.ledger, campaign.ledger.checks())
-    campaign.drain("20 s")
+    campaign.drain("300 s")
 
     (check,) = campaign.ledger.checks()
     assert [Outcome.ABSTAIN] * 3 + [Outcome.ACCEPT] == [
@@ -95,16 +95,16 @@ def test_a_check_that_fails_once_more_can_be_retried_once_more(campaign: vl.Camp
 
 def test_what_is_done_is_not_retried(campaign: vl.Campaign) -> None:
     _BROKEN["simulation"] = False
-    campaign.score(["ab"], deadline="20 s")
+    campaign.score(["ab"], deadline="300 s")
     assert Retried(0, 0) == retry(campaign.ledger, campaign.ledger.checks())
 
 
 def test_the_campaign_can_be_replayed_after_a_retry(campaign: vl.Campaign) -> None:
     from verifier_ladder.scheduler.replay import replay
 
-    campaign.score(["ab", "abc"], deadline="20 s")
+    campaign.score(["ab", "abc"], deadline="300 s")
     _BROKEN["simulation"] = False
     retry(campaign.ledger, campaign.ledger.checks(states=[CheckState.DEAD]))
-    campaign.drain("20 s")
+    campaign.drain("300 s")
     (row,) = campaign.ledger.campaigns()
     assert replay(campaign.ledger, row).differences == []

@@ -42,7 +42,7 @@ def told(of: vl.Ladder, caplog: pytest.LogCaptureFixture) -> tuple[list[str], li
         vl.Campaign.open("c", ladder=of, run="r", workers=1) as campaign,
     ):
         values = [reward.value for reward in campaign.score(TEXTS)]
-        campaign.drain("60 s")
+        campaign.drain("300 s")
         values += [revision.reward.value for revision in campaign.revisions()]
         values += [revision.reward.value for revision in campaign.revisions()]
     said = [record.getMessage() for record in caplog.records]

@@ -74,7 +74,7 @@ def test_every_sample_is_scored_again_under_its_own_id(
     with open_(shadow=other(cheap)) as campaign:
         rewards = campaign.score(TEXTS)
         campaign.score([vl.Sample(vl.Candidate("text", "e"), run="mine", step=7, position=3)])
-        assert campaign.drain("30 s")
+        assert campaign.drain("300 s")
         shadowed = ledger.recorded("c~shadow", "r", 0)
         sample = ledger.recorded("c~shadow", "mine", 7)
 
@@ -86,7 +86,7 @@ def test_every_sample_is_scored_again_under_its_own_id(
 def test_what_both_ladders_ask_is_asked_once(open_: Open, cheap: Asked) -> None:
     with open_(shadow=other(cheap)) as campaign:
         campaign.score(TEXTS)
-        assert campaign.drain("30 s")
+        assert campaign.drain("300 s")
 
     assert ["a", "bb", "ccc", "dddd"] == cheap.asked
 
@@ -94,7 +94,7 @@ def test_what_both_ladders_ask_is_asked_once(open_: Open, cheap: Asked) -> None:
 def test_a_report_compares_the_two(open_: Open, cheap: Asked) -> None:
     with open_(shadow=other(cheap)) as campaign:
         campaign.score(TEXTS)
-        assert campaign.drain("30 s")
+        assert campaign.drain("300 s")
         report = campaign.shadow_report(threshold=2.0)
 
     assert (5, 5, 0) == (report.samples, report.compared, report.pending)
@@ -112,7 +112,7 @@ def test_a_campaign_is_what_it_would_be_without_a_shadow(
 ) -> None:
     with open_(shadow=other(cheap)) as campaign:
         shadowed = campaign.score(TEXTS) + campaign.score(["new", "a"])
-        campaign.drain("30 s")
+        campaign.drain("300 s")
         status = campaign.status()
     ladder = vl.Ladder("l", [Asked("cheap", "fast")])
     with vl.Campaign.open("c", ladder=ladder, ledger=tmp_path / "alone.db") as alone:
@@ -148,7 +148,7 @@ def test_a_shadow_that_breaks_is_logged_and_shown_and_never_raised(
     monkeypatch.setattr(Conductor, "submit", broken)
     with open_(shadow=other(cheap)) as campaign:
         assert 1.0 == campaign.score(TEXTS)[0].value
-        assert campaign.drain("30 s")
+        assert campaign.drain("300 s")
         report = campaign.shadow_report()
 
     assert (5, 0) == (report.samples, report.compared)
@@ -159,7 +159,7 @@ def test_a_shadow_that_breaks_is_logged_and_shown_and_never_raised(
 def test_a_verifier_that_fails_in_the_shadow_leaves_unknown_rewards(open_: Open) -> None:
     with open_(shadow=vl.Ladder("other", [Broken()])) as campaign:
         campaign.score(["a"])
-        assert campaign.drain("30 s")
+        assert campaign.drain("300 s")
         report = campaign.shadow_report()
 
     assert {(Mark.GOOD, Mark.UNKNOWN): 1} == report.marks
@@ -170,7 +170,7 @@ def test_a_shadow_has_a_budget_of_its_own(open_: Open, ledger: Ledger, cheap: As
     beside = other(cheap)
     with open_(shadow=beside, shadow_budget={"simulation": 0}) as campaign:
         campaign.score(TEXTS)
-        assert campaign.drain("30 s")
+        assert campaign.drain("300 s")
 
     caps = {
         name: {(account.tier, account.cap) for account in ledger.accounts(name)}
@@ -203,7 +203,7 @@ def test_a_campaign_goes_on_with_its_shadow(open_: Open, cheap: Asked) -> None:
 def test_a_shadow_replays_as_every_campaign(open_: Open, ledger: Ledger, cheap: Asked) -> None:
     with open_(shadow=other(cheap)) as campaign:
         campaign.score(TEXTS)
-        campaign.drain("30 s")
+        campaign.drain("300 s")
 
     for row in ledger.campaigns():
         assert replay(ledger, row).is_same
@@ -277,8 +277,8 @@ def test_an_attached_process_has_its_shadow_at_the_home(tmp_path: Path) -> None:
         assert home.stdout is not None
         assert "open\n" == home.stdout.readline()
         with start([sys.executable, script, "two"]) as attached:
-            told, _ = attached.communicate("go\n", timeout=60)
-        home.communicate("go\n", timeout=60)
+            told, _ = attached.communicate("go\n", timeout=300)
+        home.communicate("go\n", timeout=300)
 
     assert ["open", "1.5"] == told.splitlines()
     with open_ledger(tmp_path / "ledger.db") as ledger:

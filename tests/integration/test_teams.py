@@ -43,7 +43,7 @@ def score(
     with vl.Campaign.open(
         name, ladder=ladder(), ledger=ledger, run=run, workers=1, namespace=namespace
     ) as campaign:
-        return [reward.value for reward in campaign.score(texts, deadline="20 s")]
+        return [reward.value for reward in campaign.score(texts, deadline="300 s")]
 
 
 @pytest.fixture(scope="module")

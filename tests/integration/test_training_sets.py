@@ -45,8 +45,8 @@ def test_an_answer_turns_a_pair_and_the_earlier_export_can_be_made_again(place: 
     samples = [vl.Sample(vl.Candidate("text", text), group="a") for text in ("xxx", "xxxxxx")]
     with vl.Campaign.open("late", ladder=ladder, ledger=place, run=run, workers=1) as campaign:
         campaign.keep([vl.Transcript(group="a", prompt="Say something.")])
-        campaign.score(samples, deadline="10 s")
-        campaign.drain("10 s")
+        campaign.score(samples, deadline="300 s")
+        campaign.drain("300 s")
         ledger = campaign.ledger
         before = pairs(ledger)
         then = read_run(ledger).moment.size

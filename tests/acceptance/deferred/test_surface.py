@@ -22,7 +22,7 @@ def vladder(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a command in a folder."""
     return subprocess.run(
         [sys.executable, "-m", "verifier_ladder.cli", *words],
-        cwd=folder, capture_output=True, text=True, check=False, timeout=100,
+        cwd=folder, capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip
 
 

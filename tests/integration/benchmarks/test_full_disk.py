@@ -75,16 +75,16 @@ if server:
 place = server.new_database() if server else folder / "ledger.db"
 ladder = vl.Ladder("l", [guess, measure], policy="all_tiers")
 with vl.Campaign.open("c", ladder=ladder, ledger=place, run="r", workers=1) as c:
-    said["before"] = [r.value for r in c.score(["a", "bcd"], step=0, deadline=30)]
+    said["before"] = [r.value for r in c.score(["a", "bcd"], step=0, deadline=300)]
     fill_up()
     sleep, campaigns.sleep = campaigns.sleep, make_room  # When a call waits, room is made.
-    said["waited"] = [r.value for r in c.score(["ab" * 5000], step=1, deadline=30)]
+    said["waited"] = [r.value for r in c.score(["ab" * 5000], step=1, deadline=300)]
     said["room"] = not ballast.exists()
     make_room()
     campaigns.sleep = sleep
     log.addHandler(OnWarning())
-    said["engine"] = [r.value for r in c.score(["full"], step=2, deadline=30)]
-    c.drain("30 s")
+    said["engine"] = [r.value for r in c.score(["full"], step=2, deadline=300)]
+    c.drain("300 s")
 with open_ledger(place) as ledger:
     kinds = [entry.kind for entry in ledger.entries()]
     said["notes"] = kinds.count("note")
@@ -111,7 +111,7 @@ def test_a_campaign_waits_for_room_and_loses_nothing(
     ran = subprocess.run(
         [sys.executable, "-c", SCRIPT, folder, where],
         env={**os.environ, "PYTHONPATH": path, "VLADDER_KEY": f"{folder}/ledger.key"},
-        check=False, capture_output=True, text=True, timeout=120,
+        check=False, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     require("mount", ran.returncode != 3, "makes a small disk, in a name space of its own")
     assert ran.returncode == 0, ran.stderr[-3000:]

@@ -76,8 +76,8 @@ def test_a_campaign_repeats_a_commit_that_was_not_heard(
         for step in range(number):
             campaign.score([f"before {step}"], step=step)
         lost = cable.lose_commit()
-        rewards = campaign.score(["a", "bcd", "a"], step=9, deadline=30)
-        assert campaign.drain("30 s")
+        rewards = campaign.score(["a", "bcd", "a"], step=9, deadline=300)
+        assert campaign.drain("300 s")
         assert lost.is_set()
 
     assert [1.0, 3.0, 1.0] == [reward.value for reward in rewards]
@@ -97,13 +97,13 @@ def test_a_campaign_goes_on_when_its_connections_broke(
     far: str, cable: Cable, strike: Callable[[Cable], None]
 ) -> None:
     with vl.Campaign.open("c", ladder=LADDER, ledger=far, run="r", workers=1) as campaign:
-        campaign.score(["a"], step=0, deadline=30)
+        campaign.score(["a"], step=0, deadline=300)
         with ThreadPoolExecutor(1) as one:
-            scored = one.submit(campaign.score, ["bc", "def"], step=1, deadline=30)
+            scored = one.submit(campaign.score, ["bc", "def"], step=1, deadline=300)
             strike(cable)
             rewards = scored.result(60)
         strike(cable)
-        assert campaign.drain("30 s")
+        assert campaign.drain("300 s")
 
     assert [2.0, 3.0] == [reward.value for reward in rewards]
     with open_ledger(far) as ledger:

@@ -44,7 +44,7 @@ def folder(tmp_path: Path) -> Path:
     ladder = vl.Ladder("energies", [guess, Laboratory()], budget={"world": "unlimited"})
     with vl.Campaign.open("energies", ladder=ladder, ledger=tmp_path / "ledger.db") as campaign:
         campaign.score(["CCO", "C\x1b[31mC"])
-        assert campaign.drain(60)
+        assert campaign.drain(300)
         assert 2 == len(campaign.cases())
     return tmp_path
 
@@ -101,7 +101,7 @@ def test_yes_and_no_are_offered_where_the_case_takes_them(run: Run, tmp_path: Pa
     ladder = vl.Ladder("numbers", [number], budget={"world": "unlimited"})
     with vl.Campaign.open("numbers", ladder=ladder, ledger=tmp_path / "ledger.db") as campaign:
         campaign.score(["CCO"])
-        assert campaign.drain(60)
+        assert campaign.drain(300)
     done = run("--campaign", "numbers", typed="\n")
     assert "(a number in points, decline;" in done.output
     done = run("--campaign", "numbers", "--answer", "yes")

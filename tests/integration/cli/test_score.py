@@ -66,7 +66,7 @@ def start(folder: Path) -> Iterator[Start]:
 
 def run(start: Start, *arguments: str, **environment: str) -> tuple[int, str, str]:
     process = start(*arguments, **environment)
-    out, err = process.communicate(timeout=90)
+    out, err = process.communicate(timeout=300)
     return process.returncode, out, err
 
 
@@ -125,7 +125,7 @@ def test_ctrl_c_exits_with_130_and_says_how_to_go_on(folder: Path, start: Start)
     wait_for(lambda: recorded(folder) == 2)
     process.send_signal(signal.SIGINT)
 
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=300)
 
     assert 130 == process.returncode
     assert "Run the same command again" in err
@@ -167,7 +167,7 @@ def test_a_reader_that_goes_away_is_no_error(folder: Path, start: Start) -> None
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=300,
     )
 
     assert 141 == done.returncode
@@ -182,7 +182,7 @@ def test_a_full_disk_is_told_in_one_line(folder: Path, words: str) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=300,
     )
 
     assert 1 == len([line for line in done.stderr.splitlines() if "No space left" in line])

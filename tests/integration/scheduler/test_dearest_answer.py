@@ -41,7 +41,7 @@ def test_the_dearest_answer_counts_whatever_others_declare(
     )
     with vl.Campaign.open("mix", ladder=ladder, workers=1) as campaign:
         campaign.score(["x"])
-        campaign.drain("60 s")
+        campaign.drain("300 s")
         *_, last = campaign.revisions()
 
     assert (7.0, vl.Tier.HIGH_FIDELITY) == (last.reward.value, last.reward.tier)

@@ -53,11 +53,11 @@ def test_a_hack_raises_an_alarm_that_names_the_verifier(campaign: vl.Campaign) -
     with campaign:
         for step in range(6):
             campaign.score(texts(step))
-            campaign.drain("30 s")
+            campaign.drain("300 s")
         assert not [alarm for alarm in campaign.alarms() if alarm.is_gamed]
         for step in range(6, 10):
             campaign.score([f"0.9 hack {step} {i}" for i in range(32)])
-            campaign.drain("30 s")
+            campaign.drain("300 s")
 
         first = next(alarm for alarm in campaign.alarms() if alarm.is_gamed)
 
@@ -79,7 +79,7 @@ def test_the_log_and_the_learners_metrics_tell_of_it_while_it_trains(
             prompts=["write"] * len(completions), completions=completions,
             log_metric=lambda name, value: metrics.setdefault(name, []).append(value),
         )  # fmt: skip
-        reward.campaign.drain("30 s")
+        reward.campaign.drain("300 s")
 
     with neighbour:
         for step in range(6):
@@ -87,7 +87,7 @@ def test_the_log_and_the_learners_metrics_tell_of_it_while_it_trains(
         before = [r for r in caplog.records if "gamed or has changed" in r.message]
         for step in range(6, 10):
             train([f"0.9 hack {step} {i}" for i in range(32)])
-        neighbour.drain("30 s")
+        neighbour.drain("300 s")
         raised = sum(alarm.is_gamed for alarm in reward.campaign.alarms())
         told = [r for r in caplog.records if "cheap is being gamed" in r.message]
 
@@ -105,6 +105,6 @@ def test_an_honest_verifier_raises_none(campaign: vl.Campaign) -> None:
     with campaign:
         for step in range(8):
             campaign.score(texts(step))
-            campaign.drain("30 s")
+            campaign.drain("300 s")
 
         assert not campaign.alarms()

@@ -157,7 +157,7 @@ class Queue:
         return found
 
     def _serve(self, campaign: vl.Campaign, texts: list[str], serve: Serve) -> None:
-        campaign.drain("60 s")
+        campaign.drain("300 s")
         cases = sorted(campaign.cases(), key=lambda case: number(case.candidate))
         own = [case for case in cases if case.candidate.content in texts]
         older = [case for case in cases if case.candidate.content not in texts]

@@ -52,7 +52,7 @@ def test_a_decision_that_a_restart_overtook_is_made_anew(
 ) -> None:
     with vl.Campaign.open("c", ladder=LADDER, ledger=postgresql, run="r", workers=1) as campaign:
         MEANWHILE.append(lambda: postgresql_server.execute(CUT, "ledger"))
-        rewards = campaign.score(["a", "bcd"], step=0, deadline=30)
+        rewards = campaign.score(["a", "bcd"], step=0, deadline=300)
 
     assert [1.0, 3.0] == [reward.value for reward in rewards]
     assert [2, 2] == [account.checks for account in elsewhere.accounts("c")]

@@ -37,7 +37,7 @@ def campaign_of(
 @pytest.mark.parametrize("deed", ["die", "throw"])
 def test_the_first_of_a_call_is_compared_with_those_that_come_after_it(deed: str) -> None:
     with campaign_of(strict) as campaign:
-        first, second = campaign.score([deed, "fine"], deadline=60)
+        first, second = campaign.score([deed, "fine"], deadline=300)
         entries = [campaign.ledger.read(entry) for entry in campaign.ledger.entries(kind="score")]
 
     assert (0.0, None) == (first.value, first.failed_at)
@@ -48,7 +48,7 @@ def test_the_first_of_a_call_is_compared_with_those_that_come_after_it(deed: str
 
 def test_what_may_be_an_outage_is_not_asked_about_again() -> None:
     with campaign_of(outage) as campaign:
-        first, second = campaign.score(["throw", "fine"], deadline=60)
+        first, second = campaign.score(["throw", "fine"], deadline=300)
         entries = [campaign.ledger.read(entry) for entry in campaign.ledger.entries(kind="score")]
 
     assert (None, "verifier", 1.0) == (first.value, first.failed_at, second.value)
@@ -57,8 +57,8 @@ def test_what_may_be_an_outage_is_not_asked_about_again() -> None:
 
 def test_a_trusted_verifier_compares_with_candidates_of_earlier_calls() -> None:
     with campaign_of(strict, isolation="inline") as campaign:
-        campaign.score(["fine"], deadline=60)
-        (reward,) = campaign.score(["throw"], deadline=60)
+        campaign.score(["fine"], deadline=300)
+        (reward,) = campaign.score(["throw"], deadline=300)
 
     assert (0.0, None) == (reward.value, reward.failed_at)
 
@@ -76,7 +76,7 @@ def test_the_first_of_a_dear_tier_is_tried_again_when_another_has_passed(deed: s
 def test_the_first_of_a_trusted_verifiers_batch_is_compared_with_the_others() -> None:
     verifier = vl.verifier(name="trusted", version="1", isolation="inline")(strict)
     with vl.Campaign.open("first", ladder=vl.Ladder("l", [verifier])) as campaign:
-        first, second = campaign.score(["throw", "fine"], deadline=60)
+        first, second = campaign.score(["throw", "fine"], deadline=300)
 
     assert (0.0, None, 1.0) == (first.value, first.failed_at, second.value)
 
@@ -94,6 +94,6 @@ def test_content_at_which_a_trusted_canonicaliser_fails_is_rejected() -> None:
     verifier = vl.verifier(name="any", version="1", isolation="inline")(lambda _: 1.0)
     ladder = vl.Ladder("l", [verifier], canonicaliser=Trusted())
     with vl.Campaign.open("first", ladder=ladder) as campaign:
-        first, second = campaign.score(["\ud800", "fine"], deadline=60)
+        first, second = campaign.score(["\ud800", "fine"], deadline=300)
 
     assert (0.0, None, 1.0) == (first.value, first.failed_at, second.value)

@@ -147,7 +147,7 @@ def test_a_row_that_contradicts_what_is_known_is_skipped_whole(
 ) -> None:
     with warm() as campaign:
         campaign.score(["abc"])
-        campaign.drain("30 s")
+        campaign.drain("300 s")
         report = campaign.import_verdicts(
             [
                 {"content": "abc", "cheap": 3.0, "dear": 9.0},
@@ -182,7 +182,7 @@ def test_only_what_was_asked_is_imported_and_the_rest_is_asked_later(
 def test_an_open_case_is_answered_by_an_import(ledger: Ledger) -> None:
     ladder = vl.Ladder("l", [Asked("cheap", "fast"), Oracle()], budget={"world": "unlimited"})
     with vl.Campaign.open("c", ladder=ladder, ledger=ledger, workers=1) as campaign:
-        campaign.score(["abc", "abcd"], deadline=10)
+        campaign.score(["abc", "abcd"], deadline=300)
         report = campaign.import_verdicts([{"content": "abc", "oracle": 7.0}], source="a letter")
         (revision,) = campaign.revisions()
         again = campaign.import_verdicts([{"content": "abc", "oracle": 7.0}], source="a letter")
@@ -199,7 +199,7 @@ def test_a_queued_check_is_answered_and_not_paid(warm: Open, ladder: vl.Ladder) 
         campaign.ledger.pause("warm", 1)
         campaign.score(["abc"])
         report = campaign.import_verdicts([{"content": "abc", "dear": 4.0}], source="elsewhere")
-        campaign.drain("30 s")
+        campaign.drain("300 s")
         values = [revision.reward.value for revision in campaign.revisions()]
 
         assert [CheckState.DONE] == [check.state for check in campaign.ledger.checks()]
@@ -251,7 +251,7 @@ def test_a_warm_start_replays(warm: Open, ledger: Ledger) -> None:
     with warm() as campaign:
         campaign.import_verdicts(ROWS, source="last year")
         campaign.score([*TEXTS, "new"])
-        campaign.drain("30 s")
+        campaign.drain("300 s")
 
     report = replay(ledger, ledger.campaigns()[0])
 
@@ -263,7 +263,7 @@ def test_a_summary_counts_no_check_for_what_was_imported(warm: Open, ledger: Led
     with warm() as campaign:
         campaign.import_verdicts(ROWS, source="last year")
         campaign.score([*TEXTS, "new"])
-        campaign.drain("30 s")
+        campaign.drain("300 s")
 
     summary = summarise(ledger, "warm")
 
@@ -321,8 +321,8 @@ def test_an_attached_process_imports_at_the_home(tmp_path: Path) -> None:
         assert home.stdout is not None
         assert "open\n" == home.stdout.readline()
         with start() as other:
-            told, _ = other.communicate("import\n\n", timeout=60)
-        said, _ = home.communicate("score\n\n", timeout=60)
+            told, _ = other.communicate("import\n\n", timeout=300)
+        said, _ = home.communicate("score\n\n", timeout=300)
 
     assert ["open", "2", "[1.0, 2.0]"] == told.splitlines()
     assert ["[1.0, 2.0]"] == said.splitlines()

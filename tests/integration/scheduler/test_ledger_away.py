@@ -68,7 +68,7 @@ def test_the_call_is_made_again_and_everything_is_there_once(
         real = SqliteDatabase.writing
         monkeypatch.setattr(SqliteDatabase, "writing", lambda self: flaky.writing(real, self))
         campaign.score(TEXTS, step=0)
-        assert campaign.drain("60 s")
+        assert campaign.drain("300 s")
         monkeypatch.setattr(SqliteDatabase, "writing", real)
 
     with open_ledger(place) as ledger:

@@ -73,7 +73,7 @@ def called(texts: list[str], cap: float) -> Outcome:
     budget = {"high_fidelity": {"money": cap}}
     with vl.Campaign.open("c", ladder=ladder(), ledger=None, run="r", budget=budget) as campaign:
         first = campaign.score(texts, step=0, groups=groups)
-        assert campaign.drain("60 s")
+        assert campaign.drain("300 s")
         last = {place: reward.value or 0.0 for place, reward in enumerate(first)}
         revisions = list(campaign.revisions())
         last |= {revision.position: revision.reward.value or 0.0 for revision in revisions}

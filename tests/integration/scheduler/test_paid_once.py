@@ -46,7 +46,7 @@ def test_calls_that_give_up_and_calls_that_wait_pay_once(threads: int, tmp_path:
             deadlines = [0.0, 0.002, 0.005, None] * (threads // 4 + 1)
             calls = [callers.submit(campaign.score, texts, deadline=d) for d in deadlines]
             assert all(call.result() for call in calls)
-        assert campaign.drain("60 s")
+        assert campaign.drain("300 s")
         rewards = campaign.score(TEXTS)
 
     with open_ledger(place) as ledger:
@@ -75,7 +75,7 @@ def test_a_ledger_that_goes_away_leaves_no_check_taken(
     with vl.Campaign.open("c", ladder=ladder, ledger=place, workers=1) as campaign:
         monkeypatch.setattr(SqlLedger, when, away)
         campaign.score(TEXTS[:4], deadline=0.0, step=0)
-        assert campaign.drain("60 s")
+        assert campaign.drain("300 s")
         rewards = [
             row.reward for row in campaign.ledger.recorded("c", campaign.run.name, 0).values()
         ]

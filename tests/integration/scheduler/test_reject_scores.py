@@ -47,7 +47,7 @@ def read(of: vl.Ladder, place: Path) -> list[float | None]:
     with open_ledger(place) as ledger:
         with vl.Campaign.open("c", ladder=of, ledger=ledger, run="r", workers=1) as campaign:
             first = campaign.score(TEXTS)
-            campaign.drain("60 s")
+            campaign.drain("300 s")
             values = [reward.value for reward in first]
             for revision in campaign.revisions():
                 values[revision.position] = revision.reward.value

@@ -51,7 +51,7 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
             for step in range(3):
                 texts = TEXTS[step * 30 : step * 30 + 60]
                 campaign.score(texts, groups=[str(i // 10) for i in range(60)])
-                campaign.drain("30 s")
+                campaign.drain("300 s")
         yield store
 
 

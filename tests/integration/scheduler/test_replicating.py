@@ -138,7 +138,7 @@ def test_a_higher_tier_completes_its_replicates(diary: Diary, place: Path) -> No
     )  # fmt: skip
     with vl.Campaign.open("two", ladder=ladder, ledger=place, workers=2) as campaign:
         campaign.score(["a", "b", "a"])
-        assert campaign.drain("60 s")
+        assert campaign.drain("300 s")
         last = {revision.position: revision.reward for revision in campaign.revisions()}
 
     drawn = diary.read()

@@ -60,7 +60,7 @@ def search(ledger: Ledger | Path, budget: str, asked: list[str]) -> None:
         "search", ladder=ladder(asked), ledger=ledger, budget={"total": budget}, workers=1
     ) as campaign:
         campaign.score(TEXTS)
-        assert campaign.drain("30 s")
+        assert campaign.drain("300 s")
 
 
 def lessons(ledger: Ledger) -> list[Lessons]:
@@ -116,7 +116,7 @@ def test_a_search_goes_on_where_it_was_left(tmp_path: Path) -> None:
     with vl.Campaign.open(
         "search", ladder=ladder(after), ledger=path, budget=budget, workers=1
     ) as campaign:
-        assert campaign.drain("30 s")
+        assert campaign.drain("300 s")
 
     assert not set(before) & set(after)
     best = sorted(TEXTS, key=truth, reverse=True)[:10]

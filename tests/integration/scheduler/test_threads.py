@@ -54,6 +54,6 @@ def test_knowledge_is_used_by_one_thread_at_a_time(
 
         monkeypatch.setattr(owner, name, noted)
         campaign.score(["a", "bc"], step=0)
-        assert campaign.drain("60 s")
+        assert campaign.drain("300 s")
     assert are_alone
     assert all(are_alone)

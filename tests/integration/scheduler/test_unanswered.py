@@ -32,7 +32,7 @@ def told_of(
     caplog.clear()
     with vl.Campaign.open("masked", ladder=ladder) as campaign:
         for start in range(0, len(texts), size):
-            campaign.score(texts[start : start + size], deadline=60)
+            campaign.score(texts[start : start + size], deadline=300)
         summary = summarise(campaign.ledger, "masked")
     logged = [r for r in caplog.records if "have no reward" in r.message]
     return len(logged), sum("have no reward" in alarm for alarm in summary.alarms)
@@ -95,7 +95,7 @@ def test_learners_metrics_count_these_alarms() -> None:
     with vl.Campaign.open("metered", ladder=LADDER) as campaign:
         attachment = Attachment(LADDER, campaign=campaign)
         before = attachment.alarms
-        campaign.score(["decline a"] * 100, deadline=60)
+        campaign.score(["decline a"] * 100, deadline=300)
 
         assert before == {"gaming_alarms": 0.0, "unanswered_alarms": 0.0}
         assert attachment.alarms == {"gaming_alarms": 0.0, "unanswered_alarms": 1.0}

@@ -33,7 +33,7 @@ with vl.Campaign.open("one", ladder=ladder, ledger=sys.argv[1], run=sys.argv[2],
     print("open", flush=True)
     sys.stdin.readline()
     c.score(["a", "bb", "ccc"])
-    c.drain("60 s")
+    c.drain("300 s")
     print([r.reward.value for r in c.revisions()], flush=True)
 """
 

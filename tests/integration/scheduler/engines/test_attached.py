@@ -78,7 +78,7 @@ def test_an_error_at_the_home_is_told_once_and_the_batch_is_scored_once(
     with vl.Campaign.open("home", ladder=vl.Ladder("home", [length]), ledger=ledger) as home:
         done = subprocess.run(
             [sys.executable, "attached.py", str(ledger), error, str(calls)],
-            cwd=tmp_path, capture_output=True, text=True, timeout=100, check=True,
+            cwd=tmp_path, capture_output=True, text=True, timeout=300, check=True,
         )  # fmt: skip
 
         assert told == json.loads(done.stdout), done.stderr

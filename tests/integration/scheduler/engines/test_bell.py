@@ -68,12 +68,12 @@ def test_a_broker_that_was_wiped_carries_the_next_message(
     listening(heard.release)
     bell = Bell(redis_server.url)
     assert bell.ring(QUEUE)
-    assert heard.acquire(timeout=30)
+    assert heard.acquire(timeout=300)
 
     redis_server.wipe()
 
     assert bell.ring(QUEUE)
-    assert heard.acquire(timeout=30)
+    assert heard.acquire(timeout=300)
 
 
 def test_a_broker_that_is_down_takes_no_messages() -> None:
@@ -131,7 +131,7 @@ def test_a_campaign_rings_for_a_host(
         host.catalog.refresh()
         campaign.score(["a", "bcd"])
         listening(host.wait_room)
-        assert campaign.drain("60 s")
+        assert campaign.drain("300 s")
         values = sorted(revision.reward.value or 0.0 for revision in campaign.revisions())
 
     assert [1.0, 3.0] == values
@@ -164,6 +164,6 @@ def test_messages_that_nobody_sent_are_dropped(
     broker.lpush(QUEUE, sent, sent)
 
     for _ in range(2):
-        assert heard.acquire(timeout=20)
+        assert heard.acquire(timeout=300)
     assert bell.ring(QUEUE)
-    assert heard.acquire(timeout=20)
+    assert heard.acquire(timeout=300)

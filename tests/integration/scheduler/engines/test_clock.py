@@ -88,7 +88,7 @@ def test_a_check_at_work_keeps_its_lease(
             clock.ahead = ahead
             until(woken(campaign, lambda: 30 < check(ledger).lease_until - clock() < 61))
         (tmp_path / "gate").touch()
-        assert campaign.drain("30 s")
+        assert campaign.drain("300 s")
         done = check(ledger)
 
     assert (CheckState.DONE, 1) == (done.state, done.attempt)
@@ -131,7 +131,7 @@ def test_who_opens_a_ledger_brings_forward_what_waits_for_an_hour(
             until(lambda: check(ledger).note)
     clock.ahead = 0.0
     with vl.Campaign.open("c", ladder=ladder, ledger=place, run="r", workers=1) as campaign:
-        assert campaign.drain("30 s")
+        assert campaign.drain("300 s")
         values = [revision.reward.value for revision in campaign.revisions()]
 
     assert [2.0] == values

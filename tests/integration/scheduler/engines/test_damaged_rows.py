@@ -57,7 +57,7 @@ def changed(place: str, key: bytes, **columns: Any) -> None:
             text = statement.replace("?", "%s").encode()
             connection.execute(text, (*columns.values(), key))
         return
-    with closing(sqlite3.connect(place, timeout=60)) as file, file:
+    with closing(sqlite3.connect(place, timeout=300)) as file, file:
         file.execute("PRAGMA foreign_keys = OFF")
         assert 1 == file.execute(statement, (*columns.values(), key)).rowcount
 
@@ -148,7 +148,7 @@ def test_whoever_waits_for_such_a_check_is_told_why(tmp_path: Path) -> None:
         work(ledger)
 
     with vl.Campaign.open("c", ladder=LADDER, ledger=place, run="r", engine="workers") as campaign:
-        assert campaign.drain("100 s")
+        assert campaign.drain("300 s")
         told = campaign.ledger.recorded("c", "r", 0)
 
     assert "was set aside" in told[0].reward.reason

@@ -150,7 +150,7 @@ def scene(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Scene]:
 
 def _sqlite(path: Path) -> Callable[..., None]:
     def change(statement: str, *values: Any) -> None:
-        with closing(sqlite3.connect(path, timeout=60)) as connection, connection:
+        with closing(sqlite3.connect(path, timeout=300)) as connection, connection:
             connection.execute("DROP TRIGGER IF EXISTS campaign_update_refused")
             connection.execute(statement, values)
 

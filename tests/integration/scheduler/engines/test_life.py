@@ -70,7 +70,7 @@ class Program:
         self.said: dict[str, Any] = json.loads(line) if line else {"error": self.rest()}
 
     def rest(self) -> tuple[str, str]:
-        out, err = self.process.communicate(timeout=30)
+        out, err = self.process.communicate(timeout=300)
         return out, err
 
     def end(self) -> None:
@@ -130,7 +130,7 @@ def test_workers_die_with_a_killed_program(
     program = start("run", "wait")
 
     program.process.send_signal(number)
-    program.process.wait(timeout=30)
+    program.process.wait(timeout=300)
 
     until(lambda: not any(alive(pid) for pid in program.said["pids"][:-1]))
     psutil.Process(program.said["pids"][-1]).kill()  # a tool's own child is the tool's to end

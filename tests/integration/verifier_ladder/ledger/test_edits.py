@@ -87,10 +87,10 @@ def build(place: str) -> None:
         ) as campaign:
             campaign.score(["Ant", "bee", "COW", "ant", "4"], groups=["a", "a", "b", "b", "b"])
             campaign.keep([Transcript(step=0, position=0, group="a", prompt="Name an animal.")])
-            campaign.drain("60 s")
+            campaign.drain("300 s")
             case = campaign.cases()[0]
             campaign.answer(case.check_key, 9.0, source="a laboratory")
-            campaign.drain("60 s")
+            campaign.drain("300 s")
     with opened(place) as ledger:
         ledger.add_run("first", {"name": "s", "user": "ann"})
         ledger.append(score_block(["x", "yy", "zzz"]))

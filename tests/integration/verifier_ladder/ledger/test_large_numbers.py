@@ -87,7 +87,7 @@ def test_a_campaign_with_large_numbers_is_shown_and_exported(place: str, tmp_pat
     with vl.Campaign.open("large", ladder=ladder, ledger=place, run="r", workers=1) as campaign:
         before = campaign.cursor
         campaign.score(["ant", "bee"])
-        assert campaign.drain("100 s")
+        assert campaign.drain("300 s")
         revisions = list(campaign.revisions(after=before))
         assert {0, 1} == {revision.position for revision in revisions}
         assert all(revision.cursor > 2**32 for revision in revisions)

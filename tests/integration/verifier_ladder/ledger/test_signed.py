@@ -130,7 +130,7 @@ def test_a_sealed_campaign_logs_no_content_whoever_writes(place: str, tmp_path: 
         ledger.seal()
     ladder = vl.Ladder("words", [length, vowels], policy="all_tiers")
     with vl.Campaign.open("sealed", ladder=ladder, ledger=place, workers=1) as campaign:
-        rewards = campaign.score(["antelope", "antelope", "bee"], deadline=60)
+        rewards = campaign.score(["antelope", "antelope", "bee"], deadline=300)
         campaign.keep([Transcript(step=0, position=0, group="g", prompt="Name an antelope.")])
     assert [4.0, 4.0, 2.0] == [reward.value for reward in rewards]
 

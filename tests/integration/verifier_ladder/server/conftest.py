@@ -53,7 +53,7 @@ class Served:
     def end(self, number: int = signal.SIGTERM) -> int:
         """Ask it to end, and wait until it has."""
         self.process.send_signal(number)
-        self.process.communicate(timeout=60)
+        self.process.communicate(timeout=300)
         return self.process.returncode
 
 
@@ -80,4 +80,4 @@ def start(folder: Path) -> Iterator[Start]:
     for served in running:
         if served.process.poll() is None:
             served.process.kill()
-        served.process.communicate(timeout=60)
+        served.process.communicate(timeout=300)

@@ -121,7 +121,7 @@ def test_what_was_accepted_is_finished_before_it_ends(start: Any, folder: Path) 
             pass
         (folder / "go").touch()
         (reward,) = asked.result(60)
-    _, said = served.process.communicate(timeout=60)
+    _, said = served.process.communicate(timeout=300)
 
     assert (4.0, 0) == (reward.value, served.process.returncode)
     assert "Traceback" not in said

@@ -55,7 +55,7 @@ def connections(url: str, sent: str, count: int) -> Iterator[list[socket.socket]
         for _ in range(count):
             made.append(
                 stack.enter_context(
-                    socket.create_connection((place.hostname, place.port), timeout=60)
+                    socket.create_connection((place.hostname, place.port), timeout=300)
                 )
             )
             made[-1].sendall(sent.encode())

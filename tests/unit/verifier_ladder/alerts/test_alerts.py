@@ -231,7 +231,7 @@ def test_a_campaign_at_work_alerts(
     ladder = vl.Ladder("l", [broken], policy=AllTiers())
     for _ in range(2):
         with vl.Campaign.open("c", ladder=ladder, ledger=tmp_path / "ledger.db") as campaign:
-            campaign.score(["a"], deadline="20 s")
+            campaign.score(["a"], deadline="300 s")
     assert ["dead/broken-a/1/1"] == receiver.heard
 
 
@@ -280,7 +280,7 @@ def test_a_ladders_rules_win_for_what_is_its_own(
         ladder = broken_ladder(name, rules)
         for _ in range(2):
             with vl.Campaign.open(name, ladder=ladder, ledger=place) as campaign:
-                campaign.score(["a"], deadline="20 s")
+                campaign.score(["a"], deadline="300 s")
 
     assert ["dead/broken-own/1/1"] == own.heard
     assert ["dead/broken-rest/1/1"] == rest.heard
@@ -289,7 +289,7 @@ def test_a_ladders_rules_win_for_what_is_its_own(
 def test_a_ladder_needs_no_setting_to_be_heard_of(tmp_path: Path, receiver: Receiver) -> None:
     ladder = broken_ladder("broken-alone", receiver.rules)
     with vl.Campaign.open("c", ladder=ladder, ledger=tmp_path / "ledger.db") as campaign:
-        campaign.score(["a"], deadline="20 s")
+        campaign.score(["a"], deadline="300 s")
     assert ["dead/broken-alone/1/1"] == receiver.heard
 
 

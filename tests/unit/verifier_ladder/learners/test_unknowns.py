@@ -173,7 +173,7 @@ def test_a_call_that_is_unknown_for_its_limit_names_the_setting(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     check = vl.wrap(waiting, version="1", columns=["until"], timeout=0.3)
-    function = reward_function(check, deadline=60)
+    function = reward_function(check, deadline=300)
     for _ in range(2):
         assert [None] * 2 == function(completions=["a", "b"], until=["never"] * 2)
 

@@ -110,14 +110,14 @@ def wait(serve: Serve, world: vl.Campaign) -> Callable[..., Asker]:
     def start(*texts: str, **options: Any) -> Asker:
         for case in world.cases():
             world.answer(case.check_key, None, source="nobody")
-        assert world.drain(60)
+        assert world.drain(300)
         step = world.take_step()
         asker = serve(world, deadline=0, anyone_may_answer=True, **options)
         asker.start = world.cursor
         samples = [f"{text} {step}" for text in texts]
         told = asker.score(samples, run="train", step=step, groups=["g"] * len(texts))
         assert all(reward["pending"] for reward in told["rewards"])
-        assert world.drain(60)
+        assert world.drain(300)
         return asker
 
     return start

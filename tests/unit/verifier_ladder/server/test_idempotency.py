@@ -59,10 +59,10 @@ def test_a_server_that_starts_anew_gives_the_same_answer(
         with vl.Campaign.open("c", ladder=ladder, ledger=tmp_path / "l.db", run=run) as campaign:
             ask = serve(campaign, deadline=0)
             answers.append(post(ask, ["a"]).content)
-            assert campaign.drain(60)
+            assert campaign.drain(300)
             for case in campaign.cases():  # The reward is revised, and the answer is not.
                 campaign.answer(case.check_key, 5.0, source="lab")
-            assert campaign.drain(60)
+            assert campaign.drain(300)
             (recorded,) = campaign.ledger.recorded("c", "first", 0).values()
             assert (5.0, 1) == (recorded.reward.value, recorded.reward.revision)
             ask.runner.run(ask.service.close())
@@ -89,7 +89,7 @@ def test_a_reply_that_somebody_edits_tells_no_reward_that_was_not_recorded(
         first = post(ask, ["a"]).json()
         while ask.app.state.replier._at_work:
             ask.runner.run(asyncio.sleep(0))
-        with closing(sqlite3.connect(place, timeout=60)) as connection, connection:
+        with closing(sqlite3.connect(place, timeout=300)) as connection, connection:
             changed = connection.execute("UPDATE reply SET answer = ?", (forged,))
             assert 1 == changed.rowcount
 

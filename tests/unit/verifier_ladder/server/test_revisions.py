@@ -22,7 +22,7 @@ def revised(ask: Any, world: vl.Campaign, values: Sequence[float]) -> list[Any]:
     """The revisions that some answers make."""
     for value in values:
         assert answer(ask, value).json() == {"taken": True}
-    assert world.drain(60)
+    assert world.drain(300)
     return list(ask("GET", f"/v1/rewards?after={ask.start}").json()["revisions"])
 
 
@@ -54,10 +54,10 @@ def test_evaluation_has_steps_rewards_and_revisions_of_its_own(
     body = {"step": step, "groups": ["g"], "prompts": {"g": "Say it."}, "run": run}
     trained = ask.score([f"t {step} {run}"], **body)
     told = ask.score([f"e {step} {run}"], **body, evaluation=True)
-    assert world.drain(60)
+    assert world.drain(300)
     for value in (7.0, 8.0, 9.0):
         answer(ask, value)
-    assert world.drain(60)
+    assert world.drain(300)
 
     def runs(**params: Any) -> set[tuple[str, bool]]:
         page = ask("GET", "/v1/rewards", params={"after": ask.start, **params}).json()
@@ -117,7 +117,7 @@ def test_of_many_cases_the_most_valuable_are_told(ask: Any) -> None:
 def test_a_verdict_may_carry_more_than_a_number(ask: Any, world: vl.Campaign) -> None:
     verdict = {"outcome": "accept", "score": 4.0, "uncertainty": 0.5, "unit": "points"}
     assert answer(ask, None, verdict=verdict).json() == {"taken": True}
-    assert world.drain(60)
+    assert world.drain(300)
     (revision,) = ask("GET", f"/v1/rewards?after={ask.start}").json()["revisions"]
 
     assert (4.0, 0.5) == (revision["reward"]["value"], revision["reward"]["uncertainty"])
@@ -167,7 +167,7 @@ def test_a_token_for_some_runs_is_told_of_no_other(
     ask, step = wait("a"), world.take_step()
     for run in ("blue/1", "green/1"):
         ask.score([f"b {step}"], run=run, step=step, groups=["g"])
-    assert world.drain(60)
+    assert world.drain(300)
     revised(ask, world, [7.0, 8.0])
     asked = serve(world, tokens=tokens)
 

@@ -51,8 +51,8 @@ def spans() -> Iterator[InMemorySpanExporter]:
 
 def scored(*texts: str, ledger: Any = None) -> vl.Campaign:
     with vl.Campaign.open("t", ladder=LADDER, ledger=ledger, run="r", workers=1) as campaign:
-        campaign.score(list(texts), deadline="20 s")
-        campaign.drain("20 s")
+        campaign.score(list(texts), deadline="300 s")
+        campaign.drain("300 s")
     return campaign
 
 
@@ -101,9 +101,9 @@ def test_a_check_that_fails_is_an_error(spans: InMemorySpanExporter) -> None:
 @pytest.mark.usefixtures("spans")
 def test_work_is_counted() -> None:
     with vl.Campaign.open("t", ladder=LADDER, run="r", workers=1) as campaign:
-        campaign.score(["a", "bb", "odd", "broken"], deadline="20 s")
-        campaign.score(["a", "bb"], deadline="20 s")
-        campaign.drain("20 s")
+        campaign.score(["a", "bb", "odd", "broken"], deadline="300 s")
+        campaign.score(["a", "bb"], deadline="300 s")
+        campaign.drain("300 s")
 
     assert 6.0 == told("vladder_samples_total", campaign="t")
     assert 2.0 == told("vladder_score_seconds_count", campaign="t")
@@ -178,8 +178,8 @@ def test_a_scrape_reads_the_ledger(tmp_path: Path) -> None:
     with vl.Campaign.open(
         "t", ladder=LADDER, ledger=path, run="r", workers=1, budget={"simulation": "1 h"}
     ) as campaign:
-        campaign.score(["odd", "a"], deadline="20 s")
-        campaign.drain("20 s")
+        campaign.score(["odd", "a"], deadline="300 s")
+        campaign.drain("300 s")
         campaign.pause("simulation")
         campaign.score(["ccc"])
         registry = CollectorRegistry()

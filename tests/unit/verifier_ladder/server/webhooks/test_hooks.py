@@ -37,7 +37,7 @@ def test_a_signed_result_is_taken_once(hooked: Any, world: vl.Campaign) -> None:
     case = world.cases()[0].check_key.hex()
     body = json.dumps({"case": case, "value": 4.5}).encode()
     taken = [send(hooked, body).json()["taken"] for _ in range(2)]
-    assert world.drain(60)
+    assert world.drain(300)
 
     assert [True, False] == taken
     assert [4.5] == [revision.reward.value for revision in world.revisions(after=hooked.start)]
@@ -145,7 +145,7 @@ def test_after_a_restart_it_goes_on_where_it_was(
     cases = [case.check_key for case in world.cases()]
     told(hooked, first, Cursors(tmp_path / "told"), [(cases[0], 3.0)])
     assert world.answer(cases[1], 4.0, source="x")
-    assert world.drain(60)
+    assert world.drain(300)
     told(hooked, second, Cursors(tmp_path / "told"), [])
     values = [
         [revision["reward"]["value"] for _, body in inbox.taken for revision in body["data"]]
@@ -159,7 +159,7 @@ def revised(opened: vl.Campaign, asker: Any) -> bytes:
     """Have a sample wait for the world, and give its case."""
     asker.start = opened.cursor
     asker.score(["a rose"], run="train", step=opened.take_step(), deadline=0)
-    assert opened.drain(60)
+    assert opened.drain(300)
     return opened.cases()[0].check_key
 
 
@@ -173,7 +173,7 @@ def test_campaigns_that_share_a_file_lose_no_revisions(
         # What comes while no server of the other one runs must be told when one does.
         case = revised_again(other, asker)
         assert other.answer(case, 6.0, source="x")
-        assert other.drain(60)
+        assert other.drain(300)
         told(hooked, second, Cursors(tmp_path / "told"), [(world.cases()[0].check_key, 3.0)])
         told(asker, third, Cursors(tmp_path / "told"), [])
 
@@ -187,7 +187,7 @@ def test_campaigns_that_share_a_file_lose_no_revisions(
 def revised_again(opened: vl.Campaign, asker: Any) -> bytes:
     """The case of another sample."""
     asker.score(["a violet"], run="train", step=opened.take_step(), deadline=0)
-    assert opened.drain(60)
+    assert opened.drain(300)
     return opened.cases()[0].check_key
 
 
