@@ -157,8 +157,9 @@ class Dispatcher(ABC):
     def _look_round(self) -> None:  # noqa: B027 - most have nobody to look for
         """Notice what other processes have done."""
 
-    def _look_again(self) -> None:  # noqa: B027 - most have nobody who might have missed it
-        """Notice what has ended while the ledger was away."""
+    def _look_again(self) -> bool:
+        """Notice what has ended while the ledger was away; most have nobody who missed it."""
+        return False
 
     def _when_quiet(self) -> None:  # noqa: B027 - and nobody to tell
         """Hear that nothing more will happen by itself."""

@@ -232,8 +232,16 @@ class LocalEngine(Dispatcher):
             others = [tier for tier in Tier if tier not in self.tiers]
             self._relay.look(v for tier in others for v in self._verifiers(tier))
 
-    def _look_again(self) -> None:
-        self._each(lambda climber: climber.advance())
+    def _look_again(self) -> bool:
+        """Take up what has ended; whether anything had."""
+        taken = 0
+
+        def advance(climber: Climber) -> None:
+            nonlocal taken
+            taken += climber.advance()
+
+        self._each(advance)
+        return taken > 0
 
     def _when_quiet(self) -> None:
         self._each(lambda climber: climber.nudge())
@@ -244,7 +252,10 @@ class LocalEngine(Dispatcher):
             return True
         with self._lock:
             names = self._served()
-        return any(self._is_at_work(name) for name in names)
+        if any(self._is_at_work(name) for name in names):
+            return True
+        # What others ended between the last look and this one has not been taken up yet.
+        return self._has_helpers and self._look_again()
 
     def _is_at_work(self, name: str) -> bool:
         # What is queued comes first: a check that is just being leased is then seen at least once.

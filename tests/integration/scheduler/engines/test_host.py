@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from threading import Event
 from time import time
 from typing import Any
 
@@ -89,6 +90,30 @@ def test_a_host_runs_what_a_campaign_asks_for(open_: Open, host: WorkerHost) -> 
     assert [1.0, 1.0, 1.0] == [reward.value for reward in first]
     assert [1.0, 1.0, 3.0] == last
     assert 2 == host.done
+
+
+def test_what_a_host_ends_between_two_looks_is_revised_before_a_drain_ends(
+    open_: Open, host: WorkerHost, ledger: Ledger, monkeypatch: pytest.MonkeyPatch, until: Until
+) -> None:
+    looks, waits, is_waiting = LocalEngine._is_at_work, LocalEngine.wait_idle, Event()
+
+    def ended_meanwhile(engine: LocalEngine, name: str) -> bool:
+        if is_waiting.is_set():
+            host.wake()
+            until(lambda: [CheckState.DONE] == [check.state for check in ledger.checks()])
+        return looks(engine, name)
+
+    def wait_idle(engine: LocalEngine, timeout: float | None) -> bool:
+        is_waiting.set()
+        return waits(engine, timeout)
+
+    with open_() as campaign:
+        campaign.score(["abc"])
+        # The engine looks for open checks after it has looked for those that have ended.
+        monkeypatch.setattr(LocalEngine, "_is_at_work", ended_meanwhile)
+        monkeypatch.setattr(LocalEngine, "wait_idle", wait_idle)
+        assert campaign.drain("300 s")
+        assert [3.0] == [revision.reward.value for revision in campaign.revisions()]
 
 
 def test_a_deadline_waits_for_the_host(open_: Open, host: WorkerHost) -> None:
