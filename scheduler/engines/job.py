@@ -21,11 +21,15 @@ from verifier_ladder.scheduler.engines.journal import Journal
 from verifier_ladder.scheduler.engines.watch import Failure, Limit
 from verifier_ladder.signature import LISTS, MESSAGES
 from verifier_ladder.verdict import Outcome, Verdict
-from verifier_ladder.verifiers import Verifier
+from verifier_ladder.verifiers import Verifier, failure
 
 T = TypeVar("T")
 Form = str | bytes | Verdict
 _WORTH_TIMING = 1e-3
+Expected = Amounts | str
+"""What a check is expected to take, or why its verifier could not tell."""
+_LONGEST = 200
+"""Characters of that reason."""
 MOST_RESERVED = 4e9
 """No more is expected of a check, nor reserved for it, so that accounts can count it."""
 _THOUGHT = 0.25
@@ -327,7 +331,21 @@ class VerifyJob(Job[Verdict]):
         return is_silence or is_error or super().excuse(failure)
 
 
-class ExpectJob(Job[Amounts | None]):
+def expected_amounts(verifier: Verifier, candidate: Candidate) -> Expected:
+    """What a verifier says that a check of a candidate will take."""
+    try:
+        cost: Any = verifier.expected_cost(candidate)
+        if not isinstance(cost, Cost):
+            return f"it returned a {type(cost).__name__}, not a vl.Cost"
+        cpu, gpu, money, person = (float(amount) for amount in cost.amounts)
+    except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+        return failure(error).reason[:_LONGEST]
+    if not all(0.0 <= amount <= MOST_RESERVED for amount in (cpu, gpu, money, person)):
+        return f"its amounts are not from 0 to {MOST_RESERVED:,.0f}"
+    return cpu, gpu, money, person
+
+
+class ExpectJob(Job[Expected]):
     """A batch of candidates of which a verifier says what their checks will take.
 
     Nobody is blamed for a failure: the declared cost is good enough then.
@@ -353,19 +371,16 @@ class ExpectJob(Job[Amounts | None]):
 
     def read(
         self, items: list[Any], spent: list[float] | None, seconds: float
-    ) -> Answers[Amounts | None]:
+    ) -> Answers[Expected]:
         """The amounts of each."""
         del spent
-        return Answers([item or None for item in items], seconds)
+        return Answers(items, seconds)
 
-    def failed(self, verdict: Verdict) -> Amounts | None:
-        """Nothing is expected."""
-        del verdict
-        return None
+    def failed(self, verdict: Verdict) -> Expected:
+        """Why nothing is expected."""
+        return verdict.reason
 
-    def answer(
-        self, case: Case[Amounts | None], items: list[Amounts | None], lane: int
-    ) -> list[Amounts | None]:
+    def answer(self, case: Case[Expected], items: list[Expected], lane: int) -> list[Expected]:
         """The amounts, in order."""
         del case, lane
         return items
@@ -374,7 +389,7 @@ class ExpectJob(Job[Amounts | None]):
         """A candidate."""
         return self._candidates[position]
 
-    def is_answer(self, item: Amounts | None) -> bool:
+    def is_answer(self, item: Expected) -> bool:
         """It says nothing of how the verifier judges."""
         del item
         return False

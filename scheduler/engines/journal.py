@@ -66,7 +66,7 @@ class Journal:
 
     # -- the worker's side -----------------------------------------------------------------------
 
-    def note(self, item: Item) -> bool:
+    def note(self, item: Item | str) -> bool:
         """Write the next answer; False if there is no room, then and from then on."""
         place = self._noted
         if place >= MOST:

@@ -13,7 +13,6 @@ from typing import Any, Self
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.canonicaliser import Canonicaliser
-from verifier_ladder.cost import Amounts
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.scheduler.engines import guard
 from verifier_ladder.scheduler.engines.control import Passed
@@ -22,6 +21,7 @@ from verifier_ladder.scheduler.engines.job import (
     BatchFuture,
     CanonicalAnswer,
     CanonicalJob,
+    Expected,
     ExpectJob,
     Job,
     VerifyJob,
@@ -159,8 +159,8 @@ class WorkerPool:
 
     def expect(
         self, verifier: Verifier, candidates: Sequence[Candidate]
-    ) -> BatchFuture[list[Amounts | None]]:
-        """Ask a verifier what checks of candidates will take; None where it can't tell.
+    ) -> BatchFuture[list[Expected]]:
+        """Ask a verifier what checks of candidates will take; why, where it can't tell.
 
         It is asked as it was made, without its `setup`.
         """

@@ -21,10 +21,9 @@ from typing import Any, TextIO
 
 from verifier_ladder.candidate import Candidate, Turn, checked_candidate, checked_candidates
 from verifier_ladder.canonicaliser import Canonicaliser, canonical_form
-from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError, LadderError, VerifierError
 from verifier_ladder.scheduler.engines import wire
-from verifier_ladder.scheduler.engines.job import MOST_RESERVED
+from verifier_ladder.scheduler.engines.job import expected_amounts
 from verifier_ladder.scheduler.engines.journal import Journal
 from verifier_ladder.scheduler.engines.line import FarEnd
 from verifier_ladder.scheduler.engines.log import LogWriter
@@ -298,27 +297,19 @@ def _canonicalise(
 def _expect(
     worker: Worker, verifier: Verifier, candidates: list[tuple[Any, ...]]
 ) -> tuple[Any, ...]:
-    """What a verifier expects each check to take; nothing where that is no cost."""
+    """What a verifier expects each check to take; why it could not tell, where it could not."""
     rest: list[Any] = []
     worker.journal.begin()
     for position, (kind, content, task, turns) in enumerate(candidates):
         worker.cell[0] = position
         try:
             candidate = Candidate(kind, content, task, tuple(Turn(*turn) for turn in turns))
-            amounts = _amounts(verifier.expected_cost(candidate))
-        except BaseException:  # noqa: BLE001 - whatever it raises, the declared cost holds then
-            amounts = ()
+            amounts = expected_amounts(verifier, candidate)
+        except BaseException as error:  # noqa: BLE001 - whatever it raises, the declared cost holds
+            amounts = type(error).__name__
         if rest or not worker.journal.note(amounts):
             rest.append(amounts)
     return rest, None
-
-
-def _amounts(cost: Any) -> tuple[float, ...]:
-    """A cost as plain numbers; none for what is no cost, or more than budgets count."""
-    if not isinstance(cost, Cost):
-        return ()
-    amounts = tuple(float(amount) for amount in cost.amounts)
-    return amounts if all(0.0 <= amount <= MOST_RESERVED for amount in amounts) else ()
 
 
 _WORK: dict[str, Callable[..., tuple[Any, ...]]] = {

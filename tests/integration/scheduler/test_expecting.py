@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from math import inf, nan
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import cloudpickle
 import numpy as np
@@ -133,3 +133,30 @@ def test_what_was_expected_outlives_the_process_that_asked(tmp_path: Path) -> No
                 assert campaign.drain("300 s")
 
     assert ["4.0"] == [content for _, content in asked(notes)]
+
+
+@pytest.mark.parametrize("isolation", ["inline", "process"])
+def test_what_keeps_a_cost_model_from_telling_is_told_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, isolation: Literal["inline", "process"]
+) -> None:
+    foretold = Foretold(str(tmp_path))
+    foretold.isolation = isolation
+    ladder = vl.Ladder("told", [quick, foretold], policy=AllTiers())
+    with vl.Campaign.open("told", ladder=ladder, workers=1) as campaign:
+        campaign.pause(vl.Tier.SIMULATION)
+        campaign.score(["throw", "text", "2.0", "endless"])
+        campaign.score(["nothing", "throw", "number", "negative"])
+
+    told = [record.getMessage() for record in caplog.records if "foretold" in record.getMessage()]
+    begin = "expected_cost of foretold told nothing, so its declared cost is expected: "
+    assert sorted(told) == sorted(
+        begin + why
+        for why in (
+            "RuntimeError: bad luck",
+            "it returned a str, not a vl.Cost",
+            "Cost(seconds=1e+300): give a number of at least 0 and below 9,007,199,255",
+            "it returned a NoneType, not a vl.Cost",
+            "it returned a float, not a vl.Cost",
+            "its amounts are not from 0 to 4,000,000,000",
+        )
+    )
