@@ -159,7 +159,8 @@ class Campaign(CampaignTruth):
         """
         if not _NAME.fullmatch(name):
             raise ConfigError(
-                f"a campaign can't be called {name!r}; use up to 100 letters, digits and ._-:+"
+                f"a campaign can't be called {name!r}; use up to 100 letters, digits, blanks and "
+                "._-:+"
             )
         if not isinstance(ladder, Ladder):
             ladder = Ladder.from_toml(ladder)

@@ -174,7 +174,7 @@ class Ladder:
     def _chosen_policy(self, policy: EscalationPolicy | str | None) -> EscalationPolicy:
         from verifier_ladder.scheduler.policies import create_policy
 
-        policy = policy or "value_of_information"
+        policy = "value_of_information" if policy is None else policy
         chosen = create_policy(policy, {}) if isinstance(policy, str) else policy
         if isinstance(chosen, type) or not isinstance(chosen, EscalationPolicy):
             raise ConfigError(
@@ -313,7 +313,8 @@ def _placed(verifier: Verifier, namespace: str) -> Verifier:
 
 
 def _share(name: str, value: Any) -> float:
-    if not isinstance(value, (int, float)) or not 0 <= value <= 1:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not is_number or not 0 <= value <= 1:
         raise ConfigError(f"{name}={value!r} must be a number between 0 and 1")
     return float(value)
 

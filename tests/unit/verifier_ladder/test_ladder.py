@@ -120,7 +120,7 @@ def test_a_bare_function_is_refused_with_what_to_do() -> None:
 # ---- Its numbers
 
 
-@pytest.mark.parametrize("audit", [-0.1, 1.1, float("nan"), "5 %"])
+@pytest.mark.parametrize("audit", [-0.1, 1.1, float("nan"), "5 %", True])
 def test_a_share_that_is_none_is_refused(audit: Any) -> None:
     with pytest.raises(ConfigError, match="between 0 and 1"):
         Ladder("mine", [made("a")], audit=audit)
@@ -158,7 +158,7 @@ def test_a_policy_may_be_named() -> None:
     assert "all_tiers" == Ladder("mine", [made("a")], policy="all_tiers").policy.name
 
 
-@pytest.mark.parametrize("policy", [AllTiers, 7, {"name": "all_tiers"}])
+@pytest.mark.parametrize("policy", [AllTiers, 7, {"name": "all_tiers"}, {}, 0])
 def test_what_is_no_policy_is_refused(policy: Any) -> None:
     with pytest.raises(ConfigError, match="ladder mine takes a policy's name"):
         Ladder("mine", [made("a")], policy=policy)
