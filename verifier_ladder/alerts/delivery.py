@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import subprocess
 from collections.abc import Callable, Iterator
@@ -33,6 +34,7 @@ def receivers(rules: AlertRules) -> Iterator[tuple[str, Deliver]]:
 
 
 def _webhook(rules: AlertRules) -> Deliver:
+    from verifier_ladder.server.webhooks.receiver import status_of
     from verifier_ladder.server.webhooks.signing import key_of
 
     try:
@@ -43,16 +45,22 @@ def _webhook(rules: AlertRules) -> Deliver:
         ) from None
     key = key_of(rules.secret) if rules.secret else None
 
+    async def post(body: bytes, headers: dict[str, str]) -> int:
+        # A redirect is not followed: nobody vetted where it leads.
+        async with httpx.AsyncClient(timeout=_PATIENCE) as client:
+            request = client.build_request("POST", rules.webhook, content=body, headers=headers)
+            return await status_of(client, request, _PATIENCE)
+
     def deliver(cause: Cause) -> None:
         body = orjson.dumps(cause.as_json())
         headers = {"content-type": "application/json", **_headers(key, cause, body)}
         try:
-            # A redirect is not followed: nobody vetted where it leads.
-            answer = httpx.post(rules.webhook, content=body, headers=headers, timeout=_PATIENCE)
-        except httpx.HTTPError as error:
-            raise ToolError(f"the webhook can't be reached: {error}") from error
-        if answer.status_code not in _GOOD:
-            raise ToolError(f"the webhook answered {answer.status_code}")
+            status = asyncio.run(post(body, headers))
+        except (httpx.HTTPError, OSError) as error:
+            said = f"{error}" or f"no answer in {_PATIENCE:g} s"
+            raise ToolError(f"the webhook can't be reached: {said}") from error
+        if status not in _GOOD:
+            raise ToolError(f"the webhook answered {status}")
 
     return deliver
 

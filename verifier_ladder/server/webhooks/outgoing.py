@@ -23,6 +23,7 @@ from verifier_ladder.server.bodies import encoded
 from verifier_ladder.server.messages import revision_json
 from verifier_ladder.server.revisions import page
 from verifier_ladder.server.service import RewardService
+from verifier_ladder.server.webhooks.receiver import status_of
 from verifier_ladder.server.webhooks.settings import Receiver
 from verifier_ladder.server.webhooks.signing import signed
 
@@ -206,7 +207,7 @@ class Sender:
             async with httpx.AsyncClient(timeout=_PATIENCE, trust_env=False) as client:
                 request = client.build_request("POST", url, content=body, headers=headers, **more)
                 request.headers["Host"] = httpx.URL(self._to.url).netloc.decode("ascii")
-                return (await client.send(request)).status_code
+                return await status_of(client, request, _PATIENCE)
         except (httpx.HTTPError, OSError) as error:
             return f"{error}" or type(error).__name__
 

@@ -1,8 +1,10 @@
 """Alerts: each cause is told to each receiver, at least once and then no more."""
 
 import json
+import socket
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
@@ -215,6 +217,25 @@ def test_a_webhook_is_signed_and_repeated_under_one_id(ledger: Ledger) -> None:
     ids = {check([key_of(secret)], headers, body, time()) for headers, body in posted.got}
     assert (1, 3) == (len(ids), len(posted.got))
     assert {"dead/xtb/1/1"} == {json.loads(body)["id"] for _, body in posted.got}
+
+
+def test_a_webhook_whose_answer_has_no_end_has_been_told(ledger: Ledger) -> None:
+    die(ledger, "a")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        telling = Thread(target=_answer_without_end, args=(server,))
+        telling.start()
+        rules = AlertRules(webhook=f"http://127.0.0.1:{server.getsockname()[1]}/")
+        assert 1 == Alerts(ledger, rules).look()
+        telling.join()
+
+
+def _answer_without_end(server: socket.socket) -> None:
+    connection, _ = server.accept()
+    with connection, suppress(ConnectionError):
+        connection.recv(65_536)
+        connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+        while True:
+            connection.sendall(b"x" * 65_536)
 
 
 def test_a_campaign_at_work_alerts(
