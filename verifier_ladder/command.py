@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -115,7 +116,8 @@ class CommandVerifier(Verifier):
     def source(self) -> Fingerprint:
         """Digest of the files that the command names: the program's own and its scripts."""
         folder = Path(self.folder or ".")
-        files = [file for part in self.command if (file := folder / part).is_file()]
+        parts = [folder / part for part in self.command]
+        files = [part for part in parts if os.path.isfile(part)]  # noqa: PTH113 - never raises
         if not files:
             return Fingerprint("")
         return Fingerprint(digest([_content(file) for file in files]).hex(), "", str(files[-1]))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -25,7 +26,8 @@ def make_private(path: Path, instead_of: Path | None = None) -> bool:
 
     Args:
         path: The file.
-        instead_of: A file whose place it will take; if there is one, it gets its mode.
+        instead_of: A file whose place it will take; if there is one, it gets its mode. A link
+            says nothing: it may have been put there, and it leads to another file.
 
     Raises:
         OSError: If it can't be made.
@@ -42,11 +44,42 @@ def make_private(path: Path, instead_of: Path | None = None) -> bool:
     except FileExistsError:
         return False
     mode = FILE  # Set once more: a umask may have taken the owner's own rights away.
-    if instead_of is not None and instead_of.exists():
+    if instead_of is not None and instead_of.exists() and not instead_of.is_symlink():
         mode = instead_of.stat().st_mode & 0o777
     os.fchmod(descriptor, mode)
     os.close(descriptor)
     return True
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a private file beside the one asked for; it takes the name only when it is whole.
+
+    Raises:
+        OSError: If it can't be written; what was there stays.
+    """
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")  # Nobody waits there.
+    make_private(part, path)
+    try:
+        yield part
+        part.replace(path)
+    finally:
+        with suppress(OSError):
+            part.unlink()
+
+
+def open_shared(path: Path) -> IO[str]:
+    """Open a file that processes of one user share, as it is; one that is missing is made.
+
+    Raises:
+        ConfigError: If a link or a pipe lies there: what it leads to isn't ours to write.
+        OSError: If it can't be opened, or a link took its place just now.
+    """
+    make_private(path)
+    flags = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
+    if not stat.S_ISREG(path.lstat().st_mode):
+        raise ConfigError(f"{path} is not a plain file; remove it and try again")
+    return os.fdopen(os.open(path, flags), "a+")
 
 
 @contextmanager

@@ -34,7 +34,7 @@ from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import CampaignRow
 from verifier_ladder.ledger.sequencer import Sequencer
-from verifier_ladder.private import make_private
+from verifier_ladder.private import open_shared
 from verifier_ladder.scheduler.conductor import Conductor
 from verifier_ladder.scheduler.engines.lane import PoolClosed
 from verifier_ladder.scheduler.engines.local import OURS, LocalEngine
@@ -393,8 +393,7 @@ def _plain(value: Any) -> Any:
 
 def become_home(ledger: Ledger, **options: Any) -> Home | None:
     """Take a ledger's lock and run its checks here; None if another process does so."""
-    make_private(lock_of(ledger.url))
-    file = lock_of(ledger.url).open("a+")
+    file = open_shared(lock_of(ledger.url))
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

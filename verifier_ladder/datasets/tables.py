@@ -9,9 +9,8 @@ from typing import Any
 import orjson
 
 from verifier_ladder.ledger.values import pack
-from verifier_ladder.private import unwritable
+from verifier_ladder.private import replacing, unwritable
 from verifier_ladder.rollouts.records import import_parquet
-from verifier_ladder.rollouts.table import replacing
 from verifier_ladder.runs.chat import as_chat, has_tools, is_chat
 
 FORMATS = ("parquet", "jsonl")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
 from verifier_ladder.errors import ConfigError, LedgerError
 from verifier_ladder.ledger.creation import schema_of
 from verifier_ladder.ledger.faults import explained
-from verifier_ladder.private import make_private, unwritable
+from verifier_ladder.private import make_private, replacing, unwritable
 
 _BESIDE = ("", "-wal", "-shm")
 """Endings of the files that one ledger consists of."""
@@ -32,17 +32,11 @@ def backup(ledger: str | Path, copy: str | Path) -> Path:
     source, target = _existing(ledger), Path(copy)
     if target.exists():
         raise ConfigError(f"{target} exists already; name a new file for the backup")
-    part = target.with_name(f"{target.name}.part")
     try:
-        with explained(str(target)):
-            make_private(part)
+        with explained(str(target)), replacing(target) as part:
             _copy(source, part)
-        part.rename(target)  # It takes the name only when it is whole.
     except OSError as error:
         raise unwritable(target, error) from error
-    finally:
-        with suppress(OSError):
-            part.unlink()
     return target
 
 

@@ -22,7 +22,7 @@ from verifier_ladder.ledger.columns import listed
 from verifier_ladder.ledger.records import Block, Entry, VerdictRow
 from verifier_ladder.ledger.sealing import NAMES, is_sealed
 from verifier_ladder.ledger.values import pack
-from verifier_ladder.private import make_private, unwritable
+from verifier_ladder.private import replacing, unwritable
 from verifier_ladder.reward import Reward
 from verifier_ladder.tier import Tier
 
@@ -280,13 +280,8 @@ def _written(path: str | Path) -> Iterator[Path]:
     path = Path(path)
     if not path.parent.is_dir():
         raise ConfigError(f"the folder {path.parent} does not exist; make it first")
-    part = path.with_name(f"{path.name}.part")
     try:
-        part.unlink(missing_ok=True)
-        make_private(part, path)
-        yield part
-        part.replace(path)
+        with replacing(path) as part:
+            yield part
     except OSError as error:
         raise unwritable(path, error) from error
-    finally:
-        part.unlink(missing_ok=True)

@@ -36,6 +36,8 @@ def upgrade(path: Path, found: str, migrations: Path, revision: str) -> Path:
         LedgerError: If the upgrade failed; the ledger is as it was before.
     """
     backup = path.with_name(f"{path.name}.backup-{found}")
+    if backup.is_symlink():  # Somebody put it there; what it leads to is not ours to write.
+        backup.unlink()
     make_private(backup, path)
     with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(backup)) as target:
         source.backup(target)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.base import Ledger
-from verifier_ladder.private import make_private, make_private_folder, unwritable
+from verifier_ladder.private import make_private_folder, replacing, unwritable
 from verifier_ladder.summary import CandidateSummary, Summary, TierSummary, summarise
 from verifier_ladder.tier import Tier
 
@@ -57,12 +56,10 @@ def write_report(ledger: Ledger, campaign: str, path: str | Path) -> Path:
     """
     target = Path(path)
     page = render_report(ledger, campaign)
-    partial = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         make_private_folder(target.parent)
-        make_private(partial, target)
-        partial.write_text(page, encoding="utf-8", errors="replace")
-        partial.replace(target)
+        with replacing(target) as part:
+            part.write_text(page, encoding="utf-8", errors="replace")
     except OSError as error:
         raise unwritable(target, error) from error
     return target

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import orjson
 
 from verifier_ladder.errors import ConfigError
-from verifier_ladder.private import make_private, unwritable
+from verifier_ladder.private import replacing, unwritable
 from verifier_ladder.rollouts.records import import_parquet
 from verifier_ladder.text import csv_cell
 
@@ -59,19 +58,6 @@ def write_table(path: Path, names: Sequence[str], records: Iterable[Record]) -> 
             write(partial, names, records)
     except OSError as error:
         raise unwritable(path, error) from error
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Give a file beside the one asked for; it takes the name only when it is complete."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    make_private(partial, path)
-    try:
-        yield partial
-        partial.replace(path)
-    finally:
-        with suppress(FileNotFoundError):
-            partial.unlink()
 
 
 def _write_jsonl(path: Path, names: Sequence[str], records: Iterable[Record]) -> None:

@@ -279,3 +279,8 @@ def test_what_can_not_be_a_command_is_refused(options: dict[str, Any]) -> None:
 
     with pytest.raises(ConfigError, match="judge"):
         CommandVerifier(name="judge", version="1", **given)
+
+
+@pytest.mark.parametrize("part", ["x = 1\n" * 1000, "no/such/file"])
+def test_an_argument_that_can_be_no_file_name_is_no_file(make: Make, part: str) -> None:
+    assert "" == make(command=[sys.executable.split("/")[-1], "-c", part]).source.digest

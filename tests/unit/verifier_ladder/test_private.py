@@ -1,0 +1,120 @@
+"""A link that somebody has put in a file's place leads nowhere."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import verifier_ladder as vl
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.ledger import open_ledger
+from verifier_ladder.ledger.backup import backup
+from verifier_ladder.ledger.export import export_csv, export_jsonl
+from verifier_ladder.report.page import write_report
+
+
+@vl.verifier(kind="text", version="1", isolation="inline")
+def length(candidate: vl.Candidate) -> float:
+    return float(len(candidate.content))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "ledger.db"
+
+
+@pytest.fixture
+def victim(tmp_path: Path) -> Path:
+    (tmp_path / "other").mkdir()
+    victim = tmp_path / "other" / "victim"
+    victim.write_text("kept")
+    victim.chmod(0o644)
+    return victim
+
+
+def score(path: Path) -> None:
+    with vl.Campaign.open("c", ladder=vl.Ladder("l", [length]), ledger=path) as campaign:
+        campaign.score(["a"])
+
+
+def link(place: Path, victim: Path) -> None:
+    place.symlink_to(victim)
+
+
+def pipe(place: Path, _victim: Path) -> None:
+    os.mkfifo(place)
+
+
+@pytest.mark.parametrize("put", [link, pipe])
+def test_what_lies_in_the_place_of_a_ledgers_lock_is_not_written_to(
+    path: Path, victim: Path, put: Callable[[Path, Path], None]
+) -> None:
+    put(Path(f"{path}.lock"), victim)
+
+    with pytest.raises(ConfigError, match=r"ledger\.db\.lock is not a plain file"):
+        score(path)
+    assert "kept" == victim.read_text()
+
+
+def test_a_lock_that_was_removed_is_made_again(path: Path) -> None:
+    score(path)
+    Path(f"{path}.lock").unlink()
+
+    score(path)
+
+
+def jsonl(ledger: Any, target: Path) -> None:
+    export_jsonl(ledger, target)
+
+
+def csv(ledger: Any, target: Path) -> None:
+    export_csv(ledger, target)
+
+
+def report(ledger: Any, target: Path) -> None:
+    write_report(ledger, "c", target)
+
+
+@pytest.mark.parametrize("write", [jsonl, csv, report])
+def test_a_file_in_the_place_of_a_link_is_for_its_owner_alone(
+    path: Path, victim: Path, tmp_path: Path, write: Callable[[Any, Path], None]
+) -> None:
+    score(path)
+    target = tmp_path / "out"
+    target.symlink_to(victim)
+
+    with open_ledger(path) as ledger:
+        write(ledger, target)
+
+    assert "kept" == victim.read_text()
+    assert not target.is_symlink()
+    assert 0o600 == target.stat().st_mode & 0o777
+
+
+@pytest.mark.parametrize("write", [jsonl, csv, report])
+def test_a_file_that_is_replaced_keeps_its_mode(
+    path: Path, tmp_path: Path, write: Callable[[Any, Path], None]
+) -> None:
+    score(path)
+    target = tmp_path / "out"
+    target.touch()
+    target.chmod(0o640)
+
+    with open_ledger(path) as ledger:
+        write(ledger, target)
+
+    assert 0o640 == target.stat().st_mode & 0o777
+    assert not list(tmp_path.glob("*out*.part"))
+
+
+def test_a_backup_goes_through_no_link(path: Path, victim: Path, tmp_path: Path) -> None:
+    score(path)
+    victim.write_text("")
+    (tmp_path / "copy.db.part").symlink_to(victim)
+
+    backup(path, tmp_path / "copy.db")
+
+    assert "" == victim.read_text()
+    assert 0o600 == (tmp_path / "copy.db").stat().st_mode & 0o777
