@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +66,8 @@ class SqlAudit(SqlMoments):
         """
         found = Verification(is_pinned=key is not None)
         noted = _noted(self.url, found)  # Before the ledger, which must hold what was noted.
-        with self._reading() as connection:  # One moment of the ledger, however long it takes.
+        # One moment of the ledger, however long it takes.
+        with self._reading() as connection, _any_text(connection):
             found.origin, keys = _signers(connection, found)
             found.keys = (key,) if key else keys
             newest = connection.exec_driver_sql(
@@ -87,7 +89,7 @@ class SqlAudit(SqlMoments):
                     _walk(connection, walk, rebuild.entry, progress)
                     _compare_rest(connection, walk, found, rebuild.entry)
                     rebuild.compare(connection)
-                for problem in schema_problems(connection):
+                for problem in (*_index_problems(connection), *schema_problems(connection)):
                     found.add(problem)
             else:
                 _walk(connection, walk, _nothing, progress)
@@ -149,6 +151,30 @@ def _indexed(connection: Connection) -> int:
     )
 
 
+def _index_problems(connection: Connection) -> Iterator[str]:
+    """Entries behind the index of candidates would never be found by it."""
+    newest = connection.exec_driver_sql("SELECT coalesce(max(id), 0) FROM entry").scalar_one()
+    if _indexed(connection) > newest:
+        yield (
+            f"table appearance_until, {_indexed(connection)}: it says that entries are indexed "
+            f"which are not there; the newest is {newest}"
+        )
+
+
+@contextmanager
+def _any_text(connection: Connection) -> Iterator[None]:
+    """Read text that is no UTF-8 too, which SQLite keeps, as text that no program writes."""
+    if connection.dialect.name != "sqlite":
+        yield
+        return
+    driver: Any = connection.connection.driver_connection
+    driver.text_factory = lambda data: data.decode(errors="surrogateescape")
+    try:
+        yield
+    finally:
+        driver.text_factory = str
+
+
 def _signers(connection: Connection, found: Verification) -> tuple[str, list[Key]]:
     """The log's name and the keys that the ledger itself names."""
     rows = connection.exec_driver_sql("SELECT origin, key FROM signer ORDER BY id").all()
@@ -167,7 +193,7 @@ def _walk(connection: Connection, walk: Walk, take: Take, progress: Progress | N
     coming = next(checkpoints, None)
     for number, *fields in _pages(connection):
         row = Row(*fields)
-        if number < 0:
+        if number < 0 or not isinstance(row.id, int):  # SQLite keeps any type.
             walk.stray(f"leaf, place {number} (entry {row.id})")
             continue
         walk.step(number, row)
@@ -215,7 +241,11 @@ def _compare_tiles(connection: Connection, walk: Walk, found: Verification) -> N
     if _count(connection, "tile") != full:
         found.add(f"the log has {_count(connection, 'tile')} tiles instead of {full}")
         for level, index in connection.exec_driver_sql("SELECT level, idx FROM tile").all():
-            if not 0 <= index < walk.frontier.size // WIDTH ** (max(level, 0) + 1) or level < 0:
+            if (
+                {type(level), type(index)} != {int}
+                or level < 0
+                or not 0 <= index < walk.frontier.size // WIDTH ** (level + 1)
+            ):
                 walk.stray(f"tile, level {level}, number {index}")
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from verifier_ladder.ledger.sqlite import BUSY, make_engine
 from verifier_ladder.private import make_private
 
 MIGRATIONS = Path(__file__).parent / "migrations"
+_REVISION = re.compile(r"[0-9]{4}")
 
 
 def prepare(path: Path, migrations: Path = MIGRATIONS, revision: str = REVISION) -> bool:
@@ -86,8 +88,7 @@ def schema_in(connection: sqlite3.Connection, path: Path) -> str | None:
     """
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master").fetchall()}
     if VERSION_TABLE in tables:
-        row = connection.execute(f"SELECT version_num FROM {VERSION_TABLE}").fetchone()
-        return "" if row is None else str(row[0])
+        return stamped(connection.execute(f"SELECT version_num FROM {VERSION_TABLE}").fetchall())
     if tables:
         raise LedgerError(
             f"{path} is the SQLite database of another program; give the ledger its own file"
@@ -129,24 +130,35 @@ def _stamp(revision: str) -> Sequence[str]:
     )
 
 
-def check_known(path: Path, found: str, migrations: Path, revision: str) -> None:
-    """Refuse a file of a schema that this program does not know.
+def stamped(rows: Iterable[Sequence[Any]]) -> str:
+    """The schema that the table of the version names; no known one if that isn't a single row."""
+    return ", ".join(str(row[0]) for row in rows)
+
+
+def check_known(name: str, found: str, migrations: Path, revision: str) -> None:
+    """Refuse a ledger of a schema that this program does not know.
 
     Raises:
-        LedgerError: If a newer program made it.
+        LedgerError: If a newer program made it, or none at all.
     """
     from verifier_ladder.ledger.upgrade import known_revisions
 
-    if found not in known_revisions(migrations):
+    if found in known_revisions(migrations):
+        return
+    if _REVISION.fullmatch(found) and found > revision:
         raise LedgerError(
-            f"{path} was written by a newer verifier-ladder (schema {found}, this one reads "
-            f"{revision}): upgrade the program: `pip install .` in a newer clone"
+            f"ledger {name} was written by a newer verifier-ladder (schema {found}, this one "
+            f"reads {revision}): upgrade the program: `pip install .` in a newer clone"
         )
+    raise LedgerError(
+        f"ledger {name}: its table {VERSION_TABLE} names the schema {found!r}, and no version has "
+        "one of that name; the table was edited or damaged. Nothing was changed: restore a backup"
+    )
 
 
 def _upgrade(path: Path, found: str, migrations: Path, revision: str) -> None:
     """Bring an older file up to date, after copying it."""
     from verifier_ladder.ledger.upgrade import upgrade
 
-    check_known(path, found, migrations, revision)
+    check_known(str(path), found, migrations, revision)
     upgrade(path, found, migrations, revision)

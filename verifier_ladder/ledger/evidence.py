@@ -95,7 +95,7 @@ class SqliteEvidence(SqliteDatabase):
                 return uri
             if found is None:
                 raise LedgerError(f"{self.path} is empty: it holds no ledger")
-            check_known(self.path, found, MIGRATIONS, REVISION)
+            check_known(self.name, found, MIGRATIONS, REVISION)
             copy = folder / "upgraded.db"
             with closing(sqlite3.connect(copy)) as target:
                 connection.backup(target)

@@ -9,7 +9,7 @@ from sqlalchemy import URL, create_engine
 from sqlalchemy.exc import ProgrammingError
 
 from verifier_ladder.errors import ConfigError, LedgerError
-from verifier_ladder.ledger.creation import MIGRATIONS
+from verifier_ladder.ledger.creation import MIGRATIONS, check_known, stamped
 from verifier_ladder.ledger.faults import explained
 from verifier_ladder.ledger.postgresql import extras
 from verifier_ladder.ledger.postgresqldatabase import shown
@@ -82,7 +82,7 @@ def _revision(connection: Connection) -> str | None:
     found = connection.exec_driver_sql(f"SELECT to_regclass('{VERSION_TABLE}') IS NULL")
     if found.scalar_one():
         return None
-    return str(connection.exec_driver_sql(f"SELECT version_num FROM {VERSION_TABLE}").scalar_one())
+    return stamped(connection.exec_driver_sql(f"SELECT version_num FROM {VERSION_TABLE}").all())
 
 
 def _create(connection: Connection, name: str, revision: str) -> None:
@@ -106,13 +106,7 @@ def _upgrade(
     from alembic import command
     from alembic.config import Config
 
-    from verifier_ladder.ledger.upgrade import known_revisions
-
-    if found not in known_revisions(migrations):
-        raise LedgerError(
-            f"ledger {name} was written by a newer verifier-ladder (schema {found}, this one "
-            f"reads {revision}): upgrade the program: `pip install .` in a newer clone"
-        )
+    check_known(name, found, migrations, revision)
     config = Config()
     config.set_main_option("script_location", str(migrations).replace("%", "%%"))
     config.attributes["connection"] = connection

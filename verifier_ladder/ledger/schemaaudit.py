@@ -6,20 +6,26 @@ reader is told, or what may be changed, and no row shows it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import create_engine
 
-from verifier_ladder.ledger.schema import HISTORY, VERSION_TABLE, guards, metadata
+from verifier_ladder.ledger.schema import VERSION_TABLE, guards, metadata
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 _MOST = 20
 _OBJECTS = "SELECT type, name, tbl_name, sql FROM main.sqlite_master WHERE sql IS NOT NULL"
+# What stands in a file beside the ledger's own tables: the stamp, and what ANALYZE makes.
+_OTHERS = {
+    ("table", name)
+    for name in (VERSION_TABLE, "sqlite_sequence", "sqlite_stat1", "sqlite_stat3", "sqlite_stat4")
+}
 
 
 def schema_problems(connection: Connection) -> Iterator[str]:
@@ -37,27 +43,30 @@ def _sqlite_problems(connection: Connection) -> Iterator[str]:
     for (told,) in connection.exec_driver_sql(f"PRAGMA main.integrity_check({_MOST})").all():
         if told != "ok":
             yield f"the file is damaged: {told}"
-    found, expected = _objects(connection), _expected()
+    yield from _differences(_objects(connection), _expected())
+
+
+def _differences(found: Mapping[str, str], expected: Mapping[str, str]) -> Iterator[str]:
     for what in sorted(expected.keys() - found.keys()):
-        yield f"{' '.join(what)} is missing"
+        yield f"{what} is missing"
     for what in sorted(found.keys() - expected.keys()):
-        yield f"{' '.join(what)} was put in: it is none of this program's"
+        yield f"{what} was put in: it is none of this program's"
     for what in sorted(found.keys() & expected.keys()):
         if found[what] != expected[what]:
-            yield f"{' '.join(what)} was changed"
+            yield f"{what} was changed"
 
 
-def _objects(connection: Connection) -> dict[tuple[str, str], str]:
+def _objects(connection: Connection) -> dict[str, str]:
     """Statements of all tables, indexes and triggers, by kind and name."""
     return {
-        (str(kind), str(name)): f"{table}: {' '.join(str(sql).replace(chr(34), '').split())}"
+        f"{kind} {name}": f"{table}: {' '.join(str(sql).replace(chr(34), '').split())}"
         for kind, name, table, sql in connection.exec_driver_sql(_OBJECTS).all()
-        if name != VERSION_TABLE and not str(name).startswith("sqlite_")
+        if (kind, name) not in _OTHERS
     }
 
 
 @cache
-def _expected() -> dict[tuple[str, str], str]:
+def _expected() -> dict[str, str]:
     engine = create_engine("sqlite://")
     with engine.connect() as connection:
         metadata.create_all(connection, checkfirst=False)
@@ -70,70 +79,85 @@ def _expected() -> dict[tuple[str, str], str]:
 
 # -- PostgreSQL ----------------------------------------------------------------------------------
 
-_TRIGGERS = (
-    "SELECT c.relname, t.tgname, p.proname, CAST(t.tgenabled AS text), t.tgtype "
-    "FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_proc p ON p.oid = t.tgfoid "
-    "WHERE NOT t.tgisinternal AND c.relnamespace = CAST(current_schema() AS regnamespace)"
+RECORDED: Final = Path(__file__).with_name("postgresql.json")
+"""What a server tells of the tables that this version makes.
+
+It is recorded, for a reader who may only SELECT can't make them anew; a test compares it with
+new tables.
+"""
+# How a server writes definitions down depends on these.
+_PLAIN = (
+    "SELECT set_config('bytea_output', 'hex', true), "
+    "set_config('quote_all_identifiers', 'off', true)"
 )
-_FUNCTIONS = (
-    "SELECT proname, prosrc FROM pg_proc WHERE pronamespace = CAST(current_schema() AS "
-    "regnamespace) AND proname IN ('ledger_refuse', 'ledger_settled')"
+_HERE = "CAST(current_schema() AS regnamespace)"
+# Kind, name and definition; ?1 is the names of the ledger's tables.
+_DEFINITIONS = f"""
+WITH t AS (
+    SELECT * FROM pg_class WHERE relnamespace = {_HERE} AND relname = ANY(CAST(?1 AS text[])))
+SELECT CASE WHEN relkind IN ('v', 'm') THEN 'view ' ELSE 'table ' END || relname,
+    concat_ws(' ', relkind, relpersistence, CASE WHEN relrowsecurity THEN 'row security' END,
+        CASE WHEN relforcerowsecurity THEN 'forced' END,
+        (SELECT 'inherits' FROM pg_inherits WHERE oid IN (inhrelid, inhparent) LIMIT 1))
+    FROM pg_class
+    WHERE relnamespace = {_HERE} AND (oid IN (SELECT oid FROM t) OR relkind IN ('v', 'm'))
+UNION ALL SELECT concat('column ', t.relname, '.', a.attname),
+    concat_ws(' ', format_type(a.atttypid, a.atttypmod),
+        CASE WHEN a.attcollation <> y.typcollation THEN 'collated' END,
+        CASE WHEN a.attnotnull THEN 'NOT NULL' END, 'DEFAULT ' || pg_get_expr(d.adbin, d.adrelid),
+        nullif(CAST(a.attidentity AS text), ''), nullif(CAST(a.attgenerated AS text), ''))
+    FROM t JOIN pg_attribute a ON a.attrelid = t.oid JOIN pg_type y ON y.oid = a.atttypid
+    LEFT JOIN pg_attrdef d ON d.adrelid = t.oid AND d.adnum = a.attnum
+    WHERE a.attnum > 0 AND NOT a.attisdropped
+UNION ALL SELECT concat('constraint ', k.conname, ' of ', t.relname),
+    concat_ws(' ', pg_get_constraintdef(k.oid, true),
+        CASE WHEN NOT i.indisvalid THEN 'whose index is not valid' END)
+    FROM t JOIN pg_constraint k ON k.conrelid = t.oid
+    LEFT JOIN pg_index i ON i.indexrelid = k.conindid WHERE k.contype IN ('c', 'f', 'p', 'u', 'x')
+UNION ALL SELECT 'index ' || c.relname,
+    concat_ws(' ', pg_get_indexdef(c.oid, 0, true),
+        CASE WHEN NOT i.indisvalid THEN 'not valid' END)
+    FROM t JOIN pg_index i ON i.indrelid = t.oid JOIN pg_class c ON c.oid = i.indexrelid
+    WHERE NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = t.oid AND conindid = c.oid)
+UNION ALL SELECT concat('trigger ', g.tgname, ' on ', t.relname),
+    concat_ws(' ', pg_get_triggerdef(g.oid, true), g.tgenabled)
+    FROM t JOIN pg_trigger g ON g.tgrelid = t.oid WHERE NOT g.tgisinternal OR g.tgenabled <> 'O'
+UNION ALL SELECT concat('rule ', r.rulename, ' on ', t.relname), pg_get_ruledef(r.oid)
+    FROM t JOIN pg_rewrite r ON r.ev_class = t.oid WHERE t.relkind = 'r'
+UNION ALL SELECT concat('policy ', p.polname, ' on ', t.relname), ''
+    FROM t JOIN pg_policy p ON p.polrelid = t.oid
+UNION ALL SELECT concat('function ', proname, '(', pg_get_function_identity_arguments(oid), ')'),
+    CASE WHEN prokind = 'f' THEN replace(pg_get_functiondef(oid),
+        concat('FUNCTION ', quote_ident(current_schema()), '.'), 'FUNCTION ') ELSE '' END
+    FROM pg_proc WHERE pronamespace = {_HERE} AND NOT EXISTS (SELECT FROM pg_depend x
+        WHERE x.classid = CAST('pg_proc' AS regclass) AND x.objid = pg_proc.oid
+        AND x.deptype = 'e')
+UNION ALL SELECT 'sequence ' || c.relname,
+    concat_ws(' ', format_type(s.seqtypid, NULL), s.seqstart, s.seqincrement, s.seqmin, s.seqmax,
+        s.seqcache, CASE WHEN s.seqcycle THEN 'CYCLE' END)
+    FROM pg_sequence s JOIN pg_class c ON c.oid = s.seqrelid
+    JOIN pg_depend o ON o.classid = CAST('pg_class' AS regclass) AND o.objid = c.oid
+    AND o.deptype = 'a' JOIN t ON t.oid = o.refobjid
+"""
+# A new entry takes the next number, so the last one given is no smaller than the newest entry's.
+_SET_BACK = (
+    "SELECT coalesce(last_value, 0) < (SELECT coalesce(max(id), 0) FROM entry) FROM pg_sequences "
+    "WHERE schemaname = current_schema() AND sequencename = 'entry_id_seq' "
+    "AND has_sequence_privilege('entry_id_seq', 'SELECT')"  # Else nothing is told of it.
 )
-_RULES = (
-    "SELECT tablename, rulename FROM pg_rules WHERE schemaname = current_schema() "
-    "ORDER BY tablename, rulename"
-)
-_CONSTRAINTS = (
-    "SELECT c.relname, i.indexrelid FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid "
-    "WHERE c.relnamespace = CAST(current_schema() AS regnamespace) AND NOT i.indisvalid"
-)
-_INDEXES = (
-    "SELECT indexname FROM pg_indexes WHERE schemaname = current_schema() "
-    "AND tablename = ANY(CAST(? AS text[]))"
-)
-_REFUSED = 0b0111010
-"""A trigger's type: before, a statement, that deletes, updates or truncates."""
+
+
+def definitions(connection: Connection) -> dict[str, str]:
+    """What a server tells of a ledger's tables and what belongs to them, by kind and name."""
+    connection.exec_driver_sql(_PLAIN)
+    names = (sorted([*metadata.tables, VERSION_TABLE]),)
+    found = connection.exec_driver_sql(_DEFINITIONS, names).all()
+    return {str(what): " ".join(str(definition).split()) for what, definition in found}
 
 
 def _postgresql_problems(connection: Connection) -> Iterator[str]:
-    from verifier_ladder.ledger.postgresql import REFUSE, SETTLED
-
-    rows = {(row[0], row[1]): tuple(row[2:]) for row in connection.exec_driver_sql(_TRIGGERS)}
-    for table in HISTORY:
-        told = rows.pop((table, f"{table}_refused"), None)
-        if told is None:
-            yield f"trigger {table}_refused is missing"
-        elif told != ("ledger_refuse", "O", _REFUSED):
-            yield f"trigger {table}_refused was changed or switched off"
-    for table, name in sorted(row for row in rows if row[0] in metadata.tables):
-        yield f"trigger {name} on {table} was put in: it is none of this program's"
-    yield from _function_problems(connection, {"ledger_refuse": REFUSE, "ledger_settled": SETTLED})
-    for table, name in connection.exec_driver_sql(_RULES).all():
-        if table in metadata.tables:
-            yield f"rule {name} on {table} was put in: it is none of this program's"
-    for table, _ in connection.exec_driver_sql(_CONSTRAINTS).all():
-        yield f"an index of {table} is not valid"
-    yield from _index_problems(connection)
-
-
-def _function_problems(connection: Connection, made: dict[str, str]) -> Iterator[str]:
-    found: dict[str, Any] = dict(map(tuple, connection.exec_driver_sql(_FUNCTIONS).all()))
-    for name, statement in made.items():
-        body = statement.split("$$")[1]
-        if " ".join(str(found.get(name)).split()) != " ".join(body.split()):
-            yield f"function {name} is missing or was changed"
-
-
-def _index_problems(connection: Connection) -> Iterator[str]:
-    from sqlalchemy.dialects import postgresql
-
-    dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
-    names = {
-        str(index.name)
-        for table in metadata.tables.values()
-        for index in table.indexes
-        if index._ddl_if is None or index._ddl_if.dialect == dialect.name  # noqa: SLF001
-    }
-    found = connection.exec_driver_sql(_INDEXES, (sorted(metadata.tables),))
-    for name in sorted(names - {row[0] for row in found}):
-        yield f"index {name} is missing"
+    recorded = json.loads(RECORDED.read_text(encoding="utf-8"))
+    found = definitions(connection)
+    yield from _differences(found, recorded)
+    if "sequence entry_id_seq" in found and connection.exec_driver_sql(_SET_BACK).scalar():
+        yield "sequence entry_id_seq was set back: it would give numbers again"

@@ -64,7 +64,8 @@ class Verification:
     def add(self, problem: str) -> None:
         """Note a problem."""
         if len(self.problems) < _MOST:
-            self.problems.append(problem)
+            # What is named may hold what can't be printed.
+            self.problems.append(problem.encode(errors="backslashreplace").decode())
         else:
             self.more += 1
 

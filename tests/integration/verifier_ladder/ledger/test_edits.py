@@ -41,6 +41,8 @@ from verifier_ladder.transcript import Transcript
 
 FILLERS = 250
 """Entries that fill a tile."""
+MOVING = {"check_queue", "asked", "request", "account", "spend", "pause", "inbox", "reply"}
+"""Tables that are said not to be compared."""
 
 
 class Lower(Canonicaliser):
@@ -304,8 +306,17 @@ EDITS: dict[str, Edit] = {
     ),
     "all checkpoints": Edit("were signed for", ["DELETE FROM checkpoint"]),
     "a tile": Edit("is not made of its entries", ["UPDATE tile SET hashes = zeroblob(8192)"]),
+    "a tile of text that is none": Edit(
+        "is not made of its entries", ["UPDATE tile SET hashes = CAST(x'ff' AS TEXT)"]
+    ),
     "a tile taken out": Edit("tile", ["DELETE FROM tile"]),
     "a tile put in": Edit("tiles instead of", ["INSERT INTO tile VALUES (1, 0, zeroblob(8192))"]),
+    "a tile of no level": Edit(
+        "no such place is in the log", ["INSERT INTO tile VALUES ('x', 'y', x'00')"]
+    ),
+    "a place of an entry that is text": Edit(
+        "no such place is in the log", ["UPDATE leaf SET entry_id = 'x' WHERE idx = 7"]
+    ),
     "the log's name": Edit("signed the log|was signed for", ["UPDATE signer SET origin = 'mine'"]),
     "a signer": Edit(
         "no Ed25519 key|not signed", ["UPDATE signer SET key = replace(key, 'A', 'B')"]
@@ -520,6 +531,10 @@ EDITS: dict[str, Edit] = {
         ],
     ),
     "an index that begins anew": Edit("table appearance", ["DELETE FROM appearance_until"]),
+    "an index beyond the newest entry": Edit(
+        "says that entries are indexed which are not there",
+        [f"INSERT INTO appearance_until VALUES ({_LAST} + 5000)"],
+    ),
     # -- campaigns, runs, sources
     "a ladder": Edit(
         "table campaign",
@@ -583,6 +598,26 @@ EDITS: dict[str, Edit] = {
         "trigger forge was put in",
         ["CREATE TRIGGER forge AFTER INSERT ON entry BEGIN DELETE FROM pause; END"],
     ),
+    "a trigger named like the version": Edit(
+        "trigger verifier_ladder_version was put in",
+        [
+            "CREATE TRIGGER verifier_ladder_version AFTER INSERT ON account "
+            "BEGIN UPDATE account SET cap = NULL; END"
+        ],
+    ),
+    "a trigger named like SQLite's own": Edit(
+        "trigger sqlite_stat1 was put in",
+        [
+            "PRAGMA writable_schema = ON",
+            "INSERT INTO sqlite_master (type, name, tbl_name, rootpage, sql) VALUES ('trigger', "
+            "'sqlite_stat1', 'entry', 0, 'CREATE TRIGGER sqlite_stat1 AFTER INSERT ON entry "
+            "BEGIN DELETE FROM pause; END')",
+        ],
+    ),
+    "an index on the version": Edit(
+        "index other was put in",
+        ["CREATE UNIQUE INDEX other ON verifier_ladder_version (length(version_num))"],
+    ),
     "an index dropped": Edit("index verdict_key is missing", ["DROP INDEX verdict_key"]),
     "an index of some rows": Edit(
         "index verdict_key was changed",
@@ -625,6 +660,43 @@ def test_an_edit_is_found_and_named(name: str, copy: Path) -> None:
     found = verified(copy)
 
     assert any(re.search(wanted, problem) for problem in found.problems), found.problems
+
+
+@pytest.mark.parametrize("table", sorted({*metadata.tables} - MOVING))
+def test_a_value_that_is_no_text_is_found_and_ends_nothing(table: str, copy: Path) -> None:
+    intact = copy.read_bytes()
+    missed = []
+    for column in metadata.tables[table].columns:
+        copy.write_bytes(intact)
+        try:
+            edit(copy, [f"UPDATE OR IGNORE {table} SET {column.name} = CAST(x'ff' AS TEXT)"])
+        except sqlite3.IntegrityError:  # A number that SQLite itself counts rows by.
+            continue
+        if verified(copy).is_intact:
+            missed.append(column.name)
+    assert [] == missed
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE verifier_ladder_version SET version_num = 'mine'",
+        "INSERT INTO verifier_ladder_version VALUES ('0001')",
+        "DELETE FROM verifier_ladder_version",
+    ],
+)
+def test_a_version_that_no_program_writes_is_told_as_that(statement: str, copy: Path) -> None:
+    with closing(sqlite3.connect(copy)) as connection, connection:
+        connection.execute(statement)
+    for look in (verified, lambda path: opened(str(path))):
+        with pytest.raises(vl.LedgerError, match=r"verifier_ladder_version names the schema '.*"):
+            look(copy)
+
+
+def test_what_sqlite_itself_keeps_is_no_edit(copy: Path) -> None:
+    with closing(sqlite3.connect(copy)) as connection, connection:
+        connection.execute("ANALYZE")
+    assert [] == verified(copy).problems
 
 
 def test_there_are_many_edits_and_an_unedited_ledger_is_intact(copy: Path) -> None:
@@ -786,8 +858,7 @@ def test_every_table_is_compared_or_said_not_to_be() -> None:
         "run",
         "verifier_source",
     }
-    moving = {"check_queue", "asked", "request", "account", "spend", "pause", "inbox", "reply"}
-    assert compared | moving == set(metadata.tables)
+    assert compared | MOVING == set(metadata.tables)
     edited = {
         table
         for table in compared
@@ -823,6 +894,7 @@ ELSEWHERE = {
     "a span's run",
     "an appearance's entry",
     "an index that begins anew",
+    "an index beyond the newest entry",
     "a campaign's name",
     "when a campaign began",
     "a run's name",
@@ -883,7 +955,7 @@ def test_edits_in_a_database_are_found_too(
         (
             "ALTER TABLE verdict DISABLE TRIGGER verdict_refused",
             "ALTER TABLE verdict ENABLE TRIGGER verdict_refused",
-            "verdict_refused was changed or switched off",
+            "trigger verdict_refused on verdict was changed",
         ),
         (
             "CREATE RULE forged AS ON DELETE TO entry DO INSTEAD NOTHING",

@@ -132,6 +132,9 @@ def test_a_newer_schema_asks_for_a_newer_program(
     )
     with pytest.raises(LedgerError, match=r"newer verifier-ladder.*upgrade the program"):
         open_ledger(new_database)
+    postgresql_server.execute(f"INSERT INTO {VERSION_TABLE} VALUES ('0001')", named(new_database))
+    with pytest.raises(LedgerError, match="names the schema '0999, 0001', and no version has"):
+        open_ledger(new_database)
 
 
 def test_an_older_schema_is_upgraded(
@@ -183,6 +186,8 @@ def test_a_ledger_of_an_older_schema_goes_on(
         ledger.complete([completion(claim(ledger)[0])], now=NOW + 1)
         spend = sum(row.settled for row in ledger.spend())
         assert spend == sum(row.spent for row in ledger.accounts(CAMPAIGN)) == 1.5
+        assert isinstance(ledger, SqlLedger)
+        assert [] == [told for told in ledger.verify().problems if "signed" not in told]
     old = [postgresql_server.execute(asked, named(new_database)) for asked in (made, indexes)]
     assert old == new
 
@@ -219,6 +224,11 @@ def test_two_ledgers_may_lie_in_two_schemas(
     ):
         assert one.append(score_block(["a"])) == 1
         assert (one.newest(), two.newest()) == (1, 0)
+        for ledger in (one, two):
+            assert isinstance(ledger, SqlLedger)
+            while ledger.sequence():
+                pass
+            assert [] == ledger.verify().problems
 
 
 # -- history --------------------------------------------------------------------------------------
