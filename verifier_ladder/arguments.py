@@ -337,6 +337,18 @@ def _plain(value: Any) -> Any:
     return value.item() if is_numpy else value
 
 
+def whole_number(text: str) -> int | None:
+    """The number that decimal digits stand for; None if they are none, or beyond `LARGEST`.
+
+    Example:
+        >>> whole_number("12"), whole_number("-1"), whole_number("9" * 5000)
+        (12, None, None)
+    """
+    # Python reads no more than 4300 digits, and slowly.
+    is_short = text.isascii() and text.isdecimal() and len(text) <= len(str(LARGEST))
+    return int(text) if is_short and int(text) <= LARGEST else None
+
+
 def _is_path(value: Any) -> bool:
     return isinstance(value, str | os.PathLike) and "\0" not in str(os.fspath(value))
 

@@ -15,10 +15,12 @@ from fastapi.security import HTTPBearer
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from verifier_ladder.arguments import whole_number
 from verifier_ladder.server import tokens
 from verifier_ladder.server.admission import Admission, BusyError
 from verifier_ladder.server.limits import Limits
 from verifier_ladder.server.problems import problem
+from verifier_ladder.server.shares import Shares
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _CALLER = "verifier_ladder.caller"
@@ -101,10 +103,11 @@ def _unknown(why: str) -> HTTPException:
 
 def let_in(request: Request) -> None:
     """Say that a request's sender is known: its body and its connection count as a caller's."""
-    for name in (_BODY, CONNECTION):
-        welcome = request.scope.get(name)
-        if welcome is not None:
-            welcome()
+    if _BODY in request.scope:
+        request.scope[_BODY](caller_of(request))
+    welcome = request.scope.get(CONNECTION)
+    if welcome is not None:
+        welcome()
 
 
 def caller_of(request: Request) -> str:
@@ -194,7 +197,7 @@ class Door:
         self._app, self._limits, self._admission = app, limits, admission
         self._hosts = None if hosts is None else {host.lower() for host in hosts}
         self._origins = {origin.rstrip("/").lower() for origin in origins}
-        self.held = 0
+        self.bodies = Shares(limits.held)
         """Bytes of bodies that are not answered yet."""
         self.strangers = 0
         """Bytes of those whose senders are not known."""
@@ -217,7 +220,7 @@ class Door:
 
     def _refusal(self, headers: Mapping[bytes, bytes]) -> Any:
         host = headers.get(b"host", b"").decode("latin-1").lower()
-        if not headers.get(_LENGTH, b"0").isdigit():
+        if _length(headers) is None:
             return problem(400, "Content-Length must be a number")
         if self._hosts is not None and _name(host) not in self._hosts:
             return problem(421, f"this server is not {host}; allow it with --allow-host")
@@ -229,7 +232,7 @@ class Door:
     async def _with_body(
         self, headers: Mapping[bytes, bytes], scope: Scope, receive: Receive, send: Send
     ) -> None:
-        if int(headers.get(_LENGTH, 0)) > self.largest:
+        if (_length(headers) or 0) > self.largest:
             await problem(413, _too_large(self.largest))(scope, receive, send)
             return
         body = _Body(self, receive)
@@ -239,15 +242,15 @@ class Door:
         finally:
             body.leave()
 
-    def hold(self, more: int) -> None:
-        """Hold more bytes of a body.
+    def hold(self, more: int, caller: str, before: int) -> None:
+        """Hold more bytes of a caller's body, of which there are so many already.
 
         Raises:
-            BusyError: If those of others leave no room.
+            BusyError: If other bodies leave no room.
         """
-        if self.held and self.held + more > self._limits.held:
+        if self.held > before and not self.bodies.has_room(caller, more):
             raise BusyError("many large bodies", self._admission.pause())
-        self.held += more
+        self.bodies.take(caller, more)
 
     def hold_stranger(self, more: int) -> None:
         """Hold more bytes of a body whose sender is not known.
@@ -260,6 +263,11 @@ class Door:
         self.strangers += more
 
     @property
+    def held(self) -> int:
+        """Bytes of bodies that are not answered yet."""
+        return self.bodies.taken
+
+    @property
     def largest(self) -> int:
         """How many bytes one body may have."""
         return self._limits.body
@@ -268,27 +276,28 @@ class Door:
 class _Body:
     """One request's body, as it comes in."""
 
-    __slots__ = ("_begun", "_door", "_is_known", "_is_whole", "_receive", "held")
+    __slots__ = ("_begun", "_caller", "_door", "_is_whole", "_receive", "held")
 
     def __init__(self, door: Door, receive: Receive) -> None:
         self._door, self._receive = door, receive
-        self._is_known = self._is_whole = False
+        self._caller: str | None = None
+        self._is_whole = False
         self._begun = 0.0
         self.held = 0
 
-    def let_in(self) -> None:
+    def let_in(self, caller: str) -> None:
         """Count as a caller's from now on."""
-        if not self._is_known:
+        if self._caller is None:
             self._door.strangers -= self.held
-            self._door.held += self.held
-            self._is_known = True
+            self._door.bodies.take(caller, self.held)
+            self._caller = caller
 
     def leave(self) -> None:
         """Hold nothing any more."""
-        if self._is_known:
-            self._door.held -= self.held
-        else:
+        if self._caller is None:
             self._door.strangers -= self.held
+        else:
+            self._door.bodies.give_back(self._caller, self.held)
         self.held = 0
 
     async def receive(self) -> Message:
@@ -312,15 +321,23 @@ class _Body:
 
     def _hold(self, more: int) -> None:
         largest = self._door.largest
-        if not self._is_known:
+        if self._caller is None:
             largest = min(largest, _STRANGERS_BODY)
         if self.held + more > largest:
             raise HTTPException(413, _too_large(largest))
         try:
-            (self._door.hold if self._is_known else self._door.hold_stranger)(more)
+            if self._caller is None:
+                self._door.hold_stranger(more)
+            else:
+                self._door.hold(more, self._caller, self.held)
         except BusyError as error:  # Only HTTPException passes through the reading of bodies.
             raise HTTPException(429, str(error), {"Retry-After": str(error.pause)}) from None
         self.held += more
+
+
+def _length(headers: Mapping[bytes, bytes]) -> int | None:
+    """How long a body is announced to be, 0 if it isn't; None if that is no number."""
+    return whole_number(headers.get(_LENGTH, b"0").decode("latin-1"))
 
 
 def _too_large(largest: int) -> str:

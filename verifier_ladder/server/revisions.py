@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, HTTPException, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from verifier_ladder.arguments import LARGEST
+from verifier_ladder.arguments import LARGEST, whole_number
 from verifier_ladder.reward import Revision
 from verifier_ladder.scheduler.late import RevisionReader
 from verifier_ladder.server.access import is_allowed, is_open, needs
@@ -115,6 +115,7 @@ def _event(data: Any, identity: int | None) -> bytes:
 
 
 def _cursor(text: str) -> int:
-    if not (text.isascii() and text.isdecimal()):
-        raise HTTPException(400, f"Last-Event-ID {text!r} is no cursor of this stream")
-    return int(text)
+    cursor = whole_number(text)
+    if cursor is None:
+        raise HTTPException(400, f"Last-Event-ID {text[:20]!r} is no cursor of this stream")
+    return cursor

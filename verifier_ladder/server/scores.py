@@ -42,8 +42,9 @@ async def score(body: ScoreRequest, request: Request) -> Response:
     replier: Replier = request.app.state.replier
     run = _run(service, body)
     check_run(request, run)
-    begin = partial(_place, service, body, run, caller_of(request))
-    answer = partial(_answer, service, body)
+    caller = caller_of(request)
+    begin = partial(_place, service, body, run, caller)
+    answer = partial(_answer, service, body, caller)
     key = request.headers.get("idempotency-key")
     if key is None:
         found = (await answer(await service.read(begin), ())).body
@@ -84,14 +85,14 @@ def _groups(body: ScoreRequest) -> set[str]:
 
 
 async def _answer(
-    service: RewardService, body: ScoreRequest, place: Place, told: Sequence[int]
+    service: RewardService, body: ScoreRequest, caller: str, place: Place, told: Sequence[int]
 ) -> Answered:
     run, step, cursor = place
     samples = _samples(service, body, run, step)
     if body.prompts:
         await service.read(service.prompts.keep, run, samples, body.prompts)
     plain = body.groups if samples is body.samples else None
-    rewards = await service.score(samples, step=step, groups=plain, deadline=body.deadline)
+    rewards = await service.score(samples, caller, step=step, groups=plain, deadline=body.deadline)
     positions = list(map(_position, body.samples, count()))
     if told and told != [reward.revision for reward in rewards]:
         wanted = dict(zip(positions, told, strict=False))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from threading import Lock
@@ -24,11 +24,14 @@ from verifier_ladder.server.admission import Admission
 from verifier_ladder.server.limits import Limits
 from verifier_ladder.server.news import News
 from verifier_ladder.server.prompts import Prompts
+from verifier_ladder.server.shares import SharedPool
 
 if TYPE_CHECKING:
     from verifier_ladder.campaign import Campaign
 
 T = TypeVar("T")
+_Run = Callable[..., Awaitable[list[Reward]]]
+"""Calls a function in a thread."""
 DEADLINE = 30.0
 """Seconds that a call may wait for higher tiers, if neither it nor the server says otherwise."""
 LONGEST = 3600.0
@@ -97,8 +100,8 @@ class RewardService:
         self.prompts = Prompts(campaign)
         self.is_leaving = False
         self._gatherer = Gatherer(self._score_gathered, calls=self.limits.gathered)
-        self._batches = ThreadPoolExecutor(self.limits.calls, "vladder-batch")
-        self._singles = ThreadPoolExecutor(self.limits.gathered, "vladder-single")
+        self._batches = SharedPool(self.limits.calls, "vladder-batch")
+        self._singles = SharedPool(self.limits.gathered, "vladder-single")
         self._readers = ThreadPoolExecutor(4, "vladder-read")
         self._runs, self._lock = {campaign.run.name}, Lock()
         self._named: Counter[str] = Counter()
@@ -107,12 +110,13 @@ class RewardService:
     async def score(
         self,
         samples: Sequence[Sample | Candidate | str],
+        caller: str,
         *,
         step: int | None = None,
         groups: Sequence[str] | None = None,
         deadline: float | None = None,
     ) -> list[Reward]:
-        """Score a batch; see `Campaign.score`.
+        """Score a batch for a caller, by its token's id; see `Campaign.score`.
 
         Raises:
             BusyError: If there is too much work already; nothing was accepted.
@@ -121,27 +125,26 @@ class RewardService:
             LadderError: If the ledger or the workers fail.
         """
         limit = self.deadline if deadline is None else deadline
-        with self._accept(len(samples)):
-            return await self._finish(
-                self._batches, self._call, samples, step, groups, limit, monotonic()
+        with self._accept(len(samples), caller):
+            return await self._batches.run(
+                caller, self._call, samples, step, groups, limit, monotonic()
             )
 
-    async def reward(self, sample: Sample) -> Reward:
+    async def reward(self, sample: Sample, caller: str) -> Reward:
         """Score one sample, together with others that are asked for meanwhile; see `score`."""
-        with self._accept(1):
+        with self._accept(1, caller):
             (placed,) = self._grouping.place([sample])
             return await self._gatherer.ask(placed)
 
-    async def rewards(self, samples: Sequence[Sample]) -> list[Reward]:
+    async def rewards(self, samples: Sequence[Sample], caller: str) -> list[Reward]:
         """Score what one call of a learner brought, which may be one sample or many."""
         if len(samples) == 1:
-            return [await self.reward(samples[0])]
+            return [await self.reward(samples[0], caller)]
         if not samples:
             return []
-        with self._accept(len(samples)):
-            return await self._score_steps(
-                self._batches, self._grouping.place(samples), monotonic()
-            )
+        with self._accept(len(samples), caller):
+            run = partial(self._batches.run, caller)
+            return await self._score_steps(run, self._grouping.place(samples), monotonic())
 
     async def read(self, function: Callable[..., T], *arguments: Any) -> T:
         """Call a function that reads the ledger, in a thread."""
@@ -200,27 +203,29 @@ class RewardService:
         """Finish what was accepted."""
         self.leave()
         await self.news.close()
-        for pool in (self._batches, self._singles, self._readers):
-            await asyncio.to_thread(pool.shutdown)
+        await self._batches.close()
+        await self._singles.close()
+        await asyncio.to_thread(self._readers.shutdown)
 
-    def _accept(self, samples: int) -> Any:
+    def _accept(self, samples: int, caller: str) -> Any:
         if self.is_leaving:
             raise LeavingError
-        return self.admission.hold(samples)
+        return self.admission.hold(samples, caller)
 
     async def _score_gathered(self, samples: Sequence[Sample], waited: float) -> list[Reward]:
-        return await self._score_steps(self._singles, samples, monotonic() - waited)
+        run = partial(self._singles.run, "")  # They are of several callers.
+        return await self._score_steps(run, samples, monotonic() - waited)
 
     async def _score_steps(
-        self, pool: ThreadPoolExecutor, samples: Sequence[Sample], begun: float
+        self, run: _Run, samples: Sequence[Sample], begun: float
     ) -> list[Reward]:
         """Score samples of some steps, side by side: none waits for another one's deadline."""
         by_step: dict[int, list[int]] = {}
         for place, sample in enumerate(samples):
             by_step.setdefault(sample.step, []).append(place)
         calls = [
-            self._finish(
-                pool, self._call, [samples[place] for place in places],
+            run(
+                self._call, [samples[place] for place in places],
                 None if step < 0 else step, None, self.deadline, begun,
             )
             for step, places in by_step.items()
@@ -241,10 +246,3 @@ class RewardService:
         self.learner.attachment.keep()
         left = None if limit is None else max(0.0, begun + limit - monotonic())
         return self.campaign.score(samples, deadline=left, step=step, groups=groups, more=None)
-
-    @staticmethod
-    async def _finish(pool: ThreadPoolExecutor, function: Callable[..., T], *arguments: Any) -> T:
-        """Run in a pool to the end, even if nobody waits for it any more."""
-        loop = asyncio.get_running_loop()
-        work = loop.run_in_executor(pool, partial(function, *arguments))
-        return await asyncio.shield(work)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import secrets
+import stat
 from collections.abc import Sequence
 from hashlib import sha256
 from hmac import compare_digest
@@ -26,6 +27,8 @@ _OF_RUNS: tuple[Scope, ...] = ("score", "read")
 _MARK = "vladder"
 _EVERY = 1.0
 """Seconds between two looks at the file."""
+_LARGEST = 2**23
+"""Bytes of the file: some 20,000 tokens."""
 _LOG = logging.getLogger("verifier_ladder")
 
 
@@ -201,6 +204,11 @@ class TokenFile:
 
     def _write(self, tokens: Sequence[Token]) -> None:
         body = orjson.dumps({"tokens": [t._asdict() for t in tokens]}, option=orjson.OPT_INDENT_2)
+        if len(body) > _LARGEST:
+            raise ConfigError(
+                f"{self.path} would have more than {_LARGEST} bytes; name another file with "
+                "VLADDER_TOKENS"
+            )
         beside = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -271,7 +279,7 @@ def _read(path: Path) -> list[Token]:
         ValueError: If it is damaged.
     """
     try:
-        read = _ROWS.validate_json(path.read_bytes(), strict=True)
+        read = _ROWS.validate_json(_content(path), strict=True)
     except ValidationError as error:
         first = error.errors(include_input=False)[0]
         place = ".".join(map(str, first["loc"]))
@@ -279,6 +287,17 @@ def _read(path: Path) -> list[Token]:
     if "tokens" not in read:
         raise ValueError("it holds no tokens")
     return read["tokens"]
+
+
+def _content(path: Path) -> bytes:
+    """Read a regular file of bounded size: nothing else is waited for, as a pipe would be."""
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ValueError("it is no regular file")
+        content = file.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise ValueError(f"it has more than {_LARGEST} bytes")
+    return content
 
 
 def _digest(secret: str) -> str:

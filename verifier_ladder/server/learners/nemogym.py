@@ -10,6 +10,7 @@ from fastapi import HTTPException, Request, Response
 from verifier_ladder.candidate import Sample
 from verifier_ladder.learners.messages import group_of
 from verifier_ladder.reward import Reward
+from verifier_ladder.server.access import caller_of
 from verifier_ladder.server.bodies import Json, encoded
 from verifier_ladder.server.calls import CallRouter
 from verifier_ladder.server.learners.asking import Call, Row, service_of
@@ -75,7 +76,7 @@ async def verify(body: VerifyCall, request: Request) -> Response:
     `--on-abstain`.
     """
     service = service_of(request)
-    reward = await service.reward(_sample(service, body))
+    reward = await service.reward(_sample(service, body), caller_of(request))
     if reward.value is None and not service.masks:
         why = reward.reason or "no verifier has answered"
         raise HTTPException(503, f"nothing is known ({why})", {"Retry-After": "1"})

@@ -11,6 +11,7 @@ from verifier_ladder.errors import ConfigError
 from verifier_ladder.learners.messages import group_of
 from verifier_ladder.learners.openrlhf import ENDS, answer_of
 from verifier_ladder.reward import Reward
+from verifier_ladder.server.access import caller_of
 from verifier_ladder.server.bodies import Json, encoded
 from verifier_ladder.server.calls import CallRouter
 from verifier_ladder.server.learners.asking import Call, needs_number, service_of
@@ -42,7 +43,7 @@ async def openrlhf(body: OpenRlhfCall, request: Request) -> Response:
     """Score queries as OpenRLHF's reward server does; verifiers read `label` and `prompt`."""
     service = service_of(request)
     needs_number(service, "OpenRLHF")
-    rewards = await _rewards(service, body)
+    rewards = await _rewards(service, body, caller_of(request))
     numbers = [service.readout.value(reward) for reward in rewards]
     logs = {
         "unknown": [float(reward.value is None) for reward in rewards],
@@ -54,7 +55,7 @@ async def openrlhf(body: OpenRlhfCall, request: Request) -> Response:
     return Json(answer)
 
 
-async def _rewards(service: RewardService, body: OpenRlhfCall) -> list[Reward]:
+async def _rewards(service: RewardService, body: OpenRlhfCall, caller: str) -> list[Reward]:
     count = len(body.query)
     for name in ("prompts", "labels"):
         if len(getattr(body, name)) != count:
@@ -70,6 +71,6 @@ async def _rewards(service: RewardService, body: OpenRlhfCall) -> list[Reward]:
         for i in read
     ]  # fmt: skip
     rewards = [Reward(None, reason="the query does not hold its prompt")] * count
-    for place, reward in zip(read, await service.rewards(samples), strict=True):
+    for place, reward in zip(read, await service.rewards(samples, caller), strict=True):
         rewards[place] = reward
     return rewards

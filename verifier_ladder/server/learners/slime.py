@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import Request, Response
 
 from verifier_ladder.learners.messages import group_of
+from verifier_ladder.server.access import caller_of
 from verifier_ladder.server.bodies import Json, encoded
 from verifier_ladder.server.calls import CallRouter
 from verifier_ladder.server.learners.asking import Row, needs_number, service_of
@@ -30,5 +31,5 @@ async def slime(body: SlimeCall, request: Request) -> Response:
     needs_number(service, "slime")
     fields = {**body.fields, "label": body.label, "prompt": body.prompt}
     sample = service.learner.sample(body.response, fields, group=group_of(body.prompt))
-    reward = await service.reward(sample)
+    reward = await service.reward(sample, caller_of(request))
     return Json(encoded(service.readout.value(reward)))

@@ -8,6 +8,7 @@ from base64 import b64decode, b64encode
 from binascii import Error as NotBase64
 from collections.abc import Mapping, Sequence
 
+from verifier_ladder.arguments import whole_number
 from verifier_ladder.errors import ConfigError, LadderError
 
 ID, TIME, SIGNATURE = "webhook-id", "webhook-timestamp", "webhook-signature"
@@ -100,7 +101,8 @@ def announced(headers: Mapping[str, str], now: float) -> tuple[str, str]:
     identity, moment = headers.get(ID, ""), headers.get(TIME, "")
     if not 0 < len(identity) <= _LONGEST_ID:
         raise SignatureError(f"{ID} is missing or too long")
-    if not (moment.isascii() and moment.isdecimal() and abs(now - int(moment)) <= _WINDOW):
+    said = whole_number(moment)
+    if said is None or abs(now - said) > _WINDOW:
         raise SignatureError(
             f"{TIME} is missing, or more than {_WINDOW:g} s off; look at the sender's clock"
         )

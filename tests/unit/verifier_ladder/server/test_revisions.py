@@ -237,7 +237,7 @@ async def streamed(
     await app(scope, receive, send)
 
 
-@pytest.mark.parametrize("last", ["x", "-1", "1.5", "²"])
+@pytest.mark.parametrize("last", ["x", "-1", "1.5", "²", str(2**53), "9" * 4301])
 def test_an_event_id_that_is_none_is_refused(serve: Any, last: str) -> None:
     headers = {"Accept": "text/event-stream", "Last-Event-ID": last.encode("latin-1", "replace")}
 

@@ -3,6 +3,8 @@
 import json
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import verifier_ladder as vl
-from verifier_ladder.server.tokens import SCOPES, TokenFile
+from verifier_ladder.server.tokens import SCOPES, TokenFile, TokensUnreadableError
 
 
 @pytest.fixture
@@ -136,6 +138,55 @@ def test_a_damaged_file_is_an_error_and_not_an_open_door(tmp_path: Path, text: s
 
     with pytest.raises(vl.ConfigError, match="can't be read as a file of tokens"):
         TokenFile(tmp_path / "tokens")
+
+
+def test_a_pipe_in_place_of_the_file_is_refused_and_not_waited_for(tokens: TokenFile) -> None:
+    secret, kept = tokens.add("trainer", ["score"]), tokens.path.read_bytes()
+    tokens.path.unlink()
+    os.mkfifo(tokens.path)
+    later(tokens)
+    with ThreadPoolExecutor(1) as pool:
+        # Who waits for the pipe finds the tokens in it, so that this ends whatever is done.
+        written = pool.submit(write_to_pipe, tokens.path, kept)
+        try:
+            with pytest.raises(TokensUnreadableError):
+                tokens.find(secret)
+        finally:
+            while not written.done():
+                os.close(os.open(tokens.path, os.O_RDONLY | os.O_NONBLOCK))
+    assert tokens.is_required
+    tokens.path.unlink()
+    tokens.path.write_bytes(kept)
+    later(tokens)
+
+    assert tokens.find(secret) is not None
+
+
+def write_to_pipe(path: Path, content: bytes) -> None:
+    with suppress(BrokenPipeError):
+        path.write_bytes(content)
+
+
+def test_a_file_that_is_too_large_is_refused(tokens: TokenFile) -> None:
+    secret = tokens.add("trainer", ["score"])
+    with tokens.path.open("ab") as file:
+        file.write(b" " * 2**23)
+    later(tokens)
+
+    with pytest.raises(TokensUnreadableError):
+        tokens.find(secret)
+
+
+def test_no_token_is_made_that_would_make_the_file_too_large(
+    tokens: TokenFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = tokens.add("trainer", ["score"])
+    size = tokens.path.stat().st_size
+    monkeypatch.setattr("verifier_ladder.server.tokens._LARGEST", size)
+    with pytest.raises(vl.ConfigError, match=f"more than {size} bytes"):
+        tokens.add("other", ["score"])
+
+    assert tokens.find(secret) is not None
 
 
 @given(st.text())
