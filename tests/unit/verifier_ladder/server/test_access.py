@@ -318,7 +318,7 @@ def test_a_client_that_goes_away_gets_no_answer_and_leaves_nothing(serve: Any) -
     assert 0 == ask.app.door.held
 
 
-@pytest.mark.parametrize("length", [b"x", b"-1", b""])
+@pytest.mark.parametrize("length", [b"x", b"-1", b"", b"9" * 4301])
 def test_a_length_that_is_none_is_refused(serve: Any, length: bytes) -> None:
     ask = serve()
     sent = ask.runner.run(asked(ask.app, [(b"content-length", length)]))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import verifier_ladder as vl
 from verifier_ladder.server.webhooks.signing import (
     SignatureError,
+    announced,
     check,
     key_of,
     new_secret,
@@ -61,6 +62,14 @@ def test_no_other_message_passes(body: bytes, data: st.DataObject) -> None:
 def test_old_messages_are_refused(late: float) -> None:
     with pytest.raises(SignatureError, match="clock"):
         check([KEY], signed(KEY, "m", int(NOW), b""), b"", NOW + late)
+
+
+@pytest.mark.parametrize("moment", ["x", "-1", "1.5", "9" * 400, "9" * 4301])
+def test_a_time_that_is_none_is_refused(moment: str) -> None:
+    headers = {"webhook-id": "m", "webhook-timestamp": moment, "webhook-signature": "v1,AA=="}
+
+    with pytest.raises(SignatureError, match="webhook-timestamp"):
+        announced(headers, NOW)
 
 
 @pytest.mark.parametrize("missing", ["webhook-id", "webhook-timestamp", "webhook-signature"])
