@@ -14,11 +14,12 @@ from time import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verifier_ladder.candidate import Candidate
-from verifier_ladder.errors import LadderError
+from verifier_ladder.errors import ConfigError, LadderError
 from verifier_ladder.private import is_open_to_others
 from verifier_ladder.text import hide_password
 
 if TYPE_CHECKING:
+    from verifier_ladder.ledger.base import Ledger
     from verifier_ladder.ledger.records import Queued
 
 PACKAGE = "verifier-ladder"
@@ -181,15 +182,48 @@ def _ledger(place: str) -> Iterator[Finding]:
         entries = ledger.newest()
         ahead = ledger.clock() - time()
         queued = ledger.queued(now=ledger.clock())
+        unsigned = list(_unsigned(ledger))
     shown = place if is_file else ledger.url
     yield Finding("ledger", State.OK, f"{shown} opens: {entries:,} entries, {campaigns} campaigns")
     yield from map(_left, (group for group in queued if group.longest > _LONG_WAIT))
+    yield from unsigned
     if is_file:
+        yield from _writable(path)
         yield from _private(path)
         yield from _disk(path)
     elif abs(ahead) > _CLOCK_DIFFERENCE:
         text = f"this machine's clock and the server's differ by {abs(ahead):.0f} s"
         yield Finding("clock", State.WARN, text, "leases go by the server's; set both by NTP")
+
+
+def _unsigned(ledger: Ledger) -> Iterator[Finding]:
+    """Look whether entries wait for the signed log, or would."""
+    from verifier_ladder.ledger.log import SqlLog
+
+    if not isinstance(ledger, SqlLog):
+        return
+    count, first = ledger.waiting()
+    waits = f"{count:,} entries wait for their place in it" if count else "none can get a place"
+    try:
+        ledger.check_signable()
+    except LadderError as error:
+        yield Finding("signed log", State.FAIL, f"{waits}: {error}")
+        return
+    if count and (since := ledger.clock() - first) > _LONG_WAIT:
+        yield Finding(
+            "signed log", State.WARN, f"{waits}, one of them for {since:.0f} s",
+            "open a campaign of this ledger: it signs for them, or its log says why it can't",
+        )  # fmt: skip
+
+
+def _writable(path: Path) -> Iterator[Finding]:
+    """Look whether a campaign could write there."""
+    from verifier_ladder.ledger.place import check_place
+
+    try:
+        check_place(path)
+    except ConfigError as error:
+        yield Finding("place", State.FAIL, str(error))
 
 
 def _left(group: Queued) -> Finding:

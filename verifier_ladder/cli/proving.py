@@ -46,6 +46,11 @@ _ADVICE = (
     ", told above; keep this ledger as it is for whoever looks into it, and go on with a backup "
     "(`vladder ledger restore`)"
 )
+_OTHERWISE = (
+    ", told above, and all are of the note of what was signed; if this is a backup that was put "
+    "back, or a copy without its note, say so with `vladder ledger accept-restore`. If not, keep "
+    "this ledger as it is for whoever looks into it"
+)
 _OUT = "File to write. [default: stdout]"
 
 
@@ -127,7 +132,8 @@ def _tell(found: Verification, *, is_saved: bool) -> None:
     if not (found.is_compared_with_note or is_saved):
         screen.print(_UNNOTED, soft_wrap=True)
     count = _count(len(found.problems) + found.more, "problem")
-    screen.print("intact" if found.is_intact else f"NOT INTACT: {count}{_ADVICE}", soft_wrap=True)
+    advice = _OTHERWISE if found.may_be_accepted else _ADVICE
+    screen.print("intact" if found.is_intact else f"NOT INTACT: {count}{advice}", soft_wrap=True)
     if not found.is_pinned:
         screen.print(_UNPINNED, soft_wrap=True)
 

@@ -116,13 +116,14 @@ def _noted(url: str, found: Verification) -> Signed | None:
             found.add(
                 f"{place.path} lies here without {Path(place.signed.name).name}, so it is not "
                 "known what it has signed; copy that file too, or say "
-                "`vladder ledger accept-restore`"
+                "`vladder ledger accept-restore`",
+                of_note=True,
             )
     except OSError:  # Another user's, who has not let us look.
         noted = None
     except LedgerError as error:
         if not isinstance(error.__cause__, PermissionError):
-            found.add(str(error))
+            found.add(str(error), of_note=isinstance(error.__cause__, ValueError))
         return None
     return noted
 
@@ -131,14 +132,15 @@ def _own(noted: Signed, found: Verification) -> list[Saved]:
     """What was signed last, as what the log must hold."""
     if found.origin and noted.origin != found.origin:
         found.add(
-            f"it is noted here to have signed the log {noted.origin}, and this is {found.origin}"
+            f"it is noted here to have signed the log {noted.origin}, and this is {found.origin}",
+            of_note=True,
         )
         return []
     before, last = noted.checkpoints
     return [
-        Saved(before, "what is noted here to have been signed"),
+        Saved(before, "what is noted here to have been signed", is_note=True),
         # Its process may have died before it was in the log; its entries are there.
-        Saved(last, "what is noted here to have been signed last", may_wait=True),
+        Saved(last, "what is noted here to have been signed last", may_wait=True, is_note=True),
     ]
 
 

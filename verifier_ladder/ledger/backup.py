@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from verifier_ladder.errors import ConfigError, LedgerError
-from verifier_ladder.ledger.creation import schema_of
+from verifier_ladder.ledger.creation import schema_in
 from verifier_ladder.ledger.faults import explained
+from verifier_ladder.ledger.sqlite import BUSY
 from verifier_ladder.private import make_private, replacing, unwritable
 
 _BESIDE = ("", "-wal", "-shm")
@@ -74,7 +77,7 @@ def check_whole(path: Path) -> None:
     Raises:
         LedgerError: If one is damaged.
     """
-    with explained(str(path)), closing(sqlite3.connect(path)) as connection:
+    with explained(str(path)), _reading(path) as connection:
         (told,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     if told != "ok":
         raise LedgerError(f"{path} is damaged ({told}); take another backup")
@@ -82,14 +85,29 @@ def check_whole(path: Path) -> None:
 
 def _existing(path: str | Path) -> Path:
     found = Path(path)
-    schema = schema_of(found) if found.is_file() else None
-    if schema is None:
-        raise ConfigError(f"there is no ledger at {found}")
-    return found
+    if found.is_file() and found.stat().st_size:
+        with explained(str(found)), _reading(found) as connection:
+            if schema_in(connection, found) is not None:
+                return found
+    raise ConfigError(f"there is no ledger at {found}")
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """Connect as one who may write where that can be, for then it does not matter who comes."""
+    may_write = os.access(path, os.W_OK) and os.access(path.absolute().parent, os.W_OK)
+    if may_write:
+        with closing(sqlite3.connect(path, timeout=BUSY)) as connection:
+            yield connection
+    else:
+        from verifier_ladder.ledger.evidence import reading
+
+        with reading(path) as connection:
+            yield connection
 
 
 def _copy(source: Path, target: Path) -> None:
-    with closing(sqlite3.connect(source)) as here, closing(sqlite3.connect(target)) as there:
+    with _reading(source) as here, closing(sqlite3.connect(target)) as there:
         here.backup(there)
 
 

@@ -88,7 +88,7 @@ class SqliteEvidence(SqliteDatabase):
 
     def _current(self, folder: Path) -> str:
         """What to connect to: the file, or a copy of it with the current schema."""
-        uri = f"file:{quote(str(self.path))}?{self._mode}"
+        uri = _uri(self.path, self._mode)
         with closing(_connect(uri)) as connection:
             found = schema_in(connection, self.path)
             if found == REVISION:
@@ -150,15 +150,36 @@ class SqliteEvidence(SqliteDatabase):
         Raises:
             LedgerError: If somebody has opened it and written meanwhile.
         """
-        if self._mode == _IDLE and _state_of(self.path) != self._state:
-            raise LedgerError(
-                f"{self.name} was written to while it was read; nothing was found out. Try again"
-            )
+        _check_unchanged(self.path, self._mode, self._state)
 
     def close(self) -> None:
         """See `Database.close`."""
         super(SqliteDatabase, self).close()
         self._folder.cleanup()
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """Connect to a file of any schema that can't be written, and leave it as it is.
+
+    Raises:
+        LedgerError: If somebody has opened it and written meanwhile.
+    """
+    mode, state = _mode_of(path), _state_of(path)
+    with closing(_connect(_uri(path.absolute(), mode))) as connection:
+        yield connection
+    _check_unchanged(path, mode, state)
+
+
+def _uri(path: Path, mode: str) -> str:
+    return f"file:{quote(str(path))}?{mode}"
+
+
+def _check_unchanged(path: Path, mode: str, state: tuple[Any, ...]) -> None:
+    if mode == _IDLE and _state_of(path) != state:
+        raise LedgerError(
+            f"{path} was written to while it was read; nothing was found out. Try again"
+        )
 
 
 def _connect(uri: str) -> sqlite3.Connection:

@@ -45,6 +45,10 @@ ACCEPTED: Final = "restore"
 """Kind of the entry that tells of a state that a person has accepted."""
 ACCEPTED_CAMPAIGN: Final = "restore/"
 """Campaign of that entry; no campaign can be called so."""
+_NEW_KEY: Final = (
+    "the log %s has a new signer, the key in %s: %s. If a former key should sign, put its file "
+    "back there; who has pinned keys must be told of this one"
+)
 _NEWEST = "SELECT coalesce(max(size), 0) FROM checkpoint"
 
 
@@ -81,6 +85,19 @@ class Growth(NamedTuple):
     tiles: Sequence[tuple[Tile, bytes]]
     note: str
     frontier: bytes
+
+
+class Ahead(NamedTuple):
+    """What comes next in a log that begins with what was signed."""
+
+    origin: str
+    end: End
+    frontier: Frontier
+    """The frontier behind the entries that come next."""
+    entries: Sequence[int]
+    tiles: Sequence[tuple[Tile, bytes]]
+    is_clear: bool
+    """Whether nothing stands where they get their places."""
 
 
 class Accepted(NamedTuple):
@@ -214,6 +231,41 @@ class SqlLog(Store):
                 tree = _end_of(connection, origin, keys).tree
             place.signed.begin(Signed(origin or new_origin(self.url), tree, tree))
             noted = place.noted()
+        ahead = self._ahead(place, noted)
+        if not ahead.is_clear:  # Not before all is compared: who refuses to sign removes nothing.
+            self._clear(place, noted)
+            return self._grown()
+        if not ahead.entries:
+            return None
+        end, frontier = ahead.end, ahead.frontier
+        signer = Signer.at(place.path, ahead.origin)
+        last = Tree(frontier.size, frontier.root())
+        note = signer.sign(Checkpoint(ahead.origin, *last))
+        return Growth(
+            noted, ahead.origin, signer.key, end.tree, last, ahead.entries, ahead.tiles, note,
+            b"".join(frontier.roots),
+        )  # fmt: skip
+
+    def check_signable(self) -> None:
+        """Make sure that the next entries can be signed for; nothing is written.
+
+        Raises:
+            LedgerError: If they can't, with the reason.
+        """
+        place = key_place(self.url)
+        noted = place.noted()
+        try:
+            if noted is not None or place.must_be_noted:
+                self._ahead(place, noted)
+        finally:
+            self._database.check_unchanged()
+
+    def _ahead(self, place: KeyPlace, noted: Signed | None) -> Ahead:
+        """Compare the log with what was signed, and read what comes next in it.
+
+        Raises:
+            NotSignedError: If it does not begin with what was signed.
+        """
         if place.path.exists():
             Signer.read(place.path)
         settled = self.newest()
@@ -234,17 +286,8 @@ class SqlLog(Store):
             full += edge.append(leaf)
             guard.step(edge.frontier)
         guard.finish()
-        if not is_clear:  # Not before all is compared: who refuses to sign removes nothing.
-            self._clear(place, noted)
-            return self._grown()
-        if not found:
-            return None
-        signer = Signer.at(place.path, origin)
-        last = Tree(edge.frontier.size, edge.frontier.root())
-        note = signer.sign(Checkpoint(origin, *last))
-        roots = b"".join(edge.frontier.roots)
         entries = [int(entry) for entry, _ in found]
-        return Growth(noted, origin, signer.key, end.tree, last, entries, full, note, roots)
+        return Ahead(origin, end, edge.frontier, entries, full, is_clear)
 
     def _clear(self, place: KeyPlace, noted: Signed | None) -> None:
         """Remove rows of the log behind its end, which nobody has signed for.
@@ -284,10 +327,12 @@ class SqlLog(Store):
                 "INSERT INTO checkpoint (size, note, frontier) VALUES (?, ?, ?)",
                 (growth.last.size, growth.note, growth.frontier),
             )
-            connection.exec_driver_sql(
+            added = connection.exec_driver_sql(
                 "INSERT INTO signer (origin, key) VALUES (?, ?) ON CONFLICT DO NOTHING",
                 (growth.origin, str(growth.key)),
-            )
+            ).rowcount
+        if added > 0 and first:
+            _log.warning(_NEW_KEY, growth.origin, key_place(self.url).path, growth.key)
         return True
 
     def accept_restore(self) -> Accepted | None:
@@ -340,6 +385,12 @@ class SqlLog(Store):
     def pending(self) -> bool:
         """Whether entries wait for their place in the log."""
         return bool(self._ask(f"SELECT 1 FROM entry WHERE id > ({IN_LOG}) LIMIT 1"))
+
+    def waiting(self) -> tuple[int, float]:
+        """How many entries wait for their place in the log, and when the first was written."""
+        asked = f"SELECT count(*), coalesce(min(recorded_at), 0) FROM entry WHERE id > ({IN_LOG})"
+        ((count, first),) = self._ask(asked)
+        return int(count), float(first)
 
     def checkpoint(self, size: int | None = None) -> str | None:
         """See `Ledger.checkpoint`."""

@@ -53,8 +53,9 @@ def _check_file(path: Path) -> None:
         raise ConfigError(f"{path} is not a regular file; give another path for the ledger")
     if not os.access(path, os.R_OK | os.W_OK) or not os.access(path.parent, os.W_OK):
         raise ConfigError(
-            f"{path} can't be written, and a ledger is written to even when it is read; "
-            f"ask for write permission on it and its folder, or copy it elsewhere"
+            f"{path} can't be written, so no campaign can be opened or changed there; "
+            "ask for write permission on it and its folder, or copy it elsewhere. Commands that "
+            "only read, such as `vladder ledger verify`, work on it as it is"
         )
 
 

@@ -55,14 +55,27 @@ class Verification:
     """What does not fit, at most fifty lines."""
     more: int = 0
     """How many further problems there are."""
+    of_note: int = 0
+    """How many problems are that it differs from what is noted here, or that nothing is."""
 
     @property
     def is_intact(self) -> bool:
         """Whether nothing was found."""
         return not self.problems
 
-    def add(self, problem: str) -> None:
-        """Note a problem."""
+    @property
+    def may_be_accepted(self) -> bool:
+        """Whether it fits itself, and differs only from what is noted to have been signed."""
+        return 0 < self.of_note == len(self.problems) + self.more
+
+    def add(self, problem: str, *, of_note: bool = False) -> None:
+        """Note a problem.
+
+        Args:
+            problem: What is wrong.
+            of_note: Whether it is that the ledger differs from what is noted here.
+        """
+        self.of_note += of_note
         if len(self.problems) < _MOST:
             # What is named may hold what can't be printed.
             self.problems.append(problem.encode(errors="backslashreplace").decode())
@@ -100,6 +113,8 @@ class Saved(NamedTuple):
     """What messages call it."""
     may_wait: bool = False
     """Whether its last entries may still wait for their place in the log."""
+    is_note: bool = False
+    """Whether it is what is noted here, which a restored backup differs from."""
 
 
 class Walk:
@@ -153,7 +168,8 @@ class Walk:
             if saved.checkpoint.size == frontier.size and saved.checkpoint.root != frontier.root():
                 self._found.add(
                     f"the first {frontier.size} entries are not those of {saved.name}: "
-                    "the history was rewritten"
+                    "the history was rewritten",
+                    of_note=saved.is_note,
                 )
 
     def tile(self, tile: Tile, data: bytes | None) -> None:
@@ -205,7 +221,8 @@ class Walk:
             if saved.checkpoint.size > (waiting if saved.may_wait else size):
                 self._found.add(
                     f"the log has {size} entries; {saved.name} has {saved.checkpoint.size}: "
-                    "its end was cut off"
+                    "its end was cut off",
+                    of_note=saved.is_note,
                 )
         if not self._found.is_pinned:
             for key in self._found.keys:

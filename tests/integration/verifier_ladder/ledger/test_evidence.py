@@ -7,7 +7,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
@@ -118,6 +118,75 @@ def _as_nobody(path: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [sys.executable, "-c", program], check=False, capture_output=True, text=True, cwd="/"
     )
+
+
+_CLI = """
+import os, sys
+sys.path[:] = {path!r}
+from typer.testing import CliRunner
+from verifier_ladder.cli.app import app
+import verifier_ladder.doctor
+verifier_ladder.doctor._pool = lambda: iter(())
+def run(folder, command):
+    command = [part.format(folder) for part in command]
+    return CliRunner().invoke(app, command).output
+run({scratch!r}, {command!r})  # Imports all, for others may not read this installation.
+os.setgid({nobody}); os.setuid({nobody})
+os.environ["HOME"] = {folder!r}
+print(run({folder!r}, {command!r}))
+"""
+
+
+@pytest.fixture
+def asks(folder: Path) -> Iterator[Callable[..., str]]:
+    """Runs a command, `{}` in it being the folder, as somebody who may only read `{}/closed`."""
+    if os.getuid() != 0:
+        pytest.skip("only root can become another user")
+    with TemporaryDirectory() as made:
+        Path(made).chmod(0o777)
+        for name in ("mine", "others"):
+            shutil.copytree(folder, Path(made) / name / "closed")
+            (Path(made) / name).chmod(0o777)
+            (Path(made) / name / "closed").chmod(0o755)
+            (Path(made) / name / "closed/ledger.db").chmod(0o444)
+
+        def ask(*command: str) -> str:
+            program = _CLI.format(
+                path=sys.path, command=command, nobody=NOBODY,
+                scratch=f"{made}/mine", folder=f"{made}/others",
+            )  # fmt: skip
+            done = subprocess.run(
+                [sys.executable, "-c", program],
+                check=False, capture_output=True, text=True, cwd="/",
+            )  # fmt: skip
+            return done.stdout + done.stderr
+
+        yield ask
+
+
+def test_a_ledger_that_can_t_be_written_is_backed_up_and_put_back(
+    asks: Callable[..., str],
+) -> None:
+    target = "{}/closed/ledger.db"
+    assert "copied to" in asks("ledger", "backup", "{}/copy.db", "--ledger", target)
+    assert "is what" in asks("ledger", "restore", target, "--ledger", "{}/again.db")
+
+
+def test_the_doctor_tells_of_a_ledger_that_can_t_be_written(asks: Callable[..., str]) -> None:
+    told = asks("doctor", "--json", "--ledger", "{}/closed/ledger.db")
+    found = {finding["name"]: finding for finding in json.loads(told)["findings"]}
+    assert "fail" == found["place"]["state"]
+    assert "can't be written" in found["place"]["text"]
+
+
+def test_what_is_refused_where_nothing_can_be_written_is_only_to_write(
+    asks: Callable[..., str],
+) -> None:
+    told = asks(
+        "campaign", "pause", "words", "--tier", "computation", "--ledger", "{}/closed/ledger.db"
+    )
+    assert "no campaign can be opened or changed there" in " ".join(told.split())
+    assert "even when it is read" not in told
 
 
 def test_what_a_crash_has_left_is_read_and_stays(folder: Path) -> None:

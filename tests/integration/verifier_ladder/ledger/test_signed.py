@@ -1,11 +1,16 @@
 """Whatever a campaign does, its ledger is signed for and fits what was signed."""
 
+import json
+import logging
+import shutil
 from pathlib import Path
 from threading import Event, Thread
 
 import pytest
+from typer.testing import CliRunner
 
 import verifier_ladder as vl
+from verifier_ladder.cli.app import app
 from verifier_ladder.ledger.bundles import export_tiles
 from verifier_ladder.ledger.merging import merge
 from verifier_ladder.ledger.offline import check_export, check_proof
@@ -157,3 +162,81 @@ def test_an_open_campaign_is_signed_in_the_background(tmp_path: Path) -> None:
             pass
 
         assert other.size() == len(list(other.entries()))
+
+
+def written(path: Path, name: str = "more") -> None:
+    with opened(str(path)) as ledger:
+        ledger.append(score_block([name]))
+
+
+def told(*command: str) -> str:
+    return CliRunner().invoke(app, list(command)).output
+
+
+def doctor(path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, str]]:
+    """What the doctor finds, by name; it takes any wait for a long one."""
+    monkeypatch.setattr("verifier_ladder.doctor._LONG_WAIT", -1.0)
+    monkeypatch.setattr("verifier_ladder.doctor._pool", lambda: iter(()))
+    found = json.loads(told("doctor", "--json", "--ledger", str(path)))["findings"]
+    return {finding["name"]: finding for finding in found}
+
+
+def test_the_doctor_tells_why_nothing_is_signed(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "signed log" not in doctor(path, monkeypatch)
+    shutil.copy(path, tmp_path / "older.db")
+    written(path)
+    shutil.copy(tmp_path / "older.db", path)
+    fresh = doctor(path, monkeypatch)["signed log"]
+    written(path, "other")
+
+    found = doctor(path, monkeypatch)["signed log"]
+
+    assert {"fail"} == {fresh["state"], found["state"]}
+    assert found["text"].startswith("1 entries wait"), found
+    assert "accept-restore" in found["text"]
+
+
+def test_the_doctor_tells_of_entries_that_wait_though_nothing_keeps_them(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(str(path)) as ledger:
+        ledger.append(score_block(["more"]))
+        found = doctor(path, monkeypatch)["signed log"]
+
+    assert "warn" == found["state"]
+    assert found["text"].startswith("1 entries wait"), found
+
+
+@pytest.mark.parametrize("cause", ["no note", "older backup"])
+def test_what_may_be_accepted_is_told_so(path: Path, tmp_path: Path, cause: str) -> None:
+    if cause == "no note":
+        Path(f"{path}.key.signed").unlink()
+    else:
+        shutil.copy(path, tmp_path / "older.db")
+        written(path)
+        shutil.copy(tmp_path / "older.db", path)
+
+    last = told("ledger", "verify", "--ledger", str(path)).partition("NOT INTACT")[2]
+
+    assert "vladder ledger accept-restore" in last
+    assert "vladder ledger restore" not in last
+    told("ledger", "accept-restore", "--ledger", str(path))
+    assert "NOT INTACT" not in told("ledger", "verify", "--ledger", str(path))
+
+
+def test_a_new_key_of_an_old_log_is_told_once(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with opened(str(path)) as ledger:
+        (former,) = ledger.signers()
+    Path(f"{path}.key").unlink()
+    with caplog.at_level(logging.WARNING):
+        written(path, "first")
+        written(path, "second")
+
+    with opened(str(path)) as ledger:
+        assert former == ledger.signers()[0]
+        new = str(ledger.signers()[1])
+    assert 1 == sum(new in record.getMessage() for record in caplog.records)
