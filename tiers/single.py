@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from verifier_ladder.candidate import Candidate
+from verifier_ladder.errors import ToolError
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier, failure
 
@@ -45,5 +46,7 @@ class SingleVerifier(Verifier):
     def _guarded(self, candidate: Candidate) -> Verdict:
         try:
             return self.examine(candidate)
+        except ToolError as error:  # said of a calculation, never by what a candidate runs
+            return Verdict.abstain(f"{error}", failed_at=error.boundary)
         except Exception as error:  # noqa: BLE001 - whatever it raises, it is this candidate's
             return failure(error)

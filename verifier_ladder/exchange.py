@@ -117,5 +117,6 @@ def _built(message: Mapping[str, Any], unit: str) -> Verdict:
 
 def failed(error: LadderError, *, log: str = "") -> Verdict:
     """The abstention that a failed exchange amounts to, with the last lines of the log."""
-    said = failure(error)
+    is_told = not error.cause  # silence, which a busy machine brings about as well as content
+    said = Verdict.abstain(f"{error}", failed_at=error.boundary) if is_told else failure(error)
     return dataclasses.replace(said, evidence={**said.evidence, "log": log}) if log else said

@@ -20,6 +20,7 @@ from verifier_ladder.errors import (
     CandidateError,
     ConfigError,
     LadderError,
+    PluginError,
     VerifierError,
 )
 from verifier_ladder.keys import canonical_json, digest, in_namespace
@@ -51,6 +52,13 @@ _OF_CONTENT = (
     RecursionError, SyntaxError,
 )  # fmt: skip
 """What Python raises about values that a program did not expect."""
+_CAUSES: dict[type[LadderError], str] = {
+    AnswerError: "answer",
+    ConfigError: "data",
+    PluginError: "data",
+}
+"""What content may have to do with an error of ours. A set-up that can't work fails on any
+content, so that comparing tells; others may be an outage."""
 _TOO_LONG = (errno.E2BIG, errno.ENAMETOOLONG)
 """What the operating system says of content that was made an argument, or a file's name."""
 
@@ -432,20 +440,22 @@ def failure(error: BaseException) -> Verdict:
     tells what kind of error it was, as its cause: `answer` is no verdict, `data` is what content
     can bring about in a program that did not expect it, `error` is any other. What the operating
     system refuses, such as a connection, is a tool's failure, also where a library has raised an
-    error of its own from it.
+    error of its own from it. An error of ours names its boundary, and is no better evidence than
+    others: whoever runs what a candidate says may raise it by the candidate's choice.
     """
     text = f"{error}" or type(error).__name__
     if isinstance(error, CandidateError):
         return Verdict.reject(text)
     if isinstance(error, LadderError):
-        known = {"cause": error.cause} if error.cause else {}
-        return Verdict.abstain(text, failed_at=error.boundary, evidence=known)
+        causes = (cause for kind, cause in _CAUSES.items() if isinstance(error, kind))
+        known = next(causes, "error")
+        return Verdict.abstain(text, failed_at=error.boundary, evidence={"cause": known})
     if isinstance(error, MemoryError):
         return Verdict.abstain(f"out of memory {text}".strip(), failed_at="engine")
     text = f"{type(error).__name__}: {text}"
     cause = "data" if _is_of_content(error) else "error"
     if cause == "error" and _is_refused(error):
-        return Verdict.abstain(text, failed_at="tool")
+        return Verdict.abstain(text, failed_at="tool", evidence={"cause": cause})
     return Verdict.abstain(text, failed_at="verifier", evidence={"cause": cause})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
+from verifier_ladder.cost import Cost
 from verifier_ladder.errors import EngineError
 from verifier_ladder.scheduler.engines.blame import Answers
 from verifier_ladder.scheduler.engines.job import Job
@@ -32,10 +33,9 @@ class Hearing(Generic[T]):
         """
         whole, self._whole = self._whole, self._journal.count
         start = len(self._items)
-        if whole > start and self._read(whole):
+        if whole > start:
             seconds, self._took = max(0.0, took - self._took), took
-            costs = self._job.costs(self._journal, start, whole)
-            said = self._job.read(self._items[start:], costs, seconds)
+            said = self._said(start, whole, seconds)
             group = self._group[start:whole]
             self._job.future.tell({group[place]: item for place, item in said.sound.items()})
 
@@ -43,23 +43,30 @@ class Hearing(Generic[T]):
         """What it has said, now that it is done.
 
         Raises:
-            EngineError: If that can't be read.
+            EngineError: If that is not one answer for each, with what they took. Whatever else is
+                raised says that it can't be read.
         """
-        self._items += self._journal.read(len(self._items), self._journal.count)
-        return self._job.read(self._items + rest, costs, seconds)
+        items = self._items + self._journal.read(len(self._items), self._journal.count) + rest
+        asked = len(self._group)
+        if len(items) != asked or (costs is not None and len(costs) != asked):
+            raise EngineError(f"{len(items)} answers for {asked} candidates")
+        Cost(seconds)  # refuses what nobody can have spent
+        return self._job.read(items, costs, seconds)
 
     def failed(self, failure: Failure, took: float) -> Answers[T]:
         """What it had said before it failed; the worker must be dead."""
-        if not self._read(self._journal.count) or not self._items:
-            return Answers([], 0.0, failure=failure)
-        costs = self._job.costs(self._journal, 0, len(self._items))
-        said = self._job.read(self._items, costs, took if costs is None else sum(costs))
+        said = self._said(0, self._journal.count, took)
         left = max(0.0, failure.seconds - took)
-        return said._replace(failure=failure._replace(seconds=left))
+        return said._replace(failure=failure._replace(seconds=left) if said.items else failure)
 
-    def _read(self, count: int) -> bool:
+    def _said(self, start: int, end: int, seconds: float) -> Answers[T]:
+        """What it has answered by now; nothing if that is not to be relied on."""
         try:
-            self._items += self._journal.read(len(self._items), count)
-        except EngineError:
-            return False  # what a worker that went mad has written is not to be relied on
-        return True
+            self._items += self._journal.read(len(self._items), end)
+            if not self._items:
+                return Answers([], 0.0)
+            costs = self._job.costs(self._journal, start, len(self._items))
+            took = seconds if costs is None else sum(costs)
+            return self._job.read(self._items[start:], costs, took)
+        except Exception:  # noqa: BLE001 - whatever a worker that went mad has written
+            return Answers([], 0.0)

@@ -12,7 +12,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.canonicaliser import Canonicaliser
 from verifier_ladder.cost import Amounts, Cost
-from verifier_ladder.errors import LadderError
+from verifier_ladder.errors import EngineError, LadderError
 from verifier_ladder.function import FunctionVerifier, RewardFunctionVerifier
 from verifier_ladder.keys import task_digest
 from verifier_ladder.scheduler.engines import wire
@@ -34,7 +34,6 @@ MOST_RESERVED = 4e9
 """No more is expected of a check, nor reserved for it, so that accounts can count it."""
 _THOUGHT = 0.25
 """Seconds in which a verifier should say what a check will take."""
-_TELLING = ("verifier", "tool")
 _RAISED = ("answer", "data", "error")
 """Causes that `verifiers.failure` tells of errors which content may have brought about."""
 UNCOMPARED = "uncompared"
@@ -374,7 +373,8 @@ class ExpectJob(Job[Expected]):
     ) -> Answers[Expected]:
         """The amounts of each."""
         del spent
-        return Answers(items, seconds)
+        read = [item if isinstance(item, str) else Cost(*item).amounts for item in items]
+        return Answers(read, seconds)
 
     def failed(self, verdict: Verdict) -> Expected:
         """Why nothing is expected."""
@@ -428,6 +428,8 @@ class CanonicalJob(Job[Form]):
         del spent
         share = seconds / max(1, len(items))
         forms = [wire.rebuild(item, share) if isinstance(item, tuple) else item for item in items]
+        if not all(isinstance(form, str | bytes | Verdict) for form in forms):
+            raise EngineError("a canonical form that is no text")
         verdicts = ((n, form) for n, form in enumerate(forms) if isinstance(form, Verdict))
         return Answers(forms, seconds, suspects(verdicts))
 
@@ -478,7 +480,7 @@ def suspects(verdicts: Iterable[tuple[int, Verdict]]) -> dict[int, Failure]:
         )
         for place, verdict in verdicts
         if verdict.failed_at == "engine"
-        or (verdict.failed_at in _TELLING and verdict.evidence.get("cause") in _RAISED)
+        or (verdict.failed_at is not None and verdict.evidence.get("cause") in _RAISED)
     }  # fmt: skip
 
 

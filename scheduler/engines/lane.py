@@ -18,7 +18,6 @@ from verifier_ladder.scheduler.engines.hearing import Hearing
 from verifier_ladder.scheduler.engines.job import Job
 from verifier_ladder.scheduler.engines.process import WorkerProcess
 from verifier_ladder.scheduler.engines.watch import Failure, Watch
-from verifier_ladder.verdict import Verdict
 
 if TYPE_CHECKING:
     from verifier_ladder.scheduler.engines.pool import WorkerPool
@@ -53,6 +52,8 @@ class Lane:
         self._pool = pool
         self._process: WorkerProcess | None = None
         self._failed_starts = 0
+        self._refused: set[int] = set()
+        """Tokens of what a fresh worker has refused to work with."""
         self.name = f"{pool.name}-{number}"
         self.thread = threading.Thread(target=self._live, name=self.name, daemon=True)
 
@@ -160,7 +161,7 @@ class Lane:
         self, process: WorkerProcess, job: Job[Any], group: Sequence[int], watch: Watch
     ) -> Answers[Any]:
         """Ask; answer the worker's questions about code; read its reply."""
-        shipments = self._pool.shipments
+        shipments, is_fresh = self._pool.shipments, not process.used
         try:
             token = shipments.token(job.thing)
             arguments = job.arguments(group)
@@ -171,14 +172,22 @@ class Lane:
                 reply = process.call(request, watch, hearing.look)
                 if isinstance(reply, Failure):
                     return hearing.failed(reply, process.took)
-                kind, *rest, seconds = wire.unpack(reply)
-                if kind == "ok":
-                    process.known.add(token)
-                    items, costs = rest
-                    return hearing.ended(items, costs, seconds)
+                try:
+                    kind, *rest, seconds = wire.unpack(reply)
+                    if kind == "ok":
+                        items, costs = rest
+                        said = hearing.ended(items, costs, seconds)
+                        process.known.add(token)
+                        return said
+                    refusal = _refusal(rest[0], seconds) if kind == "refuse" else None
+                except Exception as error:  # noqa: BLE001 - whatever has been made of the answer
+                    return Answers([], 0.0, failure=process.disbelieve("crash", f"{error}"))
                 process.known.discard(token)
-                if kind == "refuse":
-                    refusal = _refusal(wire.rebuild(rest[0], seconds), seconds)
+                if refusal is not None:
+                    if is_fresh:
+                        self._refused.add(token)
+                    elif token not in self._refused:  # an earlier candidate may have spoiled it
+                        refusal = process.disbelieve("load", refusal.message)
                     return Answers([], 0.0, failure=refusal)
                 if kind == "import" and not shipments.send_by_value(job.thing, rest[0], code):
                     break
@@ -211,7 +220,8 @@ class Lane:
             self.thread.join(0.05)
 
 
-def _refusal(verdict: Verdict, seconds: float) -> Failure:
+def _refusal(fields: wire.Fields, seconds: float) -> Failure:
+    verdict = wire.rebuild(fields, seconds)
     boundary = verdict.failed_at or "verifier"
     return Failure("refused", verdict.reason, seconds=seconds, boundary=boundary)
 

@@ -37,6 +37,10 @@ class Meter:
         if self.seeds is not None:
             _seed(self.seeds[position])
 
+    def mute(self) -> None:
+        """Note nothing any more that anybody else sees."""
+        self.cell, self.spent = [0], None
+
     def settle(self) -> None:
         """Charge the time since the last mark to the candidate it stood at."""
         if self.spent is not None:

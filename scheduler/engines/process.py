@@ -167,6 +167,12 @@ class WorkerProcess:
                 cause = "oom" if cause == "crash" else cause
         return self._failure(cause, how)
 
+    def disbelieve(self, cause: str, why: str) -> Failure:
+        """End a worker that has said what can't be: what a candidate does may have spoiled it."""
+        said = self._failure(cause, f"answered what can't be ({why})")
+        self._end()
+        return said._replace(log=self._log.tail())
+
     def _failure(self, cause: str, message: str) -> Failure:
         at: int = self._progress.cell[0]
         self._measure()
@@ -180,7 +186,9 @@ class WorkerProcess:
             return
         seen = see(self.pid)
         cpu = cpu_seconds(self.pid) if seen is None else seen.cpu
-        self._cpu = max(self._cpu, cpu - self._progress.spent[0])
+        before = self._progress.spent[0]  # as the worker says, which may have been spoiled
+        if 0.0 <= before <= cpu:
+            self._cpu = max(self._cpu, cpu - before)
 
     def signal_death(self) -> None:
         """Kill it and its children; from another thread, its lane then notices and cleans up."""

@@ -49,6 +49,9 @@ class Worker:
         self.ready: set[int] = set()
         """Tokens of verifiers that have been set up."""
         self.floor = _data_bytes()
+        self.pid = os.getpid()
+        self.meter: Meter | None = None
+        """Notes how far the present request has come."""
 
     def begin(self) -> None:
         """Cost counts from now on."""
@@ -117,6 +120,9 @@ class Worker:
 
 
 _WORKER: list[Worker] = []
+_FORKED: list[bool] = []
+"""Not empty in a process that a verifier has forked, which has no part in the worker's answers: it
+may do what it was forked for, and ends where the verifier's code does."""
 
 
 def serve(line: FarEnd, *about: Any) -> None:
@@ -140,6 +146,13 @@ def start(
     sys.stdout, sys.stderr = _printer(1), _printer(2)
     faulthandler.enable()
     _WORKER.append(Worker(*shared, memory))
+    os.register_at_fork(after_in_child=_forked)
+
+
+def _forked() -> None:
+    _FORKED.append(True)
+    if (meter := _WORKER[0].meter) is not None:
+        meter.mute()
 
 
 def _printer(descriptor: int) -> TextIO:
@@ -183,6 +196,8 @@ def run(request: bytes) -> bytes:
     worker.begin()
     worker.cell[0] = LOADING
     reply = _reply(worker, request)
+    if os.getpid() != worker.pid:  # forked by native code, which tells nobody
+        os._exit(0)
     worker.cell[0] = DONE
     return wire.pack((*reply, worker.seconds))
 
@@ -203,7 +218,9 @@ def _reply(worker: Worker, request: bytes) -> tuple[Any, ...]:
             worker.set_up(token, thing)
         worker.begin()
         return ("ok", *_WORK[work](worker, thing, *arguments))
-    except BaseException as error:  # noqa: BLE001 - set-up, or a task that can't be read
+    except BaseException as error:  # set-up, or a task that can't be read
+        if worker.cell[0] != LOADING:
+            raise  # a worker that fails while it judges has been spoiled, and dies
         return ("refuse", wire.flatten(_refusal(error)))
 
 
@@ -220,7 +237,7 @@ def _verify(
     candidates = seen_by(verifier.name, verifier.task_fields, _candidates(*columns))
     sheet = Sheet(verifier, worker.journal)
     costs = sheet.costs(len(candidates)) if each else None
-    meter = Meter(worker.cell, costs, seeds)
+    meter = worker.meter = Meter(worker.cell, costs, seeds)
     _judge(verifier, candidates, meter.visit, sheet)
     meter.settle()
     return sheet.rest, costs and list(costs[: len(candidates)])
@@ -269,8 +286,13 @@ def _tried(verifier: Verifier, batch: Marked, sheet: Sheet) -> BaseException | N
     before = sheet.count
     batch.begin()
     try:
-        for answer in verifier.stream(batch):
-            sheet.add(answer)
+        try:
+            for answer in verifier.stream(batch):
+                if _FORKED:
+                    break
+                sheet.add(answer)
+        finally:
+            _end_forked()
     except MiscountError as error:
         sheet.void(before)  # who knows which answer belongs to whom
         return error
@@ -286,12 +308,17 @@ def _canonicalise(
     for position, content in enumerate(contents):
         worker.cell[0] = position
         try:
-            form = canonical_form(canonicaliser, content)
+            form: Any = canonical_form(canonicaliser, content)
         except BaseException as error:  # noqa: BLE001 - whatever it raises, it is this candidate's
-            forms.append(wire.flatten(failure(error)))
-        else:
-            forms.append(form)
+            form = wire.flatten(failure(error))
+        _end_forked()
+        forms.append(form)
     return forms, None
+
+
+def _end_forked() -> None:
+    if _FORKED:
+        os._exit(0)
 
 
 def _expect(
@@ -307,6 +334,7 @@ def _expect(
             amounts = expected_amounts(verifier, candidate)
         except BaseException as error:  # noqa: BLE001 - whatever it raises, the declared cost holds
             amounts = type(error).__name__
+        _end_forked()
         if rest or not worker.journal.note(amounts):
             rest.append(amounts)
     return rest, None

@@ -8,7 +8,7 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from math import nan
@@ -22,10 +22,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from verifier_ladder.campaign import Campaign
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.canonicaliser import Canonicaliser
-from verifier_ladder.errors import CandidateError, ToolError
+from verifier_ladder.errors import CandidateError, ConfigError, ToolError
 from verifier_ladder.function import FunctionVerifier
+from verifier_ladder.ladder import Ladder
 from verifier_ladder.scheduler.engines import process
 from verifier_ladder.scheduler.engines.pool import WorkerPool
 from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict
@@ -324,13 +326,13 @@ def test_a_worker_that_is_killed_for_want_of_memory_is_told_apart_from_a_crash(
 
 
 def test_a_killed_attempt_costs_what_it_ran(pool: WorkerPool) -> None:
-    answer = pool.verify(ONE_BY_ONE, texts("a", "hang")).result()
+    answer = pool.verify(ONE_BY_ONE, texts("a", "lock")).result()
 
     innocent, culprit = (verdict.cost for verdict in answer.verdicts)
     assert innocent is not None
     assert culprit is not None
     assert innocent.seconds < 0.3
-    assert 0.6 <= culprit.seconds <= answer.seconds
+    assert 0.5 <= culprit.seconds <= answer.seconds
 
 
 def breed(candidate: Candidate) -> None:
@@ -410,6 +412,103 @@ def test_a_culprit_abstains_when_the_control_fails_too(pool: WorkerPool) -> None
     (verdict,) = judged(pool, Broken(), "die")
 
     assert (Outcome.ABSTAIN, "engine") == (verdict.outcome, verdict.failed_at)
+
+
+def run(candidate: Candidate) -> Any:
+    """Run what the candidate says: it may raise what it likes, and leave the worker spoiled."""
+    names: dict[str, Any] = {}
+    exec(str(candidate.content), names)  # noqa: S102 - this is what hostile candidates are for
+    return names["x"]
+
+
+HARMLESS = Candidate("text", "x = 7.0")
+RUNS = FunctionVerifier(run, name="runs", version="1", timeout=5.0, control=HARMLESS)
+FORKS = {
+    "fork": "import os; os.fork(); x = 1.5",
+    "fork and raise": "import os\nif not os.fork(): raise ValueError\nx = 1.5",
+    "native fork": "import ctypes; ctypes.CDLL(None).fork(); x = 1.5",
+}
+SPOILS = {
+    "float": "import builtins; builtins.float = lambda *a: 99.0; x = 1.5",
+    "clock": "from verifier_ladder.scheduler.engines import meter\n"
+    "meter.process_time = lambda: -99.0; x = 1.5",
+    "len": "import builtins; builtins.len = lambda _: 0; x = 1.5",
+}
+RAISES = {
+    "ConfigError": "from verifier_ladder.errors import ConfigError as E",
+    "PluginError": "from verifier_ladder.errors import PluginError as E",
+    "VerifierError": "from verifier_ladder.errors import VerifierError as E",
+    "LedgerError": "from verifier_ladder.errors import LedgerError as E",
+    "ToolError": "from verifier_ladder.errors import ToolError as E",
+    "EngineError": "from verifier_ladder.errors import EngineError as E",
+    "OSError": "E = OSError",
+}
+
+
+def rewards(campaign: Campaign, *contents: str) -> list[tuple[float | None, str | None]]:
+    return [(reward.value, reward.failed_at) for reward in campaign.score(contents)]
+
+
+@pytest.fixture
+def campaign(tmp_path: Path) -> Iterator[Campaign]:
+    ladder = Ladder("runs", [RUNS])
+    with Campaign.open("runs", ladder=ladder, ledger=tmp_path / "db", workers=1) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("deed", FORKS)
+def test_a_candidate_that_forks_costs_nobody_a_reward(campaign: Campaign, deed: str) -> None:
+    batches = [[f"x = {n}.0", FORKS[deed] + f" + {n}", f"x = {n}.25"] for n in range(3)]
+
+    said = [rewards(campaign, *batch) for batch in batches]
+
+    honest = [[value for value, _ in (first, last)] for first, _, last in said]
+    assert [[n, n + 0.25] for n in range(3)] == honest
+
+
+@pytest.mark.parametrize("deed", SPOILS)
+def test_a_candidate_that_spoils_its_worker_costs_nobody_a_reward(
+    campaign: Campaign, deed: str
+) -> None:
+    first, _, last = rewards(campaign, "x = 1.0", SPOILS[deed], "x = 2.0")
+    later = rewards(campaign, "x = 3.0", "x = 4.0")
+
+    assert [(1.0, None), (2.0, None)] == [first, last]
+    assert [(3.0, None), (4.0, None)] == later
+
+
+@pytest.mark.parametrize("kind", RAISES)
+def test_no_candidate_chooses_what_its_error_is_taken_for(campaign: Campaign, kind: str) -> None:
+    alone = rewards(campaign, f"{RAISES[kind]}\nraise E('x')")
+
+    assert [(0.0, None)] == alone
+
+
+def test_without_a_control_no_candidate_stops_the_trainer(tmp_path: Path) -> None:
+    bare = FunctionVerifier(run, name="bare", version="1", timeout=5.0)
+    with Campaign.open("bare", ladder=Ladder("bare", [bare]), ledger=tmp_path / "db") as campaign:
+        said = [
+            *rewards(campaign, "x = 1.0"),
+            *rewards(campaign, f"{RAISES['ConfigError']}\nraise E"),
+        ]
+
+    assert [(1.0, None), (0.0, None)] == said
+
+
+def needs_a_model(candidate: Candidate) -> float:
+    del candidate
+    raise ConfigError("set the path of the model")
+
+
+def test_a_set_up_that_fails_on_the_control_too_is_told_to_the_caller(tmp_path: Path) -> None:
+    unset = FunctionVerifier(needs_a_model, name="unset", version="1", control=HARMLESS)
+    with (
+        Campaign.open(
+            "unset", ladder=Ladder("unset", [unset]), ledger=tmp_path / "db"
+        ) as campaign,
+        pytest.raises(ConfigError, match="set the path"),
+    ):
+        campaign.score(["a", "b"])
 
 
 class Upper(Canonicaliser):

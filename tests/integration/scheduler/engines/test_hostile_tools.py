@@ -4,6 +4,7 @@ import errno
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import cloudpickle
 import pytest
@@ -87,8 +88,15 @@ def of_system(candidate: Candidate) -> float:
     return 1.0
 
 
-def test_a_librarys_error_about_a_connection_is_a_tools_failure(pool: WorkerPool) -> None:
-    verifier = FunctionVerifier(of_system, name="system", version="1", control=CONTROL)
+@pytest.mark.parametrize(
+    "attributes",
+    [{}, {"control": CONTROL, "network": True}, {"control": Candidate("text", "away")}],
+    ids=["no control", "network", "control away too"],
+)
+def test_a_librarys_error_about_a_connection_is_a_tools_failure(
+    pool: WorkerPool, attributes: dict[str, Any]
+) -> None:
+    verifier = FunctionVerifier(of_system, name="system", version="1", **attributes)
 
     (said,) = pool.verify(verifier, [Candidate("text", "away")]).result().verdicts
 
