@@ -30,9 +30,9 @@ def quick(candidate: vl.Candidate) -> float:
 
 
 @vl.verifier(name="slow-o", tier="simulation", kind="text", version="1", isolation="inline")
-def slow(candidate: vl.Candidate) -> float:
+def slow(candidate: vl.Candidate) -> float | vl.Verdict:
     if candidate.content == "odd":
-        raise ValueError("odd")
+        return vl.Verdict.abstain("odd", failed_at="verifier")
     return 10.0 * len(candidate.content)
 
 
