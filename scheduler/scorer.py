@@ -67,7 +67,7 @@ class Scorer:
             until: Monotonic time by which the first tier must have answered.
 
         Raises:
-            ConfigError: If a sample's id was recorded with another candidate.
+            ConfigError: If a sample's id was recorded with another candidate or task.
         """
         with Arrivals() as arrivals:
             standings = self._desk.intake.standings(batch.candidates, until, arrivals)
@@ -156,14 +156,15 @@ class Scorer:
         before = {}
         for position, standing in zip(batch.positions, standings, strict=True):
             row = rows.get(position)
-            if row is not None and row.content_key != standing.content_key:
+            if row is None:
+                continue
+            if (row.content_key, row.task_key) != (standing.content_key, standing.task_key):
                 place = sample_place(batch.run, batch.step, position, standing.given)
+                other = "task" if row.content_key == standing.content_key else "candidate"
                 raise ConfigError(
-                    f"{place} was recorded with another candidate; give each sample an id of "
-                    "its own"
+                    f"{place} was recorded with another {other}; give each sample an id of its own"
                 )
-            if row is not None:
-                before[position] = row.reward
+            before[position] = row.reward
         return before
 
     def _ask_on(

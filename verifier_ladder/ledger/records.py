@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from verifier_ladder.budget import place_label
 from verifier_ladder.cost import Cost
+from verifier_ladder.keys import NO_TASK
 from verifier_ladder.resource import Resource
 from verifier_ladder.reward import Reward
 from verifier_ladder.verdict import Verdict
@@ -342,6 +343,8 @@ class SampleReward(NamedTuple):
     entry: int
     content_key: bytes
     reward: Reward
+    task_key: bytes = NO_TASK
+    """Digest of the sample's task."""
 
 
 class CampaignRow(NamedTuple):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from verifier_ladder.canonicaliser import Identity
 from verifier_ladder.errors import LedgerError
+from verifier_ladder.keys import NO_TASK
 from verifier_ladder.ledger.columns import listed
 from verifier_ladder.ledger.records import Block, SampleReward
 
@@ -25,10 +26,11 @@ def sample_rewards(entry: int, block: Block) -> dict[int, SampleReward]:
     samples = block.samples
     if samples is None or not block.rewards:
         return {}
+    tasks = samples.tasks or [NO_TASK] * len(block.rewards)
     return {
-        position: SampleReward(entry, content, reward)
-        for position, content, reward in zip(
-            listed(samples.positions), samples.contents, block.rewards, strict=True
+        position: SampleReward(entry, content, reward, task)
+        for position, content, reward, task in zip(
+            listed(samples.positions), samples.contents, block.rewards, tasks, strict=True
         )
     }
 

@@ -113,9 +113,9 @@ def _as_told(
     campaign, found = service.campaign, dict[int, Reward]()
     for entry in campaign.ledger.step_entries(campaign.name, run, step):
         rewards = sample_rewards(entry.id, campaign.ledger.read(entry))
-        for position, (_, _, reward) in rewards.items():
-            if revisions.get(position) == reward.revision:
-                found.setdefault(position, reward)
+        for position, row in rewards.items():
+            if revisions.get(position) == row.reward.revision:
+                found.setdefault(position, row.reward)
     return found
 
 

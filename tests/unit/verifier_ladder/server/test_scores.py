@@ -174,6 +174,18 @@ def test_an_id_that_stands_for_another_candidate_is_refused(serve: Any) -> None:
     assert "recorded with another candidate" in answer.json()["detail"]
 
 
+@pytest.mark.parametrize("other", [{"answer": "5"}, None])
+def test_an_id_that_stands_for_another_task_is_refused(serve: Any, other: Any) -> None:
+    ask, sample = serve(), {"content": "a", "task": {"answer": "4"}}
+    ask.score([sample, "b"], step=1)
+    again = ask.score([sample, "b"], step=1)
+    answer = ask("POST", "/v1/score", json={"samples": [{**sample, "task": other}], "step": 1})
+
+    assert [1.0, 1.0] == [reward["value"] for reward in again["rewards"]]
+    assert 422 == answer.status_code
+    assert "recorded with another task" in answer.json()["detail"]
+
+
 @pytest.mark.parametrize("newest", [None, 5, 2**31])
 @pytest.mark.parametrize("run", ["train", "", "train/eval"])
 def test_a_step_far_ahead_of_its_run_is_refused_and_nothing_is_recorded(

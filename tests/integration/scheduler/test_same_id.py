@@ -1,0 +1,66 @@
+"""A sample's id stands for one candidate and one task, whatever was recorded first."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import verifier_ladder as vl
+
+TASKS: list[dict[str, Any] | None] = [
+    None, {"answer": "4"}, {"answer": "5"}, {"answer": 4}, {"answer": "4", "more": [1, 2.5]},
+]  # fmt: skip
+
+
+def equal(candidate: vl.Candidate) -> float:
+    return float(candidate.content == (candidate.task or {}).get("answer"))
+
+
+def ladder() -> vl.Ladder:
+    given: dict[str, Any] = {
+        "version": "1",
+        "kind": "text",
+        "isolation": "inline",
+        "task_fields": ["answer"],
+    }
+    fast = vl.verifier(name="fast", **given)(equal)
+    slow = vl.verifier(name="slow", tier="simulation", **given)(equal)
+    return vl.Ladder("l", [fast, slow], policy="all_tiers")
+
+
+def opened(path: Path | None) -> vl.Campaign:
+    return vl.Campaign.open("c", ladder=ladder(), ledger=path, workers=1)
+
+
+def sample(task: dict[str, Any] | None) -> vl.Sample:
+    return vl.Sample(vl.Candidate("text", "4", task), run="r", step=3, position=0)
+
+
+@pytest.fixture(params=["memory", "file"])
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path | None:
+    return tmp_path / "ledger.db" if request.param == "file" else None
+
+
+@pytest.mark.parametrize("first", range(len(TASKS)))
+def test_an_id_that_stands_for_another_task_is_refused(path: Path | None, first: int) -> None:
+    with opened(path) as campaign:
+        (told,) = campaign.score([sample(TASKS[first])], deadline=0.0)
+        assert campaign.drain("300 s")
+        for number, task in enumerate(TASKS):
+            if number == first:
+                (again,) = campaign.score([sample(task)])
+                assert told.value == again.value
+            else:
+                with pytest.raises(vl.ConfigError, match="recorded with another task"):
+                    campaign.score([sample(task)])
+
+
+def test_a_task_is_known_again_when_the_ledger_is_opened_again(tmp_path: Path) -> None:
+    with opened(tmp_path / "ledger.db") as campaign:
+        campaign.score([sample(TASKS[4])])
+    with opened(tmp_path / "ledger.db") as campaign:
+        (again,) = campaign.score([sample(TASKS[4])])
+        with pytest.raises(vl.ConfigError, match="recorded with another task"):
+            campaign.score([sample(TASKS[1])])
+
+    assert 1.0 == again.value
