@@ -29,6 +29,7 @@ class Gate:
         if "slow" in str(samples[0]):
             self.seen += 1
             self.is_open.wait(30)
+            self.is_open.set()  # One that nobody opens in time fails a test once.
         return self.score(samples, **options)
 
 
