@@ -22,8 +22,9 @@ _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 _BLOCK = 1 << 20
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
-_LONGEST_CELL = 1 << 30
-"""Bytes; the csv module refuses cells of more than 128 KiB unless it is told otherwise."""
+LONGEST_LINE = 64 * 1024 * 1024
+"""Bytes of a line, or of a table's cell: room for a long candidate with its prompt and tokens. A
+small compressed file may unpack to one line without end."""
 _BROKEN_GZIP = (EOFError, gzip.BadGzipFile, zlib.error)
 
 
@@ -98,10 +99,12 @@ class RolloutFile:
             yield from self._lines(tuple(once))
 
     def _table(self, separator: str) -> Iterator[Record | BadRow]:
-        csv.field_size_limit(_LONGEST_CELL)
+        csv.field_size_limit(LONGEST_LINE)
         with self._text() as stream:
             try:
-                yield from self._cells(csv.reader(stream, delimiter=separator, strict=True))
+                yield from self._cells(
+                    csv.reader(_short(stream), delimiter=separator, strict=True)
+                )
             except (csv.Error, OSError, *_BROKEN_GZIP) as error:
                 raise ConfigError(f"can't read {self.path} as a table: {error}") from None
 
@@ -137,18 +140,25 @@ class RolloutFile:
             number = 0
             try:
                 for number, line in enumerate(self._unpacked(raw), 1):
+                    if line is None:
+                        yield BadRow(number, f"is longer than {LONGEST_LINE:,} bytes")
+                        continue
                     text = line.removeprefix(_BOM) if number == 1 else line
                     if text.strip():
                         yield _record(number, text, marks)
             except _BROKEN_GZIP as error:
                 yield BadRow(number + 1, f"the compressed data is broken from here on: {error}")
 
-    def _unpacked(self, raw: BinaryIO) -> Iterator[bytes]:
-        if self._is_gzip:
-            with gzip.open(raw, "rb") as stream:
-                yield from stream
-        else:
-            yield from raw
+    def _unpacked(self, raw: BinaryIO) -> Iterator[bytes | None]:
+        """The lines; None for one that is too long to be held."""
+        stream: Any = gzip.GzipFile(fileobj=raw) if self._is_gzip else raw
+        while line := stream.readline(LONGEST_LINE + 1):
+            if len(line) <= LONGEST_LINE:
+                yield line
+                continue
+            while line and not line.endswith(b"\n"):
+                line = stream.readline(_BLOCK)
+            yield None
 
     def _parquet(self) -> Iterator[Record | BadRow]:
         parquet = import_parquet("read Parquet files")
@@ -161,6 +171,13 @@ class RolloutFile:
                         yield Record(number, values)
         except (OSError, ValueError) as error:
             raise ConfigError(f"can't read {self.path} as Parquet: {error}") from None
+
+
+def _short(stream: io.TextIOWrapper) -> Iterator[str]:
+    while line := stream.readline(LONGEST_LINE):
+        if len(line) == LONGEST_LINE:
+            raise csv.Error(f"a line is longer than {LONGEST_LINE:,} characters")
+        yield line
 
 
 def _is_utf8(cells: Sequence[str]) -> bool:

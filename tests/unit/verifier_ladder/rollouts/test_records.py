@@ -3,6 +3,8 @@
 import csv
 import gzip
 import json
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 
 from verifier_ladder.badrow import BadRow
 from verifier_ladder.errors import ConfigError
+from verifier_ladder.rollouts import records
 from verifier_ladder.rollouts.records import Record, RolloutFile, words
 
 JSON = st.recursive(
@@ -107,6 +110,34 @@ def test_a_column_given_twice_is_bad_where_it_matters(path: Path) -> None:
 
 def test_a_compressed_file_is_read(path: Path) -> None:
     assert {1: {"a": 1}} == good(written(path, gzip.compress(b'{"a":1}\n')))
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_line_without_end_is_a_bad_row_that_is_never_held(
+    path: Path, monkeypatch: pytest.MonkeyPatch, pack: Callable[[bytes], bytes]
+) -> None:
+    monkeypatch.setattr(records, "LONGEST_LINE", 1024**2)
+    file = written(path, pack(b'{"a":1}\n' + b"x" * (48 * 1024**2) + b'\n{"a":3}\n'))
+
+    tracemalloc.start()
+    try:
+        found = list(file.records())
+        held = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert [1, 2, 3] == [row.line for row in found]
+    assert found[1] == BadRow(2, "is longer than 1,048,576 bytes")
+    assert held < 16 * 1024**2
+
+
+def test_a_table_with_a_line_without_end_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "LONGEST_LINE", 1024)
+
+    with pytest.raises(ConfigError, match="longer than 1,024"):
+        list(table(tmp_path, "a,b\n" + "x" * 5000).records())
 
 
 def test_a_compressed_file_that_ends_early_tells_where(path: Path) -> None:
