@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from histories import ESTIMATE, UNIT, XTB, History, Item, cost
 
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.report import write_report
 from verifier_ladder.reward import Reward
-from verifier_ladder.testing.history import ESTIMATE, UNIT, XTB, History, Item, cost
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
 

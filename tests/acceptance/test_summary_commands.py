@@ -5,11 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+from histories import ESTIMATE, GATE, History, Item
+
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.reward import Reward
 from verifier_ladder.summary import summarise
 from verifier_ladder.summary.terminal import commands
-from verifier_ladder.testing.history import ESTIMATE, GATE, History, Item
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
 

@@ -6,13 +6,13 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from histories import ESTIMATE, GATE, History, Item, cost
 from rich.console import Console
 
 import verifier_ladder as vl
 from verifier_ladder.demo.outputs import read_outputs
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.summary import print_summary, summarise
-from verifier_ladder.testing.history import ESTIMATE, GATE, History, Item, cost
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
 

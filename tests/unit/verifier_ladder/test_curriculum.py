@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from recordedruns import CHEAP, RecordedRun, Told
 from scipy import stats
 
 from verifier_ladder.curriculum import Curriculum, Passes, Weighting, curriculum
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.learners.messages import group_of
 from verifier_ladder.ledger import open_ledger
-from verifier_ladder.testing.runs import CHEAP, RecordedRun, Told
 from verifier_ladder.transcript import Transcript
 from verifier_ladder.verdict import Verdict
 

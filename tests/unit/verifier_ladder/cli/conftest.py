@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from histories import ESTIMATE, GATE, MEASURED, XTB, History, Item, cost
 from typer.testing import CliRunner
 
 from verifier_ladder.cli.app import app
@@ -13,7 +14,6 @@ from verifier_ladder.decision import Action
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.ledger.records import CheckState
 from verifier_ladder.reward import Reward
-from verifier_ladder.testing.history import ESTIMATE, GATE, MEASURED, XTB, History, Item, cost
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
 

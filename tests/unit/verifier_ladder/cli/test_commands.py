@@ -14,15 +14,15 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, get_args
 
+import histories
 import pytest
 import typer
+from histories import History, Item, cost, ladder_spec
 
 from verifier_ladder.cli.app import app
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.ledger.records import CheckState
 from verifier_ladder.reward import Reward
-from verifier_ladder.testing import history
-from verifier_ladder.testing.history import History, Item, cost, ladder_spec
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
 
@@ -88,14 +88,14 @@ WRITTEN = {"out", "report"}
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A ledger whose every name is hostile, and the files that the calls name."""
-    monkeypatch.setitem(history.TIERS, HOSTILE, Tier.SIMULATION)
+    monkeypatch.setitem(histories.TIERS, HOSTILE, Tier.SIMULATION)
     with open_ledger(tmp_path / "ledger.db") as store:
-        spec = {**ladder_spec((*history.TIERS,)), "name": HOSTILE}
+        spec = {**ladder_spec((*histories.TIERS,)), "name": HOSTILE}
         book = History(store, HOSTILE, spec)
         said = {HOSTILE: cost(Verdict.abstain(HOSTILE, failed_at="tool"), 1.0)}
         ethanol = Item("CCO", "CCO", said, Reward(0.5, 0.1, Tier.FAST, reason=HOSTILE), -5.0, 1.0)
         book.score([ethanol, Item(HOSTILE, Verdict.reject(HOSTILE))], run=HOSTILE)
-        book.enqueue(ethanol, history.MEASURED, CheckState.WAITING)
+        book.enqueue(ethanol, histories.MEASURED, CheckState.WAITING)
     with open_ledger(tmp_path / "theirs.db") as store:
         History(store, HOSTILE).score([Item("C", "C")], run=HOSTILE)
     with closing(sqlite3.connect(tmp_path / "other.db")) as connection:

@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from histories import History, Item
 
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.shadow import shadow_name
-from verifier_ladder.testing.history import History, Item
 
 HASH = 3056356105912939
 

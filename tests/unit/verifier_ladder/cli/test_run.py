@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from recordedruns import CHEAP, RecordedRun, Told
 
 from verifier_ladder.ledger import open_ledger
-from verifier_ladder.testing.runs import CHEAP, RecordedRun, Told
 from verifier_ladder.transcript import Transcript
 from verifier_ladder.verdict import Verdict
 

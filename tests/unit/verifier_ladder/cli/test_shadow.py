@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from histories import History, Item
 
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.ledger.records import Block
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.shadow import shadow_name
-from verifier_ladder.testing.history import History, Item
 
 Run = Callable[..., Any]
 HOSTILE = "C\x1b[31m[bold]X"

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from recordedruns import CHEAP, TRUE, RecordedRun, Told
 
 from verifier_ladder.candidate import Turn
 from verifier_ladder.datasets import KINDS, Selection, TrainingSet, training_set
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.reward import Reward
-from verifier_ladder.testing.runs import CHEAP, TRUE, RecordedRun, Told
 from verifier_ladder.tier import Tier
 from verifier_ladder.transcript import Transcript
 from verifier_ladder.verdict import TurnVerdict, Verdict

@@ -5,17 +5,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from verifier_ladder.candidate import SampleId
-from verifier_ladder.errors import ConfigError
-from verifier_ladder.ledger import open_ledger
-from verifier_ladder.ledger.records import Block
-from verifier_ladder.report import render_report, write_report
-from verifier_ladder.reward import Reward
-from verifier_ladder.scheduler.drift import Alarm, Direction
-from verifier_ladder.testing.history import (
+from histories import (
     DFT,
     ESTIMATE,
     GATE,
@@ -26,6 +16,16 @@ from verifier_ladder.testing.history import (
     cost,
     ladder_spec,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from verifier_ladder.candidate import SampleId
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.ledger import open_ledger
+from verifier_ladder.ledger.records import Block
+from verifier_ladder.report import render_report, write_report
+from verifier_ladder.reward import Reward
+from verifier_ladder.scheduler.drift import Alarm, Direction
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from histories import ESTIMATE, GATE, UNIT, XTB, History, Item, cost
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,7 +13,6 @@ from verifier_ladder.ledger.records import CheckState
 from verifier_ladder.report.timeline import fill, timeline
 from verifier_ladder.resource import Resource
 from verifier_ladder.reward import Reward
-from verifier_ladder.testing.history import ESTIMATE, GATE, UNIT, XTB, History, Item, cost
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
 

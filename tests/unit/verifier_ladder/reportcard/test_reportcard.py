@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from recordedruns import CHEAP, TRUE, RecordedRun, Told, ladder_spec
 
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.ledger.records import Block
@@ -13,7 +14,6 @@ from verifier_ladder.reportcard import NOT_REPORTED, ReportCard, as_markdown, re
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.drift import Alarm
 from verifier_ladder.scheduler.estimator import corrected
-from verifier_ladder.testing.runs import CHEAP, TRUE, RecordedRun, Told, ladder_spec
 from verifier_ladder.tier import Tier
 from verifier_ladder.transcript import Transcript
 from verifier_ladder.verdict import Verdict

@@ -1,11 +1,11 @@
 """Finding a run."""
 
 import pytest
+from recordedruns import RecordedRun, Told
 
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.runs import find_run, list_runs
-from verifier_ladder.testing.runs import RecordedRun, Told
 
 
 @pytest.fixture

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from recordedruns import CHEAP, TRUE, RecordedRun, Told, ladder_spec
 
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.reward import Reward
 from verifier_ladder.runs import read_run
 from verifier_ladder.scheduler.estimator import corrected
-from verifier_ladder.testing.runs import CHEAP, TRUE, RecordedRun, Told, ladder_spec
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
 

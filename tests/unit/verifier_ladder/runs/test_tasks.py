@@ -3,11 +3,11 @@
 from typing import Any
 
 import pytest
+from recordedruns import RecordedRun, Told
 
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.runs import read_run
 from verifier_ladder.runs.tasks import task_key, task_of
-from verifier_ladder.testing.runs import RecordedRun, Told
 from verifier_ladder.transcript import Transcript
 
 ONE, TWO = b"1" * 32, b"2" * 32

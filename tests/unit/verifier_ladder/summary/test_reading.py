@@ -4,17 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-
-from verifier_ladder.cost import Cost
-from verifier_ladder.decision import Action
-from verifier_ladder.errors import ConfigError
-from verifier_ladder.ledger import Ledger, open_ledger
-from verifier_ladder.ledger.records import CheckState
-from verifier_ladder.resource import Resource
-from verifier_ladder.reward import Reward
-from verifier_ladder.summary import TierSummary, summarise
-from verifier_ladder.summary.terminal import everything_text, news
-from verifier_ladder.testing.history import (
+from histories import (
     DFT,
     ESTIMATE,
     GATE,
@@ -26,6 +16,16 @@ from verifier_ladder.testing.history import (
     cost,
     ladder_spec,
 )
+
+from verifier_ladder.cost import Cost
+from verifier_ladder.decision import Action
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.ledger import Ledger, open_ledger
+from verifier_ladder.ledger.records import CheckState
+from verifier_ladder.resource import Resource
+from verifier_ladder.reward import Reward
+from verifier_ladder.summary import TierSummary, summarise
+from verifier_ladder.summary.terminal import everything_text, news
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
 

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from histories import History, Item
 
 from verifier_ladder.budget import TOTAL
 from verifier_ladder.cost import Cost
@@ -14,7 +15,6 @@ from verifier_ladder.resource import Resource
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.shadow import shadow_name
 from verifier_ladder.summary.shadow import Mark, ShadowReport, compare_shadow
-from verifier_ladder.testing.history import History, Item
 from verifier_ladder.tier import Tier
 
 REJECT = Reward(0.0, 0.0, Tier.FAST, reason="it is too long")

@@ -2,13 +2,13 @@
 
 from collections import Counter
 
+from histories import ESTIMATE, GATE, XTB, History, Item, cost
 from hypothesis import given
 from hypothesis import strategies as st
 
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.reward import Reward
 from verifier_ladder.summary import summarise
-from verifier_ladder.testing.history import ESTIMATE, GATE, XTB, History, Item, cost
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
 

@@ -3,6 +3,7 @@
 import io
 
 import pytest
+from histories import ESTIMATE, GATE, XTB, History, Item, cost
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
@@ -11,7 +12,6 @@ from verifier_ladder.ledger import open_ledger
 from verifier_ladder.reward import Reward
 from verifier_ladder.summary import print_summary, summarise
 from verifier_ladder.summary.terminal import commands
-from verifier_ladder.testing.history import ESTIMATE, GATE, XTB, History, Item, cost
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
 

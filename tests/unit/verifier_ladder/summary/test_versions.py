@@ -1,13 +1,13 @@
 """Two versions of a verifier are compared on what both have looked at."""
 
 import pytest
+from histories import cost
 
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.memory import MemoryLedger
 from verifier_ladder.ledger.records import Block
 from verifier_ladder.summary.versions import compare_versions
-from verifier_ladder.testing.history import cost
 from verifier_ladder.testing.records import CAMPAIGN, candidate_row, key, verdict_row
 from verifier_ladder.verdict import Verdict
 

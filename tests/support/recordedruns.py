@@ -70,16 +70,7 @@ class Told:
 
 
 class RecordedRun:
-    """Writes the samples of one run into a ledger, without running anything.
-
-    Example:
-        >>> from verifier_ladder.ledger import open_ledger
-        >>> from verifier_ladder.runs import read_run
-        >>> book = RecordedRun(open_ledger(":memory:"))
-        >>> book.score([Told("4", 1.0, "sum"), Told("5", 0.0, "sum")])
-        >>> [sample.worth for sample in read_run(book.ledger).samples]
-        [1.0, 0.0]
-    """
+    """Writes the samples of one run into a ledger, without running anything."""
 
     def __init__(
         self,
