@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 import warnings
 
+from verifier_ladder.text import printable
+
 
 def main() -> None:
     """Run `vladder` with the arguments of this process, and exit."""
@@ -16,8 +18,6 @@ def main() -> None:
 
 def _say(message: Warning | str, *_: object) -> None:
     """A warning as a person reads it, without the line of code that it came from."""
-    from verifier_ladder.text import printable
-
     sys.stderr.write(f"warning: {printable(message, None)}\n")
 
 

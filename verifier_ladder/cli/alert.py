@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from verifier_ladder.cli.opening import existing_ledger
 from verifier_ladder.cli.output import (
     AsJson,
     Exit,
@@ -17,6 +18,7 @@ from verifier_ladder.cli.output import (
     say,
     table,
 )
+from verifier_ladder.errors import ConfigError, ToolError
 
 if TYPE_CHECKING:
     from verifier_ladder.alerts import AlertRules
@@ -35,7 +37,6 @@ def ls(ledger: LedgerAt = None, rules: RulesAt = None, *, as_json: AsJson = Fals
     Nobody is told by it.
     """
     from verifier_ladder.alerts.causes import causes
-    from verifier_ladder.cli.opening import existing_ledger
 
     with existing_ledger(ledger) as store:
         found = list(causes(store, _rules(rules)))
@@ -53,7 +54,6 @@ def test(rules: RulesAt = None, *, as_json: AsJson = False) -> None:  # noqa: PT
     """Send a test alert to everybody whom the rules name."""
     from verifier_ladder.alerts.causes import Cause
     from verifier_ladder.alerts.delivery import receivers
-    from verifier_ladder.errors import ToolError
 
     cause = Cause("test", "test", "", "this is a test alert of verifier-ladder")
     rows = []
@@ -73,7 +73,6 @@ def test(rules: RulesAt = None, *, as_json: AsJson = False) -> None:  # noqa: PT
 
 def _rules(path: Path | None) -> AlertRules:
     from verifier_ladder.alerts import load_rules
-    from verifier_ladder.errors import ConfigError
     from verifier_ladder.settings import load_settings
 
     place = path or load_settings().alerts

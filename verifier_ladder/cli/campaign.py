@@ -10,6 +10,7 @@ import typer
 from verifier_ladder.cli.cancel import cancel
 from verifier_ladder.cli.forecast import forecast
 from verifier_ladder.cli.imports import import_
+from verifier_ladder.cli.opening import existing_ledger, ledger_to_read, only_campaign
 from verifier_ladder.cli.output import (
     AsJson,
     LedgerAt,
@@ -35,8 +36,6 @@ Name = Annotated[str | None, typer.Argument(help="The campaign. [default: the ne
 @app.command("ls")
 def ls(ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
     """List the campaigns of the ledger, newest first."""
-    from verifier_ladder.cli.opening import ledger_to_read
-
     with ledger_to_read(ledger) as store:
         rows = [_row(store, row) for row in reversed(store.campaigns())]
     if as_json:
@@ -66,7 +65,6 @@ def show(name: Name = None, ledger: LedgerAt = None, *, as_json: AsJson = False)
 
     Rejects are told apart from failures.
     """
-    from verifier_ladder.cli.opening import ledger_to_read, only_campaign
     from verifier_ladder.summary import print_summary, summarise
 
     with ledger_to_read(ledger) as store:
@@ -91,7 +89,6 @@ def report(
 
     It opens without a network.
     """
-    from verifier_ladder.cli.opening import ledger_to_read, only_campaign
     from verifier_ladder.report import write_report
 
     with ledger_to_read(ledger) as store:
@@ -118,8 +115,6 @@ def watch(
 
     Nothing is run or changed by it.
     """
-    from verifier_ladder.cli.opening import existing_ledger, only_campaign
-
     with existing_ledger(ledger) as store:
         found = only_campaign(store, name).name
         try:

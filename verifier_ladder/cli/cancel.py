@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from verifier_ladder.cli.code import Imported, import_code
+from verifier_ladder.cli.opening import existing_ledger, only_campaign
 from verifier_ladder.cli.output import AsJson, Exit, LedgerAt, print_json, say
+from verifier_ladder.errors import ConfigError
 
 if TYPE_CHECKING:
     from verifier_ladder.ledger import Ledger
@@ -42,7 +44,6 @@ def cancel(
     What others want too goes on, and they pay. Every sample keeps the reward that follows from
     what is known by now. A campaign that is open elsewhere is cancelled there, through the ledger.
     """
-    from verifier_ladder.cli.opening import existing_ledger, only_campaign
     from verifier_ladder.cli.reopening import reopened
     from verifier_ladder.scheduler.withdrawal import Wanted
 
@@ -68,8 +69,6 @@ def cancel(
 
 def _check_run(store: Ledger, campaign: str, run: str) -> None:
     """Refuse a run that the campaign does not have."""
-    from verifier_ladder.errors import ConfigError
-
     known = [str(row["name"]) for row in store.runs(campaign)]
     if run not in known:
         newest = ", ".join(known[:-6:-1]) or "none"

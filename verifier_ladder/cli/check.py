@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from verifier_ladder.cli.opening import existing_ledger, ledger_to_read, only_campaign
 from verifier_ladder.cli.output import (
     AsJson,
     Exit,
@@ -17,6 +18,8 @@ from verifier_ladder.cli.output import (
     say,
     table,
 )
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.text import printable
 
 if TYPE_CHECKING:
     from verifier_ladder.checkstory import CheckStory
@@ -65,7 +68,6 @@ def ls(
     With a key the whole story of a check is told, attempt by attempt.
     """
     from verifier_ladder.checkstory import story_of
-    from verifier_ladder.cli.opening import ledger_to_read
 
     with ledger_to_read(ledger) as store:
         found = _chosen(store, keys, states, campaign=campaign, verifier=verifier, tiers=tiers)
@@ -100,8 +102,6 @@ def retry(
     With --state expired also those that nobody answered in time. Samples whose reward told of the
     failure wait again, and are revised when there is an answer.
     """
-    from verifier_ladder.cli.opening import existing_ledger
-    from verifier_ladder.errors import ConfigError
     from verifier_ladder.retrying import retry as retry_checks
 
     if not (everything or keys or states or campaign or verifier or tiers):
@@ -136,7 +136,6 @@ def _chosen(
     Raises:
         ConfigError: If there is no such state, tier, campaign, verifier or key.
     """
-    from verifier_ladder.cli.opening import only_campaign
     from verifier_ladder.tier import Tier
 
     if campaign is not None:
@@ -155,8 +154,6 @@ def _chosen(
 
 def _refuse_unknown(store: Ledger, verifier: str | None, keys: list[str]) -> None:
     """Refuse a verifier or keys that no check of the queue has, in whatever state."""
-    from verifier_ladder.errors import ConfigError
-
     every = store.checks()
     known = dict.fromkeys(row.verifier for row in every)
     if verifier and verifier not in known:
@@ -169,8 +166,6 @@ def _refuse_unknown(store: Ledger, verifier: str | None, keys: list[str]) -> Non
 def _prefix(given: str) -> str:
     from string import hexdigits
 
-    from verifier_ladder.errors import ConfigError
-
     if len(given) < _FEWEST_HEX or set(given) - set(hexdigits):
         raise ConfigError(
             f"{given!r} can't be the beginning of a check key; give four or more of the digits "
@@ -180,7 +175,6 @@ def _prefix(given: str) -> str:
 
 
 def _state(label: str) -> Any:
-    from verifier_ladder.errors import ConfigError
     from verifier_ladder.ledger.records import CheckState
 
     known = {state.label: state for state in CheckState}
@@ -190,7 +184,6 @@ def _state(label: str) -> Any:
 
 
 def _table(stories: list[CheckStory]) -> Any:
-    from verifier_ladder.text import printable
     from verifier_ladder.tier import Tier
 
     made = table(
@@ -210,7 +203,6 @@ def _table(stories: list[CheckStory]) -> Any:
 
 def _tell(story: CheckStory) -> None:
     """The whole story of one check."""
-    from verifier_ladder.text import printable
     from verifier_ladder.tier import Tier
 
     row, screen = story.check, console()

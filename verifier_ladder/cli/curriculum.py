@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from verifier_ladder.cli.opening import ledger_to_read
 from verifier_ladder.cli.output import AsJson, LedgerAt, console, print_json, say, table
+from verifier_ladder.private import private_file
+from verifier_ladder.text import printable
 
 if TYPE_CHECKING:
     from verifier_ladder.curriculum import Curriculum, Passes
@@ -55,7 +58,6 @@ def curriculum(
     A task's weight is what is expected of its pass rate times its fail rate: tasks that it passes
     half of the time teach most.
     """
-    from verifier_ladder.cli.opening import ledger_to_read
     from verifier_ladder.curriculum import Weighting
     from verifier_ladder.curriculum import curriculum as read
 
@@ -76,8 +78,6 @@ def curriculum(
 def _write(path: Path, found: Curriculum) -> None:
     import orjson
 
-    from verifier_ladder.private import private_file
-
     rows = [
         {"task": t.task, "groups": t.groups, "prompt": t.prompt, "weight": t.weight}
         for t in found.tasks
@@ -88,7 +88,6 @@ def _write(path: Path, found: Curriculum) -> None:
 
 
 def _tell(found: Curriculum, limit: int) -> None:
-    from verifier_ladder.text import printable
 
     screen, whole = console(), found.passes
     screen.print(

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from verifier_ladder.cli.opening import ledger_place
 from verifier_ladder.cli.output import AsJson, Exit, LedgerAt, console, print_json
+from verifier_ladder.text import printable
 
 if TYPE_CHECKING:
     from verifier_ladder.doctor import Finding
@@ -19,7 +21,6 @@ def doctor(ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
 
     Every finding says what to do about it; exits with 1 if something fails.
     """
-    from verifier_ladder.cli.opening import ledger_place
     from verifier_ladder.doctor import State, examine
 
     findings = []
@@ -39,8 +40,6 @@ def doctor(ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
 
 def _tell(finding: Finding) -> None:
     from rich.text import Text
-
-    from verifier_ladder.text import printable
 
     line = Text.assemble(
         (f"{finding.state:<5}", _STYLES[finding.state]), f"{finding.name:<18} ",

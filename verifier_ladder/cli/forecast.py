@@ -10,6 +10,7 @@ import typer
 
 from verifier_ladder.cli.budgets import Budgets, budgets
 from verifier_ladder.cli.code import Imported, import_code
+from verifier_ladder.cli.opening import existing_ledger, only_campaign
 from verifier_ladder.cli.output import AsJson, LedgerAt, console, print_json, table
 
 if TYPE_CHECKING:
@@ -73,7 +74,6 @@ def _foreseen(path: Path, samples: int, budget: dict[str, Any] | None) -> Foreca
 
 def _recorded(name: str | None, ledger: str | None, samples: int | None) -> Forecast:
     """A campaign's forecast; of one that has not begun, what its ladder declares."""
-    from verifier_ladder.cli.opening import existing_ledger, only_campaign
     from verifier_ladder.cli.reopening import known_ladder
     from verifier_ladder.forecast import forecast as look_ahead
     from verifier_ladder.scheduler.foresight import foresee

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from verifier_ladder.cli.code import Imported, import_code
+from verifier_ladder.cli.opening import ledger_place
 from verifier_ladder.cli.output import AsJson, Exit, LedgerAt, console, print_json
 
 IMPORTS = "imports"
@@ -44,7 +45,6 @@ def import_(
     or false; an empty cell was not asked. The same file again changes nothing.
     """
     from verifier_ladder.campaign import Campaign
-    from verifier_ladder.cli.opening import ledger_place
     from verifier_ladder.settings import load_settings
 
     settings = load_settings()

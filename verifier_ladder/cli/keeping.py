@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from verifier_ladder.cli.opening import existing_ledger, ledger_place
 from verifier_ladder.cli.output import AsJson, LedgerAt, print_json, say
+from verifier_ladder.errors import ConfigError
 
 
 def upgrade(ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
@@ -15,7 +17,6 @@ def upgrade(ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
 
     An older file is copied first. Opening a ledger does the same; this does nothing else.
     """
-    from verifier_ladder.cli.opening import existing_ledger
     from verifier_ladder.ledger.creation import schema_of
     from verifier_ladder.ledger.schema import REVISION
 
@@ -137,7 +138,6 @@ def seal(ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
     What candidates hold and verifiers say is hashed, for good. A new ledger is made if there is
     none. This ledger is read as before; proofs and exports show sealed values only with --reveal.
     """
-    from verifier_ladder.cli.opening import ledger_place
     from verifier_ladder.ledger import open_ledger
 
     with open_ledger(ledger_place(ledger)) as store:
@@ -161,9 +161,6 @@ def _file(given: str | None) -> Path:
     Raises:
         ConfigError: If it lies in a database, which has tools of its own.
     """
-    from verifier_ladder.cli.opening import ledger_place
-    from verifier_ladder.errors import ConfigError
-
     place = ledger_place(given)
     path = place.removeprefix("sqlite:///")
     if "://" in path or path == ":memory:":

@@ -12,6 +12,7 @@ import typer
 from verifier_ladder.candidate import sample_place
 from verifier_ladder.cli import keeping, proving
 from verifier_ladder.cli.diff import diff
+from verifier_ladder.cli.opening import ledger_to_read, only_campaign
 from verifier_ladder.cli.output import (
     AsJson,
     Exit,
@@ -25,6 +26,8 @@ from verifier_ladder.cli.output import (
     table,
 )
 from verifier_ladder.cli.replay import replay
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.text import json_printable, plain_lines, printable
 
 if TYPE_CHECKING:
     from verifier_ladder.cli.history import Event, Known
@@ -81,8 +84,6 @@ def ls(
     `--before ID` gives the page that follows.
     """
     from verifier_ladder.cli.history import newest_entries
-    from verifier_ladder.cli.opening import ledger_to_read, only_campaign
-    from verifier_ladder.errors import ConfigError
     from verifier_ladder.ledger.records import KINDS
 
     if kind not in {None, *KINDS}:
@@ -136,7 +137,6 @@ def show(
     A candidate's text comes first, then an entry's id, then the start of a key.
     """
     from verifier_ladder.cli.history import events, with_prefix, with_text
-    from verifier_ladder.cli.opening import ledger_to_read
 
     with ledger_to_read(ledger) as store:
         found = [] if is_entry else with_text(store, what)
@@ -152,7 +152,6 @@ def show(
 
 
 def _not_one(found: list[Known], what: str) -> None:
-    from verifier_ladder.text import printable
 
     if found:
         say(f"{len(found)} candidates fit {printable(what, 60)!r}; give more of the key:")
@@ -181,7 +180,6 @@ def _show_entry(store: Ledger, entry: Entry, *, as_json: bool) -> None:
 
 
 def _show_candidate(known: Known, told: list[Event], *, as_json: bool) -> None:
-    from verifier_ladder.text import printable
 
     if as_json:
         head = {"key": known.key.hex(), "kind": known.kind, "canonical": known.canonical}
@@ -202,7 +200,6 @@ def _show_candidate(known: Known, told: list[Event], *, as_json: bool) -> None:
 
 
 def _verdict_words(facts: Any) -> str:
-    from verifier_ladder.text import printable
 
     who = " ".join(str(facts[k]) for k in ("tier", "verifier", "version") if facts.get(k))
     score = "" if facts["score"] is None else f" {_measure(facts)}"
@@ -233,7 +230,6 @@ def _luck(facts: Any) -> str:
 
 
 def _reward_words(facts: Any) -> str:
-    from verifier_ladder.text import printable
 
     value = "unknown" if facts["value"] is None else amount(facts["value"])
     spread = f" ± {amount(facts['uncertainty'], 2)}" if facts["uncertainty"] is not None else ""
@@ -272,7 +268,6 @@ def export(
     Format tiles writes the whole signed log into a new folder, with a program that checks it;
     in-toto writes each accept and reject as a statement, one a line.
     """
-    from verifier_ladder.cli.opening import ledger_to_read, only_campaign
     from verifier_ladder.ledger.sealing import NAMES, chosen
 
     form, names = form or _form(out), chosen(reveal or [])
@@ -294,7 +289,6 @@ def export(
 def _export_tiles(
     ledger: str | None, out: Path | None, campaign: str | None, names: Collection[str]
 ) -> None:
-    from verifier_ladder.errors import ConfigError
     from verifier_ladder.ledger.bundles import export_tiles
 
     if out is None or campaign is not None:
@@ -322,9 +316,6 @@ def _exports() -> dict[Format, Callable[..., int]]:
 def _to_stdout(store: Ledger, form: Format, campaign: str | None, names: Collection[str]) -> None:
     import sys
     from tempfile import TemporaryDirectory
-
-    from verifier_ladder.errors import ConfigError
-    from verifier_ladder.text import json_printable, plain_lines
 
     if form is Format.PARQUET:
         raise ConfigError("Parquet is not for the terminal; name a file with --out")

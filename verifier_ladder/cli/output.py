@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from typer.core import TyperCommand
 
+from verifier_ladder.errors import BudgetError, CandidateError, ConfigError
 from verifier_ladder.private import is_full
 from verifier_ladder.text import json_printable, plain_lines, printable
 
@@ -170,8 +171,6 @@ def say(text: str) -> None:
 
 def report(error: LadderError) -> Exit:
     """Say on stderr what failed and what to do; returns the exit code."""
-    from verifier_ladder.errors import BudgetError, CandidateError, ConfigError
-
     say(f"vladder: {printable(error, 2000)}")
     usage = (ConfigError, CandidateError, BudgetError)
     return Exit.USAGE if isinstance(error, usage) else Exit.BROKEN

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from verifier_ladder.cli.opening import existing_ledger, only_campaign
 from verifier_ladder.cli.output import AsJson, LedgerAt, print_json, say
 
 Name = Annotated[str | None, typer.Argument(help="The campaign. [default: the newest]")]
@@ -38,7 +39,6 @@ def resume(
 
 
 def _set(label: str, name: str | None, ledger: str | None, *, is_paused: bool) -> str:
-    from verifier_ladder.cli.opening import existing_ledger, only_campaign
     from verifier_ladder.status import tiers_of
     from verifier_ladder.tier import tier_of
 

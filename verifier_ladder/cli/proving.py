@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from verifier_ladder.cli.opening import existing_ledger, ledger_to_read
 from verifier_ladder.cli.output import AsJson, Exit, LedgerAt, console, print_json, say
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.private import private_text
 from verifier_ladder.text import json_printable, plain_lines
 
 if TYPE_CHECKING:
@@ -197,7 +200,6 @@ def prove(
 
 
 def _record(text: str) -> tuple[str, int]:
-    from verifier_ladder.errors import ConfigError
 
     section, _, row = text.partition(":")
     if not row.isdecimal():
@@ -244,8 +246,6 @@ def verifier(
 @contextmanager
 def signed_log(given: str | None, *, writes: bool = False) -> Iterator[SqlAudit]:
     """Open a ledger whose history is signed, to read it or to write to it too."""
-    from verifier_ladder.cli.opening import existing_ledger, ledger_to_read
-    from verifier_ladder.errors import ConfigError
     from verifier_ladder.ledger.audit import SqlAudit
 
     with (existing_ledger if writes else ledger_to_read)(given) as store:
@@ -255,7 +255,6 @@ def signed_log(given: str | None, *, writes: bool = False) -> Iterator[SqlAudit]
 
 
 def _key(text: str | None) -> Key | None:
-    from verifier_ladder.errors import ConfigError
     from verifier_ladder.ledger.offline import Key, RejectedError
 
     try:
@@ -270,7 +269,6 @@ def saved_checkpoint(path: Path) -> str:
     Raises:
         ConfigError: If the file can't be read, or holds none.
     """
-    from verifier_ladder.errors import ConfigError
     from verifier_ladder.ledger.offline import RejectedError, read_checkpoint
 
     try:
@@ -285,7 +283,6 @@ def saved_checkpoint(path: Path) -> str:
 
 
 def _write(text: str, out: Path | None) -> None:
-    from verifier_ladder.private import private_text
 
     if out is None:
         sys.stdout.write(plain_lines(text))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from verifier_ladder.cli.opening import ledger_to_read, only_campaign
 from verifier_ladder.cli.output import AsJson, Exit, LedgerAt, amount, console, print_json, say
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ def replay(
     So are its draws and beliefs. Rewards and draws must come out bit for bit, beliefs to 1e-9. No
     verifier needs to be installed: nothing but the ledger is read.
     """
-    from verifier_ladder.cli.opening import ledger_to_read, only_campaign
     from verifier_ladder.scheduler.replay import replay as replayed
 
     with ledger_to_read(ledger) as store:

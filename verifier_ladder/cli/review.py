@@ -12,6 +12,7 @@ import typer
 
 from verifier_ladder.candidate import sample_place
 from verifier_ladder.cli.code import Imported, import_code
+from verifier_ladder.cli.opening import existing_ledger, only_campaign
 from verifier_ladder.cli.output import (
     AsJson,
     Exit,
@@ -24,6 +25,8 @@ from verifier_ladder.cli.output import (
     print_json,
     say,
 )
+from verifier_ladder.errors import ConfigError, VerifierError
+from verifier_ladder.text import decimal, printable
 
 if TYPE_CHECKING:
     from verifier_ladder.cli.cases import OpenCase
@@ -83,7 +86,6 @@ def next_case(
     lean on it. Exits with 1 if no case is open.
     """
     from verifier_ladder.cli.cases import open_cases, other_tiers
-    from verifier_ladder.cli.opening import existing_ledger, only_campaign
     from verifier_ladder.cli.reopening import REVIEWS, known_ladder
     from verifier_ladder.run import Run
 
@@ -119,7 +121,6 @@ def _chosen(cases: Iterable[OpenCase], prefix: str | None, skip: int) -> OpenCas
 
 
 def _none(prefix: str | None, *, as_json: bool) -> NoReturn:
-    from verifier_ladder.errors import ConfigError
 
     if prefix is not None:
         raise ConfigError(f"no open case's key begins with {prefix!r}")
@@ -131,7 +132,6 @@ def _none(prefix: str | None, *, as_json: bool) -> NoReturn:
 
 
 def _show(facts: dict[str, Any]) -> None:
-    from verifier_ladder.text import printable
 
     screen = console()
     screen.print(printable(facts["question"], 1000), soft_wrap=True)
@@ -148,9 +148,6 @@ def _show(facts: dict[str, Any]) -> None:
 
 def _ask(case: OpenCase, settle: Callable[[Answer], Any]) -> None:
     """Ask until an answer is taken, or until the person leaves it open."""
-    from verifier_ladder.errors import ConfigError
-    from verifier_ladder.text import printable
-
     unit = f" in {printable(case.unit)}" if case.unit else ""
     words = "yes, no, decline" if case.takes_yes else "decline"
     prompt = f"Answer (a number{unit}, {words}; nothing leaves it open)"
@@ -179,9 +176,6 @@ def read_answer(text: str) -> Answer:
         >>> read_answer("-4.7"), read_answer("yes"), read_answer("decline")
         (-4.7, True, None)
     """
-    from verifier_ladder.errors import ConfigError
-    from verifier_ladder.text import decimal, printable
-
     word = text.strip().lower()
     if word in _WORDS:
         return _WORDS[word]
@@ -198,7 +192,6 @@ def _record(
 ) -> list[dict[str, Any]]:
     """Hand the answer in, and wait for what it changes."""
     from verifier_ladder.cli.reopening import reopened
-    from verifier_ladder.errors import ConfigError, VerifierError
 
     with reopened(row, store, ladder) as campaign:
         cursor = campaign.cursor

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from verifier_ladder.cli.curriculum import curriculum
+from verifier_ladder.cli.opening import ledger_to_read, only_campaign
 from verifier_ladder.cli.output import (
     AsJson,
     LedgerAt,
@@ -19,6 +20,7 @@ from verifier_ladder.cli.output import (
     table,
 )
 from verifier_ladder.cli.training import export
+from verifier_ladder.private import private_text
 
 if TYPE_CHECKING:
     from verifier_ladder.ledger import Ledger
@@ -44,7 +46,6 @@ def ls(
     as_json: AsJson = False,
 ) -> None:
     """List the runs of the ledger, newest first."""
-    from verifier_ladder.cli.opening import ledger_to_read, only_campaign
     from verifier_ladder.runs import list_runs
 
     with ledger_to_read(ledger) as store:
@@ -97,8 +98,6 @@ def report(
 
     It tells what the run rests on, how it did, and what audits found.
     """
-    from verifier_ladder.cli.opening import ledger_to_read
-    from verifier_ladder.private import private_text
     from verifier_ladder.reportcard import as_markdown, report_card
 
     with ledger_to_read(ledger) as store:

@@ -11,6 +11,7 @@ import typer
 
 from verifier_ladder.cli.budgets import Budgets, budgets
 from verifier_ladder.cli.code import Imported, import_code
+from verifier_ladder.cli.opening import ledger_place
 from verifier_ladder.cli.output import (
     AsJson,
     Exit,
@@ -20,6 +21,7 @@ from verifier_ladder.cli.output import (
     interrupted,
     print_json,
 )
+from verifier_ladder.text import printable
 
 if TYPE_CHECKING:
     from verifier_ladder.forecast import Forecast
@@ -80,7 +82,6 @@ def score(
     Rows that can't be read are named by line, and stop nothing.
     Run the same command again after an interruption: finished rows come from the ledger.
     """
-    from verifier_ladder.cli.opening import ledger_place
     from verifier_ladder.rollouts import score_file
     from verifier_ladder.settings import load_settings
 
@@ -139,7 +140,6 @@ def _progress(name: str) -> Iterator[Report]:
     from time import monotonic
 
     from verifier_ladder.cli.live import LiveView
-    from verifier_ladder.text import printable
 
     started, screen = monotonic(), console(to_stderr=True)
     with contextlib.ExitStack() as stack:

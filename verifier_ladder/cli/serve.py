@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from verifier_ladder.cli.code import Imported, import_code
+from verifier_ladder.cli.opening import ledger_place
 from verifier_ladder.cli.output import AsJson, LedgerAt, Workers, print_json, say
+from verifier_ladder.cost import seconds
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.text import hide_password
 
 if TYPE_CHECKING:
     from verifier_ladder.campaign import Campaign
@@ -105,8 +109,6 @@ def serve(
     other machines may ask, and cases may be answered, only with tokens.
     """
     from verifier_ladder.campaign import Campaign
-    from verifier_ladder.cli.opening import ledger_place
-    from verifier_ladder.cost import seconds
     from verifier_ladder.ledger import open_ledger
     from verifier_ladder.server.tokens import TokenFile, token_file
 
@@ -144,8 +146,6 @@ def serve(
 
 def _server() -> tuple[Any, Any, Any]:
     """What needs the extra: `create_app`, the module that runs it, and the reader of webhooks."""
-    from verifier_ladder.errors import ConfigError
-
     try:
         from verifier_ladder.server import running
         from verifier_ladder.server.app import create_app
@@ -159,7 +159,6 @@ def _server() -> tuple[Any, Any, Any]:
 
 def _ladder(where: str) -> Ladder:
     """A ladder from a TOML file, or the one that a module holds under a name."""
-    from verifier_ladder.errors import ConfigError
     from verifier_ladder.ladder import Ladder
 
     if where.endswith(".toml"):
@@ -177,8 +176,6 @@ def _ladder(where: str) -> Ladder:
 
 def _checked(address: Address, tokens: TokenFile) -> Address:
     """Refuse to listen where anybody could ask."""
-    from verifier_ladder.errors import ConfigError
-
     if not address.is_loopback and not tokens.is_required:
         raise ConfigError(
             f"{address.host} is reached from other machines, and there are no tokens; make one "
@@ -208,7 +205,6 @@ def _tell(
         print_json(facts)
         sys.stdout.flush()
         return
-    from verifier_ladder.text import hide_password
 
     tiers = " → ".join(tier.label for tier in campaign.ladder.tiers)
     access = (

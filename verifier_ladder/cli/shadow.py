@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from verifier_ladder.candidate import sample_place
+from verifier_ladder.cli.opening import ledger_to_read, only_campaign
 from verifier_ladder.cli.output import AsJson, LedgerAt, amount, console, print_json, table
+from verifier_ladder.text import printable
 
 if TYPE_CHECKING:
     from verifier_ladder.summary.shadow import ShadowReport
@@ -27,7 +29,6 @@ def shadow(
     as_json: AsJson = False,
 ) -> None:
     """Compare a campaign's rewards and costs with its shadow's."""
-    from verifier_ladder.cli.opening import ledger_to_read, only_campaign
     from verifier_ladder.summary.shadow import compare_shadow
 
     with ledger_to_read(ledger) as store:
@@ -49,8 +50,6 @@ def _tell(report: ShadowReport) -> None:
     if report.costs:
         _costs(report)
     for failure in report.failures[:_MOST_FAILURES]:
-        from verifier_ladder.text import printable
-
         where = sample_place(printable(failure.run, 60), failure.step)
         screen.print(
             f"{failure.samples:,} samples of {where} were not shadowed: "
@@ -85,8 +84,6 @@ def _marks(report: ShadowReport) -> None:
 
 def _largest(report: ShadowReport) -> None:
     from rich.text import Text
-
-    from verifier_ladder.text import printable
 
     numbers = ("reward", "shadow")
     made = table("candidate", *numbers, "sample", right=numbers, title="Largest changes")

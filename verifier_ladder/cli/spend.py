@@ -6,7 +6,9 @@ from typing import Annotated
 
 import typer
 
+from verifier_ladder.cli.opening import ledger_to_read, only_campaign
 from verifier_ladder.cli.output import AsJson, LedgerAt, console, print_json, table
+from verifier_ladder.text import printable
 
 Name = Annotated[str | None, typer.Argument(help="The campaign. [default: the newest]")]
 
@@ -30,11 +32,9 @@ def spend(
 
     Of several that want the same check, the first to ask pays.
     """
-    from verifier_ladder.cli.opening import ledger_to_read, only_campaign
     from verifier_ladder.resource import Resource
     from verifier_ladder.spending import spending
     from verifier_ladder.summary.amounts import shown_in
-    from verifier_ladder.text import printable
 
     with ledger_to_read(ledger) as store:
         campaign = None if everything else only_campaign(store, name).name

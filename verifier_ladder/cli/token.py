@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from verifier_ladder.cli.opening import ledger_place, ledger_to_read
 from verifier_ladder.cli.output import (
     AsJson,
     LedgerAt,
@@ -16,6 +17,7 @@ from verifier_ladder.cli.output import (
     say,
     table,
 )
+from verifier_ladder.cost import seconds
 from verifier_ladder.text import printable
 
 if TYPE_CHECKING:
@@ -54,8 +56,6 @@ def add(
 
     From the first token on a server of this ledger answers nobody who shows none.
     """
-    from verifier_ladder.cli.opening import ledger_place
-    from verifier_ladder.cost import seconds
     from verifier_ladder.ledger import open_ledger
 
     with open_ledger(ledger_place(ledger)) as store:  # Made now if it is not there.
@@ -78,8 +78,6 @@ def add(
 def ls(ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
     """List the tokens, those that are over too."""
     from time import time
-
-    from verifier_ladder.cli.opening import ledger_to_read
 
     with ledger_to_read(ledger) as store:
         rows = [_row(token, time()) for token in _tokens(store).tokens()]
@@ -106,8 +104,6 @@ def revoke(
 ) -> None:
     """End a token; running servers refuse it within a second."""
     from time import time
-
-    from verifier_ladder.cli.opening import ledger_to_read
 
     with ledger_to_read(ledger) as store:
         ended = _tokens(store).revoke(name)

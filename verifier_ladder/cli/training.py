@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from verifier_ladder.cli.opening import ledger_to_read
 from verifier_ladder.cli.output import AsJson, LedgerAt, console, print_json, say, table
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.text import printable
 
 if TYPE_CHECKING:
     from verifier_ladder.datasets import TrainingSet
@@ -102,7 +105,6 @@ def export(
     left out is counted, and export.json in the folder names the checkpoint of the ledger that all
     of it was read at.
     """  # fmt: skip
-    from verifier_ladder.cli.opening import ledger_to_read
     from verifier_ladder.datasets import Selection, training_set
 
     selection = Selection(
@@ -124,7 +126,6 @@ def export(
 
 
 def _shares(given: list[str]) -> dict[str, float]:
-    from verifier_ladder.errors import ConfigError
 
     made: dict[str, float] = {}
     for text in given:
@@ -143,7 +144,6 @@ def _prompts(path: Path | None) -> dict[str, Any]:
         return {}
     from verifier_ladder.badrow import BadRow
     from verifier_ladder.datasets.examples import prompts_of
-    from verifier_ladder.errors import ConfigError
     from verifier_ladder.rollouts.records import RolloutFile
 
     def rows() -> Iterator[Any]:
@@ -160,7 +160,6 @@ def _prompts(path: Path | None) -> dict[str, Any]:
 
 def _tell(made: TrainingSet, folder: Path) -> None:
     from verifier_ladder.summary.amounts import plural
-    from verifier_ladder.text import printable
 
     screen = console()
     total = f"{made.samples:,} samples, {made.pending:,} of them pending"

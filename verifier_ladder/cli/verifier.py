@@ -8,6 +8,8 @@ import typer
 
 from verifier_ladder.cli import versions
 from verifier_ladder.cli.output import AsJson, Exit, Noun, console, print_json, table
+from verifier_ladder.errors import LadderError
+from verifier_ladder.text import printable
 
 if TYPE_CHECKING:
     from verifier_ladder.verifiers import Verifier
@@ -49,9 +51,7 @@ def _packages() -> dict[str, str]:
 
 
 def _row(name: str, package: str) -> dict[str, Any]:
-    from verifier_ladder.errors import LadderError
     from verifier_ladder.registry import REGISTRY
-    from verifier_ladder.text import printable
 
     empty = {"name": name, "version": "", "tier": "", "kind": "", "package": package, "error": ""}
     try:
@@ -101,7 +101,6 @@ def _facts(found: Verifier, package: str) -> dict[str, Any]:
 
 
 def _words(value: Any) -> str:
-    from verifier_ladder.text import printable
 
     if isinstance(value, dict):
         return printable(", ".join(f"{key} {item}" for key, item in value.items()), 500)

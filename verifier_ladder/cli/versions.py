@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from verifier_ladder.cli.opening import existing_ledger, ledger_to_read
 from verifier_ladder.cli.output import (
     AsJson,
     LedgerAt,
@@ -15,6 +16,7 @@ from verifier_ladder.cli.output import (
     print_json,
     table,
 )
+from verifier_ladder.text import printable
 
 if TYPE_CHECKING:
     from verifier_ladder.summary.versions import VersionReport
@@ -34,7 +36,6 @@ def diff(
 
     They are compared on the candidates that both have looked at.
     """
-    from verifier_ladder.cli.opening import ledger_to_read
     from verifier_ladder.summary.versions import compare_versions
 
     with ledger_to_read(ledger) as store:
@@ -61,7 +62,6 @@ def reverify(
     paid for twice.
     """
     from verifier_ladder.cli.conformance import found_at
-    from verifier_ladder.cli.opening import existing_ledger
     from verifier_ladder.reverify import reverify as look_again
 
     verifier = found_at(name)
@@ -108,8 +108,6 @@ def _lines(report: VersionReport) -> list[str]:
 
 def _largest(report: VersionReport) -> None:
     from rich.text import Text
-
-    from verifier_ladder.text import printable
 
     old, new = report.versions
     made = table("candidate", old, new, "outcomes", right=(old, new), title="Largest changes")

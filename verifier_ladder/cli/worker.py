@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from verifier_ladder.cli.code import Imported, hold, import_code
+from verifier_ladder.cli.opening import ledger_place
 from verifier_ladder.cli.output import AsJson, LedgerAt, Noun, Workers, print_json, say
+from verifier_ladder.cost import seconds
+from verifier_ladder.errors import ConfigError
 
 if TYPE_CHECKING:
     from verifier_ladder.ledger import Ledger
@@ -83,8 +86,6 @@ def start(
     At the end nothing new is begun, running checks are given the grace, and what takes longer is
     queued again for others.
     """
-    from verifier_ladder.cli.opening import ledger_place
-    from verifier_ladder.cost import seconds
     from verifier_ladder.ladder import Ladder
     from verifier_ladder.ledger import open_ledger
     from verifier_ladder.scheduler.engines.catalog import Catalog
@@ -130,7 +131,6 @@ def start(
 
 
 def _resources(given: list[str] | None) -> list[str] | None:
-    from verifier_ladder.errors import ConfigError
     from verifier_ladder.scheduler.engines.catalog import RESOURCES
 
     for name in given or []:
@@ -141,7 +141,6 @@ def _resources(given: list[str] | None) -> list[str] | None:
 
 def _check_verifiers(given: list[str] | None) -> None:
     """Refuse verifiers that are not held here."""
-    from verifier_ladder.errors import ConfigError
     from verifier_ladder.registry import REGISTRY
 
     for name in given or []:
@@ -204,9 +203,6 @@ def _until_signal() -> Event:
 def _lifetime(walltime: str | None, grace: float, *, is_slurm: bool) -> float | None:
     """Seconds until the end is to begin; None to wait for a signal."""
     from time import time
-
-    from verifier_ladder.cost import seconds
-    from verifier_ladder.errors import ConfigError
 
     if walltime is not None:
         return max(0.0, seconds(walltime) - grace)
