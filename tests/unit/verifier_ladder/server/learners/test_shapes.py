@@ -1,13 +1,15 @@
 """Every learner is answered in its own shape, and an unknown reward never becomes 0 by itself."""
 
 import json
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Thread
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
+from threading import Event, Thread
 from typing import Any
 
 import pytest
 
 import verifier_ladder as vl
+from verifier_ladder.server import gateway as gateway_of_areal
 from verifier_ladder.server.learners.nemogym import completion_of
 
 
@@ -235,6 +237,46 @@ def test_areal_calls_that_make_no_sense_are_refused(serve: Any) -> None:
     without = serve()("POST", "/rl/set_reward", json=areal("4"))
 
     assert [422, 502, 501] == [a.status_code for a in (with_reward, unreachable, without)]
+
+
+class Lengthy(BaseHTTPRequestHandler):
+    """A gateway that says more than anybody reads, all at once or byte by byte."""
+
+    def do_POST(self) -> None:
+        is_slow = b"slow" in self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.end_headers()
+        with suppress(OSError):  # Whoever asked may have gone.
+            for _ in range(200):
+                Event().wait(0.01 if is_slow else 0)
+                self.wfile.write(b"x" if is_slow else b"x" * 65_536)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def lengthy() -> Any:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Lengthy) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.mark.parametrize("pace", ["fast", "slow"])
+def test_an_answer_of_areal_has_an_end_in_bytes_and_in_time(
+    serve: Any, lengthy: str, monkeypatch: pytest.MonkeyPatch, pace: str
+) -> None:
+    seconds, said = {"fast": (300, "more than 65,536 bytes"), "slow": (0.5, "Timeout")}[pace]
+    monkeypatch.setattr(gateway_of_areal, "LONGEST_ANSWER", 65_536, raising=False)
+    monkeypatch.setattr(gateway_of_areal, "_PATIENCE", seconds)
+    ask = serve(areal_gateway=lengthy)
+
+    answer = ask("POST", "/rl/set_reward", json=areal("4", pace))
+    ask.runner.run(ask.app.state.gateway.close())
+
+    assert 502 == answer.status_code
+    assert said in answer.json()["detail"]
 
 
 def test_single_samples_of_many_callers_are_scored_together(serve: Any, campaign: Any) -> None:
