@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from importlib.resources import files
 from math import isfinite
@@ -204,7 +204,7 @@ def read_table(
             f"it needs {', '.join(COLUMNS)}"
         )
     found = []
-    for row in reader:
+    for row in _rows(reader, where):
         place = f"table {where}, line {reader.line_num}"
         if None in row.values():
             raise ConfigError(f"{place}: it has fewer than {len(COLUMNS)} fields")
@@ -218,6 +218,13 @@ def read_table(
             raise ConfigError(f"{place}: the uncertainty is negative")
         found.append(Measurement(row["smiles"], row["name"], value, spread, row["citation"]))
     return tuple(found)
+
+
+def _rows(reader: csv.DictReader[str], where: str) -> Iterator[dict[str, str]]:
+    try:
+        yield from reader
+    except csv.Error as error:
+        raise ConfigError(f"table {where}, line {reader.line_num + 1}: {error}") from None
 
 
 def _number(text: str, place: str) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import islice
 from math import isnan
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +17,7 @@ from verifier_ladder.errors import ConfigError, VerifierError
 from verifier_ladder.imports import ImportRow
 from verifier_ladder.keys import canonical_json, task_digest
 from verifier_ladder.ladder import Ladder
-from verifier_ladder.rollouts.records import Record, RolloutFile, words
+from verifier_ladder.rollouts.records import Record, RolloutFile, in_parts, words
 from verifier_ladder.rollouts.rows import RowError
 from verifier_ladder.text import decimal
 from verifier_ladder.verdict import Verdict
@@ -91,8 +90,7 @@ class ImportTable:
 
     def chunks(self) -> Iterator[tuple[list[ImportRow], list[BadRow]]]:
         """The rows in parts of a size that one entry of the ledger may have; good and bad."""
-        rows = self.rows()
-        while part := list(islice(rows, _CHUNK)):
+        for part in in_parts(self.rows(), _CHUNK):
             yield (
                 [row for row in part if isinstance(row, ImportRow)],
                 [row for row in part if isinstance(row, BadRow)],

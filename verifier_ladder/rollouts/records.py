@@ -8,23 +8,29 @@ import hashlib
 import io
 import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 import orjson
 
 from verifier_ladder.badrow import BadRow
+from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import ConfigError
 
+T = TypeVar("T")
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 _BLOCK = 1 << 20
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 LONGEST_LINE = 64 * 1024 * 1024
-"""Bytes of a line, or of a table's cell: room for a long candidate with its prompt and tokens. A
-small compressed file may unpack to one line without end."""
+"""Bytes of a row, each text spelled out: room for a long candidate with its prompt and tokens. A
+small compressed file may unpack to one without end."""
+_LARGEST_PART = 256 * 1024**2
+"""Bytes of rows that are held together."""
+_LARGEST_GROUP = 4 * 1024**3
+"""Bytes of a Parquet file's row group, which may be in memory at once."""
 _BROKEN_GZIP = (EOFError, gzip.BadGzipFile, zlib.error)
 
 
@@ -102,9 +108,7 @@ class RolloutFile:
         csv.field_size_limit(LONGEST_LINE)
         with self._text() as stream:
             try:
-                yield from self._cells(
-                    csv.reader(_short(stream), delimiter=separator, strict=True)
-                )
+                yield from self._cells(TableLines(stream), separator)
             except (csv.Error, OSError, *_BROKEN_GZIP) as error:
                 raise ConfigError(f"can't read {self.path} as a table: {error}") from None
 
@@ -116,23 +120,38 @@ class RolloutFile:
                 unpacked, encoding="utf-8-sig", errors="surrogateescape", newline=""
             )
 
-    def _cells(self, reader: Any) -> Iterator[Record | BadRow]:
+    def _cells(self, lines: TableLines, separator: str) -> Iterator[Record | BadRow]:
         """The rows of a table; a cell in quotes may go over many lines."""
-        names: list[str] = next(reader, [])
+        reader = csv.reader(lines, delimiter=separator, strict=True)
+        names = self._names(reader)
+        while True:
+            lines.begin()
+            try:
+                cells = next(reader, None)
+            except _TooLongError as error:
+                yield BadRow(lines.first, f"{error}")
+                continue
+            if cells is None:
+                return
+            if not _is_utf8(cells):
+                yield BadRow(lines.first, "is not UTF-8")
+            elif len(cells) == len(names):
+                filled = {n: cell or None for n, cell in zip(names, cells, strict=True)}
+                yield Record(lines.first, filled)
+            elif cells:
+                count = f"{len(cells)} cells under {len(names)} column names"
+                yield BadRow(lines.first, f"has {count}")
+
+    def _names(self, reader: Any) -> list[str]:
+        try:
+            names: list[str] = next(reader, [])
+        except _TooLongError as error:
+            raise ConfigError(f"the first row of {self.path} {error}") from None
         if not _is_utf8(names):
             raise ConfigError(f"{self.path} is not in UTF-8; save it as CSV UTF-8")
         if twice := {name for name in names if names.count(name) > 1}:
             raise ConfigError(f"{self.path} has two columns called {min(twice)!r}")
-        line = reader.line_num + 1
-        for cells in reader:
-            if not _is_utf8(cells):
-                yield BadRow(line, "is not UTF-8")
-            elif len(cells) == len(names):
-                yield Record(line, {n: cell or None for n, cell in zip(names, cells, strict=True)})
-            elif cells:
-                count = f"{len(cells)} cells under {len(names)} column names"
-                yield BadRow(line, f"has {count}")
-            line = reader.line_num + 1
+        return names
 
     def _lines(self, once: tuple[str, ...]) -> Iterator[Record | BadRow]:
         marks = [orjson.dumps(name) for name in once]
@@ -141,7 +160,7 @@ class RolloutFile:
             try:
                 for number, line in enumerate(self._unpacked(raw), 1):
                     if line is None:
-                        yield BadRow(number, f"is longer than {LONGEST_LINE:,} bytes")
+                        yield BadRow(number, f"{_TooLongError()}")
                         continue
                     text = line.removeprefix(_BOM) if number == 1 else line
                     if text.strip():
@@ -163,21 +182,127 @@ class RolloutFile:
     def _parquet(self) -> Iterator[Record | BadRow]:
         parquet = import_parquet("read Parquet files")
         try:
-            with parquet.ParquetFile(self.path) as table:
-                number = 0
-                for batch in table.iter_batches(batch_size=1024):
-                    for values in batch.to_pylist():
-                        number += 1
-                        yield Record(number, values)
-        except (OSError, ValueError) as error:
+            rows = _rows_of(parquet, self.path)
+            for number, values in enumerate(rows, 1):
+                if values is None:
+                    yield BadRow(number, f"{_TooLongError()}")
+                else:
+                    yield Record(number, values)
+        except (OSError, ValueError, MemoryError) as error:
             raise ConfigError(f"can't read {self.path} as Parquet: {error}") from None
 
 
-def _short(stream: io.TextIOWrapper) -> Iterator[str]:
-    while line := stream.readline(LONGEST_LINE):
-        if len(line) == LONGEST_LINE:
-            raise csv.Error(f"a line is longer than {LONGEST_LINE:,} characters")
-        yield line
+def _rows_of(parquet: Any, path: Path) -> Iterator[dict[str, Any] | None]:
+    """The rows of a Parquet file; None for one that is too long to be held.
+
+    Text is spelled out only once its length is known: a file says a long one once, and names it
+    in any number of rows.
+    """
+    with parquet.ParquetFile(path) as table:
+        schema, leaves = table.schema_arrow, table.schema
+        _check_groups(table.metadata)
+    texts = [leaves.column(n) for n in range(len(leaves))]
+    named = [leaf.path for leaf in texts if leaf.physical_type == "BYTE_ARRAY"]
+    with parquet.ParquetFile(path, read_dictionary=named) as table:
+        for batch in table.iter_batches(batch_size=1024):
+            for part in _parts(batch):
+                yield from [None] if part is None else part.cast(schema).to_pylist()
+
+
+def _check_groups(metadata: Any) -> None:
+    for number in range(metadata.num_row_groups):
+        size = metadata.row_group(number).total_byte_size
+        if size > _LARGEST_GROUP:
+            raise ValueError(
+                f"a row group unpacks to {size:,} bytes; write groups of fewer rows, such as "
+                "row_group_size=10_000"
+            )
+
+
+def _parts(batch: Any) -> Iterator[Any]:
+    """A batch in parts that may be held; None for a row that may not."""
+    if sum(map(_weight, batch.columns)) <= LONGEST_LINE:
+        yield batch
+    elif batch.num_rows == 1:
+        yield None
+    else:
+        half = batch.num_rows // 2
+        for part in (range(half), range(half, batch.num_rows)):
+            yield from _parts(batch.take(list(part)))  # A slice is cast with what lies beside it.
+
+
+def _weight(cells: Any) -> int:
+    """Bytes of an Arrow array with each text spelled out."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    kind = cells.type
+    if pa.types.is_dictionary(kind):
+        if not pa.types.is_binary(kind.value_type) and not pa.types.is_string(kind.value_type):
+            return int(cells.nbytes)
+        lengths = compute.binary_length(cells.dictionary).take(cells.indices)
+        return int(compute.sum(lengths).as_py() or 0)
+    if pa.types.is_struct(kind):
+        return sum(map(_weight, cells.flatten()))
+    if pa.types.is_map(kind):
+        first, last = cells.offsets[0].as_py(), cells.offsets[-1].as_py()
+        return sum(_weight(part.slice(first, last - first)) for part in (cells.keys, cells.items))
+    if pa.types.is_nested(kind):
+        return _weight(cells.flatten())
+    return int(cells.nbytes)
+
+
+class _TooLongError(Exception):
+    """A row that is not held."""
+
+    def __str__(self) -> str:
+        return f"is longer than {LONGEST_LINE:,} bytes"
+
+
+class TableLines:
+    """The lines of a table, for a reader of the csv module: of a row that is too long, no more."""
+
+    def __init__(self, stream: io.TextIOWrapper) -> None:
+        """Read nothing yet."""
+        self._stream = stream
+        self._number = self._size = 0
+        self.first = 1
+        """The line on which the row begins."""
+
+    def begin(self) -> None:
+        """A new row begins with the next line."""
+        self.first, self._size = self._number + 1, 0
+
+    def __iter__(self) -> TableLines:
+        """Itself; one that has raised goes on."""
+        return self
+
+    def __next__(self) -> str:
+        """The next line.
+
+        Raises:
+            _TooLongError: If the row is too long with it; the next line is the next row's.
+        """
+        line = self._stream.readline(LONGEST_LINE + 1)
+        if not line:
+            raise StopIteration
+        self._number += 1
+        is_inside = self._number > self.first  # The reader wants more: a cell in quotes goes on.
+        self._size += len(line) if line.isascii() else len(line.encode("utf-8", "surrogateescape"))
+        if self._size > LONGEST_LINE:
+            self._pass_over(line, is_inside=is_inside)
+            raise _TooLongError
+        return line
+
+    def _pass_over(self, line: str, *, is_inside: bool) -> None:
+        """Read to the end of the row; a line's end in quotes is none."""
+        while line:
+            is_inside ^= line.count('"') % 2 == 1
+            is_end = line[-1] in "\r\n"
+            if is_end and not is_inside:
+                return
+            line = self._stream.readline(_BLOCK)
+            self._number += is_end and bool(line)
 
 
 def _is_utf8(cells: Sequence[str]) -> bool:
@@ -187,6 +312,36 @@ def _is_utf8(cells: Sequence[str]) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def in_parts(rows: Iterable[T], most: int) -> Iterator[list[T]]:
+    """Rows in lists of at most so many, and of fewer where they are long.
+
+    Example:
+        >>> list(in_parts("abc", 2))
+        [['a', 'b'], ['c']]
+    """
+    part: list[T] = []
+    size = 0
+    for row in rows:
+        part.append(row)
+        size += _size(row)
+        if len(part) == most or size > _LARGEST_PART:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
+
+
+def _size(value: object) -> int:
+    """About the bytes of a value and of all in it."""
+    if isinstance(value, (str, bytes)):
+        return len(value)
+    if isinstance(value, Candidate):
+        value = (value.content, value.task)
+    if isinstance(value, Mapping):
+        return sum(map(_size, value.values()))
+    return sum(map(_size, value)) if isinstance(value, (list, tuple)) else 8
 
 
 def import_parquet(purpose: str) -> Any:

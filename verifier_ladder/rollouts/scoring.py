@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from itertools import islice
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,7 +24,7 @@ from verifier_ladder.resource import Resource
 from verifier_ladder.reward import Reward
 from verifier_ladder.rollouts.columns import Columns, TaskColumns, choose_columns
 from verifier_ladder.rollouts.prompts import PromptKeeper
-from verifier_ladder.rollouts.records import Record, RolloutFile
+from verifier_ladder.rollouts.records import Record, RolloutFile, in_parts
 from verifier_ladder.rollouts.rows import Row, rows
 from verifier_ladder.rollouts.scored import ScoredFile
 from verifier_ladder.rollouts.statistics import TierCost
@@ -40,8 +39,9 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 CHUNK = 1024
-"""Rows of one step, which is one update: finished rows survive a crash, and what higher tiers say
-of them teaches the next. It is part of the run's name, because it numbers the samples."""
+"""Rows of one step, fewer where they are long. A step is one update: finished rows survive a
+crash, and what higher tiers say of them teaches the next. It is part of the run's name, because it
+numbers the samples."""
 _LOOK = 200
 """Rows that are looked at to settle the columns."""
 _TICK = 0.5
@@ -157,7 +157,7 @@ def score_file(
 def _columns(
     file: RolloutFile, wanted: Mapping[str, TaskColumns] | None, ladder: Ladder
 ) -> Columns:
-    first = list(islice(file.records(), _LOOK))
+    first = next(in_parts(file.records(), _LOOK), [])
     found = [record.values for record in first if isinstance(record, Record)]
     if not found:
         bad = next((f"line {r.line} is {r.reason}" for r in first if isinstance(r, BadRow)), "")
@@ -238,7 +238,7 @@ def _score(
     columns = scored.columns
     is_grouped = columns.group is not None or columns.prompt is not None
     prompts = None if columns.prompt is None else PromptKeeper(campaign)
-    for number, chunk in enumerate(_chunks(rows(scored.file, columns))):
+    for number, chunk in enumerate(in_parts(rows(scored.file, columns), CHUNK)):
         good = [row for row in chunk if isinstance(row, Row)]
         scored.bad_rows += [row for row in chunk if isinstance(row, BadRow)]
         samples = [
@@ -260,11 +260,6 @@ def _score(
         steps.append((number, [row.line for row in good]))
         _tell(report, Progress(len(scored.lines), total))
     return steps
-
-
-def _chunks(found: Iterator[Row | BadRow]) -> Iterator[list[Row | BadRow]]:
-    while chunk := list(islice(found, CHUNK)):
-        yield chunk
 
 
 def _climb(campaign: Campaign, limit: float | None, total: int, report: Report | None) -> None:

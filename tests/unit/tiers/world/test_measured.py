@@ -1,5 +1,6 @@
 """The table of measured values."""
 
+import csv
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,15 @@ def test_a_changed_table_answers_under_another_key(tmp_path: Path) -> None:
 def test_a_table_that_makes_no_sense_is_refused_by_line(text: str, complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint):
         read_table(text, where="own.csv", unit="kcal/mol", low=-50, high=20)
+
+
+def test_a_cell_that_is_too_long_is_named_by_its_line() -> None:
+    before = csv.field_size_limit(100)
+    try:
+        with pytest.raises(ConfigError, match="table x, line 2: field larger than field limit"):
+            read_table(f"{HEAD}\n{'C' * 200},,-5.1\n", where="x", unit="kcal/mol")
+    finally:
+        csv.field_size_limit(before)
 
 
 def test_a_table_that_is_missing_is_refused(tmp_path: Path) -> None:

@@ -8,14 +8,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from verifier_ladder.badrow import BadRow
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.rollouts import records
-from verifier_ladder.rollouts.records import Record, RolloutFile, words
+from verifier_ladder.rollouts.records import Record, RolloutFile, in_parts, words
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False,
@@ -33,6 +35,11 @@ def written(path: Path, data: bytes) -> RolloutFile:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "rollouts.jsonl"
+
+
+def parquet_of(folder: Path, columns: dict[str, Any]) -> Path:
+    parquet.write_table(pa.table(columns), folder / "rollouts.parquet")
+    return folder / "rollouts.parquet"
 
 
 def bad(file: RolloutFile, *once: str) -> dict[int, str]:
@@ -131,13 +138,103 @@ def test_a_line_without_end_is_a_bad_row_that_is_never_held(
     assert held < 16 * 1024**2
 
 
-def test_a_table_with_a_line_without_end_is_refused(
+LONG = {
+    "a cell": "x" * 5000 + ",1",
+    "a cell in quotes": '"' + 'x ""y"", \n' * 500 + '",1',
+    "many cells": ",".join(["xxxx"] * 1000),
+    "many cells in quotes": ",".join(['"a\nb"'] * 1000),
+    "wide letters": "\u6f22" * 900 + ",1",
+    "a line in a cell": 'a,"b\n' + "x" * 5000 + '\n\n"',
+}
+
+
+@pytest.mark.parametrize("row", LONG.values(), ids=list(LONG))
+@pytest.mark.parametrize("name", ["old.csv", "old.csv.gz"])
+def test_a_row_of_a_table_that_is_too_long_costs_only_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row: str, name: str
+) -> None:
+    monkeypatch.setattr(records, "LONGEST_LINE", 2048)
+    monkeypatch.setattr(records, "_BLOCK", 64)
+    file = table(tmp_path, f"a,b\none,1\n{row}\ntwo,2\n", name)
+
+    assert {3: "is longer than 2,048 bytes"} == bad(file)
+    last = 4 + row.count("\n")
+    assert {2: {"a": "one", "b": "1"}, last: {"a": "two", "b": "2"}} == good(file)
+
+
+def test_a_cell_that_never_ends_is_a_bad_row_that_is_never_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "LONGEST_LINE", 1024**2)
+    file = table(tmp_path, 'a,b\none,1\ntwo,"' + ("x" * 1023 + "\n") * 48 * 1024, "old.csv.gz")
+
+    tracemalloc.start()
+    try:
+        found = list(file.records())
+        held = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert BadRow(3, "is longer than 1,048,576 bytes") == found[-1]
+    assert 2 == len(found)
+    assert held < 16 * 1024**2
+
+
+def test_names_of_columns_without_end_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(records, "LONGEST_LINE", 1024)
 
-    with pytest.raises(ConfigError, match="longer than 1,024"):
-        list(table(tmp_path, "a,b\n" + "x" * 5000).records())
+    with pytest.raises(ConfigError, match=r"first row of .* is longer than 1,024 bytes"):
+        list(table(tmp_path, "x" * 5000).records())
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_text_that_a_parquet_file_says_once_is_not_spelled_out_for_every_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, nested: bool
+) -> None:
+    monkeypatch.setattr(records, "LONGEST_LINE", 1024**2)
+    said: list[Any] = ["x" * 400_000] * 500 + ["y" * 1_100_000, "z"]
+    cells = [[{"role": "user", "content": text}] for text in said] if nested else said
+    file = RolloutFile(parquet_of(tmp_path, {"a": cells}))
+
+    before = pa.default_memory_pool().max_memory()
+    found = [record if isinstance(record, BadRow) else record.line for record in file.records()]
+
+    assert [*range(1, 501), BadRow(501, "is longer than 1,048,576 bytes"), 502] == found
+    assert pa.default_memory_pool().max_memory() < before + 64 * 1024**2
+
+
+def test_values_of_a_parquet_file_are_read_back_whatever_their_type(tmp_path: Path) -> None:
+    columns = {
+        "text": ["a", None, "\u6f22"], "bytes": [b"a", b"", None], "number": [1.5, None, 3.0],
+        "chat": [[{"role": "user", "content": "q"}], [], None], "list": [["a", "b"], [None], None],
+        "large": pa.array(["a", None, "b"], pa.large_string()),
+        "map": pa.array([[("k", "v")], None, []], pa.map_(pa.string(), pa.string())),
+        "category": pa.array(["a", "b", "a"]).dictionary_encode(),
+        "codes": pa.array([1, 2, 1]).dictionary_encode(),
+    }  # fmt: skip
+    path = parquet_of(tmp_path, columns)
+
+    assert dict(enumerate(pa.table(columns).to_pylist(), 1)) == good(RolloutFile(path))
+
+
+def test_long_rows_are_held_in_smaller_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "_LARGEST_PART", 1000)
+    long = [Record(n, {"chat": [{"content": "x" * 600}]}) for n in range(4)]
+    short = [Record(n, {"a": "x"}) for n in range(4, 9)]
+
+    assert [2, 2, 3, 2] == [len(part) for part in in_parts([*long, *short], 3)]
+
+
+def test_a_row_group_that_unpacks_to_very_much_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "_LARGEST_GROUP", 10_000, raising=False)
+    path = parquet_of(tmp_path, {"a": [f"{n}" * 100 for n in range(1000)]})
+
+    with pytest.raises(ConfigError, match="write groups of fewer rows"):
+        list(RolloutFile(path).records())
 
 
 def test_a_compressed_file_that_ends_early_tells_where(path: Path) -> None:
@@ -152,11 +249,7 @@ def test_a_compressed_file_that_ends_early_tells_where(path: Path) -> None:
 
 
 def test_parquet_rows_are_read(tmp_path: Path) -> None:
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    path = tmp_path / "rollouts.parquet"
-    parquet.write_table(pa.table({"a": [1, 2], "t": [{"x": "y"}, None]}), path)
+    path = parquet_of(tmp_path, {"a": [1, 2], "t": [{"x": "y"}, None]})
 
     assert {1: {"a": 1, "t": {"x": "y"}}, 2: {"a": 2, "t": None}} == good(RolloutFile(path))
 
