@@ -113,7 +113,7 @@ class Conclusions:
             _columns([survey.scores for survey in surveys]),
             _columns([survey.deviations for survey in surveys]),
             np.array(
-                [[_number(s.features.get(name)) for name in self.features] for s in surveys],
+                [[number(s.features.get(name)) for name in self.features] for s in surveys],
                 dtype=float,
             ).reshape(len(surveys), len(self.features)),
         )
@@ -131,7 +131,7 @@ def _columns(
     return np.array(rows, dtype=float)
 
 
-def _number(value: object) -> float:
+def number(value: object) -> float:
     """A feature as a number; NaN for what is none."""
     if not isinstance(value, (int, float)):
         return nan

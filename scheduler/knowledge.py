@@ -24,7 +24,7 @@ from verifier_ladder.scheduler.draws import Draw
 from verifier_ladder.scheduler.drift import Alarm
 from verifier_ladder.scheduler.engines.reservation import MARGIN
 from verifier_ladder.scheduler.estimator import Estimator
-from verifier_ladder.scheduler.lessons import Lessons
+from verifier_ladder.scheduler.lessons import Lessons, teach
 from verifier_ladder.scheduler.policies import ValueOfInformation
 from verifier_ladder.scheduler.prices import Prices
 from verifier_ladder.scheduler.punctuality import Punctuality, early_draw
@@ -205,20 +205,10 @@ class Knowledge:
 
     def learn(self, lessons: Lessons) -> list[Alarm]:
         """Take answers of the top tier; gives alarms of verifiers that have drifted."""
-        if len(lessons):
-            self.model.learn(lessons.seen, lessons.target, lessons.drawn)
         for value in lessons.target.tolist():
             if not isnan(value):
                 self.truths.add(value)
-        alarms = [self.audits.take(audit) for audit in lessons.audits if audit is not None]
-        self._forget()
-        return [alarm for alarm in alarms if alarm is not None]
-
-    def _forget(self) -> None:
-        """Let beliefs that rest on a verifier that drifts forget the past sooner."""
-        for column, rung in enumerate(self.ladder.rungs[:-1]):
-            if rung.primary is not None:
-                self.model.set_forgetting(column, self.audits.drift.forgetting(rung.primary.name))
+        return teach(lessons, self.ladder, self.model, self.audits)
 
     def snapshot(self) -> dict[str, Any]:
         """All that was learnt, as JSON."""

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verifier_ladder.scheduler.audits import Audit
-from verifier_ladder.scheduler.beliefs import Seen
+from verifier_ladder.scheduler.audits import Audit, Audits
+from verifier_ladder.scheduler.beliefs import BeliefModel, Seen
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from verifier_ladder.ladder import Ladder
+    from verifier_ladder.scheduler.drift import Alarm
 
 
 @dataclass(slots=True)
@@ -75,6 +78,20 @@ class Lessons:
             _array(stored["target"], count)[:, 0] if count else np.empty(0),
             [audit and Audit.from_json(audit) for audit in stored["audits"]],
         )  # fmt: skip
+
+
+def teach(lessons: Lessons, ladder: Ladder, model: BeliefModel, audits: Audits) -> list[Alarm]:
+    """Have beliefs and audits learn; gives alarms of verifiers that have drifted.
+
+    Beliefs that rest on a verifier that drifts forget their past sooner.
+    """
+    for column, rung in enumerate(ladder.rungs[:-1]):
+        if rung.primary is not None:
+            model.set_forgetting(column, audits.drift.forgetting(rung.primary.name))
+    if len(lessons):
+        model.learn(lessons.seen, lessons.target, lessons.drawn)
+    alarms = [audits.take(audit) for audit in lessons.audits if audit is not None]
+    return [alarm for alarm in alarms if alarm is not None]
 
 
 def _listed(table: NDArray[np.float64]) -> list[list[float | None]]:

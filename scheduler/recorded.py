@@ -9,7 +9,7 @@ from verifier_ladder.canonicaliser import Identity
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.reward import RewardRule
-from verifier_ladder.scheduler.policies import AllTiers
+from verifier_ladder.scheduler.policies import POLICIES, AllTiers, Discovery
 from verifier_ladder.target import Target
 from verifier_ladder.verifiers import Verifier
 
@@ -27,12 +27,14 @@ class RecordedVerifier(Verifier):
         self.features = tuple(spec.get("features", ()))
         self.replicates = int(spec.get("replicates", 1))
         super().__init__(**spec["settings"])
+        vars(self)["digest"] = bytes.fromhex(spec["digest"])  # What was learnt is filed under it.
 
 
 def recorded_ladder(spec: Mapping[str, Any]) -> Ladder:
     """The ladder as recorded: good for reading beliefs and rewards, not for scoring.
 
-    Its policy is not the recorded one: what was decided is read from the ledger.
+    Its policy is not the recorded one, for what was decided is read from the ledger; but it
+    compares candidates if that one did, because beliefs differ by it.
 
     Raises:
         LedgerError: If the record is not one that this program makes.
@@ -41,7 +43,7 @@ def recorded_ladder(spec: Mapping[str, Any]) -> Ladder:
         return Ladder(
             str(spec["name"]),
             [RecordedVerifier(verifier) for verifier in spec["verifiers"]],
-            policy=AllTiers(),
+            policy=Discovery() if _is_sequential(spec["policy"]) else AllTiers(),
             reward=RewardRule(**spec["reward"]),
             target=Target(**spec["target"]),
             prior=tuple(spec["prior"]) if spec["prior"] else None,
@@ -52,3 +54,7 @@ def recorded_ladder(spec: Mapping[str, Any]) -> Ladder:
             f"the ladder {spec.get('name')} is not recorded as this program does it: "
             f"{type(error).__name__} {error}; was another version at work?"
         ) from error
+
+
+def _is_sequential(policy: Mapping[str, Any]) -> bool:
+    return bool(getattr(POLICIES.get(policy["name"]), "is_sequential", False))

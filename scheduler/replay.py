@@ -15,11 +15,12 @@ from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import Block, CampaignRow, DecisionColumns
 from verifier_ladder.reward import Reward
+from verifier_ladder.scheduler.audits import Audits
 from verifier_ladder.scheduler.beliefs import BeliefModel, create_model
 from verifier_ladder.scheduler.climb import revised
 from verifier_ladder.scheduler.conclusions import reward_of
 from verifier_ladder.scheduler.draws import Draw, following, uniform
-from verifier_ladder.scheduler.lessons import Lessons
+from verifier_ladder.scheduler.lessons import Lessons, teach
 from verifier_ladder.scheduler.recorded import recorded_ladder
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.survey import Survey
@@ -90,6 +91,7 @@ class _Replay:
         self._verifiers = {v.name: v for v in self._ladder.verifiers}
         self._seed = bytes.fromhex(str(campaign.ladder["seed"]))
         self._model: BeliefModel = create_model(self._ladder)
+        self._audits = Audits()
         self._verdicts: dict[bytes, tuple[str, Verdict]] = {}
         self._problems: dict[bytes, Verdict] = {}
         self._draws: dict[SampleId, Draw] = {}
@@ -210,11 +212,12 @@ class _Replay:
 
     def _learn(self, entry: int, facts: Mapping[str, Any]) -> None:
         lessons = Lessons.from_json(facts["lessons"])
-        self._model.learn(lessons.seen, lessons.target, lessons.drawn)
+        teach(lessons, self._ladder, self._model, self._audits)
         if "snapshot" not in facts:
             return
         kept = create_model(self._ladder)
         kept.restore(facts["snapshot"]["belief"])
+        lessons.seen.scores[:, -1] = nan  # What the top tier said leaves nothing to believe.
         was, now = kept.predict(lessons.seen), self._model.predict(lessons.seen)
         for name in ("mean", "deviation"):
             pairs = zip(getattr(was, name).tolist(), getattr(now, name).tolist(), strict=True)

@@ -14,7 +14,8 @@ from verifier_ladder.scheduler.policies.thresholds import Thresholds
 from verifier_ladder.scheduler.policies.valueofinformation import ValueOfInformation
 
 __all__ = [
-    "AllTiers", "BestOfN", "Discovery", "Thresholds", "ValueOfInformation", "create_policy",
+    "POLICIES", "AllTiers", "BestOfN", "Discovery", "Thresholds", "ValueOfInformation",
+    "create_policy",
 ]  # fmt: skip
 
 POLICIES: dict[str, Callable[..., EscalationPolicy]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from verifier_ladder.summary.records import CurvePoint
@@ -52,6 +52,15 @@ class Curve:
         if known is not None:
             self._pushes += 1
             heapq.heappush(self._heap, (-known, self._pushes, subject))
+
+    def order(self, subjects: Iterable[Subject]) -> None:
+        """Rank subjects anew, by what is known of them now."""
+        self._heap = [
+            (-subject.known, place, subject) for place, subject in enumerate(subjects)
+            if subject.known is not None
+        ]  # fmt: skip
+        heapq.heapify(self._heap)
+        self._pushes = len(self._heap)
 
     def _weigh(self, reward: float | None, uncertainty: float | None, count: int) -> None:
         if reward is None:

@@ -94,6 +94,7 @@ def _read(ledger: Ledger, row: CampaignRow) -> Tally:
                 break
             if entry.campaign != row.name or entry.kind == "import":
                 tally.borrow(decode(entry.body))
+    tally.believe()
     return tally
 
 
@@ -248,7 +249,7 @@ class _Writer:
             mean=subject.mean, deviation=subject.deviation,
             scores={
                 Tier(t): Score(value, spread, tally.units.get(t, ""), tally.primaries.get(t, ""))
-                for t, value, spread in sorted(subject.scores(), key=lambda score: score[0])
+                for t, value, spread in sorted(subject.scores, key=lambda score: score[0])
             },
             reached=Tier(subject.reached) if subject.reached >= 0 else None,
             pending=subject.pending, parked=subject.content in self._parked,

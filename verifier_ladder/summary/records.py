@@ -101,7 +101,7 @@ class CandidateSummary:
     samples: int
     known: float | None
     """What is known of its target, in target units: what the top tier said, or else what is
-    believed. Candidates are listed in this order."""
+    believed by now. Candidates are listed in this order."""
     known_uncertainty: float | None
     worth: float | None
     """The same on the learner's scale."""
@@ -112,7 +112,8 @@ class CandidateSummary:
     samples that were not drawn, so that it is right in the mean and no ranking."""
     uncertainty: float | None
     mean: float | None
-    """Predicted target before the top tier answered; target units."""
+    """Predicted target: as it is believed by now, or was before the top tier answered; target
+    units."""
     deviation: float | None
     scores: Mapping[Tier, Score]
     reached: Tier | None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
+from types import MappingProxyType
 
 from verifier_ladder.verdict import Outcome, Verdict
 
@@ -23,14 +24,15 @@ _STANDS = {
     Outcome.ACCEPT: Stand.ACCEPTED,
 }
 _BITS = 3
+_NONE: Mapping[str, object] = MappingProxyType({})
 
 
 class Subject:
     """One candidate of a campaign, in a few hundred bytes; its text stays in the ledger."""
 
     __slots__ = (
-        "_said", "_scores", "content", "deviation", "known", "mean", "own", "pending", "reached",
-        "reward", "samples", "spelled", "uncertainty",
+        "_said", "_scores", "content", "deviation", "features", "known", "mean", "own", "pending",
+        "reached", "reward", "samples", "spelled", "uncertainty",
     )  # fmt: skip
 
     def __init__(self, content: bytes) -> None:
@@ -45,6 +47,8 @@ class Subject:
         self.known: float | None = None
         """What is known of its target, so that larger is better; None while nothing is, and for
         one that was rejected."""
+        self.features: Mapping[str, object] = _NONE
+        """What verifiers offer as evidence under the names they declare as features."""
         self.reached = -1
         self.pending = False
         self.spelled = False
@@ -93,9 +97,10 @@ class Subject:
         """Where it stands with a tier, given the places of that tier's verifiers."""
         return min((s for s in map(self.said, places) if s is not None), default=None)
 
-    def scores(self) -> Iterator[tuple[int, float, float | None]]:
+    @property
+    def scores(self) -> tuple[tuple[int, float, float | None], ...]:
         """Tier, score and its uncertainty, for each tier that has scored it."""
-        return iter(self._scores)
+        return self._scores
 
     def score(self, tier: int) -> tuple[float, float | None] | None:
         """One tier's score and its uncertainty."""

@@ -11,6 +11,7 @@ from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.records import Block, CandidateRow, Entry, SampleColumns, VerdictRow
 from verifier_ladder.reward import RewardRule
 from verifier_ladder.scheduler.drift import Alarm
+from verifier_ladder.scheduler.recollection import Recollection
 from verifier_ladder.scheduler.replicates import combined
 from verifier_ladder.summary.curve import Curve
 from verifier_ladder.summary.reasons import Reasons
@@ -37,6 +38,8 @@ class Tally:
         listed = ladder.get("verifiers", ())
         self.tiers = sorted({Tier.parse(v["tier"]) for v in listed})
         self._gates = {v["name"] for v in listed if v.get("role") == "gate"}
+        self._features = {v["name"]: v["features"] for v in listed if v.get("features")}
+        self._learnt = Recollection(ladder)
         self._repeated = {v["name"] for v in listed if v.get("replicates", 1) > 1}
         self._parts: dict[tuple[Subject, str], dict[bytes, Verdict]] = {}
         """What replicates have said of a subject, by verifier and check key."""
@@ -89,6 +92,8 @@ class Tally:
             return
         if block.kind == "alarm":
             self.alarms.append(Alarm.from_json(block.facts))
+        elif block.kind == "belief":
+            self._learnt.take(block.facts)
         samples = block.samples
         owners = self._owners(samples, count=block.kind == "score") if samples else []
         contents = {row.content_key: row for row in block.candidates}
@@ -210,6 +215,9 @@ class Tally:
             said[row.check_key] = verdict
             verdict = combined(list(said.values()))
         subject.hear(place, row.tier, verdict, is_primary=primary)
+        for name in self._features.get(row.verifier, ()):
+            told = {f"{row.verifier}.{name}": verdict.evidence.get(name)}
+            subject.features = {**subject.features, **told}
         if is_own and row.verdict.is_answer:
             subject.own |= 1 << row.tier
         if primary and row.verdict.score is not None:
@@ -297,6 +305,19 @@ class Tally:
             if len(keys) > subject.answers:
                 for key in set(keys) - recorded:
                     self.unknown_checks.setdefault(key, {})[subject] = None
+
+    def believe(self) -> None:
+        """Believe what the lessons teach by now of all that the top tier has not judged.
+
+        To be called when every entry was taken.
+        """
+        fair = [subject for subject in self.subjects.values() if subject.known is not None]
+        beliefs = self._learnt.beliefs([s.scores for s in fair], [s.features for s in fair])
+        for subject, (mean, deviation) in zip(fair, beliefs, strict=False):
+            if not isnan(mean):
+                subject.mean, subject.known = mean, self.sign * mean
+                subject.deviation = None if isnan(deviation) else deviation
+        self.curve.order(fair)
 
     # -- what other campaigns recorded ------------------------------------------------------------
 

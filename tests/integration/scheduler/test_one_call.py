@@ -1,15 +1,21 @@
 """A campaign of one call spends its cap on draws that are all answered."""
 
+import json
 from collections.abc import Iterator
 from math import nan
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from typer.testing import CliRunner
 
 import verifier_ladder as vl
+from verifier_ladder.cli.app import app
 from verifier_ladder.ledger import Ledger
+from verifier_ladder.report import render_report
 from verifier_ladder.reportcard import as_markdown, report_card
 from verifier_ladder.scheduler.replay import replay
+from verifier_ladder.summary import summarise
 
 WRONG = 2.0
 """How much too high the cheap tier is."""
@@ -144,3 +150,46 @@ def test_the_report_card_of_one_call_alarms_where_audits_find_beliefs_far_off(
     assert alarms == len(card.audits.alarms)
     said = "**Alarm:** audits find candidates worse than believed, by 2" in as_markdown(card)
     assert bool(alarms) is said
+
+
+@pytest.mark.parametrize("features", [(), ("size",)])
+def test_the_best_that_is_known_is_known_after_the_answers_of_the_same_call(
+    tmp_path: Path, features: tuple[str, ...]
+) -> None:
+    """The cheap tier is turned around; with a feature, that alone tells of the truth."""
+
+    def number(candidate: vl.Candidate) -> int:
+        return int(str(candidate.content).split()[1])
+
+    def cheap(candidate: vl.Candidate) -> vl.Verdict:
+        size = number(candidate) / 500.0
+        score = size * 97.0 % 1.0 if features else size
+        return vl.Verdict.accept(score, evidence={"size": size})
+
+    def mirrored(candidate: vl.Candidate) -> float:
+        return 3.0 - number(candidate) / 200.0
+
+    rungs = [
+        vl.verifier(name="cheap", version="1", isolation="inline", features=features)(cheap),
+        vl.verifier(
+            name="dear", version="1", tier="high_fidelity", isolation="inline",
+            cost=vl.Cost(money=1.0),
+        )(mirrored),
+    ]  # fmt: skip
+    once, place = vl.Ladder("once", rungs, audit=0.15), tmp_path / "ledger.db"
+    budget = {"high_fidelity": {"money": 40}}
+    with vl.Campaign.open("c", ladder=once, ledger=place, run="r", budget=budget) as campaign:
+        campaign.score([f"candidate {n} of many" for n in range(500)], step=0)
+        assert campaign.drain("60 s")
+        summary = summarise(campaign.ledger, "c")
+        page = render_report(campaign.ledger, "c")
+
+    best = [candidate.content for candidate in summary.best]
+    assert max(int(content.split()[1]) for content in best) < 200
+    assert any(candidate.measured is None for candidate in summary.best)
+    shown = CliRunner().invoke(app, ["campaign", "show", "c", "--json", "--ledger", str(place)])
+    assert best == [candidate["content"] for candidate in json.loads(shown.stdout)["best"]]
+    assert summary.best[0].worth == summary.rewards.best == summary.curve[-1].best
+    rows = page[page.index('id="best"') :]
+    places = [rows.index(content) for content in best]
+    assert sorted(places) == places

@@ -11,7 +11,7 @@ import pytest
 import verifier_ladder as vl
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.ledger.records import Block
-from verifier_ladder.scheduler.policies import Thresholds
+from verifier_ladder.scheduler.policies import Discovery, Thresholds
 from verifier_ladder.scheduler.replay import replay
 
 CHANCE = Random(7)  # noqa: S311 - the same texts in every run
@@ -101,3 +101,21 @@ def test_other_campaigns_of_the_ledger_are_not_judged(ledger: Ledger) -> None:
     ledger.append(Block("note", "another", facts={"said": "hello"}))
 
     assert before == replay(ledger, row)
+
+
+def test_beliefs_of_a_search_come_out_as_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("verifier_ladder.scheduler.learning._SNAPSHOT", 16)
+    tiers = [made("cheap", "fast", 0.0), made("dear", "high_fidelity", 0.5)]
+    ladder = vl.Ladder("search", tiers, policy=Discovery(width=8))
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        with vl.Campaign.open("two", ladder=ladder, ledger=ledger, workers=1) as campaign:
+            campaign.score([f"{'y' * (7 * n % 61)} {n}" for n in range(60)])
+            campaign.drain("300 s")
+        (row,) = ledger.campaigns()
+
+        report = replay(ledger, row)
+
+    assert report.is_same, report.differences
+    assert report.beliefs > 0
