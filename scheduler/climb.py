@@ -138,6 +138,8 @@ class Climb:
             self._close(over, scene, result)
         if open_:
             self._decide(_twins(open_, scene), scene, result)
+        elif scene.new:
+            self.knowledge.prices.count(scene.new, scene.more)
         return result
 
     def _go_on(self, scene: Scene, result: Step) -> frozenset[int]:

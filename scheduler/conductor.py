@@ -23,6 +23,7 @@ from verifier_ladder.scheduler.climb import Climb
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.engines.local import LocalEngine
 from verifier_ladder.scheduler.expecting import Expecting
+from verifier_ladder.scheduler.headroom import Headroom
 from verifier_ladder.scheduler.holding import Holding
 from verifier_ladder.scheduler.importing import Importer
 from verifier_ladder.scheduler.intake import Intake
@@ -79,7 +80,10 @@ class Conductor:
         self._holding = Holding(desk, width=engine.workers)
         self._learning = Learning(knowledge, ledger, name)
         self._reviser = Reviser(desk, self._holding, self._learning)
-        self._scorer = Scorer(desk, self._holding, self._reviser, Expecting(ladder, engine, lock))
+        self._headroom = Headroom(name, ladder, ledger, self._prices)
+        self._scorer = Scorer(
+            desk, self._holding, self._reviser, Expecting(ladder, engine, lock), self._headroom
+        )
         self._cancellations = Cancellations(ledger, name)
         self._importer = Importer(desk, self._holding, self._learning)
 
@@ -277,6 +281,7 @@ class Conductor:
             BatonLostError: If another process has taken the campaign over.
         """
         self._prices.expect_no_more()
+        self._headroom.keep()
         self.wake()
         told = len(self._faults)
         try:

@@ -68,7 +68,7 @@ class Knowledge:
         tiers, takes = np.array(self.ladder.tiers), self.costs.takes
         closed = np.zeros(len(tiers), dtype=bool)
         for account in accounts:
-            if account.cap is not None and account.spent >= account.cap:
+            if account.cap is not None and account.spent + account.kept >= account.cap:
                 ours = (tiers == account.tier) | (account.tier == TOTAL)
                 closed |= ours & takes[:, account.resource]
         return ~closed

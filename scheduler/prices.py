@@ -179,7 +179,7 @@ class Prices:
         """Find what each account with a cap has left for checks that nobody has asked for yet."""
         ours = {TOTAL, *map(int, self._tiers)}
         self._left = {
-            (a.tier, int(a.resource)): a.cap - a.spent
+            (a.tier, int(a.resource)): a.cap - a.spent - a.kept
             for a in accounts
             if a.cap is not None and a.tier in ours
         }
@@ -223,6 +223,17 @@ class Prices:
     def settle(self, check_key: bytes) -> None:
         """Take note that a check has ended, one way or another."""
         self._pending.pop(check_key, None)
+
+    @property
+    def to_follow(self) -> int:
+        """How many samples are expected after those that came, as far as anybody knows."""
+        if self.horizon is not None:
+            return max(self.horizon - self._samples, 0)
+        return self._samples if self._more is None else self._more
+
+    def count(self, samples: int, more: int | None) -> None:
+        """Take note of samples of which none can climb: they are samples all the same."""
+        self._samples, self._more, self._latest = self._samples + samples, more, samples
 
     def expect_no_more(self) -> None:
         """Hear that somebody waits for all climbs to end: until more comes, this is all."""

@@ -22,6 +22,7 @@ from verifier_ladder.scheduler.candidates import candidate_json
 from verifier_ladder.scheduler.climb import Scene, Step
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.expecting import Expecting
+from verifier_ladder.scheduler.headroom import Headroom
 from verifier_ladder.scheduler.holding import Holding
 from verifier_ladder.scheduler.queueing import Enqueue, awaited, checks_of, hurried, join
 from verifier_ladder.scheduler.reviser import Reviser
@@ -50,11 +51,12 @@ class Scorer:
     """Scores batches for one campaign."""
 
     def __init__(
-        self, desk: Desk, holding: Holding, reviser: Reviser, expecting: Expecting
-    ) -> None:
+        self, desk: Desk, holding: Holding, reviser: Reviser, expecting: Expecting,
+        headroom: Headroom,
+    ) -> None:  # fmt: skip
         """Work at a campaign's desk."""
         self._desk, self._holding, self._reviser = desk, holding, reviser
-        self._expecting = expecting
+        self._expecting, self._headroom = expecting, headroom
 
     def score(self, batch: Batch, until: float | None) -> list[Reward]:
         """Score one batch; higher tiers are asked for, and answer later.
@@ -69,7 +71,7 @@ class Scorer:
         Raises:
             ConfigError: If a sample's id was recorded with another candidate or task.
         """
-        with Arrivals() as arrivals:
+        with Arrivals() as arrivals, self._headroom.during(len(batch.positions)):
             standings = self._desk.intake.standings(batch.candidates, until, arrivals)
             try:
                 self._expecting.ask(standings, until)
@@ -96,7 +98,8 @@ class Scorer:
                 "score", self._desk.campaign, arrivals.candidates, arrivals.verdicts,
                 facts=arrivals.facts(),
             )  # fmt: skip
-            self._desk.ledger.append(block, charges=arrivals.charges)
+            kept = self._headroom.after(size, arrivals.charges, self._desk.accounts())
+            self._desk.ledger.append(block, charges=arrivals.charges, kept=kept)
         return [before[p] if p in before else next(made) for p in batch.positions]
 
     def _record(
@@ -110,9 +113,10 @@ class Scorer:
         """Decide, and write down what came of it, for all or some of an update of that size."""
         wanted = None if until is None else self._desk.ledger.clock() + until - monotonic()
         with self._desk.lock, uncollected:
+            accounts = self._desk.accounts()
             scene = Scene(
                 StepSamples(batch.run, batch.step, batch.positions), standings,
-                self._desk.accounts(), len(standings), size, batch.weights, batch.groups,
+                accounts, len(standings), size, batch.weights, batch.groups,
                 more=batch.more,
             )  # fmt: skip
             step = self._desk.climb.step(scene)
@@ -130,7 +134,8 @@ class Scorer:
             "score", self._desk.campaign, arrivals.candidates, arrivals.verdicts,
             samples, step.decisions, rewards, arrivals.facts(),
         )  # fmt: skip
-        self._desk.ledger.append(block, enqueue=enqueue, charges=arrivals.charges)
+        kept = self._headroom.after(size, arrivals.charges, accounts)
+        self._desk.ledger.append(block, enqueue=enqueue, charges=arrivals.charges, kept=kept)
         self._desk.intake.forget_failures(standings)
         if self._holding.is_needed:
             self._hold(enqueue)

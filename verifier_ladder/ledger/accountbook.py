@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
+from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.records import Account, Spend
 from verifier_ladder.resource import Resource
 
@@ -27,6 +28,14 @@ class AccountBook(ABC):
 
         settled + failed + reserved ≤ cap. What all tiers spent together is an account only if
         that has a cap.
+        """
+
+    @abstractmethod
+    def keep(self, campaign: str, kept: Cost) -> None:
+        """Keep so much of the caps of all tiers together from whoever reserves from now on.
+
+        It is there for the fast tier, whose spend is charged by `append` without a reservation.
+        What is reserved already stays so.
         """
 
     @abstractmethod

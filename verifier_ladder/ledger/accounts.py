@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from verifier_ladder.budget import TOTAL
+from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.dialect import dialect_of
-from verifier_ladder.ledger.protocol import MICRO, Amounts, micro
+from verifier_ladder.ledger.protocol import MICRO, Amounts, micro, micros
 from verifier_ladder.ledger.records import Account, Charged, Spend
 from verifier_ladder.ledger.store import Store
 from verifier_ladder.resource import Resource
@@ -84,7 +85,7 @@ class Balances:
 
     def _read(self, campaign: str) -> dict[tuple[int, int], int | None]:
         rows = self._connection.exec_driver_sql(
-            "SELECT tier, resource, cap - settled - failed - reserved FROM account "
+            "SELECT tier, resource, cap - settled - failed - reserved - kept FROM account "
             "WHERE campaign = ?",
             (campaign,),
         )
@@ -174,6 +175,16 @@ def charge(
             _tell_apart(connection, place, amount, 0, checks)
 
 
+def keep(connection: Connection, campaign: str, kept: Amounts) -> None:
+    """Keep back so much of what all tiers together may spend; the accounts are held."""
+    for resource, amount in enumerate(kept):
+        connection.exec_driver_sql(
+            "UPDATE account SET kept = ? "
+            f"WHERE campaign = ? AND resource = ? AND tier = {TOTAL} AND kept <> ?",
+            (amount, campaign, resource, amount),
+        )
+
+
 def _tell_apart(
     connection: Connection, place: tuple[Any, ...], settled: int, failed: int, checks: int
 ) -> None:
@@ -223,10 +234,17 @@ class SqlAccounts(Store):
                 dialect_of(connection).hold_accounts(connection, [campaign])
                 connection.exec_driver_sql(_SET_CAP, rows)
 
+    def keep(self, campaign: str, kept: Cost) -> None:
+        """See `Ledger.keep`."""
+        with self._writing() as connection:
+            self._database.guard(connection, campaign)
+            dialect_of(connection).hold_accounts(connection, [campaign])
+            keep(connection, campaign, micros(kept))
+
     def accounts(self, campaign: str) -> list[Account]:
         """See `Ledger.accounts`."""
         rows = self._ask(
-            "SELECT tier, resource, cap, settled, reserved, failed, checks FROM account "
+            "SELECT tier, resource, cap, settled, reserved, failed, checks, kept FROM account "
             "WHERE campaign = ? AND (cap IS NOT NULL "
             f"OR tier <> {TOTAL} AND settled + reserved + failed + checks > 0) "
             "ORDER BY tier, resource",
@@ -273,8 +291,8 @@ class SqlAccounts(Store):
 
 
 def _account(row: Any) -> Account:
-    tier, resource, cap, settled, reserved, failed, checks = row
+    tier, resource, cap, settled, reserved, failed, checks, kept = row
     return Account(
         tier, Resource(resource), None if cap is None else cap / MICRO, settled / MICRO,
-        reserved / MICRO, failed / MICRO, checks,
+        reserved / MICRO, failed / MICRO, checks, kept / MICRO,
     )  # fmt: skip

@@ -85,6 +85,7 @@ class Ledger(WorkQueue, AccountBook, Replies):
         enqueue: Sequence[tuple[CheckRow, Sequence[Request]]] = (),
         answered: Sequence[Request] = (),
         charges: Mapping[Charged, tuple[Cost, int]] | None = None,
+        kept: Cost | None = None,
         unwanted: Sequence[bytes] = (),
     ) -> int:
         """Write one block with its index rows; in the same transaction change the queue.
@@ -101,6 +102,7 @@ class Ledger(WorkQueue, AccountBook, Replies):
             charges: Spend that needed no reservation (the fast tier's), by whom it was paid to:
                 the cost and the number of checks; added to the accounts of the block's campaign
                 and to the spend of the run of its samples.
+            kept: What is kept back from now on, as by `keep`; None to leave it.
             unwanted: Checks to cancel, as `cancel` does, once `answered` is removed.
 
         Returns:

@@ -154,7 +154,7 @@ def _willing(campaign: str) -> str:
         f"NOT EXISTS (SELECT 1 FROM pause z WHERE z.campaign = {campaign} AND z.tier = c.tier) "
         f"AND NOT (c.note = '{PARKED}' AND EXISTS (SELECT 1 FROM account a "
         f"WHERE a.campaign = {campaign} AND a.tier IN (c.tier, {TOTAL}) AND {_NEEDED} > 0 "
-        f"AND a.settled + a.failed + a.reserved + {_NEEDED} > a.cap))"
+        f"AND a.settled + a.failed + a.reserved + a.kept + {_NEEDED} > a.cap))"
     )
 
 

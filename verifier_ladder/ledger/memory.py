@@ -101,6 +101,7 @@ class MemoryLedger(MemoryReplies, MemoryQueue, Ledger):
         enqueue: Sequence[tuple[CheckRow, Sequence[Request]]] = (),
         answered: Sequence[Request] = (),
         charges: Mapping[Charged, tuple[Cost, int]] | None = None,
+        kept: Cost | None = None,
         unwanted: Sequence[bytes] = (),
     ) -> int:
         """See `Ledger.append`."""
@@ -114,6 +115,8 @@ class MemoryLedger(MemoryReplies, MemoryQueue, Ledger):
             self._cancel(unwanted, now)
             run = "" if block.samples is None else block.samples.run
             self._charge(block.campaign, run, amounts)
+            if kept is not None:
+                self._keep(block.campaign, kept)
         return entry
 
     def _record(self, block: Block, now: float, body: bytes | None = None) -> int:

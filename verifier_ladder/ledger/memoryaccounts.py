@@ -23,10 +23,11 @@ class Purse:
     reserved: int = 0
     failed: int = 0
     checks: int = 0
+    kept: int = 0
 
     def holds(self, amount: int) -> bool:
         """Whether the cap allows to reserve so much."""
-        return self.cap is None or self.total + amount <= self.cap
+        return self.cap is None or self.total + self.kept + amount <= self.cap
 
     @property
     def total(self) -> int:
@@ -70,6 +71,16 @@ class MemoryAccounts:
                 made.checks += purse.checks
         return made
 
+    def keep(self, campaign: str, kept: Cost) -> None:
+        """See `Ledger.keep`."""
+        with self._held(tell=True):
+            self._keep(campaign, kept)
+
+    def _keep(self, campaign: str, kept: Cost) -> None:
+        for resource, amount in enumerate(micros(kept)):
+            if (purse := self._purses.get((campaign, TOTAL, resource))) is not None:
+                purse.kept = amount
+
     def accounts(self, campaign: str) -> list[Account]:
         """See `Ledger.accounts`."""
         with self._held():
@@ -80,7 +91,7 @@ class MemoryAccounts:
                 Account(
                     tier, Resource(resource), None if purse.cap is None else purse.cap / MICRO,
                     purse.settled / MICRO, purse.reserved / MICRO, purse.failed / MICRO,
-                    purse.checks,
+                    purse.checks, purse.kept / MICRO,
                 )
                 for (tier, resource), purse in purses
                 if purse.cap is not None or (tier != TOTAL and purse != Purse())

@@ -266,6 +266,8 @@ class Account(NamedTuple):
     """Spent on attempts that gave no answer; counts towards the cap."""
     checks: int
     """How many checks were settled; of other resources than cpu time, those that used some."""
+    kept: float = 0.0
+    """Kept back for the fast tier, which reserves nothing; only of all tiers together."""
 
     @property
     def spent(self) -> float:

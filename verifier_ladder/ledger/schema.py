@@ -24,7 +24,7 @@ from sqlalchemy import (
 from verifier_ladder.ledger.columntypes import BYTES, FORM, NUMBER, WHOLE
 from verifier_ladder.resource import Resource
 
-REVISION: Final = "0008"
+REVISION: Final = "0009"
 """Schema of this version: the newest Alembic revision in `migrations/versions`."""
 VERSION_TABLE: Final = "verifier_ladder_version"
 APPLICATION_ID: Final = 0x564C4144  # "VLAD" in the file's header, so that `file` can tell.
@@ -272,6 +272,7 @@ account = Table(
     Column("reserved", WHOLE, nullable=False, server_default=text("0")),
     Column("failed", WHOLE, nullable=False, server_default=text("0")),
     Column("checks", WHOLE, nullable=False, server_default=text("0")),
+    Column("kept", WHOLE, nullable=False, server_default=text("0")),
     PrimaryKeyConstraint("campaign", "tier", "resource"),
     CheckConstraint("settled >= 0 AND reserved >= 0 AND failed >= 0", name="no_debts"),
     CheckConstraint(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from verifier_ladder.cost import Cost
-from verifier_ladder.ledger.accounts import SqlAccounts, charge
+from verifier_ladder.ledger.accounts import SqlAccounts, charge, keep
 from verifier_ladder.ledger.asking import add_requests, remove_requests
 from verifier_ladder.ledger.audit import SqlAudit
 from verifier_ladder.ledger.cancelling import cancel_unwanted
@@ -38,6 +38,7 @@ class SqlLedger(SqlAudit, SqlTotals, SqlQueue, SqlAccounts, SqlReplies):
         enqueue: Sequence[tuple[CheckRow, Sequence[Request]]] = (),
         answered: Sequence[Request] = (),
         charges: Mapping[Charged, tuple[Cost, int]] | None = None,
+        kept: Cost | None = None,
         unwanted: Sequence[bytes] = (),
     ) -> int:
         """See `Ledger.append`."""
@@ -53,9 +54,11 @@ class SqlLedger(SqlAudit, SqlTotals, SqlQueue, SqlAccounts, SqlReplies):
                 add_requests(connection, enqueue)
             if unwanted:
                 cancel_unwanted(connection, unwanted, ready.recorded_at)
-            if charges:
+            if charges or kept is not None:
                 dialect_of(connection).hold_accounts(connection, [block.campaign])
                 who = (block.campaign, "" if block.samples is None else block.samples.run)
-                for charged, (cost, checks) in charges.items():
+                for charged, (cost, checks) in (charges or {}).items():
                     charge(connection, who, charged, micros(cost), checks)
+                if kept is not None:
+                    keep(connection, block.campaign, micros(kept))
         return entry

@@ -52,6 +52,31 @@ class PayerTests:
         enqueue(ledger, check_row("a", reserve=Cost(0.5)))
         assert claim(ledger) == []
 
+    def test_what_a_total_keeps_back_is_not_reserved(self, ledger: Ledger) -> None:
+        ledger.set_caps(CAMPAIGN, {(TOTAL, CPU): 10.0})
+        enqueue(ledger, check_row("a", reserve=Cost(6.0)))
+        ledger.keep(CAMPAIGN, Cost(5.0))
+        assert (claim(ledger), ledger.parked(CAMPAIGN)) == ([], {1: 1})
+        assert ledger.accounts(CAMPAIGN)[0] == Account(TOTAL, CPU, 10.0, 0.0, 0.0, 0.0, 0, 5.0)
+        ledger.keep(CAMPAIGN, Cost(4.0))
+        (claimed,) = claim(ledger)
+        assert not ledger.extend(claimed, 0.5)
+
+    def test_what_is_kept_back_is_there_for_what_is_charged(self, ledger: Ledger) -> None:
+        ledger.set_caps(CAMPAIGN, {(TOTAL, CPU): 10.0})
+        ledger.keep(CAMPAIGN, Cost(4.0))
+        enqueue(ledger, *(check_row(name, reserve=Cost(3.0)) for name in "abc"))
+        assert len(ledger.claim(owner="me", lease=60.0, limit=3, now=NOW)) == 2
+        charges = {Charged(0): (Cost(4.0), 9)}
+        ledger.append(Block("score", CAMPAIGN), charges=charges, kept=Cost())
+        assert ledger.accounts(CAMPAIGN)[0] == Account(TOTAL, CPU, 10.0, 4.0, 6.0, 0.0, 9)
+
+    def test_nothing_is_kept_back_where_no_total_has_a_cap(self, ledger: Ledger) -> None:
+        ledger.set_caps(CAMPAIGN, {(1, CPU): 10.0})
+        ledger.keep(CAMPAIGN, Cost(9.0))
+        enqueue(ledger, check_row("a", reserve=Cost(6.0)))
+        assert len(claim(ledger)) == 1
+
     def test_a_total_without_a_cap_is_no_account(self, ledger: Ledger) -> None:
         ledger.append(Block("score", CAMPAIGN), charges={Charged(0): (Cost(3.0), 7)})
         ledger.set_caps(CAMPAIGN, {(TOTAL, CPU): 5.0})
