@@ -159,6 +159,7 @@ BACK = (
         f"ALTER TABLE check_queue DROP COLUMN {name}"
         for name in ("run", "wanted_until", "asked_at", "digest", "seen_at")
     ),
+    "ALTER TABLE account DROP COLUMN kept",
     "CREATE TABLE pending (entry_id BIGINT PRIMARY KEY)",
     f"UPDATE {VERSION_TABLE} SET version_num = '0004'",
 )  # fmt: skip
