@@ -28,8 +28,8 @@ def priced_ladder(cheap: float, dear: float, batch: int = 256) -> vl.Ladder:
         cost=Cost(money=cheap), batch_size=batch,
     )  # fmt: skip
     def quick(candidate: Candidate) -> vl.Verdict:
-        if candidate.content.startswith("bad"):
-            return vl.Verdict.reject(0.0)
+        if str(candidate.content).startswith("bad"):
+            return vl.Verdict.reject("it is bad")
         return vl.Verdict.accept(float(len(candidate.content)))
 
     @vl.verifier(
