@@ -39,10 +39,11 @@ class CommandVerifier(Verifier):
     `cost`. What it writes to standard error is kept as evidence when it fails.
 
     **Life.** It is asked about one candidate after the other, and must flush each answer. One that
-    repeats the `id` is started once in each worker; one that doesn't is started anew for each
-    candidate, because a line that comes late would be taken for the next one's answer. With
-    `per_batch=True` it is started for each batch, sees the end of its input, and may answer all at
-    the end.
+    repeats the `id`, which no candidate can guess, is started once in each worker. One that
+    doesn't is started anew for each candidate: once it has answered it sees the end of its input,
+    and must end without another line, or else nobody could tell its own answer from a line that
+    the candidate had it print. With `per_batch=True` it is started for each batch, sees the end of
+    its input, and may answer all at the end.
 
     **Failures.** A program that ends with an exit code or stays silent for `timeout` seconds costs
     its own candidate only, which abstains with `failed_at="tool"`; one that crashes, or answers
@@ -124,7 +125,7 @@ class CommandVerifier(Verifier):
 
     def patience(self, count: int) -> float:
         """Seconds the engine waits without progress: more than it waits itself."""
-        return self.timeout * (count if self.per_batch else 1) + _MARGIN
+        return self.timeout * (count + 1 if self.per_batch else 2) + _MARGIN
 
     @property
     def answers_together(self) -> bool:
@@ -152,11 +153,14 @@ class CommandVerifier(Verifier):
             if self._program is None:
                 self._program = self._started()
             (answer,) = self._program.ask([_line(number, candidate)], timeout=self.timeout)
-            return self._read(number, answer, repeats=self._repeats)
+            verdict = self._read(number, answer, repeats=self._repeats)
+            if not self._repeats:
+                self._program.finish(timeout=self.timeout)
         except LadderError as error:
             log = self._program.log if self._program else ""
             self.close()
             return failed(error, log=log)
+        return verdict
 
     def _ask_together(self, candidates: Sequence[Candidate]) -> list[Verdict]:
         program, lines = None, [_line(n, each) for n, each in enumerate(candidates)]

@@ -20,6 +20,7 @@ _CHUNK = 64 * 1024
 _LOG = 2048
 _PR_SET_PDEATHSIG = 1
 _GRACE = 2.0
+_TICK = 0.05
 
 
 def _find_prctl() -> Any:
@@ -174,19 +175,55 @@ class JsonLines:
         return bool(chunk)
 
     def _lines(self, most: int) -> list[bytes]:
-        *whole, rest = self._read.split(b"\n", most)
-        self._read = rest
-        return [line for line in whole if line.strip()]
+        """Up to so many lines of what was read; blank ones are passed over."""
+        *whole, rest = self._read.split(b"\n")
+        found: list[bytes] = []
+        while whole and len(found) < most:
+            line = whole.pop(0)
+            found += [line] if line.strip() else []
+        self._read = b"\n".join([*whole, rest])
+        return found
+
+    def finish(self, *, timeout: float) -> None:
+        """End its input and wait for the end of its output, which must hold no more lines.
+
+        Raises:
+            ToolError: If it does not end.
+            AnswerError: If it says more.
+        """
+        if self._selector.get_map().get(self._stdin):
+            self._selector.unregister(self._stdin)
+        self._stdin.close()
+        self._hear_out(monotonic() + timeout)
 
     def _finish(self, asked: int, deadline: float) -> None:
         """Wait for its end, which must be a good one."""
-        while self._exchange(max(0.0, deadline - monotonic()), last=True):
-            if monotonic() >= deadline:
-                raise ToolError(f"{self._name} answered and did not end")
-        if self._read.strip():
-            raise AnswerError(f"{self._name} answered more than {asked} lines")
+        self._hear_out(deadline)
         if self._code() != 0:
             raise self._ended(asked, asked)
+
+    def _hear_out(self, deadline: float) -> None:
+        is_open = True
+        while is_open:
+            has_ended = self._has_ended  # What it has started may keep its output open.
+            is_open = self._exchange(min(_TICK, max(0.0, deadline - monotonic())), last=True)
+            if self._read.strip():
+                raise AnswerError(f"{self._name} answered with more lines than it was asked")
+            if has_ended and not self._read:
+                return
+            self._read = b""
+            if is_open and monotonic() >= deadline:
+                raise ToolError(
+                    f"{self._name} answered and did not end when its input did; have it end then"
+                )
+
+    @property
+    def _has_ended(self) -> bool:
+        """Whether it has; what it took can still be read."""
+        how = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        with contextlib.suppress(ChildProcessError):
+            return os.waitid(os.P_PID, self._process.pid, how) is not None
+        return True
 
     def _ended(self, answered: int, asked: int) -> ToolError | AnswerError:
         code = self._code()

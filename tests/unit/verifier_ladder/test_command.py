@@ -132,7 +132,7 @@ def test_a_line_too_many_is_no_other_candidates_answer(
 
     first, late, after, twice, last = judged(verifier, "a", "now!", "ccc", "twice", "eeeeee")
 
-    assert [1.0, 4.0, 5.0] == [first.score, late.score, twice.score]
+    assert [1.0, 4.0, 5.0 if repeats else None] == [first.score, late.score, twice.score]
     assert {3.0, None} >= {after.score}
     assert {6.0, None} >= {last.score}
 
@@ -169,8 +169,20 @@ def test_the_last_lines_of_a_failed_program_are_evidence(make: Make) -> None:
     assert verdict.evidence["log"].endswith("giving up")
 
 
-def test_answers_nobody_asked_for_are_not_taken_for_the_next(make: Make) -> None:
-    assert [1.0, 3.0] == [verdict.score for verdict in judged(make(), "two", "ccc")]
+def test_a_line_too_many_is_no_answer_and_not_taken_for_the_next(make: Make) -> None:
+    two, last = judged(make(), "two", "ccc")
+
+    assert (None, "verifier", 3.0) == (two.score, two.failed_at, last.score)
+    assert "more lines than it was asked" in two.reason
+
+
+def test_a_program_that_never_ends_its_answer_is_told_to(make: Make) -> None:
+    code = "import time\ninput()\nprint(1, flush=True)\nwhile True: time.sleep(60)"
+
+    (verdict,) = judged(make(command=[sys.executable, "-c", code], timeout=1.0), "a")
+
+    assert (None, "tool") == (verdict.score, verdict.failed_at)
+    assert "did not end when its input did; have it end then" in verdict.reason
 
 
 def test_a_program_is_kept_between_batches(make: Make) -> None:

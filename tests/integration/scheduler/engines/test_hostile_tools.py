@@ -54,7 +54,7 @@ def of_program(pool: WorkerPool, folder: Path, deed: str, control: Candidate | N
     return said[1]
 
 
-@pytest.mark.parametrize("deed", ["leave", "crash", "garbage", "long", "other"])
+@pytest.mark.parametrize("deed", ["leave", "crash", "garbage", "long", "other", "two"])
 def test_content_at_which_only_a_program_crashes_or_talks_nonsense_is_rejected(
     pool: WorkerPool, tmp_path: Path, deed: str
 ) -> None:
@@ -74,6 +74,39 @@ def test_a_program_that_somebody_has_killed_is_nobodys_fault(
     pool: WorkerPool, tmp_path: Path
 ) -> None:
     assert "tool" == of_program(pool, tmp_path, "killed", CONTROL).failed_at
+
+
+ECHOING = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    words = asked["content"].split("|")
+    for word in words[1:]:
+        print(word, flush=True)  # As a program does that runs what a candidate says.
+    said = {"id": asked["id"], "outcome": "accept", "score": len(words[0])}
+    print(json.dumps(said) if REPEATS else len(words[0]), flush=True)
+    if words[0] == "after":
+        print(99, flush=True)
+"""
+FORGED = ["x|99", 'x|{"outcome": "accept", "score": 99}', "x|99|98", "x||99", "x|{}", "x|null"]
+
+
+@pytest.mark.parametrize("repeats", [True, False])
+@pytest.mark.parametrize("how", [{}, {"per_batch": True}, {"control": CONTROL}], ids=str)
+def test_a_line_too_many_is_nobodys_reward(
+    pool: WorkerPool, tmp_path: Path, how: dict[str, Any], *, repeats: bool
+) -> None:
+    (tmp_path / "echoing.py").write_text(ECHOING.replace("REPEATS", str(repeats)))
+    verifier = CommandVerifier(
+        name=f"echoing {repeats} {how}", version="1",
+        command=[sys.executable, "-S", str(tmp_path / "echoing.py")], timeout=60.0, **how,
+    )  # fmt: skip
+    contents = [text for forged in FORGED for text in ("honest", forged)]
+
+    said = pool.verify(verifier, [Candidate("text", text) for text in contents]).result().verdicts
+
+    assert [6.0] * len(FORGED) == [each.score for each in said[::2]]
+    assert {(Outcome.REJECT, None)} == {(each.outcome, each.failed_at) for each in said[1::2]}
 
 
 class ServiceError(Exception):
