@@ -15,7 +15,7 @@ from verifier_ladder.scheduler.climb import Escalation, Peer, Scene, Step
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.draws import Draw
 from verifier_ladder.scheduler.queueing import Enqueue, awaited, carried_on, checks_of, join
-from verifier_ladder.scheduler.standing import Standing, task_keys
+from verifier_ladder.scheduler.standing import Standing, subject_columns
 from verifier_ladder.scheduler.unanswered import unanswered
 from verifier_ladder.tier import Tier
 
@@ -169,7 +169,7 @@ class Revisions:
             [s.content_key for s in standings], [s.used for s in standings],
             [str(r.state["group"]) for r in requests], None,
             [str(r.state["learner_version"]) for r in requests],
-            [float(r.state["weight"]) for r in requests], task_keys(standings),
+            [float(r.state["weight"]) for r in requests], **subject_columns(standings),
         )  # fmt: skip
         return Block(
             "revision", self._desk.campaign, samples=samples,

@@ -15,6 +15,7 @@ from verifier_ladder.ledger.records import (
     CheckRow,
     Request,
     SampleColumns,
+    SampleReward,
 )
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.arrivals import Arrivals
@@ -27,7 +28,7 @@ from verifier_ladder.scheduler.holding import Holding
 from verifier_ladder.scheduler.queueing import Enqueue, awaited, checks_of, hurried, join
 from verifier_ladder.scheduler.reviser import Reviser
 from verifier_ladder.scheduler.samples import StepSamples
-from verifier_ladder.scheduler.standing import Standing, task_keys
+from verifier_ladder.scheduler.standing import Standing, subject_columns
 from verifier_ladder.scheduler.uncollected import uncollected
 
 
@@ -69,7 +70,7 @@ class Scorer:
             until: Monotonic time by which the first tier must have answered.
 
         Raises:
-            ConfigError: If a sample's id was recorded with another candidate or task.
+            ConfigError: If a sample's id was recorded with another candidate, task or turns.
         """
         with Arrivals() as arrivals, self._headroom.during(len(batch.positions)):
             standings = self._desk.intake.standings(batch.candidates, until, arrivals)
@@ -163,11 +164,10 @@ class Scorer:
             row = rows.get(position)
             if row is None:
                 continue
-            if (row.content_key, row.task_key) != (standing.content_key, standing.task_key):
+            if (other := _other(row, standing)) is not None:
                 place = sample_place(batch.run, batch.step, position, standing.given)
-                other = "task" if row.content_key == standing.content_key else "candidate"
                 raise ConfigError(
-                    f"{place} was recorded with another {other}; give each sample an id of its own"
+                    f"{place} was recorded with {other}; give each sample an id of its own"
                 )
             before[position] = row.reward
         return before
@@ -222,8 +222,17 @@ def _samples(batch: Batch, standings: Sequence[Standing]) -> SampleColumns:
     return SampleColumns(
         batch.run, batch.step, batch.positions, [s.content_key for s in standings],
         [s.used for s in standings], batch.groups, batch.group_sizes, batch.learner_versions,
-        batch.weights, task_keys(standings),
+        batch.weights, **subject_columns(standings),
     )  # fmt: skip
+
+
+def _other(row: SampleReward, standing: Standing) -> str | None:
+    """What a recorded sample differs in from one that has its id."""
+    if row.content_key != standing.content_key:
+        return "another candidate"
+    if row.task_key != standing.task_key:
+        return "another task"
+    return None if row.turns_key == standing.turns_key else "other turns"
 
 
 def _text(standing: Standing) -> str | None:

@@ -207,7 +207,10 @@ class Standing:
         return content, task, candidate.turns if verifier.reads_turns else ()
 
 
-def task_keys(standings: Sequence[Standing]) -> list[bytes] | None:
-    """Digest of each sample's task; None if none has a task."""
-    keys = [standing.task_key for standing in standings]
-    return keys if any(key is not NO_TASK for key in keys) else None
+def subject_columns(standings: Sequence[Standing]) -> dict[str, list[bytes] | None]:
+    """Digests of each sample's task and turns; None of what no sample has."""
+    columns = {
+        "tasks": [standing.task_key for standing in standings],
+        "turns": [standing.turns_key for standing in standings],
+    }
+    return {name: keys if {*keys} - {NO_TASK} else None for name, keys in columns.items()}

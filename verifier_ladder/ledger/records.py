@@ -72,6 +72,8 @@ class SampleColumns:
     weights: Sequence[float] | None = None
     tasks: Sequence[bytes] | None = None
     """Digest of each sample's task, where it has one."""
+    turns: Sequence[bytes] | None = None
+    """Digest of each sample's trajectory, where it has one."""
 
 
 @dataclass(slots=True)
@@ -347,6 +349,8 @@ class SampleReward(NamedTuple):
     reward: Reward
     task_key: bytes = NO_TASK
     """Digest of the sample's task."""
+    turns_key: bytes = NO_TASK
+    """Digest of the sample's trajectory."""
 
 
 class CampaignRow(NamedTuple):

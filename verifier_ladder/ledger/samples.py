@@ -26,13 +26,14 @@ def sample_rewards(entry: int, block: Block) -> dict[int, SampleReward]:
     samples = block.samples
     if samples is None or not block.rewards:
         return {}
-    tasks = samples.tasks or [NO_TASK] * len(block.rewards)
+    none = [NO_TASK] * len(block.rewards)
     return {
-        position: SampleReward(entry, content, reward, task)
-        for position, content, reward, task in zip(
-            listed(samples.positions), samples.contents, block.rewards, tasks, strict=True
+        position: SampleReward(entry, content, reward, task, turns)
+        for position, content, reward, task, turns in zip(
+            listed(samples.positions), samples.contents, block.rewards,
+            samples.tasks or none, samples.turns or none, strict=True,
         )
-    }
+    }  # fmt: skip
 
 
 def distinct(block: Block) -> dict[bytes, None]:

@@ -40,7 +40,10 @@ _SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "check_key": "keys", "content_key": "keys", "reason": "feedback", "feedback": "feedback",
         "turns": "feedback", "evidence": "evidence",
     },
-    "samples": {"contents": "keys", "checks": "keys", "tasks": "groups", "groups": "groups"},
+    "samples": {
+        "contents": "keys", "checks": "keys", "tasks": "groups", "turns": "groups",
+        "groups": "groups",
+    },
     "rewards": {"reason": "feedback"},
 }  # fmt: skip
 """Which columns are sealed, and under which name they are shown."""

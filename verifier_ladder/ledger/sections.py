@@ -48,7 +48,7 @@ Columns = Mapping[str, Sequence[Any]]
 
 _ROW_FIELDS = ("check_key", "content_key", "verifier", "version", "tier", "verdict", "attempt")
 _KEYS = {"raw_key", "content_key", "canonicaliser", "check_key"}
-_OPTIONAL = ("groups", "group_sizes", "learner_versions", "weights", "tasks")
+_OPTIONAL = ("groups", "group_sizes", "learner_versions", "weights", "tasks", "turns")
 _DECISION = ("sample", "action", "tier", "reason", "mean", "deviation", "propensity", "benefit")
 _DRAWN = ("draw", "limit", "factor")
 _SCALARS = {"count", "round", "run", "step", "policy", "reasons", "belief", "prices"}

@@ -1,4 +1,4 @@
-"""A sample's id stands for one candidate and one task, whatever was recorded first."""
+"""A sample's id stands for one candidate, one task and its turns, whatever was recorded first."""
 
 from pathlib import Path
 from typing import Any
@@ -64,3 +64,36 @@ def test_a_task_is_known_again_when_the_ledger_is_opened_again(tmp_path: Path) -
             campaign.score([sample(TASKS[1])])
 
     assert 1.0 == again.value
+
+
+TURNS = [
+    (), (vl.Turn("2+2", "4"),), (vl.Turn("2+2", "5"),), (vl.Turn("2+2", "4"), vl.Turn("4", "")),
+    (vl.Turn("2+2", "4", {"tool": "calculator"}),),
+]  # fmt: skip
+
+
+def turned(number: int) -> vl.Sample:
+    return vl.Sample(vl.Candidate("text", "4", None, TURNS[number]), run="r", step=3, position=0)
+
+
+@pytest.mark.parametrize("first", range(len(TURNS)))
+def test_an_id_that_stands_for_other_turns_is_refused(path: Path | None, first: int) -> None:
+    with opened(path) as campaign:
+        (told,) = campaign.score([turned(first)], deadline=0.0)
+        assert campaign.drain("300 s")
+        for number in range(len(TURNS)):
+            if number == first:
+                (again,) = campaign.score([turned(number)])
+                assert told.value == again.value
+            else:
+                with pytest.raises(vl.ConfigError, match="recorded with other turns"):
+                    campaign.score([turned(number)])
+
+
+def test_turns_are_known_again_when_the_ledger_is_opened_again(tmp_path: Path) -> None:
+    with opened(tmp_path / "ledger.db") as campaign:
+        campaign.score([turned(4)])
+    with opened(tmp_path / "ledger.db") as campaign:
+        campaign.score([turned(4)])
+        with pytest.raises(vl.ConfigError, match="recorded with other turns"):
+            campaign.score([turned(1)])
