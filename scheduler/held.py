@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from threading import Lock
-from types import TracebackType
 
 
 class Held(ABC):
@@ -33,12 +32,7 @@ class Held(ABC):
                 self._begin()
             self._inside += 1
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """End a stretch."""
         with self._lock:
             self._inside -= 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from threading import Condition, local
-from types import TracebackType
 
 
 class Occupancy:
@@ -41,12 +40,7 @@ class Occupancy:
             self._inside += 1
         self._mine.is_inside = True
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Leave."""
         self._mine.is_inside = False
         with self._changed:

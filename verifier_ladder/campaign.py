@@ -15,7 +15,6 @@ from operator import methodcaller
 from pathlib import Path
 from threading import Lock
 from time import monotonic, sleep
-from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
 from uuid import uuid4
 
@@ -444,12 +443,7 @@ class Campaign(CampaignTruth):
         """Use it as a context manager."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close it."""
         self.close()
 

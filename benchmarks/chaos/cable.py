@@ -9,7 +9,6 @@ from asyncio import StreamReader, StreamWriter, Task
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from threading import Event, Thread
-from types import TracebackType
 from typing import Self
 
 from verifier_ladder.testing.servers import HOST
@@ -184,12 +183,7 @@ class Cable:
         """Use it as a context manager."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Break everything."""
         self.close()
 

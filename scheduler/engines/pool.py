@@ -8,7 +8,6 @@ import os
 import threading
 from collections.abc import Sequence
 from time import monotonic
-from types import TracebackType
 from typing import Any, Self
 
 from verifier_ladder.candidate import Candidate
@@ -233,11 +232,6 @@ class WorkerPool:
         """Use it as a context manager."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close it."""
         self.close()

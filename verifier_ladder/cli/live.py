@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from time import monotonic
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from verifier_ladder.budget import place_label
@@ -73,10 +72,7 @@ class LiveView:
             self._console.print(text, soft_wrap=True, markup=False)
             self._said = (text, monotonic())
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:  # fmt: skip
+    def __exit__(self, *_: object) -> None:
         """Leave the last drawing on the screen."""
         if self._live is not None:
             self._live.stop()

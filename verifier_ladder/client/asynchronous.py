@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
 import orjson
@@ -113,9 +112,6 @@ class AsyncClient(BaseClient):
         """Use it as a context manager."""
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:  # fmt: skip
+    async def __aexit__(self, *_: object) -> None:
         """Close it."""
         await self.close()

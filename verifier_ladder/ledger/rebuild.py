@@ -16,7 +16,6 @@ from hashlib import blake2b
 from pathlib import Path
 from secrets import token_bytes
 from tempfile import TemporaryDirectory
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from sqlalchemy import Connection, create_engine
@@ -220,12 +219,7 @@ class Rebuild:
         """Use it as a context manager."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Remove what was rebuilt."""
         self.close()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from threading import Event, Thread
-from types import TracebackType
 from typing import Self
 
 from verifier_ladder.ledger.base import Ledger
@@ -64,11 +63,6 @@ class Sequencer:
         """Use it as a context manager."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """End the thread."""
         self.close()

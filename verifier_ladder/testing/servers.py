@@ -25,7 +25,6 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from time import monotonic, sleep
-from types import TracebackType
 from typing import Any, Final, Self
 
 import psutil
@@ -127,12 +126,7 @@ class Server(ABC):
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop it and remove its folder."""
         self.close()
 
