@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from verifier_ladder.arrays import Floats, Indices
 from verifier_ladder.errors import ConfigError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Indices = NDArray[np.int64]
 
 _SHARE = 0.05
 """The floor of a group's spread, as a share of the spread of all samples together."""

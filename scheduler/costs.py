@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import copysign, isfinite, log1p, nan
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from verifier_ladder.arrays import Floats, NDArray
 from verifier_ladder.cost import Cost
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.resource import Resource
@@ -16,11 +17,6 @@ from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.verifiercosts import FLOOR, VerifierCosts, predictors
 from verifier_ladder.verdict import Outcome, Verdict
 from verifier_ladder.verifiers import Verifier
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 _USUAL_SIZE = 64.0
 

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from verifier_ladder.arrays import Floats, NDArray
 from verifier_ladder.candidate import SampleId
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 _LARGEST = 1.0 - 2.0**-53
 """The largest number below 1."""

@@ -5,18 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite, sqrt
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import numpy as np
 
+from verifier_ladder.arrays import ArrayLike, Flags, Floats
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.reward import Estimation
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Floats = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
 
 _SAMPLES_PER_WEIGHT = 2.0
 """Samples of an update for each unit of the largest automatic weight; ADR 11 has the trials."""

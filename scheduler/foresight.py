@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from verifier_ladder.arrays import Floats
 from verifier_ladder.budget import TOTAL, Budget, Caps, parse_budget
 from verifier_ladder.decision import Situation
 from verifier_ladder.forecast import AccountForecast, Forecast, TierForecast
@@ -20,9 +21,6 @@ from verifier_ladder.scheduler.verifiercosts import VerifierCosts
 from verifier_ladder.tier import Tier
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
     _Spent = Mapping[tuple[int, Resource], float]
 
 _MOST = 64

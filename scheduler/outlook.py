@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from verifier_ladder.arrays import Floats, NDArray
 from verifier_ladder.decision import Action, EscalationPolicy, Situation, decided
 from verifier_ladder.resource import Resource
 from verifier_ladder.tier import Tier
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 _MOST, _PART = 256, 64
 """How many samples are remembered, and of one call at most while others follow: enough of several

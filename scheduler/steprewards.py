@@ -5,21 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from math import nan
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from verifier_ladder.arrays import Floats
 from verifier_ladder.candidate import UNKNOWN_SIZE
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.columns import listed
 from verifier_ladder.ledger.records import Block
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.advantages import advantages, changes
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 
 class StepRewards:

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import erfc, exp, log, pi, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from verifier_ladder.arrays import Flags, Floats
 from verifier_ladder.resource import Resource
 from verifier_ladder.scheduler.beliefs.regression import Regression
 from verifier_ladder.scheduler.engines.reservation import LEAST
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.tier import Tier
 from verifier_ladder.verifiers import Verifier
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
 
 _CPU, _GPU = int(Resource.CPU_SECONDS), int(Resource.GPU_SECONDS)
 FLOOR = 1e-6

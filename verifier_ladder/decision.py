@@ -7,18 +7,11 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+from verifier_ladder.arrays import Flags, Floats, Indices
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.tier import Tier
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
-    Indices = NDArray[np.int64]
 
 _KINDS = {
     "action": "iu", "to": "iu", "reason": "iu", "verify": "iuf", "benefit": "iuf", "limit": "iuf",

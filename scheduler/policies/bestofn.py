@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from math import isnan
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from verifier_ladder.arrays import Flags, Floats, Indices
 from verifier_ladder.decision import Action, Decisions, Situation
 from verifier_ladder.scheduler.policies.settings import number
 from verifier_ladder.scheduler.policies.steps import (
@@ -18,13 +19,6 @@ from verifier_ladder.scheduler.policies.steps import (
     open_tiers,
     pick,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
-    Indices = NDArray[np.int64]
 
 _REASONS = (
     "there is no tier left to ask",

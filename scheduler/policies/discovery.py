@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import isnan
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from verifier_ladder.arrays import Flags, Floats, Indices
 from verifier_ladder.decision import Action, Decisions, Situation
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.scheduler.policies.index import tier_indices
@@ -17,13 +18,6 @@ from verifier_ladder.scheduler.policies.steps import (
     open_tiers,
     pick,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
-    Indices = NDArray[np.int64]
 
 _REASONS = (
     "there is no tier left to ask",

@@ -12,14 +12,10 @@ from __future__ import annotations
 
 from functools import cache
 from math import erfc, exp, log, pi, sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Floats = NDArray[np.float64]
+from verifier_ladder.arrays import ArrayLike, Floats
 
 _VALUES = np.linspace(-6.0, 36.0, 4201)
 """Beyond the left end the improvement is -x to 1e-10; beyond the right end it is below 1e-280."""

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from math import inf, nan
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from verifier_ladder.arrays import Flags, Floats, Indices, NDArray
 from verifier_ladder.decision import Situation
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
-    Indices = NDArray[np.int64]
 
 _CHEAPEST = 1e-12
 _MOST = 1e300

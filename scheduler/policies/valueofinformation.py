@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from math import isfinite, isnan
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from verifier_ladder.arrays import Flags, Floats, NDArray
 from verifier_ladder.decision import Action, Decisions, Situation
 from verifier_ladder.scheduler.policies.index import improvement
 from verifier_ladder.scheduler.policies.settings import number
@@ -18,12 +19,6 @@ from verifier_ladder.scheduler.policies.steps import (
     known_spread,
     pick,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
 
 _OVER_BUDGET = (
     "the {tier} tier brings {benefit:.3g} times what it costs, but its budget is spent or reserved"

@@ -13,13 +13,11 @@ from collections.abc import Mapping, Sequence
 from math import prod, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
+from verifier_ladder.arrays import Floats
 from verifier_ladder.errors import ConfigError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    pass
 
 _NOTHING = 1e-24
 """Variance, beside the square of the mean, that is rounding."""

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from functools import cache
 from math import inf, nan
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
+from verifier_ladder.arrays import ArrayLike, NDArray
 from verifier_ladder.decision import Situation
 from verifier_ladder.tier import Tier
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 _SHARED = ("tiers", "sign", "spread", "unevenness", "best")
 _ODD = (nan, inf, -inf, 0.0, 1e300, 1e-300)
