@@ -7,23 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from verifier_ladder.cli import options, output
 from verifier_ladder.cli.opening import existing_ledger
-from verifier_ladder.cli.output import (
-    AsJson,
-    Exit,
-    LedgerAt,
-    Noun,
-    console,
-    print_json,
-    say,
-    table,
-)
 from verifier_ladder.errors import ConfigError, ToolError
 
 if TYPE_CHECKING:
     from verifier_ladder.alerts import AlertRules
 
-app = Noun(help="List what is alerted about, try it out.")
+app = output.Noun(help="List what is alerted about, try it out.")
 RulesAt = Annotated[
     Path | None,
     typer.Option("--rules", help="TOML file with a section [alerts]. [default: VLADDER_ALERTS]"),
@@ -31,7 +22,9 @@ RulesAt = Annotated[
 
 
 @app.command("ls")
-def ls(ledger: LedgerAt = None, rules: RulesAt = None, *, as_json: AsJson = False) -> None:
+def ls(
+    ledger: options.LedgerAt = None, rules: RulesAt = None, *, as_json: options.AsJson = False
+) -> None:
     """List what there is to be told of, as the ledger stands.
 
     Nobody is told by it.
@@ -41,16 +34,16 @@ def ls(ledger: LedgerAt = None, rules: RulesAt = None, *, as_json: AsJson = Fals
     with existing_ledger(ledger) as store:
         found = list(causes(store, _rules(rules)))
     if as_json:
-        print_json([cause.as_json() for cause in found])
+        output.print_json([cause.as_json() for cause in found])
         return
-    made = table("about", "campaign", "what")
+    made = output.table("about", "campaign", "what")
     for cause in found:
         made.add_row(cause.kind, cause.campaign, cause.text)
-    console().print(made if found else "nothing to be told")
+    output.console().print(made if found else "nothing to be told")
 
 
 @app.command("test")
-def test(rules: RulesAt = None, *, as_json: AsJson = False) -> None:  # noqa: PT028 - a command, no test
+def test(rules: RulesAt = None, *, as_json: options.AsJson = False) -> None:  # noqa: PT028 - a command, no test
     """Send a test alert to everybody whom the rules name."""
     from verifier_ladder.alerts.causes import Cause
     from verifier_ladder.alerts.delivery import receivers
@@ -64,11 +57,11 @@ def test(rules: RulesAt = None, *, as_json: AsJson = False) -> None:  # noqa: PT
         except ToolError as error:
             rows.append({"receiver": name, "error": str(error)})
         if not as_json:
-            say(f"{name}: {rows[-1]['error'] or 'delivered'}")
+            output.say(f"{name}: {rows[-1]['error'] or 'delivered'}")
     if as_json:
-        print_json(rows)
+        output.print_json(rows)
     if any(row["error"] for row in rows):
-        raise typer.Exit(Exit.FAILED)
+        raise typer.Exit(output.Exit.FAILED)
 
 
 def _rules(path: Path | None) -> AlertRules:

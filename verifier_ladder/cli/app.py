@@ -16,6 +16,7 @@ from verifier_ladder.cli import (
     demo,
     doctor,
     ledger,
+    output,
     review,
     run,
     score,
@@ -24,7 +25,6 @@ from verifier_ladder.cli import (
     verifier,
     worker,
 )
-from verifier_ladder.cli.output import Noun, crashed, report, stop_output
 from verifier_ladder.errors import LadderError
 
 _EPILOG = (
@@ -47,11 +47,11 @@ class Commands(TyperGroup):
             finally:
                 sys.stdout.flush()
         except LadderError as error:
-            sys.exit(int(report(error)))
+            sys.exit(int(output.report(error)))
         except OSError as error:
-            stop_output(error)
+            output.stop_output(error)
         except Exception as error:  # noqa: BLE001 - a fault of ours has its exit code too
-            sys.exit(int(crashed(error)))
+            sys.exit(int(output.crashed(error)))
 
     def invoke(self, ctx: Any) -> Any:
         """Run one command, and print all of it before anybody else handles its errors."""
@@ -59,11 +59,11 @@ class Commands(TyperGroup):
             result = super().invoke(ctx)
             sys.stdout.flush()
         except OSError as error:
-            stop_output(error)
+            output.stop_output(error)
         return result
 
 
-app = Noun(
+app = output.Noun(
     cls=Commands, add_completion=False, epilog=_EPILOG, pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )  # fmt: skip

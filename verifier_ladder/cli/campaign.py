@@ -7,21 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from verifier_ladder.cli import options, output
 from verifier_ladder.cli.cancel import cancel
 from verifier_ladder.cli.forecast import forecast
 from verifier_ladder.cli.imports import import_
 from verifier_ladder.cli.opening import existing_ledger, ledger_to_read, only_campaign
-from verifier_ladder.cli.output import (
-    AsJson,
-    LedgerAt,
-    Noun,
-    console,
-    interrupted,
-    moment,
-    print_json,
-    say,
-    table,
-)
 from verifier_ladder.cli.pausing import pause, resume
 from verifier_ladder.cli.shadow import shadow
 from verifier_ladder.cli.spend import spend
@@ -29,24 +19,23 @@ from verifier_ladder.cli.spend import spend
 if TYPE_CHECKING:
     from verifier_ladder.ledger import Ledger
 
-app = Noun(help="List campaigns; show, watch, forecast, pause or cancel one.")
-Name = Annotated[str | None, typer.Argument(help="The campaign. [default: the newest]")]
+app = output.Noun(help="List campaigns; show, watch, forecast, pause or cancel one.")
 
 
 @app.command("ls")
-def ls(ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
+def ls(ledger: options.LedgerAt = None, *, as_json: options.AsJson = False) -> None:
     """List the campaigns of the ledger, newest first."""
     with ledger_to_read(ledger) as store:
         rows = [_row(store, row) for row in reversed(store.campaigns())]
     if as_json:
-        print_json(rows)
+        output.print_json(rows)
         return
-    made = table("campaign", "ladder", "tiers", "runs", "begun (UTC)", right=("runs",))
+    made = output.table("campaign", "ladder", "tiers", "runs", "begun (UTC)", right=("runs",))
     for row in rows:
-        begun = moment(row["created_at"])
+        begun = output.moment(row["created_at"])
         tiers = " → ".join(row["tiers"])
         made.add_row(row["name"], row["ladder"], tiers, str(len(row["runs"])), begun)
-    console().print(made if rows else "no campaigns yet")
+    output.console().print(made if rows else "no campaigns yet")
 
 
 def _row(store: Ledger, row: Any) -> dict[str, Any]:
@@ -60,7 +49,12 @@ def _row(store: Ledger, row: Any) -> dict[str, Any]:
 
 
 @app.command("show")
-def show(name: Name = None, ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
+def show(
+    name: options.CampaignName = None,
+    ledger: options.LedgerAt = None,
+    *,
+    as_json: options.AsJson = False,
+) -> None:
     """Show one campaign: funnel, costs, rewards, the best.
 
     Rejects are told apart from failures.
@@ -69,21 +63,20 @@ def show(name: Name = None, ledger: LedgerAt = None, *, as_json: AsJson = False)
 
     with ledger_to_read(ledger) as store:
         summary = summarise(store, only_campaign(store, name).name)
-    if as_json:
-        print_json(summary.as_json())
-    else:
-        print_summary(summary, console())
+    output.print_found(
+        summary, lambda told: print_summary(told, output.console()), as_json=as_json
+    )
 
 
 @app.command("report")
 def report(
-    name: Name = None,
-    ledger: LedgerAt = None,
+    name: options.CampaignName = None,
+    ledger: options.LedgerAt = None,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="HTML file to write.")] = Path(
         "report.html"
     ),
     *,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Write a campaign's report, one HTML file.
 
@@ -94,22 +87,20 @@ def report(
     with ledger_to_read(ledger) as store:
         found = only_campaign(store, name).name
         written = write_report(store, found, out)
-    if as_json:
-        print_json({"campaign": found, "report": written})
-    else:
-        say(f"report of {found} written to {written}")
+    facts = {"campaign": found, "report": written}
+    output.say_done(facts, f"report of {found} written to {written}", as_json=as_json)
 
 
 @app.command("watch")
 def watch(
-    name: Name = None,
-    ledger: LedgerAt = None,
+    name: options.CampaignName = None,
+    ledger: options.LedgerAt = None,
     every: Annotated[
         float, typer.Option("--every", min=0.1, max=86400, help="Seconds between two looks.")
     ] = 1.0,
     *,
     once: Annotated[bool, typer.Option("--once", help="Look once and end.")] = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Watch every tier of a campaign at work, until Ctrl-C.
 
@@ -123,7 +114,9 @@ def watch(
             else:
                 _draw(store, found, every, once=once)
         except KeyboardInterrupt:
-            interrupted(f"Nothing was stopped; `vladder campaign show {found}` tells the rest.")
+            output.interrupted(
+                f"Nothing was stopped; `vladder campaign show {found}` tells the rest."
+            )
 
 
 def _draw(store: Ledger, name: str, every: float, *, once: bool) -> None:
@@ -133,9 +126,9 @@ def _draw(store: Ledger, name: str, every: float, *, once: bool) -> None:
     from verifier_ladder.status import campaign_status
 
     if once:
-        console().print(Drawing(campaign_status(store, name), name))
+        output.console().print(Drawing(campaign_status(store, name), name))
         return
-    with LiveView(console(), name) as view:
+    with LiveView(output.console(), name) as view:
         while True:
             view.update(campaign_status(store, name))
             sleep(every)
@@ -152,7 +145,7 @@ def _lines(store: Ledger, name: str, every: float, *, once: bool) -> None:
     while True:
         facts = campaign_status(store, name).as_json()
         if facts != last:
-            print_json(facts, is_line=True)
+            output.print_json(facts, is_line=True)
             sys.stdout.flush()
             last = facts
         if once:

@@ -7,22 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from verifier_ladder.cli.code import Imported, import_code
+from verifier_ladder.cli import options, output
+from verifier_ladder.cli.code import Imported, import_all
 from verifier_ladder.cli.opening import existing_ledger, only_campaign
-from verifier_ladder.cli.output import AsJson, Exit, LedgerAt, print_json, say
 from verifier_ladder.errors import ConfigError
 
 if TYPE_CHECKING:
     from verifier_ladder.ledger import Ledger
     from verifier_ladder.scheduler.withdrawal import Wanted, Withdrawn
 
-Name = Annotated[str | None, typer.Argument(help="The campaign. [default: the newest]")]
-
 
 def cancel(
     run: Annotated[str, typer.Option("--run", help="The run whose samples are meant.")],
-    name: Name = None,
-    ledger: LedgerAt = None,
+    name: options.CampaignName = None,
+    ledger: options.LedgerAt = None,
     *,
     step: Annotated[int | None, typer.Option("--step", min=0, help="Only this step.")] = None,
     positions: Annotated[
@@ -37,7 +35,7 @@ def cancel(
         Path | None,
         typer.Option("--ladder", help="The campaign's ladder in TOML. [default: as recorded]"),
     ] = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Cancel what a run still waits for.
 
@@ -47,8 +45,7 @@ def cancel(
     from verifier_ladder.cli.reopening import reopened
     from verifier_ladder.scheduler.withdrawal import Wanted
 
-    for where in imports or []:
-        import_code(where)
+    import_all(imports)
     with existing_ledger(ledger) as store:
         row = only_campaign(store, name)
         _check_run(store, row.name, run)
@@ -59,12 +56,10 @@ def cancel(
         else:
             with reopened(row, store, ladder, engine="workers") as campaign:
                 done = campaign.cancel(run, step=step, positions=positions, at_work=at_work)
-    if as_json:
-        print_json(done._asdict())
-    else:
-        say(f"{done.samples} samples wait no more; {done.checks} checks are cancelled")
+    words = f"{done.samples} samples wait no more; {done.checks} checks are cancelled"
+    output.say_done(done._asdict(), words, as_json=as_json)
     if not done.samples:
-        raise typer.Exit(Exit.FAILED)
+        raise typer.Exit(output.Exit.FAILED)
 
 
 def _check_run(store: Ledger, campaign: str, run: str) -> None:
@@ -83,9 +78,9 @@ def _asked(
 
     done = cancel_from_afar(store, campaign, wanted, at_work=at_work)
     if done is None:
-        say(
+        output.say(
             f"{conductor}, which has {campaign} open, was asked and has not answered yet; it is "
             "done as soon as it does, or when the campaign is opened the next time"
         )
-        raise typer.Exit(Exit.FAILED)
+        raise typer.Exit(output.Exit.FAILED)
     return done

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verifier_ladder.candidate import Candidate
+from verifier_ladder.cli import output
 from verifier_ladder.cli.history import events
-from verifier_ladder.cli.output import amount
 from verifier_ladder.errors import LadderError
 from verifier_ladder.ledger.records import CheckState
 
@@ -83,5 +83,5 @@ def other_tiers(ledger: Ledger, case: OpenCase) -> dict[str, str]:
     for event in events(ledger, case.content_key):
         facts = event.facts
         if event.what == "verdict" and facts["verifier"] != case.verifier:
-            said[str(facts["verifier"])] = f"{facts['outcome']} {amount(facts['score'])}"
+            said[str(facts["verifier"])] = f"{facts['outcome']} {output.amount(facts['score'])}"
     return said

@@ -6,18 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from verifier_ladder.cli import options, output
 from verifier_ladder.cli.opening import existing_ledger, ledger_to_read, only_campaign
-from verifier_ladder.cli.output import (
-    AsJson,
-    Exit,
-    LedgerAt,
-    Noun,
-    console,
-    moment,
-    print_json,
-    say,
-    table,
-)
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.text import printable
 
@@ -26,7 +16,7 @@ if TYPE_CHECKING:
     from verifier_ladder.ledger import Ledger
     from verifier_ladder.ledger.records import CheckRow
 
-app = Noun(help="List checks with their stories, and retry those that gave up.")
+app = output.Noun(help="List checks with their stories, and retry those that gave up.")
 _FEWEST_HEX = 4
 _SHOWN_HEX = 12
 
@@ -54,14 +44,14 @@ TierOption = Annotated[
 @app.command("ls")
 def ls(
     keys: Keys = None,
-    ledger: LedgerAt = None,
+    ledger: options.LedgerAt = None,
     *,
     states: StateOption = None,
     campaign: CampaignOption = None,
     verifier: VerifierOption = None,
     tiers: TierOption = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="The most to list.")] = 50,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """List checks of the work queue, and why they failed.
 
@@ -73,20 +63,20 @@ def ls(
         found = _chosen(store, keys, states, campaign=campaign, verifier=verifier, tiers=tiers)
         stories = [story_of(store, check) for check in found[:limit]]
     if as_json:
-        print_json([story.as_json() for story in stories])
+        output.print_json([story.as_json() for story in stories])
     elif keys:
         for story in stories:
             _tell(story)
     else:
-        console().print(_table(stories) if stories else "no such checks")
+        output.console().print(_table(stories) if stories else "no such checks")
     if len(found) > limit:
-        say(f"{len(found) - limit} more; --limit {len(found)} lists all")
+        output.say(f"{len(found) - limit} more; --limit {len(found)} lists all")
 
 
 @app.command("retry")
 def retry(
     keys: Keys = None,
-    ledger: LedgerAt = None,
+    ledger: options.LedgerAt = None,
     *,
     states: StateOption = None,
     campaign: CampaignOption = None,
@@ -95,7 +85,7 @@ def retry(
     everything: Annotated[
         bool, typer.Option("--all", help="All dead checks of the ledger.")
     ] = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Queue dead checks again, by key or all that match.
 
@@ -111,15 +101,13 @@ def retry(
             store, keys, states or ["dead"], campaign=campaign, verifier=verifier, tiers=tiers
         )
         done = retry_checks(store, found)
-    if as_json:
-        print_json(done._asdict())
-    else:
-        say(
-            f"{done.checks} checks are queued again, for which {done.samples} samples wait that "
-            "had been told of a failure; they run where their campaign is open, or a worker is"
-        )
+    words = (
+        f"{done.checks} checks are queued again, for which {done.samples} samples wait that had "
+        "been told of a failure; they run where their campaign is open, or a worker is"
+    )
+    output.say_done(done._asdict(), words, as_json=as_json)
     if not done.checks:
-        raise typer.Exit(Exit.FAILED)
+        raise typer.Exit(output.Exit.FAILED)
 
 
 def _chosen(
@@ -186,7 +174,7 @@ def _state(label: str) -> Any:
 def _table(stories: list[CheckStory]) -> Any:
     from verifier_ladder.tier import Tier
 
-    made = table(
+    made = output.table(
         "check", "candidate", "verifier", "tier", "state", "attempts", "failed at", "why",
         "when (UTC)", right=("attempts", "when (UTC)"),
     )  # fmt: skip
@@ -196,7 +184,7 @@ def _table(stories: list[CheckStory]) -> Any:
             row.check_key.hex()[:_SHOWN_HEX], printable(row.payload.get("content", ""), 24),
             f"{row.verifier} {row.version}", Tier(row.tier).label, row.state.label,
             str(row.attempt), story.failed_at or "", printable(story.why, 60),
-            moment(story.attempts[-1].recorded_at if story.attempts else None),
+            output.moment(story.attempts[-1].recorded_at if story.attempts else None),
         )  # fmt: skip
     return made
 
@@ -205,7 +193,7 @@ def _tell(story: CheckStory) -> None:
     """The whole story of one check."""
     from verifier_ladder.tier import Tier
 
-    row, screen = story.check, console()
+    row, screen = story.check, output.console()
     screen.print(
         f"check {row.check_key.hex()}\n"
         f"{row.verifier} {row.version} ({Tier(row.tier).label}, "
@@ -214,10 +202,10 @@ def _tell(story: CheckStory) -> None:
         f"asked for by {row.campaign}; {row.state.label}"
         + (f": {printable(row.note, 500)}" if row.note else "")
     )
-    made = table("attempt", "when (UTC)", "outcome", "failed at", "reason", "entry")
+    made = output.table("attempt", "when (UTC)", "outcome", "failed at", "reason", "entry")
     for attempt in story.attempts:
         made.add_row(
-            str(attempt.number), moment(attempt.recorded_at), attempt.outcome.value,
+            str(attempt.number), output.moment(attempt.recorded_at), attempt.outcome.value,
             attempt.failed_at or "", printable(attempt.reason, 500), str(attempt.entry),
         )  # fmt: skip
     screen.print(made if story.attempts else "no attempt has said anything yet")

@@ -45,6 +45,12 @@ def import_code(where: str) -> ModuleType:
     return found
 
 
+def import_all(places: Iterable[str] | None) -> None:
+    """Import what `--import` names."""
+    for where in places or ():
+        import_code(where)
+
+
 def hold(found: Iterable[object]) -> None:
     """Hold verifiers, alone or in ladders, so that rows of a ledger can select them.
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from verifier_ladder.cli import options, output
 from verifier_ladder.cli.opening import ledger_to_read
-from verifier_ladder.cli.output import AsJson, LedgerAt, console, print_json, say, table
 from verifier_ladder.private import private_file
 from verifier_ladder.text import printable
 
@@ -19,20 +20,12 @@ _PROMPT = 44
 
 
 def curriculum(
-    name: Annotated[str | None, typer.Argument(help="The run. [default: the newest]")] = None,
-    ledger: LedgerAt = None,
+    name: options.RunName = None,
+    ledger: options.LedgerAt = None,
     *,
-    campaign: Annotated[
-        str | None,
-        typer.Option("--campaign", help="Its campaign, if several have a run of this name."),
-    ] = None,
-    at: Annotated[
-        int | None,
-        typer.Option("--at", metavar="SIZE", min=1, help="As of the checkpoint of this size."),
-    ] = None,
-    pass_at: Annotated[
-        float | None, typer.Option("--pass-at", help="Reward at which a sample passes.")
-    ] = None,
+    campaign: options.OfCampaign = None,
+    at: options.AtSize = None,
+    pass_at: options.PassAt = None,
     floor: Annotated[
         float,
         typer.Option("--floor", min=0, max=1, help="Share of draws that all tasks get alike."),
@@ -41,16 +34,13 @@ def curriculum(
         float | None,
         typer.Option("--half-life", min=0, help="Steps until a pass counts half."),
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="How many to list.")] = 20,
+    limit: options.Limit = 20,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="FILE", help="JSON lines with each task's weight."),
     ] = None,
-    evaluation: Annotated[
-        bool,
-        typer.Option("--evaluation", help="The run's evaluation instead, which is kept apart."),
-    ] = False,
-    as_json: AsJson = False,
+    evaluation: options.OfEvaluation = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Show which tasks a policy passes, and weigh them.
 
@@ -69,10 +59,7 @@ def curriculum(
         )  # fmt: skip
     if out is not None:
         _write(out, found)
-    if as_json:
-        print_json(found.as_json())
-    else:
-        _tell(found, limit)
+    output.print_found(found, partial(_tell, limit=limit), as_json=as_json)
 
 
 def _write(path: Path, found: Curriculum) -> None:
@@ -84,30 +71,32 @@ def _write(path: Path, found: Curriculum) -> None:
     ]
     with private_file(path) as file:
         file.writelines(orjson.dumps(row) + b"\n" for row in rows)
-    say(f"the weights of {len(rows):,} tasks are in {path}")
+    output.say(f"the weights of {len(rows):,} tasks are in {path}")
 
 
 def _tell(found: Curriculum, limit: int) -> None:
 
-    screen, whole = console(), found.passes
+    screen, whole = output.console(), found.passes
     screen.print(
         f"{len(found.tasks):,} tasks of run {printable(found.run)}; a sample passes at "
         f"{found.pass_at:g} or more", soft_wrap=True,
     )  # fmt: skip
     numbers = ("pass", "unknown", "all pass", "mixed", "all fail")
-    listed = table("step", "learner", *numbers, right=numbers, title="Groups, newest steps last")
+    listed = output.table(
+        "step", "learner", *numbers, right=numbers, title="Groups, newest steps last"
+    )
     for visit in found.steps[-limit:]:
         listed.add_row(str(visit.step), printable(visit.learner_version), *_counts(visit.passes))
     listed.add_row("all", "", *_counts(whole))
     screen.print(listed)
     right = ("weight", *numbers)
-    listed = table("task", *right, right=right, title="Tasks, the most to learn from first")
+    listed = output.table("task", *right, right=right, title="Tasks, the most to learn from first")
     for task in found.tasks[:limit]:
         named = task.prompt if task.prompt is not None else task.groups[0] or task.task
         listed.add_row(printable(named, _PROMPT), f"{task.weight:.2%}", *_counts(task.passes))
     screen.print(listed)
     if len(found.tasks) > limit:
-        say(f"{len(found.tasks) - limit:,} more tasks: --limit, --out or --json")
+        output.say(f"{len(found.tasks) - limit:,} more tasks: --limit, --out or --json")
 
 
 def _counts(passes: Passes) -> tuple[str, ...]:

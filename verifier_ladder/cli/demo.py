@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from verifier_ladder.cli.output import AsJson, console, interrupted, print_json
+from verifier_ladder.cli import options, output
 
 
 def demo(
@@ -27,20 +27,20 @@ def demo(
             "--distributed", help="On PostgreSQL and Redis, started for it, with two worker hosts."
         ),
     ] = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Run the solvation campaign: 62 outputs climb four tiers."""
     from contextlib import nullcontext
 
     from verifier_ladder.demo import fleet, run_demo
 
-    out = console(to_stderr=as_json)
+    out = output.console(to_stderr=as_json)
     try:
         with fleet(out) if distributed else nullcontext(ledger) as place:
             places: dict[str, Any] = {"ledger": place, "report": report}
             given = {name: place for name, place in places.items() if place is not None}
             summary = run_demo(quick=quick, lasts=not distributed, console=out, **given)
     except KeyboardInterrupt:
-        interrupted("Nothing is lost: run the same command again and it goes on from here.")
+        output.interrupted("Nothing is lost: run the same command again and it goes on from here.")
     if as_json:
-        print_json(summary.as_json())
+        output.print_json(summary.as_json())

@@ -7,16 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from verifier_ladder.cli.output import (
-    AsJson,
-    Exit,
-    LedgerAt,
-    amount,
-    console,
-    print_json,
-    say,
-    table,
-)
+from verifier_ladder.cli import options, output
 
 if TYPE_CHECKING:
     from verifier_ladder.ledger.audit import SqlAudit
@@ -32,9 +23,9 @@ def diff(
     last: Annotated[
         str | None, typer.Argument(help="A later one. [default: all that is signed for]")
     ] = None,
-    ledger: LedgerAt = None,
+    ledger: options.LedgerAt = None,
     *,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Tell what came between two checkpoints.
 
@@ -50,13 +41,10 @@ def diff(
         try:
             sizes = [_size(log, text) for text in (first, last) if text is not None]
         except RejectedError as error:
-            say(str(error))
-            raise typer.Exit(Exit.FAILED) from None
+            output.say(str(error))
+            raise typer.Exit(output.Exit.FAILED) from None
         found = changes(log, *sizes)
-    if as_json:
-        print_json(found.as_json())
-    else:
-        _tell(found)
+    output.print_found(found, _tell, as_json=as_json)
 
 
 def _size(log: SqlAudit, text: str) -> int:
@@ -73,7 +61,7 @@ def _size(log: SqlAudit, text: str) -> int:
 
 
 def _tell(found: Changes) -> None:
-    screen = console()
+    screen = output.console()
     screen.print(
         f"entries {found.first:,} to {found.last:,} of the log: "
         f"{sum(found.verdicts.values()):,} verdicts, {found.rewards:,} rewards, "
@@ -84,19 +72,19 @@ def _tell(found: Changes) -> None:
         (("verifier", "version", "outcome", "verdicts"), found.verdicts),
     ):
         if counts:
-            made = table(*names, right=names[-1:])
+            made = output.table(*names, right=names[-1:])
             for key, count in sorted(counts.items()):
                 made.add_row(*key, f"{count:,}")
             screen.print(made)
     if found.corrections:
-        made = table("entry", "check", "verifier", "before", "after", right=("entry",))
+        made = output.table("entry", "check", "verifier", "before", "after", right=("entry",))
         for row in found.corrections[:_MOST]:
             said = (_said(row.before), _said(row.after))
             made.add_row(str(row.entry), row.check[:16], row.verifier, *said)
         screen.print(made)
     if len(found.corrections) > _MOST:
-        say(f"{len(found.corrections) - _MOST:,} more corrections: --json")
+        output.say(f"{len(found.corrections) - _MOST:,} more corrections: --json")
 
 
 def _said(verdict: Verdict) -> str:
-    return f"{verdict.outcome} {amount(verdict.score)}"
+    return f"{verdict.outcome} {output.amount(verdict.score)}"

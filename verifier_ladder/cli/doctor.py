@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from verifier_ladder.cli import options, output
 from verifier_ladder.cli.opening import ledger_place
-from verifier_ladder.cli.output import AsJson, Exit, LedgerAt, console, print_json
 from verifier_ladder.text import printable
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 
 
-def doctor(ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
+def doctor(ledger: options.LedgerAt = None, *, as_json: options.AsJson = False) -> None:
     """Look at Python, extras, plugins, workers and the ledger.
 
     Every finding says what to do about it; exits with 1 if something fails.
@@ -30,12 +30,12 @@ def doctor(ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
             _tell(finding)
     failed = sum(finding.state is State.FAIL for finding in findings)
     if as_json:
-        print_json({"ok": not failed, "findings": [f._asdict() for f in findings]})
+        output.print_json({"ok": not failed, "findings": [f._asdict() for f in findings]})
     else:
         warned = sum(finding.state is State.WARN for finding in findings)
         told = f"\n{len(findings)} things looked at: {failed} failed, {warned} to know of"
-        console().print(told)
-    raise typer.Exit(Exit.FAILED if failed else Exit.OK)
+        output.console().print(told)
+    raise typer.Exit(output.Exit.FAILED if failed else output.Exit.OK)
 
 
 def _tell(finding: Finding) -> None:
@@ -45,7 +45,7 @@ def _tell(finding: Finding) -> None:
         (f"{finding.state:<5}", _STYLES[finding.state]), f"{finding.name:<18} ",
         printable(finding.text, 500),
     )  # fmt: skip
-    screen = console()
+    screen = output.console()
     screen.print(line, soft_wrap=True)
     if finding.advice:
         screen.print(Text(f"{'':<24} → {printable(finding.advice, 500)}"), soft_wrap=True)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from verifier_ladder.cli import options, output
 from verifier_ladder.cli.budgets import Budgets, budgets
-from verifier_ladder.cli.code import Imported, import_code
+from verifier_ladder.cli.code import Imported, import_all
 from verifier_ladder.cli.opening import existing_ledger, only_campaign
-from verifier_ladder.cli.output import AsJson, LedgerAt, console, print_json, table
 
 if TYPE_CHECKING:
     from verifier_ladder.forecast import AccountForecast, Forecast, TierForecast
@@ -29,9 +29,9 @@ _NOTHING = (
 
 
 def forecast(
-    name: Annotated[str | None, typer.Argument(help="The campaign. [default: the newest]")] = None,
+    name: options.CampaignName = None,
     *,
-    ledger: LedgerAt = None,
+    ledger: options.LedgerAt = None,
     ladder: Annotated[
         Path | None,
         typer.Option("--ladder", metavar="FILE", help="Foresee a ladder that has not begun yet."),
@@ -47,22 +47,18 @@ def forecast(
     ] = None,
     budget: Budgets = None,
     imports: Imported = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Estimate what a campaign will spend, and when caps bind.
 
     It also tells what twice the budget would buy.
     """
-    for where in imports or ():
-        import_code(where)
+    import_all(imports)
     if ladder:
         made = _foreseen(ladder, samples or _SAMPLES, budgets(budget))
     else:
         made = _recorded(name, ledger, samples)
-    if as_json:
-        print_json(made.as_json())
-    else:
-        _tell(made)
+    output.print_found(made, _tell, as_json=as_json)
 
 
 def _foreseen(path: Path, samples: int, budget: dict[str, Any] | None) -> Forecast:
@@ -89,7 +85,7 @@ def _recorded(name: str | None, ledger: str | None, samples: int | None) -> Fore
 
 
 def _tell(made: Forecast) -> None:
-    screen = console()
+    screen = output.console()
     reason = (
         "nobody said how many come; --samples N looks further" if made.is_assumed else "as planned"
     )
@@ -99,7 +95,7 @@ def _tell(made: Forecast) -> None:
     )  # fmt: skip
     if made.accounts:
         numbers = ("spent", "cap", "at the horizon", "per check", "twice buys")
-        rows = table("account", *numbers, "binds", right=numbers)
+        rows = output.table("account", *numbers, "binds", right=numbers)
         for account in made.accounts:
             rows.add_row(*_row(account, made.horizon))
         screen.print(rows)

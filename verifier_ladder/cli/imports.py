@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from verifier_ladder.cli.code import Imported, import_code
+from verifier_ladder.cli import options, output
+from verifier_ladder.cli.code import Imported, import_all
 from verifier_ladder.cli.opening import ledger_place
-from verifier_ladder.cli.output import AsJson, Exit, LedgerAt, console, print_json
 
 IMPORTS = "imports"
 """The run that the campaign is opened with; no sample belongs to it."""
@@ -18,7 +18,7 @@ IMPORTS = "imports"
 def import_(
     name: Annotated[str, typer.Argument(help="The campaign; it is begun if there is none.")],
     file: Annotated[Path, typer.Argument(help="CSV, JSON lines (also gzip) or Parquet.")],
-    ladder: Annotated[Path, typer.Option("--ladder", help="The ladder, in TOML.")],
+    ladder: options.LadderFile,
     *,
     source: Annotated[
         str | None, typer.Option("--source", help="Where it comes from. [default: the file]")
@@ -33,9 +33,9 @@ def import_(
         list[str] | None, typer.Option("--ignore", help="A column to leave out; may be repeated.")
     ] = None,
     imports: Imported = None,
-    ledger: LedgerAt = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if a row is bad.")] = False,
-    as_json: AsJson = False,
+    ledger: options.LedgerAt = None,
+    strict: options.Strict = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Take old scores over, so that nothing is paid for twice.
 
@@ -48,8 +48,7 @@ def import_(
     from verifier_ladder.settings import load_settings
 
     settings = load_settings()
-    for where in imports or ():
-        import_code(where)
+    import_all(imports)
     with Campaign.open(
         name, ladder=ladder, ledger=ledger_place(ledger), run=IMPORTS, workers=settings.workers,
         memory=settings.worker_memory,
@@ -57,11 +56,10 @@ def import_(
         report = campaign.import_verdicts(
             file, source=source or file.name, columns=_columns(column or []), ignore=ignore or []
         )
-    if as_json:
-        print_json(report.as_json())
-    else:
-        console().print(report.summary(), soft_wrap=True)
-    raise typer.Exit(Exit.FAILED if strict and report.bad_rows else Exit.OK)
+    output.print_found(
+        report, lambda _: output.console().print(report.summary(), soft_wrap=True), as_json=as_json
+    )
+    raise typer.Exit(output.Exit.FAILED if strict and report.bad_rows else output.Exit.OK)
 
 
 def _columns(given: list[str]) -> dict[str, str]:

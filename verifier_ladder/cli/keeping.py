@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
+from verifier_ladder.cli import options, output
 from verifier_ladder.cli.opening import existing_ledger, ledger_place
-from verifier_ladder.cli.output import AsJson, LedgerAt, print_json, say
 from verifier_ladder.errors import ConfigError
 
 
-def upgrade(ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
+def upgrade(ledger: options.LedgerAt = None, *, as_json: options.AsJson = False) -> None:
     """Bring a ledger to this program's schema.
 
     An older file is copied first. Opening a ledger does the same; this does nothing else.
@@ -26,18 +26,18 @@ def upgrade(ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
         pass
     copy = None if found in {None, REVISION} else path.with_name(f"{path.name}.backup-{found}")
     if as_json:
-        print_json({"path": path, "from": found, "to": REVISION, "backup": copy})
+        output.print_json({"path": path, "from": found, "to": REVISION, "backup": copy})
     elif copy is None:
-        say(f"{path} has schema {REVISION} already")
+        output.say(f"{path} has schema {REVISION} already")
     else:
-        say(f"{path} went from schema {found} to {REVISION}; as it was before: {copy}")
+        output.say(f"{path} went from schema {found} to {REVISION}; as it was before: {copy}")
 
 
 def backup(
     out: Annotated[Path, typer.Argument(help="The new file.")],
-    ledger: LedgerAt = None,
+    ledger: options.LedgerAt = None,
     *,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Copy a ledger into a new file, while others use it.
 
@@ -46,17 +46,14 @@ def backup(
     from verifier_ladder.ledger.backup import backup as copy
 
     copy(_file(ledger), out)
-    if as_json:
-        print_json({"backup": out})
-    else:
-        say(f"copied to {out}")
+    output.say_done({"backup": out}, f"copied to {out}", as_json=as_json)
 
 
 def restore(
     copy: Annotated[Path, typer.Argument(help="A backup.")],
-    ledger: LedgerAt = None,
+    ledger: options.LedgerAt = None,
     *,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Put a backup in the place of a ledger.
 
@@ -67,21 +64,21 @@ def restore(
     target = _file(ledger)
     aside = put_back(copy, target)
     if as_json:
-        print_json({"path": target, "backup": copy, "aside": aside})
+        output.print_json({"path": target, "backup": copy, "aside": aside})
         return
-    say(f"{target} is what {copy} was")
+    output.say(f"{target} is what {copy} was")
     if aside is not None:
-        say(
+        output.say(
             f"what stood there is {aside}; checkpoints that were saved since the backup do not "
             "fit any more"
         )
-    say(
+    output.say(
         "nothing is signed behind it until `vladder ledger accept-restore` says that the backup "
         "is meant"
     )
 
 
-def accept_restore(ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
+def accept_restore(ledger: options.LedgerAt = None, *, as_json: options.AsJson = False) -> None:
     """Go on behind a backup that was put back.
 
     More was signed than it holds; an entry of the log tells so.
@@ -91,15 +88,15 @@ def accept_restore(ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
     with signed_log(ledger, writes=True) as log:
         accepted = log.accept_restore()
     if as_json:
-        print_json({"accepted": None if accepted is None else accepted.as_json()})
+        output.print_json({"accepted": None if accepted is None else accepted.as_json()})
     elif accepted is None:
-        say("this ledger holds all that its key has signed; there is nothing to accept")
+        output.say("this ledger holds all that its key has signed; there is nothing to accept")
     else:
         was = accepted.noted
         before = (
             "it is not known what" if was is None else f"{was.last.size:,} entries of {was.origin}"
         )
-        say(
+        output.say(
             f"{before} was signed before; the log goes on behind the {accepted.tree.size:,} "
             "entries that are here, and an entry of it tells so"
         )
@@ -107,9 +104,9 @@ def accept_restore(ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
 
 def merge(
     others: Annotated[list[str], typer.Argument(help="Ledgers to read.")],
-    ledger: LedgerAt = None,
+    ledger: options.LedgerAt = None,
     *,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Take over what other ledgers know.
 
@@ -125,14 +122,16 @@ def merge(
             with signed_log(place) as other:
                 rows.append({"ledger": other.url, **take_over(mine, other)._asdict()})
     if as_json:
-        print_json(rows)
+        output.print_json(rows)
         return
     for row in rows:
         known = f", {row['known']:,} were here before" if row["known"] else ""
-        say(f"{row['ledger']}: {row['entries']:,} entries, {row['verdicts']:,} verdicts{known}")
+        output.say(
+            f"{row['ledger']}: {row['entries']:,} entries, {row['verdicts']:,} verdicts{known}"
+        )
 
 
-def seal(ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
+def seal(ledger: options.LedgerAt = None, *, as_json: options.AsJson = False) -> None:
     """Log only salted hashes of contents, from now on.
 
     What candidates hold and verifiers say is hashed, for good. A new ledger is made if there is
@@ -145,14 +144,14 @@ def seal(ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
         store.seal()
         place, earlier = store.url, store.newest() - 1
     if as_json:
-        print_json({"ledger": place, "was_sealed": not is_new, "open_entries": earlier})
+        output.print_json({"ledger": place, "was_sealed": not is_new, "open_entries": earlier})
         return
     if not is_new:
-        say(f"{place} was sealed before")
+        output.say(f"{place} was sealed before")
         return
-    say(f"{place} is sealed from now on")
+    output.say(f"{place} is sealed from now on")
     if earlier:
-        say(f"the {earlier:,} entries before stay open: they are in the log as they are")
+        output.say(f"the {earlier:,} entries before stay open: they are in the log as they are")
 
 
 def _file(given: str | None) -> Path:

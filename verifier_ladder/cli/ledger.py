@@ -10,21 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from verifier_ladder.candidate import sample_place
-from verifier_ladder.cli import keeping, proving
+from verifier_ladder.cli import keeping, options, output, proving
 from verifier_ladder.cli.diff import diff
 from verifier_ladder.cli.opening import ledger_to_read, only_campaign
-from verifier_ladder.cli.output import (
-    AsJson,
-    Exit,
-    LedgerAt,
-    Noun,
-    amount,
-    console,
-    moment,
-    print_json,
-    say,
-    table,
-)
 from verifier_ladder.cli.replay import replay
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.text import json_printable, plain_lines, printable
@@ -34,7 +22,7 @@ if TYPE_CHECKING:
     from verifier_ladder.ledger import Ledger
     from verifier_ladder.ledger.records import Block, Entry
 
-app = Noun(help="Read, replay, verify, prove, export, copy and merge ledgers.")
+app = output.Noun(help="Read, replay, verify, prove, export, copy and merge ledgers.")
 app.command("replay")(replay)
 app.command("verify")(proving.verify)
 app.command("prove")(proving.prove)
@@ -66,18 +54,18 @@ class Format(StrEnum):
 
 @app.command("ls")
 def ls(
-    ledger: LedgerAt = None,
-    campaign: Annotated[str | None, typer.Option("--campaign", help="Only this campaign.")] = None,
+    ledger: options.LedgerAt = None,
+    campaign: options.OnlyCampaign = None,
     kind: Annotated[
         str | None,
         typer.Option("--kind", help="Only this kind of entry, such as score, check or revision."),
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="How many to list.")] = 20,
+    limit: options.Limit = 20,
     before: Annotated[
         int | None, typer.Option("--before", min=1, help="Only entries with a smaller id.")
     ] = None,
     *,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """List entries, newest first.
 
@@ -95,17 +83,19 @@ def ls(
         if campaign is not None and not rows:
             only_campaign(store, campaign)
     if as_json:
-        print_json(rows)
+        output.print_json(rows)
         return
     numbers = ("id", "samples", "verdicts", "bytes")
-    made = table("id", "recorded (UTC)", "kind", "campaign", "run", *numbers[1:], right=numbers)
+    made = output.table(
+        "id", "recorded (UTC)", "kind", "campaign", "run", *numbers[1:], right=numbers
+    )
     for row in rows:
-        when = moment(row["recorded_at"])
+        when = output.moment(row["recorded_at"])
         counts = [f"{row[name]:,}" for name in numbers[1:]]
         made.add_row(str(row["id"]), when, row["kind"], row["campaign"], row["run"], *counts)
-    console().print(made if rows else "no entries")
+    output.console().print(made if rows else "no entries")
     if len(rows) == limit:
-        say(f"older ones: --before {rows[-1]['id']}")
+        output.say(f"older ones: --before {rows[-1]['id']}")
 
 
 def _row(entry: Entry, block: Block) -> dict[str, Any]:
@@ -124,12 +114,12 @@ def show(
     what: Annotated[
         str, typer.Argument(help="A candidate's text, the start of its key, or an entry's id.")
     ],
-    ledger: LedgerAt = None,
+    ledger: options.LedgerAt = None,
     *,
     is_entry: Annotated[
         bool, typer.Option("--entry", help="It is an entry's id, even if a candidate reads so.")
     ] = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Show what happened to a candidate, or one entry.
 
@@ -154,15 +144,15 @@ def show(
 def _not_one(found: list[Known], what: str) -> None:
 
     if found:
-        say(f"{len(found)} candidates fit {printable(what, 60)!r}; give more of the key:")
+        output.say(f"{len(found)} candidates fit {printable(what, 60)!r}; give more of the key:")
         for known in found:
-            say(f"  {known.key.hex()[:16]}  {printable(known.canonical, 60)}")
+            output.say(f"  {known.key.hex()[:16]}  {printable(known.canonical, 60)}")
     else:
-        say(
+        output.say(
             f"the ledger knows no candidate {printable(what, 60)!r}; give its text as it was "
             "written, the first characters of its key, or an entry's id from `vladder ledger ls`"
         )
-    raise typer.Exit(Exit.USAGE)
+    raise typer.Exit(output.Exit.USAGE)
 
 
 def _show_entry(store: Ledger, entry: Entry, *, as_json: bool) -> None:
@@ -171,32 +161,33 @@ def _show_entry(store: Ledger, entry: Entry, *, as_json: bool) -> None:
     row = _row(entry, store.read(entry))
     row["intact"] = leaf(entry.body) == entry.leaf
     if as_json:
-        print_json({**row, "body": lines_of(entry.body)})
+        output.print_json({**row, "body": lines_of(entry.body)})
         return
-    screen = console()
-    for key, value in {**row, "recorded_at": moment(entry.recorded_at)}.items():
+    screen = output.console()
+    for key, value in {**row, "recorded_at": output.moment(entry.recorded_at)}.items():
         screen.print(f"{key:<12} {value}", soft_wrap=True)
-    say("the whole body: --json")
+    output.say("the whole body: --json")
 
 
 def _show_candidate(known: Known, told: list[Event], *, as_json: bool) -> None:
 
     if as_json:
         head = {"key": known.key.hex(), "kind": known.kind, "canonical": known.canonical}
-        print_json({**head, "events": [event._asdict() for event in told]})
+        output.print_json({**head, "events": [event._asdict() for event in told]})
         return
-    screen = console()
+    screen = output.console()
     screen.print(f"{known.kind} {printable(known.canonical)}", soft_wrap=True)
     screen.print(f"key {known.key.hex()}", soft_wrap=True)
     last = -1
     for event in told[:_MOST_EVENTS]:
         if event.entry != last:
-            where = f"entry {event.entry}, {moment(event.recorded_at)}, campaign {event.campaign}"
+            when = output.moment(event.recorded_at)
+            where = f"entry {event.entry}, {when}, campaign {event.campaign}"
             screen.print(f"\n{where}", soft_wrap=True)
             last = event.entry
         screen.print(f"  {event.what:<9} {_WORDS[event.what](event.facts)}", soft_wrap=True)
     if len(told) > _MOST_EVENTS:
-        say(f"{len(told) - _MOST_EVENTS:,} more events: --json")
+        output.say(f"{len(told) - _MOST_EVENTS:,} more events: --json")
 
 
 def _verdict_words(facts: Any) -> str:
@@ -210,8 +201,10 @@ def _verdict_words(facts: Any) -> str:
 
 
 def _measure(facts: Any) -> str:
-    spread = f" ± {amount(facts['uncertainty'], 2)}" if facts["uncertainty"] is not None else ""
-    return f"{amount(facts['score'])}{spread} {facts['unit']}".rstrip()
+    spread = (
+        f" ± {output.amount(facts['uncertainty'], 2)}" if facts["uncertainty"] is not None else ""
+    )
+    return f"{output.amount(facts['score'])}{spread} {facts['unit']}".rstrip()
 
 
 def _decision_words(facts: Any) -> str:
@@ -224,18 +217,21 @@ def _luck(facts: Any) -> str:
     number, chance = facts["draw"], facts["propensity"]
     if number is None or (number < chance and facts["action"] == "stop"):
         return ""
+    draw, likely = output.amount(number), output.amount(chance)
     if number < chance:
-        return f" (the draw was {amount(number)})"
-    return f"; not drawn for the top tier (probability {amount(chance)}, draw {amount(number)})"
+        return f" (the draw was {draw})"
+    return f"; not drawn for the top tier (probability {likely}, draw {draw})"
 
 
 def _reward_words(facts: Any) -> str:
 
-    value = "unknown" if facts["value"] is None else amount(facts["value"])
-    spread = f" ± {amount(facts['uncertainty'], 2)}" if facts["uncertainty"] is not None else ""
+    value = "unknown" if facts["value"] is None else output.amount(facts["value"])
+    spread = (
+        f" ± {output.amount(facts['uncertainty'], 2)}" if facts["uncertainty"] is not None else ""
+    )
     change = f", revision {facts['revision']}" if facts["revision"] else ""
     if facts["previous"] is not None:
-        change += f", before {amount(facts['previous'])}"
+        change += f", before {output.amount(facts['previous'])}"
     why = f" ({printable(facts['reason'], 200)})" if facts["reason"] else ""
     return f"{_sample(facts)}: {value}{spread}{change}{why}"
 
@@ -254,11 +250,11 @@ def export(
     out: Annotated[
         Path | None, typer.Option("--out", help="File to write. [default: stdout]")
     ] = None,
-    ledger: LedgerAt = None,
+    ledger: options.LedgerAt = None,
     form: Annotated[
         Format | None, typer.Option("--format", help="By default the file name's ending.")
     ] = None,
-    campaign: Annotated[str | None, typer.Option("--campaign", help="Only this campaign.")] = None,
+    campaign: options.OnlyCampaign = None,
     reveal: proving.Revealed = None,
 ) -> None:
     """Write verdicts and rewards as flat rows.
@@ -280,10 +276,10 @@ def export(
             _to_stdout(store, form, name, names)
         else:
             count = _exports()[form](store, out, name, reveal=names)
-            say(f"{count:,} rows written to {out}")
+            output.say(f"{count:,} rows written to {out}")
         if store.is_sealed and len(names) < len(NAMES):
             hidden = ", ".join(other for other in NAMES if other not in names)
-            say(f"left out where the ledger is sealed: {hidden}; --reveal writes them")
+            output.say(f"left out where the ledger is sealed: {hidden}; --reveal writes them")
 
 
 def _export_tiles(
@@ -295,7 +291,9 @@ def _export_tiles(
         raise ConfigError("format tiles is the whole log: name a new folder with --out alone")
     with proving.signed_log(ledger) as log:
         count = export_tiles(log, out, reveal=names)
-    say(f"{count:,} entries written to {out}; check them with: python {out}/verify.py {out}")
+    output.say(
+        f"{count:,} entries written to {out}; check them with: python {out}/verify.py {out}"
+    )
 
 
 def _form(out: Path | None) -> Format:

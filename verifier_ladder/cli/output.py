@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from enum import IntEnum
 from math import isfinite
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 from typer.core import TyperCommand
@@ -80,20 +80,6 @@ class Noun(typer.Typer):
         return super().command(name, cls=Command, **options)
 
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-LedgerAt = Annotated[
-    str | None,
-    typer.Option(
-        "--ledger", metavar="PATH", help="The ledger. [default: VLADDER_LEDGER, or ledger.db]"
-    ),
-]
-
-
-Workers = Annotated[
-    int | None, typer.Option("--workers", min=1, max=4096, help="Worker processes.")
-]
-
-
 def console(*, to_stderr: bool = False) -> Console:
     """A console that shows text as text: no markup, and nothing that a terminal obeys."""
     from rich.console import Console
@@ -148,6 +134,22 @@ def print_json(value: Any, *, is_line: bool = False) -> None:
     except TypeError:
         made = orjson.dumps(_repaired(value), option=options, default=_json)
     sys.stdout.write(json_printable(made.decode()) + "\n")
+
+
+def print_found(found: Any, tell: Callable[[Any], object], *, as_json: bool) -> None:
+    """Print what was found: as JSON for programs, or as `tell` words it."""
+    if as_json:
+        print_json(found.as_json())
+    else:
+        tell(found)
+
+
+def say_done(facts: Any, words: str, *, as_json: bool) -> None:
+    """Say what was done: as JSON for programs, or in words on stderr."""
+    if as_json:
+        print_json(facts)
+    else:
+        say(words)
 
 
 def _json(value: Any) -> Any:

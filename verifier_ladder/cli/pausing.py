@@ -6,36 +6,41 @@ from typing import Annotated
 
 import typer
 
+from verifier_ladder.cli import options, output
 from verifier_ladder.cli.opening import existing_ledger, only_campaign
-from verifier_ladder.cli.output import AsJson, LedgerAt, print_json, say
 
-Name = Annotated[str | None, typer.Argument(help="The campaign. [default: the newest]")]
 TierOption = Annotated[str, typer.Option("--tier", help="Which tier.")]
 
 
 def pause(
-    tier: TierOption, name: Name = None, ledger: LedgerAt = None, *, as_json: AsJson = False
+    tier: TierOption,
+    name: options.CampaignName = None,
+    ledger: options.LedgerAt = None,
+    *,
+    as_json: options.AsJson = False,
 ) -> None:
     """Start no more checks of a tier, until it is resumed.
 
     Those at work finish, and nothing is lost.
     """
     found = _set(tier, name, ledger, is_paused=True)
-    if as_json:
-        print_json({"campaign": found, "tier": tier, "paused": True})
-        return
-    say(f"{tier} of {found} is paused. `vladder campaign resume {found} --tier {tier}` goes on.")
+    words = (
+        f"{tier} of {found} is paused. `vladder campaign resume {found} --tier {tier}` goes on."
+    )
+    output.say_done({"campaign": found, "tier": tier, "paused": True}, words, as_json=as_json)
 
 
 def resume(
-    tier: TierOption, name: Name = None, ledger: LedgerAt = None, *, as_json: AsJson = False
+    tier: TierOption,
+    name: options.CampaignName = None,
+    ledger: options.LedgerAt = None,
+    *,
+    as_json: options.AsJson = False,
 ) -> None:
     """Let a paused tier go on."""
     found = _set(tier, name, ledger, is_paused=False)
-    if as_json:
-        print_json({"campaign": found, "tier": tier, "paused": False})
-        return
-    say(f"{tier} of {found} goes on; a running engine notices within seconds.")
+    words = f"{tier} of {found} goes on; a running engine notices within seconds."
+    output.say_done({"campaign": found, "tier": tier, "paused": False}, words, as_json=as_json)
 
 
 def _set(label: str, name: str | None, ledger: str | None, *, is_paused: bool) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from verifier_ladder.cli import options, output
 from verifier_ladder.cli.opening import existing_ledger, ledger_to_read
-from verifier_ladder.cli.output import AsJson, Exit, LedgerAt, console, print_json, say
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.private import private_text
 from verifier_ladder.text import json_printable, plain_lines
@@ -58,7 +59,7 @@ _OUT = "File to write. [default: stdout]"
 
 
 def verify(
-    ledger: LedgerAt = None,
+    ledger: options.LedgerAt = None,
     entry: Annotated[
         int | None, typer.Option("--entry", min=1, help="Only this entry, by its proof.")
     ] = None,
@@ -68,7 +69,7 @@ def verify(
     index: Annotated[
         bool, typer.Option("--index/--no-index", help="Compare the index tables too.")
     ] = True,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Compare a ledger's history with what was signed.
 
@@ -82,12 +83,9 @@ def verify(
             return
         with _progress() as tell:
             found = log.verify(key=signer, saved=saved, index=index, progress=tell)
-    if as_json:
-        print_json(found.as_json())
-    else:
-        _tell(found, is_saved=saved is not None)
+    output.print_found(found, partial(_tell, is_saved=saved is not None), as_json=as_json)
     if not found.is_intact:
-        raise typer.Exit(Exit.FAILED)
+        raise typer.Exit(output.Exit.FAILED)
 
 
 def _verify_entry(
@@ -105,18 +103,20 @@ def _verify_entry(
     except RejectedError as error:
         problem = str(error)
     if as_json:
-        print_json({"is_intact": not problem, "entry": entry, "problem": problem})
+        output.print_json({"is_intact": not problem, "entry": entry, "problem": problem})
     elif not problem:
-        console().print(f"entry {entry} ({head['kind']}) stands in the signed log", soft_wrap=True)
+        output.console().print(
+            f"entry {entry} ({head['kind']}) stands in the signed log", soft_wrap=True
+        )
     if problem:
-        say(f"entry {entry}: {problem}")
-        raise typer.Exit(Exit.FAILED)
+        output.say(f"entry {entry}: {problem}")
+        raise typer.Exit(output.Exit.FAILED)
 
 
 def _tell(found: Verification, *, is_saved: bool) -> None:
     from verifier_ladder.ledger.verification import NOT_COMPARED
 
-    screen = console()
+    screen = output.console()
     records = f"; {found.records:,} index rows rebuilt from them" if found.records else ""
     screen.print(
         f"compared: {_count(found.entries, 'entry', 'entries')} with "
@@ -129,9 +129,9 @@ def _tell(found: Verification, *, is_saved: bool) -> None:
     for key in found.keys:
         screen.print(f"signed by {key}", soft_wrap=True)
     for problem in found.problems:
-        say(problem)
+        output.say(problem)
     if found.more:
-        say(f"and {found.more:,} more problems")
+        output.say(f"and {found.more:,} more problems")
     if not (found.is_compared_with_note or is_saved):
         screen.print(_UNNOTED, soft_wrap=True)
     count = _count(len(found.problems) + found.more, "problem")
@@ -147,7 +147,7 @@ def _count(number: int, one: str, many: str = "") -> str:
 
 def prove(
     entry: Annotated[int, typer.Argument(min=1, help="An entry's id, from `vladder ledger ls`.")],
-    ledger: LedgerAt = None,
+    ledger: options.LedgerAt = None,
     *,
     record: Annotated[
         list[str] | None,
@@ -188,12 +188,12 @@ def prove(
                 records += find_records(log, entry, check=check, position=position)
                 made = prove(log, entry, records, reveal=names)
         except RejectedError as error:
-            say(str(error))
-            raise typer.Exit(Exit.FAILED) from None
+            output.say(str(error))
+            raise typer.Exit(output.Exit.FAILED) from None
     text = orjson.dumps(made, option=orjson.OPT_INDENT_2).decode() + "\n"
     _write(json_printable(text), out)
     if out is not None:
-        say(
+        output.say(
             "check it with: vladder ledger verifier --out verify.py && python verify.py "
             + str(out)
         )
@@ -208,10 +208,10 @@ def _record(text: str) -> tuple[str, int]:
 
 
 def checkpoint(
-    ledger: LedgerAt = None,
+    ledger: options.LedgerAt = None,
     out: Annotated[Path | None, typer.Option("--out", help=_OUT)] = None,
     *,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Print the newest signed checkpoint.
 
@@ -221,14 +221,14 @@ def checkpoint(
         signed, found = log.signed()
         keys = [str(key) for key in log.signers()]
     if as_json:
-        print_json({
+        output.print_json({
             "origin": found.origin, "size": found.size, "root": found.root, "note": signed,
             "keys": keys,
         })  # fmt: skip
         return
     _write(signed, out)
     for key in keys:
-        say(f"signed by {key}")
+        output.say(f"signed by {key}")
 
 
 def verifier(
@@ -295,6 +295,6 @@ def _progress() -> Iterator[Any]:
     """A bar on stderr, for whoever waits at a terminal."""
     from rich.progress import Progress
 
-    with Progress(console=console(to_stderr=True), transient=True) as bar:
+    with Progress(console=output.console(to_stderr=True), transient=True) as bar:
         task = bar.add_task("comparing entries", total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

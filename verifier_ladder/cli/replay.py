@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from verifier_ladder.cli import options, output
 from verifier_ladder.cli.opening import ledger_to_read, only_campaign
-from verifier_ladder.cli.output import AsJson, Exit, LedgerAt, amount, console, print_json, say
 
 if TYPE_CHECKING:
     from verifier_ladder.scheduler.replay import ReplayReport
@@ -17,9 +17,9 @@ def replay(
     campaign: Annotated[
         str | None, typer.Argument(help="Its name; not needed if the ledger has only one.")
     ] = None,
-    ledger: LedgerAt = None,
+    ledger: options.LedgerAt = None,
     *,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Compute a campaign's rewards again, and compare.
 
@@ -32,7 +32,7 @@ def replay(
         row = only_campaign(store, campaign)
         report = replayed(store, row)
     if as_json:
-        print_json({
+        output.print_json({
             "campaign": row.name, "same": report.is_same, "rewards": report.rewards,
             "draws": report.draws, "beliefs": report.beliefs, "differing": report.differing,
             "differences": [difference._asdict() for difference in report.differences],
@@ -40,18 +40,20 @@ def replay(
     else:
         _tell(row.name, report)
     if not report.is_same:
-        raise typer.Exit(Exit.FAILED)
+        raise typer.Exit(output.Exit.FAILED)
 
 
 def _tell(name: str, report: ReplayReport) -> None:
     counted = f"{report.rewards:,} rewards, {report.draws:,} draws, {report.beliefs:,} beliefs"
     if report.is_same:
-        console().print(f"{name}: {counted} computed again, all as recorded", soft_wrap=True)
+        output.console().print(
+            f"{name}: {counted} computed again, all as recorded", soft_wrap=True
+        )
         return
-    screen = console()
+    screen = output.console()
     screen.print(f"{name}: {report.differing:,} of {counted} differ", soft_wrap=True)
     for one in report.differences:
-        numbers = f"{amount(one.recorded)} recorded, {amount(one.replayed)} replayed"
+        numbers = f"{output.amount(one.recorded)} recorded, {output.amount(one.replayed)} replayed"
         screen.print(f"  entry {one.entry}: {one.what} of {one.of}: {numbers}", soft_wrap=True)
     if report.differing > len(report.differences):
-        say(f"{report.differing - len(report.differences):,} more")
+        output.say(f"{report.differing - len(report.differences):,} more")

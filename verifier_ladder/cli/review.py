@@ -11,20 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from verifier_ladder.candidate import sample_place
-from verifier_ladder.cli.code import Imported, import_code
+from verifier_ladder.cli import options, output
+from verifier_ladder.cli.code import Imported, import_all
 from verifier_ladder.cli.opening import existing_ledger, only_campaign
-from verifier_ladder.cli.output import (
-    AsJson,
-    Exit,
-    LedgerAt,
-    Noun,
-    amount,
-    console,
-    interrupted,
-    moment,
-    print_json,
-    say,
-)
 from verifier_ladder.errors import ConfigError, VerifierError
 from verifier_ladder.text import decimal, printable
 
@@ -34,7 +23,7 @@ if TYPE_CHECKING:
     from verifier_ladder.ledger.records import CampaignRow
     from verifier_ladder.reward import Revision
 
-app = Noun(help="Answer open questions of the world tier.")
+app = output.Noun(help="Answer open questions of the world tier.")
 _REVISED = 10.0
 """Seconds in which an answer's revision normally arrives."""
 _MOST_SHOWN = 10
@@ -57,7 +46,7 @@ def next_case(
     campaign: Annotated[
         str | None, typer.Option("--campaign", help="The campaign. [default: the newest]")
     ] = None,
-    ledger: LedgerAt = None,
+    ledger: options.LedgerAt = None,
     imports: Imported = None,
     ladder: Annotated[
         Path | None,
@@ -78,7 +67,7 @@ def next_case(
     unblind: Annotated[
         bool, typer.Option("--unblind", help="Show what other tiers said.")
     ] = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Show the next open case and take its answer.
 
@@ -89,8 +78,7 @@ def next_case(
     from verifier_ladder.cli.reopening import REVIEWS, known_ladder
     from verifier_ladder.run import Run
 
-    for where in imports or ():
-        import_code(where)
+    import_all(imports)
     with existing_ledger(ledger) as store:
         row = only_campaign(store, campaign)
         cases = open_cases(store, row.name, known_ladder(row, ladder))
@@ -111,7 +99,7 @@ def next_case(
         elif not as_json:
             _ask(found, settle)
     if as_json:
-        print_json({"case": facts})
+        output.print_json({"case": facts})
 
 
 def _chosen(cases: Iterable[OpenCase], prefix: str | None, skip: int) -> OpenCase | None:
@@ -124,21 +112,18 @@ def _none(prefix: str | None, *, as_json: bool) -> NoReturn:
 
     if prefix is not None:
         raise ConfigError(f"no open case's key begins with {prefix!r}")
-    if as_json:
-        print_json({"case": None})
-    else:
-        say("no open case")
-    raise typer.Exit(Exit.FAILED)
+    output.say_done({"case": None}, "no open case", as_json=as_json)
+    raise typer.Exit(output.Exit.FAILED)
 
 
 def _show(facts: dict[str, Any]) -> None:
 
-    screen = console()
+    screen = output.console()
     screen.print(printable(facts["question"], 1000), soft_wrap=True)
     screen.print(f"  {facts['kind']:<10} {printable(facts['candidate'], 2000)}", soft_wrap=True)
     for name, value in facts["task"].items():
         screen.print(f"  {printable(name, 40):<10} {printable(value, 1000)}", soft_wrap=True)
-    for name, shown in (("unit", facts["unit"]), ("until", moment(facts["deadline"]))):
+    for name, shown in (("unit", facts["unit"]), ("until", output.moment(facts["deadline"]))):
         if shown:
             screen.print(f"  {name:<10} {shown}")
     for name, said in facts.get("other_tiers", {}).items():
@@ -155,13 +140,13 @@ def _ask(case: OpenCase, settle: Callable[[Answer], Any]) -> None:
         try:
             given: str = typer.prompt(prompt, default="", show_default=False)
             if not given.strip():
-                say("left open; --skip 1 shows the next one")
+                output.say("left open; --skip 1 shows the next one")
                 return
             settle(read_answer(given))
         except (KeyboardInterrupt, typer.Abort):
-            interrupted("Nothing was recorded; the case stays open.")
+            output.interrupted("Nothing was recorded; the case stays open.")
         except ConfigError as error:
-            say(str(error))
+            output.say(str(error))
             continue
         return
 
@@ -200,19 +185,21 @@ def _record(
         except VerifierError as error:
             raise ConfigError(f"{error}; the case stays open") from error
         if not is_taken:
-            say("this case had been answered before; nothing was changed")
+            output.say("this case had been answered before; nothing was changed")
             return []
         campaign.drain(_REVISED)
         revisions = list(campaign.revisions(after=cursor, evaluation=None))
     count = len(revisions)
-    say(f"recorded as answered by {by}; {count} {'reward' if count == 1 else 'rewards'} revised")
+    output.say(
+        f"recorded as answered by {by}; {count} {'reward' if count == 1 else 'rewards'} revised"
+    )
     for revision in revisions[:_MOST_SHOWN]:
-        say(f"  {_words(revision, case.candidate.content)}")
+        output.say(f"  {_words(revision, case.candidate.content)}")
     return [_json(revision) for revision in revisions]
 
 
 def _words(revision: Revision, content: str | bytes) -> str:
-    value, old = amount(revision.reward.value), amount(revision.previous)
+    value, old = output.amount(revision.reward.value), output.amount(revision.previous)
     where = sample_place(revision.run, revision.step, revision.position, content)
     return f"{where}: {value}, before {old}"
 

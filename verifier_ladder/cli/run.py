@@ -7,18 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from verifier_ladder.cli import options, output
 from verifier_ladder.cli.curriculum import curriculum
 from verifier_ladder.cli.opening import ledger_to_read, only_campaign
-from verifier_ladder.cli.output import (
-    AsJson,
-    LedgerAt,
-    Noun,
-    console,
-    moment,
-    print_json,
-    say,
-    table,
-)
 from verifier_ladder.cli.training import export
 from verifier_ladder.private import private_text
 
@@ -26,24 +17,15 @@ if TYPE_CHECKING:
     from verifier_ladder.ledger import Ledger
     from verifier_ladder.runs import FoundRun
 
-app = Noun(help="List runs, write report cards, export training sets.")
-Name = Annotated[str | None, typer.Argument(help="The run. [default: the newest]")]
-Home = Annotated[
-    str | None,
-    typer.Option("--campaign", help="Its campaign, if several have a run of this name."),
-]
-At = Annotated[
-    int | None,
-    typer.Option("--at", metavar="SIZE", min=1, help="As of the checkpoint of this size."),
-]
+app = output.Noun(help="List runs, write report cards, export training sets.")
 
 
 @app.command("ls")
 def ls(
-    ledger: LedgerAt = None,
-    campaign: Annotated[str | None, typer.Option("--campaign", help="Only this campaign.")] = None,
+    ledger: options.LedgerAt = None,
+    campaign: options.OnlyCampaign = None,
     *,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """List the runs of the ledger, newest first."""
     from verifier_ladder.runs import list_runs
@@ -53,15 +35,15 @@ def ls(
         found = [run for run in list_runs(store) if home in {None, run.campaign.name}]
         rows = [_row(store, run) for run in reversed(found)]
     if as_json:
-        print_json(rows)
+        output.print_json(rows)
         return
     names = ("run", "campaign", "project", "user", "last step", "begun (UTC)")
-    made = table(*names, right=("last step",))
+    made = output.table(*names, right=("last step",))
     for row in rows:
-        begun = moment(row["recorded_at"])
+        begun = output.moment(row["recorded_at"])
         named = (row["name"], row["campaign"], row["project"], row["user"])
         made.add_row(*named, "–" if row["last_step"] is None else str(row["last_step"]), begun)
-    console().print(made if rows else "no runs yet")
+    output.console().print(made if rows else "no runs yet")
 
 
 def _row(store: Ledger, run: FoundRun) -> dict[str, Any]:
@@ -76,23 +58,18 @@ def _row(store: Ledger, run: FoundRun) -> dict[str, Any]:
 
 @app.command("report")
 def report(
-    name: Name = None,
-    ledger: LedgerAt = None,
+    name: options.RunName = None,
+    ledger: options.LedgerAt = None,
     *,
-    campaign: Home = None,
-    at: At = None,
-    pass_at: Annotated[
-        float | None, typer.Option("--pass-at", help="Reward at which a sample passes.")
-    ] = None,
-    evaluation: Annotated[
-        bool,
-        typer.Option("--evaluation", help="The run's evaluation instead, which is kept apart."),
-    ] = False,
+    campaign: options.OfCampaign = None,
+    at: options.AtSize = None,
+    pass_at: options.PassAt = None,
+    evaluation: options.OfEvaluation = False,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="FILE", help="Markdown file to write. [default: stdout]"),
     ] = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Write a run's report card.
 
@@ -105,16 +82,18 @@ def report(
             store, name, campaign=campaign, at=at, pass_at=pass_at, evaluation=evaluation or None
         )
     if as_json:
-        print_json(card.as_json())
+        output.print_json(card.as_json())
         return
     text = as_markdown(card)
     if card.pass_at is None:
-        say("which reward passes? say so with --pass-at REWARD; pass@k and hack share need it")
+        output.say(
+            "which reward passes? say so with --pass-at REWARD; pass@k and hack share need it"
+        )
     if out is None:
-        console().print(text, end="", soft_wrap=True)
+        output.console().print(text, end="", soft_wrap=True)
         return
     private_text(out, text)
-    say(f"report card of {card.run} written to {out}")
+    output.say(f"report card of {card.run} written to {out}")
 
 
 app.command("export")(export)

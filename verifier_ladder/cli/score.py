@@ -9,23 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from verifier_ladder.cli import options, output
 from verifier_ladder.cli.budgets import Budgets, budgets
-from verifier_ladder.cli.code import Imported, import_code
+from verifier_ladder.cli.code import Imported, import_all
 from verifier_ladder.cli.opening import ledger_place
-from verifier_ladder.cli.output import (
-    AsJson,
-    Exit,
-    LedgerAt,
-    Workers,
-    console,
-    interrupted,
-    print_json,
-)
 from verifier_ladder.text import printable
 
 if TYPE_CHECKING:
     from verifier_ladder.forecast import Forecast
-    from verifier_ladder.rollouts import Progress, ScoredFile
+    from verifier_ladder.rollouts import Progress
     from verifier_ladder.rollouts.scoring import Report
 
 _SLOW = 2.0
@@ -35,11 +27,11 @@ _SLOW = 2.0
 def score(
     *,
     file: Annotated[Path, typer.Argument(help="JSON lines, CSV or TSV (also gzip), or Parquet.")],
-    ladder: Annotated[Path, typer.Option("--ladder", help="The ladder, in TOML.")],
+    ladder: options.LadderFile,
     out: Annotated[
         Path | None, typer.Option("--out", help="Table to write: .parquet, .jsonl or .csv.")
     ] = None,
-    ledger: LedgerAt = None,
+    ledger: options.LedgerAt = None,
     imports: Imported = None,
     content: Annotated[
         str | None, typer.Option("--content", help="Column of the completion.")
@@ -56,17 +48,13 @@ def score(
     prompt: Annotated[
         str | None, typer.Option("--prompt", help="Column of the prompt, which is then kept.")
     ] = None,
-    campaign: Annotated[
-        str | None, typer.Option("--campaign", help="Its name. [default: the ladder's]")
-    ] = None,
+    campaign: options.NewCampaign = None,
     deadline: Annotated[
         str | None, typer.Option("--deadline", help='How long higher tiers may take: "10 min".')
     ] = None,
-    pass_at: Annotated[
-        float | None, typer.Option("--pass-at", help="Reward at which a sample passes.")
-    ] = None,
+    pass_at: options.PassAt = None,
     budget: Budgets = None,
-    workers: Workers = None,
+    workers: options.Workers = None,
     wait: Annotated[
         bool, typer.Option("--wait/--no-wait", help="Wait for tiers above the lowest.")
     ] = True,
@@ -74,8 +62,8 @@ def score(
         bool,
         typer.Option("--evaluation", help="The rows evaluate a policy: nothing is to train on."),
     ] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if a row is bad.")] = False,
-    as_json: AsJson = False,
+    strict: options.Strict = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Score a file of rollouts: mean reward, pass@k, costs.
 
@@ -86,8 +74,7 @@ def score(
     from verifier_ladder.settings import load_settings
 
     settings = load_settings()
-    for where in imports or ():
-        import_code(where)
+    import_all(imports)
     try:
         with _progress(file.name) as report:
             scored = score_file(
@@ -98,17 +85,19 @@ def score(
                 budget=budgets(budget), when_planned=_tell_plan,
             )  # fmt: skip
     except KeyboardInterrupt:
-        interrupted("Run the same command again: finished rows come from the ledger.")
-    _tell(scored, as_json=as_json)
+        output.interrupted("Run the same command again: finished rows come from the ledger.")
+    output.print_found(
+        scored, lambda _: output.console().print(scored.summary(), soft_wrap=True), as_json=as_json
+    )
     failed = not scored.rewards or (strict and scored.bad_rows)
-    raise typer.Exit(Exit.FAILED if failed else Exit.OK)
+    raise typer.Exit(output.Exit.FAILED if failed else output.Exit.OK)
 
 
 def _tell_plan(plan: Forecast) -> None:
     """Say on stderr what will be asked, before it is."""
     from verifier_ladder.cli.forecast import plan_lines
 
-    screen = console(to_stderr=True)
+    screen = output.console(to_stderr=True)
     screen.print(f"Plan for {plan.horizon:,} candidates, if all pass the fast tier:")
     for line in plan_lines(plan):
         screen.print(line, soft_wrap=True)
@@ -127,13 +116,6 @@ def _columns(
     return {part: column for part, column in given.items() if column is not None}
 
 
-def _tell(scored: ScoredFile, *, as_json: bool) -> None:
-    if as_json:
-        print_json(scored.as_json())
-    else:
-        console().print(scored.summary(), soft_wrap=True)
-
-
 @contextlib.contextmanager
 def _progress(name: str) -> Iterator[Report]:
     """Show how far it is on stderr, once it takes longer than a moment."""
@@ -141,7 +123,7 @@ def _progress(name: str) -> Iterator[Report]:
 
     from verifier_ladder.cli.live import LiveView
 
-    started, screen = monotonic(), console(to_stderr=True)
+    started, screen = monotonic(), output.console(to_stderr=True)
     with contextlib.ExitStack() as stack:
         views: list[LiveView] = []
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from verifier_ladder.cli.code import Imported, import_code
+from verifier_ladder.cli import options, output
+from verifier_ladder.cli.code import Imported, import_all, import_code
 from verifier_ladder.cli.opening import ledger_place
-from verifier_ladder.cli.output import AsJson, LedgerAt, Workers, print_json, say
 from verifier_ladder.cost import seconds
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.text import hide_password
@@ -29,10 +29,8 @@ def serve(
         str, typer.Argument(help="The ladder: a TOML file, module:name or file.py:name.")
     ],
     *,
-    campaign: Annotated[
-        str | None, typer.Option("--campaign", help="Its name. [default: the ladder's]")
-    ] = None,
-    ledger: LedgerAt = None,
+    campaign: options.NewCampaign = None,
+    ledger: options.LedgerAt = None,
     run: Annotated[
         str | None,
         typer.Option("--run", help="Run of samples that name none. [default: a new one]"),
@@ -98,8 +96,8 @@ def serve(
     linger: Annotated[
         str, typer.Option("--linger", help="How long to go on after SIGTERM, saying so.")
     ] = "1 s",
-    workers: Workers = None,
-    as_json: AsJson = False,
+    workers: options.Workers = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Score over HTTP until SIGTERM or Ctrl-C.
 
@@ -112,8 +110,7 @@ def serve(
     from verifier_ladder.ledger import open_ledger
     from verifier_ladder.server.tokens import TokenFile, token_file
 
-    for where in imports or ():
-        import_code(where)
+    import_all(imports)
     made, patience = _ladder(ladder), seconds(linger)
     create_app, running, hooks_from = _server()
     hooks = None if webhooks is None else hooks_from(webhooks)
@@ -141,7 +138,7 @@ def serve(
 
             running.run(app, sock, linger=patience, started=started)
     if not as_json:
-        say("ended; everything that was accepted is in the ledger")
+        output.say("ended; everything that was accepted is in the ledger")
 
 
 def _server() -> tuple[Any, Any, Any]:
@@ -202,7 +199,7 @@ def _tell(
         "ledger": campaign.ledger.url, "tokens": tokens.is_required,
     }  # fmt: skip
     if as_json:
-        print_json(facts)
+        output.print_json(facts)
         sys.stdout.flush()
         return
 
@@ -217,10 +214,10 @@ def _tell(
         ("ledger", hide_password(campaign.ledger.url)), ("access", access),
         ("described", f"{address.url}/openapi.json"),
     ):  # fmt: skip
-        say(f"  {name:<10} {text}")
-    say("Try it:")
-    say(
+        output.say(f"  {name:<10} {text}")
+    output.say("Try it:")
+    output.say(
         f"  curl {address.url}/v1/score{bearer} -H 'Content-Type: application/json' "
         """-d '{"samples": ["…"]}'"""
     )
-    say(f"Serving at {address.url}; Ctrl-C ends it.")
+    output.say(f"Serving at {address.url}; Ctrl-C ends it.")

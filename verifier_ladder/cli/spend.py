@@ -6,16 +6,14 @@ from typing import Annotated
 
 import typer
 
+from verifier_ladder.cli import options, output
 from verifier_ladder.cli.opening import ledger_to_read, only_campaign
-from verifier_ladder.cli.output import AsJson, LedgerAt, console, print_json, table
 from verifier_ladder.text import printable
-
-Name = Annotated[str | None, typer.Argument(help="The campaign. [default: the newest]")]
 
 
 def spend(
-    name: Name = None,
-    ledger: LedgerAt = None,
+    name: options.CampaignName = None,
+    ledger: options.LedgerAt = None,
     *,
     by: Annotated[
         str,
@@ -26,7 +24,7 @@ def spend(
     everything: Annotated[
         bool, typer.Option("--all", help="All campaigns of the ledger.")
     ] = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Tell who has spent what.
 
@@ -40,11 +38,11 @@ def spend(
         campaign = None if everything else only_campaign(store, name).name
         lines = spending(store, by, campaign=campaign)
     if as_json:
-        print_json([line.as_json() for line in lines])
+        output.print_json([line.as_json() for line in lines])
         return
     used = [r for r in Resource if any(line.spent(r) for line in lines)]
     columns = [column for r in used for column in (r.unit, "of it failed")]
-    made = table(by, "checks", *columns, right=("checks", *columns))
+    made = output.table(by, "checks", *columns, right=("checks", *columns))
     for line in lines:
         cells = [
             shown_in(r)(amount) if amount else "·"
@@ -52,4 +50,4 @@ def spend(
             for amount in (line.spent(r), line.failed.get(r, 0.0))
         ]
         made.add_row(printable(line.name, 60), f"{line.checks:,}", *cells)
-    console().print(made if lines else "nothing has been spent")
+    output.console().print(made if lines else "nothing has been spent")

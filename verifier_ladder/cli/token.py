@@ -6,17 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from verifier_ladder.cli import options, output
 from verifier_ladder.cli.opening import ledger_place, ledger_to_read
-from verifier_ladder.cli.output import (
-    AsJson,
-    LedgerAt,
-    Noun,
-    console,
-    moment,
-    print_json,
-    say,
-    table,
-)
 from verifier_ladder.cost import seconds
 from verifier_ladder.text import printable
 
@@ -24,7 +15,7 @@ if TYPE_CHECKING:
     from verifier_ladder.ledger import Ledger
     from verifier_ladder.server.tokens import Token, TokenFile
 
-app = Noun(help="Say who may ask a server, and for what.")
+app = output.Noun(help="Say who may ask a server, and for what.")
 
 
 @app.command("add")
@@ -49,8 +40,8 @@ def add(
     lifetime: Annotated[
         str | None, typer.Option("--lifetime", help="How long it is valid, such as '90 d'.")
     ] = None,
-    ledger: LedgerAt = None,
-    as_json: AsJson = False,
+    ledger: options.LedgerAt = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Make a token and print it, once; only its hash is kept.
 
@@ -64,64 +55,63 @@ def add(
     ends = None if lifetime is None else seconds(lifetime)
     secret = tokens.add(name, wanted, ends, runs or ())
     if as_json:
-        print_json({"token": secret, "name": name, "scopes": wanted, "runs": runs or []})
+        output.print_json({"token": secret, "name": name, "scopes": wanted, "runs": runs or []})
         return
-    console().print(secret, soft_wrap=True)
+    output.console().print(secret, soft_wrap=True)
     bound = f" in runs that begin with {' or '.join(runs)}" if runs else ""
-    say(
+    output.say(
         f"may {' and '.join(wanted)}{bound}; it is not shown again, and its hash is in "
         f"{tokens.path}"
     )
 
 
 @app.command("ls")
-def ls(ledger: LedgerAt = None, *, as_json: AsJson = False) -> None:
+def ls(ledger: options.LedgerAt = None, *, as_json: options.AsJson = False) -> None:
     """List the tokens, those that are over too."""
     from time import time
 
     with ledger_to_read(ledger) as store:
         rows = [_row(token, time()) for token in _tokens(store).tokens()]
     if as_json:
-        print_json(rows)
+        output.print_json(rows)
         return
-    made = table("name", "id", "scopes", "runs", "made (UTC)", "valid until (UTC)", "state")
+    made = output.table("name", "id", "scopes", "runs", "made (UTC)", "valid until (UTC)", "state")
     for row in rows:
         made.add_row(
             printable(row["name"]), row["id"], " ".join(row["scopes"]),
-            " ".join(f"{prefix}…" for prefix in row["runs"]) or "all", moment(row["made_at"]),
-            moment(row["ends_at"]) or "for ever", row["state"],
+            " ".join(f"{prefix}…" for prefix in row["runs"]) or "all",
+            output.moment(row["made_at"]), output.moment(row["ends_at"]) or "for ever",
+            row["state"],
         )  # fmt: skip
     nobody = "no tokens; whoever uses this machine may score and read at its servers"
-    console().print(made if rows else nobody)
+    output.console().print(made if rows else nobody)
 
 
 @app.command("revoke")
 def revoke(
     name: Annotated[str, typer.Argument(help="Name or id of the token.")],
-    ledger: LedgerAt = None,
+    ledger: options.LedgerAt = None,
     *,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """End a token; running servers refuse it within a second."""
     from time import time
 
     with ledger_to_read(ledger) as store:
         ended = _tokens(store).revoke(name)
-    if as_json:
-        print_json(_row(ended, time()))
-    else:
-        say(f"revoked {printable(ended.name)} ({ended.id})")
+    words = f"revoked {printable(ended.name)} ({ended.id})"
+    output.say_done(_row(ended, time()), words, as_json=as_json)
 
 
 @app.command("secret")
-def secret(*, as_json: AsJson = False) -> None:
+def secret(*, as_json: options.AsJson = False) -> None:
     """Make a secret for a webhook and print it; it is kept nowhere."""
     from verifier_ladder.server.webhooks.signing import new_secret
 
     if as_json:
-        print_json({"secret": new_secret()})
+        output.print_json({"secret": new_secret()})
     else:
-        console().print(new_secret(), soft_wrap=True)
+        output.console().print(new_secret(), soft_wrap=True)
 
 
 def _tokens(ledger: Ledger) -> TokenFile:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from verifier_ladder.cli import options, output
 from verifier_ladder.cli.opening import ledger_to_read
-from verifier_ladder.cli.output import AsJson, LedgerAt, console, print_json, say, table
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.text import printable
 
@@ -36,7 +36,7 @@ class Form(StrEnum):
 
 
 def export(
-    name: Annotated[str | None, typer.Argument(help="The run. [default: the newest]")] = None,
+    name: options.RunName = None,
     kind: Annotated[
         SetKind,
         typer.Option(
@@ -48,16 +48,10 @@ def export(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FOLDER", help="Folder. [default: RUN-KIND]")
     ] = None,
-    ledger: LedgerAt = None,
+    ledger: options.LedgerAt = None,
     *,
-    campaign: Annotated[
-        str | None,
-        typer.Option("--campaign", help="Its campaign, if several have a run of this name."),
-    ] = None,
-    at: Annotated[
-        int | None,
-        typer.Option("--at", metavar="SIZE", min=1, help="As of the checkpoint of this size."),
-    ] = None,
+    campaign: options.OfCampaign = None,
+    at: options.AtSize = None,
     split: Annotated[
         list[str] | None,
         typer.Option("--split", help="NAME=SHARE, as train=0.9; repeat it. [default: train=1]"),
@@ -75,9 +69,7 @@ def export(
     tier: Annotated[
         str | None, typer.Option("--tier", help="Only what this tier or a higher one has judged.")
     ] = None,
-    pass_at: Annotated[
-        float | None, typer.Option("--pass-at", help="Reward at which a sample passes.")
-    ] = None,
+    pass_at: options.PassAt = None,
     best: Annotated[
         int | None, typer.Option("--best", min=1, help="At most this many of each task.")
     ] = None,
@@ -92,12 +84,9 @@ def export(
     teacher: Annotated[
         list[str] | None, typer.Option("--teacher", help="Model to teach; may be repeated.")
     ] = None,
-    evaluation: Annotated[
-        bool,
-        typer.Option("--evaluation", help="The run's evaluation instead, which is kept apart."),
-    ] = False,
+    evaluation: options.OfEvaluation = False,
     form: Annotated[Form, typer.Option("--form", help="Form of the files.")] = Form.PARQUET,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Export a run's samples for training.
 
@@ -120,7 +109,7 @@ def export(
     folder = out or Path(f"{made.run}-{kind.value}".replace("/", "-"))
     written = made.write(folder, form.value)
     if as_json:
-        print_json({**made.as_json(), "files": [str(path) for path in written]})
+        output.print_json({**made.as_json(), "files": [str(path) for path in written]})
     else:
         _tell(made, folder)
 
@@ -161,18 +150,18 @@ def _prompts(path: Path | None) -> dict[str, Any]:
 def _tell(made: TrainingSet, folder: Path) -> None:
     from verifier_ladder.summary.amounts import plural
 
-    screen = console()
+    screen = output.console()
     total = f"{made.samples:,} samples, {made.pending:,} of them pending"
     screen.print(
         f"{len(made):,} rows of {made.kind} from run {printable(made.run)} ({total})",
         soft_wrap=True,
     )
-    listed = table("split", "rows", right=("rows",))
+    listed = output.table("split", "rows", right=("rows",))
     for name, rows in made.splits.items():
         listed.add_row(name, f"{len(rows):,}" if rows else "none, so no file")
     screen.print(listed)
     if made.left_out:
-        listed = table("left out", "samples", right=("samples",))
+        listed = output.table("left out", "samples", right=("samples",))
         for why, count in made.left_out.items():
             listed.add_row(printable(why), f"{count:,}")
         screen.print(listed)
@@ -180,6 +169,6 @@ def _tell(made: TrainingSet, folder: Path) -> None:
         tasks = len({str(row["prompt"]) for rows in made.splits.values() for row in rows})
         its = "its" if tasks == 1 else "their"
         told = f"{plural(tasks, 'task')} fell into splits by {its}"
-        say(f"{told} hash; another --seed gives others")
+        output.say(f"{told} hash; another --seed gives others")
     screen.print(f"Read at {printable(made.moment.text, None)}", soft_wrap=True)
     screen.print(f"Written to {printable(folder, None)}", soft_wrap=True)

@@ -6,22 +6,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from verifier_ladder.cli import versions
-from verifier_ladder.cli.output import AsJson, Exit, Noun, console, print_json, table
+from verifier_ladder.cli import options, output, versions
 from verifier_ladder.errors import LadderError
 from verifier_ladder.text import printable
 
 if TYPE_CHECKING:
     from verifier_ladder.verifiers import Verifier
 
-app = Noun(help="List verifiers, show one, check one, compare versions.")
+app = output.Noun(help="List verifiers, show one, check one, compare versions.")
 app.command("diff")(versions.diff)
 app.command("reverify")(versions.reverify)
 Name = Annotated[str, typer.Argument(help="Its name.")]
 
 
 @app.command("ls")
-def ls(*, as_json: AsJson = False) -> None:
+def ls(*, as_json: options.AsJson = False) -> None:
     """List every verifier that can be looked up by name.
 
     Broken ones say why.
@@ -31,13 +30,13 @@ def ls(*, as_json: AsJson = False) -> None:
     packages = _packages()
     rows = [_row(name, packages.get(name, "")) for name in REGISTRY.names()]
     if as_json:
-        print_json(rows)
+        output.print_json(rows)
         return
-    made = table("verifier", "version", "tier", "kind", "package", "state")
+    made = output.table("verifier", "version", "tier", "kind", "package", "state")
     for row in rows:
         cells = (row["name"], row["version"], row["tier"], row["kind"], row["package"])
         made.add_row(*cells, row["error"] or "ok")
-    console().print(made if rows else "no verifiers are installed")
+    output.console().print(made if rows else "no verifiers are installed")
 
 
 def _packages() -> dict[str, str]:
@@ -69,16 +68,16 @@ def info(
     name: Name,
     version: Annotated[str | None, typer.Option("--version", help="Its version.")] = None,
     *,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Show what a verifier declares: tier, cost, limits, settings."""
     from verifier_ladder.registry import REGISTRY
 
     facts = _facts(REGISTRY.get(name, version), _packages().get(name, ""))
     if as_json:
-        print_json(facts)
+        output.print_json(facts)
         return
-    screen = console()
+    screen = output.console()
     for key, value in facts.items():
         if value not in ("", None, {}, [], ()):
             screen.print(f"{key:<16} {_words(value)}", soft_wrap=True)
@@ -111,7 +110,7 @@ def _words(value: Any) -> str:
 
 @app.command("check")
 def check(
-    name: Annotated[str, typer.Argument(help="Its name, module:attribute, or file.py:attribute.")],
+    name: options.VerifierAt,
     candidate: Annotated[
         list[str] | None,
         typer.Option("--candidate", help="A sample candidate's content; may be repeated."),
@@ -120,7 +119,7 @@ def check(
         str | None, typer.Option("--task", help="The candidates' task, as a JSON object.")
     ] = None,
     *,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Hold a verifier to its contract on sample candidates.
 
@@ -133,9 +132,9 @@ def check(
     failed = [result for result in results if not result.passed]
     if as_json:
         rows = [result._asdict() for result in results]
-        print_json({"verifier": verifier.name, "ok": not failed, "checks": rows})
+        output.print_json({"verifier": verifier.name, "ok": not failed, "checks": rows})
     else:
-        screen = console()
+        screen = output.console()
         for result in results:
             mark = "ok  " if result.passed else "fail"
             screen.print(f"{mark} {result.name}", soft_wrap=True)
@@ -143,4 +142,4 @@ def check(
                 screen.print(f"     {result.text}", soft_wrap=True)
         told = f"{len(failed)} of {len(results)} failed"
         screen.print(f"\n{verifier.name} {verifier.version}: {told}")
-    raise typer.Exit(Exit.FAILED if failed else Exit.OK)
+    raise typer.Exit(output.Exit.FAILED if failed else output.Exit.OK)

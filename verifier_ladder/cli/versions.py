@@ -6,16 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from verifier_ladder.cli import options, output
 from verifier_ladder.cli.opening import existing_ledger, ledger_to_read
-from verifier_ladder.cli.output import (
-    AsJson,
-    LedgerAt,
-    Workers,
-    amount,
-    console,
-    print_json,
-    table,
-)
 from verifier_ladder.text import printable
 
 if TYPE_CHECKING:
@@ -28,9 +20,9 @@ def diff(
     name: Annotated[str, typer.Argument(help="The verifier's name.")],
     old: Annotated[str, typer.Argument(help="The older version.")],
     new: Annotated[str, typer.Argument(help="The newer version.")],
-    ledger: LedgerAt = None,
+    ledger: options.LedgerAt = None,
     *,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Compare two versions of a verifier.
 
@@ -40,21 +32,21 @@ def diff(
 
     with ledger_to_read(ledger) as store:
         report = compare_versions(store, name, old, new)
-    _show(report, as_json=as_json)
+    output.print_found(report, _tell, as_json=as_json)
 
 
 def reverify(
-    name: Annotated[str, typer.Argument(help="Its name, module:attribute, or file.py:attribute.")],
+    name: options.VerifierAt,
     old: Annotated[
         str | None, typer.Option("--from", help="The older version. [default: the last]")
     ] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, help="Only so many, the latest.")
     ] = None,
-    workers: Workers = None,
-    ledger: LedgerAt = None,
+    workers: options.Workers = None,
+    ledger: options.LedgerAt = None,
     *,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Judge an older version's candidates with a newer one.
 
@@ -67,18 +59,15 @@ def reverify(
     verifier = found_at(name)
     with existing_ledger(ledger) as store:
         report = look_again(store, verifier, old=old, limit=limit, workers=workers)
-    _show(report, as_json=as_json)
+    output.print_found(report, _tell, as_json=as_json)
 
 
-def _show(report: VersionReport, *, as_json: bool) -> None:
-    if as_json:
-        print_json(report.as_json())
-        return
-    screen = console()
+def _tell(report: VersionReport) -> None:
+    screen = output.console()
     for line in _lines(report):
         screen.print(line, soft_wrap=True)
     if report.flips:
-        made = table(*report.versions, "candidates", right=("candidates",), title="Flips")
+        made = output.table(*report.versions, "candidates", right=("candidates",), title="Flips")
         moved = [(pair, count) for pair, count in report.outcomes.items() if pair[0] != pair[1]]
         for pair, count in sorted(moved, key=lambda found: -found[1]):
             made.add_row(*pair, f"{count:,}")
@@ -94,15 +83,19 @@ def _lines(report: VersionReport) -> list[str]:
     if report.flip_rate is not None:
         lines.append(f"{report.flips:,} flip ({report.flip_rate:.1%})")
     if report.mean_change is not None:
-        spread = f" ± {amount(report.deviation)}" if report.deviation is not None else ""
-        lines.append(f"scores change by {amount(report.mean_change)}{spread} ({new} − {old})")
+        spread = f" ± {output.amount(report.deviation)}" if report.deviation is not None else ""
+        lines.append(
+            f"scores change by {output.amount(report.mean_change)}{spread} ({new} − {old})"
+        )
     if report.swapped is not None:
         lines.append(
             f"{report.swapped:.1%} of the pairs change their order; "
-            f"rank correlation {amount(report.correlation)}"
+            f"rank correlation {output.amount(report.correlation)}"
         )
     if None not in report.seconds:
-        lines.append(f"cpu-seconds {amount(report.seconds[0])} → {amount(report.seconds[1])}")
+        lines.append(
+            f"cpu-seconds {output.amount(report.seconds[0])} → {output.amount(report.seconds[1])}"
+        )
     return lines
 
 
@@ -110,10 +103,12 @@ def _largest(report: VersionReport) -> None:
     from rich.text import Text
 
     old, new = report.versions
-    made = table("candidate", old, new, "outcomes", right=(old, new), title="Largest changes")
+    made = output.table(
+        "candidate", old, new, "outcomes", right=(old, new), title="Largest changes"
+    )
     for change in report.largest:
         made.add_row(
-            Text(printable(change.content, _LONGEST)), amount(change.before),
-            amount(change.after), " → ".join(change.outcomes),
+            Text(printable(change.content, _LONGEST)), output.amount(change.before),
+            output.amount(change.after), " → ".join(change.outcomes),
         )  # fmt: skip
-    console().print(made)
+    output.console().print(made)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from verifier_ladder.cli.code import Imported, hold, import_code
+from verifier_ladder.cli import options, output
+from verifier_ladder.cli.code import Imported, hold, import_all
 from verifier_ladder.cli.opening import ledger_place
-from verifier_ladder.cli.output import AsJson, LedgerAt, Noun, Workers, print_json, say
 from verifier_ladder.cost import seconds
 from verifier_ladder.errors import ConfigError
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from verifier_ladder.ledger import Ledger
     from verifier_ladder.scheduler.engines.host import WorkerHost
 
-app = Noun(help="Run checks for other processes' campaigns.")
+app = output.Noun(help="Run checks for other processes' campaigns.")
 _GRACE = "30 s"
 
 
 @app.command("start")
 def start(
     *,
-    ledger: LedgerAt = None,
+    ledger: options.LedgerAt = None,
     tiers: Annotated[
         list[str] | None,
         typer.Option("--tier", help="A tier to run; may be repeated. [default: those between]"),
@@ -50,7 +50,7 @@ def start(
             "--ladder", help="A ladder in TOML whose verifiers to hold; may be repeated."
         ),
     ] = None,
-    workers: Workers = None,
+    workers: options.Workers = None,
     walltime: Annotated[
         str | None,
         typer.Option("--walltime", help="How long this process may live, such as '2 h'."),
@@ -74,7 +74,7 @@ def start(
             help="Answer /metrics at this port of this machine. [default: VLADDER_METRICS_PORT]",
         ),
     ] = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Run queued checks until a signal or the end of time.
 
@@ -93,8 +93,7 @@ def start(
     from verifier_ladder.settings import load_settings
     from verifier_ladder.tier import Tier
 
-    for where in imports or []:
-        import_code(where)
+    import_all(imports)
     hold(Ladder.from_toml(path) for path in ladders or [])
     wanted = _resources(resources)
     _check_verifiers(verifiers)
@@ -120,14 +119,14 @@ def start(
         over.wait(lifetime)
         host.leave(patience)
     if as_json:
-        print_json({
+        output.print_json({
             "owner": host.owner, "done": host.done, "refused": host.refused,
             "missing": host.catalog.missing,
         })  # fmt: skip
     else:
         if host.refused:
-            say(f"{host.refused} refused: their rows in the queue had been changed")
-        say(f"{host.done} checks done")
+            output.say(f"{host.refused} refused: their rows in the queue had been changed")
+        output.say(f"{host.done} checks done")
 
 
 def _resources(given: list[str] | None) -> list[str] | None:
@@ -161,7 +160,7 @@ def _tell(ledger: Ledger, port: int | None) -> None:
         from verifier_ladder.telemetry.collector import serve_metrics
 
         host, port = serve_metrics(ledger, port)
-        say(f"metrics: http://{host}:{port}/metrics")
+        output.say(f"metrics: http://{host}:{port}/metrics")
 
 
 def _begin(host: WorkerHost) -> None:
@@ -169,9 +168,9 @@ def _begin(host: WorkerHost) -> None:
     host.catalog.refresh()
     names = ", ".join(f"{v.name} {v.version}" for v in host.catalog.verifiers) or "nothing yet"
     tiers = " and ".join(tier.label for tier in host.tiers)
-    say(f"worker {host.owner}: {host.workers} at once, {tiers}; runs {names}")
+    output.say(f"worker {host.owner}: {host.workers} at once, {tiers}; runs {names}")
     for why in host.catalog.missing.values():
-        say(f"left to others: {why}")
+        output.say(f"left to others: {why}")
     host.take_over()
     host.wake()
 
