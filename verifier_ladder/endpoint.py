@@ -6,8 +6,6 @@ import json
 import os
 import time
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +15,7 @@ from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.command import set_attributes
 from verifier_ladder.errors import ConfigError, ToolError, VerifierError
-from verifier_ladder.exchange import candidate_message, failed, verdict_from
+from verifier_ladder.exchange import asked_pause, candidate_message, failed, verdict_from
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
 
@@ -164,7 +162,8 @@ class EndpointVerifier(Verifier):
                     raise ToolError(f"{self.url} answered with more than {LARGEST_ANSWER} bytes")
                 if time.monotonic() > deadline:
                     raise ToolError(f"{self.url} was not done in {self.timeout:g} s")
-            return response.status_code, _pause(response.headers.get("Retry-After")), bytes(answer)
+            wanted = asked_pause(response.headers.get("Retry-After"))
+            return response.status_code, wanted, bytes(answer)
 
     def _headers(self) -> dict[str, str]:
         missing = [
@@ -205,16 +204,3 @@ def _httpx() -> Any:
             "an endpoint verifier needs httpx; pip install '.[http]' in a clone"
         ) from None
     return httpx
-
-
-def _pause(retry_after: str | None) -> float | None:
-    """Seconds that a `Retry-After` header asks for, as a number or a date; None for neither."""
-    if retry_after is None:
-        return None
-    if retry_after.strip().isdecimal():
-        return float(retry_after)
-    try:
-        when = parsedate_to_datetime(retry_after)
-    except ValueError:
-        return None
-    return max(0.0, (when.replace(tzinfo=when.tzinfo or UTC) - datetime.now(UTC)).total_seconds())

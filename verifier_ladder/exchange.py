@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import dataclasses
 from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 from verifier_ladder.candidate import Candidate, Turn
@@ -120,3 +122,21 @@ def failed(error: LadderError, *, log: str = "") -> Verdict:
     is_told = not error.cause  # silence, which a busy machine brings about as well as content
     said = Verdict.abstain(f"{error}", failed_at=error.boundary) if is_told else failure(error)
     return dataclasses.replace(said, evidence={**said.evidence, "log": log}) if log else said
+
+
+def asked_pause(retry_after: str | None) -> float | None:
+    """Seconds that a `Retry-After` header asks for, as a number or a date; None for neither.
+
+    Example:
+        >>> asked_pause("3"), asked_pause(None), asked_pause("soon")
+        (3.0, None, None)
+    """
+    if retry_after is None:
+        return None
+    if retry_after.strip().isdecimal():
+        return float(retry_after)
+    try:
+        when = parsedate_to_datetime(retry_after)
+    except ValueError:
+        return None
+    return max(0.0, (when.replace(tzinfo=when.tzinfo or UTC) - datetime.now(UTC)).total_seconds())

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 import orjson
 
 from verifier_ladder.errors import ConfigError, EngineError, LadderError, LedgerError
+from verifier_ladder.exchange import asked_pause
 
 ATTEMPTS = 8
 """How often a call is sent before it fails; with pauses that double that is about a minute."""
@@ -87,20 +86,8 @@ def pause(attempt: int, retry_after: str | None) -> float:
         >>> pause(0, "3"), pause(2, None)
         (3.0, 2.0)
     """
-    wanted = _seconds(retry_after)
+    wanted = asked_pause(retry_after)
     return min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**attempt if wanted is None else wanted)
-
-
-def _seconds(retry_after: str | None) -> float | None:
-    if retry_after is None:
-        return None
-    if retry_after.strip().isdecimal():
-        return float(retry_after)
-    try:
-        when = parsedate_to_datetime(retry_after)
-    except ValueError:
-        return None
-    return max(0.0, (when.replace(tzinfo=when.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
 
 
 def _read(status: int, body: bytes) -> Any:

@@ -226,18 +226,7 @@ class Attachment:
 
     async def ascore(self, samples: Sequence[Sample], waited: float = 0.0) -> list[Reward]:
         """Score samples without holding up the event loop; see `score`."""
-        campaign, left = self.campaign, self._left(waited)
-        try:
-            if self._untold:
-                await asyncio.to_thread(self._keep, campaign)
-            rewards = await asyncio.to_thread(_score, campaign, samples, left)
-        except ConfigError:
-            raise
-        except LadderError as error:
-            return self._unknown(error, len(samples))
-        self._failures = 0
-        self.unknowns.look(samples, rewards)
-        return rewards
+        return await asyncio.to_thread(self.score, samples, waited)
 
     @property
     def alarms(self) -> dict[str, float]:

@@ -278,26 +278,20 @@ def _pages(connection: Connection) -> Iterator[Any]:
 
 def _behind(connection: Connection, after: int) -> Iterator[Row]:
     """Entries that wait for their place in the log."""
-    while True:
-        rows = connection.exec_driver_sql(
-            f"SELECT e.id, {_ROW} FROM entry e WHERE e.id > ? ORDER BY e.id LIMIT ?",
-            (after, _PAGE),
-        ).all()
-        yield from (Row(*row) for row in rows)
-        if len(rows) < _PAGE:
-            return
-        after = rows[-1][0]
+    statement = f"SELECT e.id, {_ROW} FROM entry e WHERE e.id > ? ORDER BY e.id LIMIT ?"
+    return (Row(*row) for row in _paged(connection, statement, after, _PAGE))
 
 
 def _checkpoints(connection: Connection) -> Iterator[Any]:
-    after = -(2**63)
+    statement = "SELECT size, note, frontier FROM checkpoint WHERE size > ? ORDER BY size LIMIT ?"
+    return _paged(connection, statement, -(2**63), WIDTH)
+
+
+def _paged(connection: Connection, statement: str, after: int, size: int) -> Iterator[Any]:
     while True:
-        rows = connection.exec_driver_sql(
-            "SELECT size, note, frontier FROM checkpoint WHERE size > ? ORDER BY size LIMIT ?",
-            (after, WIDTH),
-        ).all()
-        yield from (tuple(row) for row in rows)
-        if len(rows) < WIDTH:
+        rows = connection.exec_driver_sql(statement, (after, size)).all()
+        yield from rows
+        if len(rows) < size:
             return
         after = rows[-1][0]
 

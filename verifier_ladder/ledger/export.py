@@ -8,7 +8,7 @@ is null too, unless it is asked for.
 from __future__ import annotations
 
 import csv
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
@@ -48,11 +48,7 @@ _ROWS = 20_000
 
 
 def export_jsonl(
-    ledger: Ledger,
-    path: str | Path,
-    campaign: str | None = None,
-    *,
-    reveal: Collection[str] = (),
+    ledger: Ledger, path: str | Path, campaign: str | None = None, *, reveal: Collection[str] = ()
 ) -> int:
     """Write one JSON object per line.
 
@@ -68,20 +64,11 @@ def export_jsonl(
     Raises:
         ConfigError: If the file can't be written there; LedgerError if the disk is full.
     """
-    count = 0
-    with _written(path) as target, target.open("wb") as file:
-        for row in flat_rows(ledger, campaign, reveal):
-            file.write(orjson.dumps(row) + b"\n")
-            count += 1
-    return count
+    return _write_lines(path, flat_rows(ledger, campaign, reveal))
 
 
 def export_csv(
-    ledger: Ledger,
-    path: str | Path,
-    campaign: str | None = None,
-    *,
-    reveal: Collection[str] = (),
+    ledger: Ledger, path: str | Path, campaign: str | None = None, *, reveal: Collection[str] = ()
 ) -> int:
     """Write a CSV table; text that begins like a formula gets an apostrophe in front.
 
@@ -108,11 +95,7 @@ def export_csv(
 
 
 def export_parquet(
-    ledger: Ledger,
-    path: str | Path,
-    campaign: str | None = None,
-    *,
-    reveal: Collection[str] = (),
+    ledger: Ledger, path: str | Path, campaign: str | None = None, *, reveal: Collection[str] = ()
 ) -> int:
     """Write a Parquet table.
 
@@ -148,11 +131,7 @@ def export_parquet(
 
 
 def export_statements(
-    ledger: Ledger,
-    path: str | Path,
-    campaign: str | None = None,
-    *,
-    reveal: Collection[str] = (),
+    ledger: Ledger, path: str | Path, campaign: str | None = None, *, reveal: Collection[str] = ()
 ) -> int:
     """Write every accept and reject as an in-toto statement, one JSON object per line.
 
@@ -175,10 +154,14 @@ def export_statements(
 
     if not isinstance(ledger, SqlLog):
         raise ConfigError("statements name a place in a signed log; a ledger in memory has none")
+    return _write_lines(path, statements(ledger, campaign, reveal))
+
+
+def _write_lines(path: str | Path, rows: Iterable[Mapping[str, Any]]) -> int:
     count = 0
     with _written(path) as target, target.open("wb") as file:
-        for statement in statements(ledger, campaign, reveal):
-            file.write(orjson.dumps(statement) + b"\n")
+        for row in rows:
+            file.write(orjson.dumps(row) + b"\n")
             count += 1
     return count
 

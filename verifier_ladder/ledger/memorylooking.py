@@ -158,6 +158,3 @@ class MemoryLooking(MemoryAccounts):
 def ordered(work: Iterable[Work]) -> list[Work]:
     """The most urgent first."""
     return sorted(work, key=lambda w: (-w.row.priority, w.row.not_before, w.order))
-
-
-_AT_REST = (CheckState.QUEUED, CheckState.WAITING)

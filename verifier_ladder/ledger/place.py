@@ -7,7 +7,6 @@ from pathlib import Path
 
 from verifier_ladder.errors import ConfigError
 
-_HEADER = b"SQLite format 3\0"
 _MOUNTS = Path("/proc/self/mountinfo")
 _POINT = 4  # Column of the mount point.
 _NETWORK = {

@@ -9,6 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich.table import Table
+from rich.text import Text
+
 from verifier_ladder.budget import place_label
 from verifier_ladder.summary.amounts import (
     duration,
@@ -26,8 +29,6 @@ from verifier_ladder.tier import Tier
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
-    from rich.text import Text
-
 MOST_LINES = 8
 _BAR = 10
 _ALARMS = 2
@@ -144,8 +145,6 @@ def order_text(summary: Summary) -> str:
 
 
 def _heading(summary: Summary, console: Console) -> None:
-    from rich.text import Text
-
     console.print()
     console.print(Text.assemble(
         (printable(summary.campaign), "bold"), ("  " + printable(objective(summary)), _HINT)
@@ -156,8 +155,6 @@ def _heading(summary: Summary, console: Console) -> None:
 
 def _alarms(summary: Summary, console: Console) -> None:
     """What must not be overlooked, such as a verifier that is being gamed, or has changed."""
-    from rich.text import Text
-
     if not summary.alarms:
         return
     for text in summary.alarms[-_ALARMS:]:
@@ -169,8 +166,6 @@ def _alarms(summary: Summary, console: Console) -> None:
 
 def _table(*columns: tuple[str, str]) -> Table:
     """A table without lines; a column is left, right or `fold`ed."""
-    from rich.table import Table
-
     table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
     for name, side in columns:
         table.add_column(
@@ -195,8 +190,6 @@ _ALWAYS = 3
 
 
 def _funnel(summary: Summary) -> Table:
-    from rich.text import Text
-
     shown = [
         column for place, column in enumerate(_COUNTS)
         if place < _ALWAYS or any(column[1](tier) for tier in summary.tiers)
@@ -214,8 +207,6 @@ def _funnel(summary: Summary) -> Table:
 
 def _spending(summary: Summary) -> Table:
     """What each tier took: checks, cpu time, wall time, and what else was spent."""
-    from rich.text import Text
-
     others = sorted(summary.resources)
     table = _table(
         ("cost", "left"), ("checks", "right"), ("cpu time", "right"), ("wall time", "right"),
@@ -236,8 +227,6 @@ def _spending(summary: Summary) -> Table:
 
 
 def _budget(spent: float, cap: float | None, show: Callable[[float], str]) -> Text:
-    from rich.text import Text
-
     if cap is None:
         return Text("no cap", style=_HINT)
     used = min(1.0, spent / cap) if cap else 1.0
@@ -249,8 +238,6 @@ def _budget(spent: float, cap: float | None, show: Callable[[float], str]) -> Te
 
 def _budgets(summary: Summary) -> Table:
     """The accounts that have no column in the funnel."""
-    from rich.text import Text
-
     table = _table(("budget", "left"), ("spent", "right"), ("reserved", "right"), ("", "left"))
     for account in summary.budgets:
         show = shown_in(account.resource)
@@ -286,8 +273,6 @@ def _costs(summary: Summary, console: Console) -> None:
 
 
 def _candidates(summary: Summary, best: int, longest: int) -> Table:
-    from rich.text import Text
-
     shown = [t.tier for t in summary.tiers if any(t.tier in c.scores for c in summary.best)]
     names = {tier: _HEADINGS.get(tier, tier.label) for tier in shown}
     table = _table(
@@ -355,8 +340,6 @@ def _failures(summary: Summary, console: Console) -> None:
 def _listing(
     title: str, rows: Iterable[tuple[int, str, tuple[str, ...]]], console: Console, style: str
 ) -> None:
-    from rich.text import Text
-
     listed = list(rows)
     if not listed:
         return
@@ -381,8 +364,6 @@ def _first_clause(text: str) -> str:
 
 
 def _cases(summary: Summary, console: Console) -> None:
-    from rich.text import Text
-
     waiting = sum(tier.waiting for tier in summary.tiers)
     if waiting:
         names = ", ".join(printable(case.content, 24) for case in summary.cases[:3])
@@ -392,8 +373,6 @@ def _cases(summary: Summary, console: Console) -> None:
 
 
 def _next(summary: Summary, console: Console, report: str | Path | None, *, lasts: bool) -> None:
-    from rich.text import Text
-
     console.print()
     if lasts:
         path = _nearby(summary.ledger.removeprefix("sqlite:///"))

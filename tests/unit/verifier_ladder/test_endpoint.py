@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from verifier_ladder.candidate import Candidate
-from verifier_ladder.endpoint import EndpointVerifier, _pause
+from verifier_ladder.endpoint import EndpointVerifier
 from verifier_ladder.errors import ConfigError, ToolError, VerifierError
+from verifier_ladder.exchange import asked_pause
 from verifier_ladder.verdict import Verdict
 
 Reply = tuple[int, dict[str, str], Any]
@@ -187,11 +188,11 @@ def test_secrets_come_from_the_environment(
 
 
 def test_retry_after_may_be_a_date() -> None:
-    pause = _pause(format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True))
+    pause = asked_pause(format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True))
 
     assert pause is not None
     assert 90 < pause <= 100
-    assert [None, None, 7.0] == [_pause(None), _pause("soon"), _pause("7")]
+    assert [None, None, 7.0] == [asked_pause(None), asked_pause("soon"), asked_pause("7")]
 
 
 @pytest.mark.parametrize(
