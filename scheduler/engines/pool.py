@@ -9,11 +9,11 @@ import threading
 from collections.abc import Sequence
 from time import monotonic
 from typing import Any, Self
+from weakref import WeakSet
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.canonicaliser import Canonicaliser
 from verifier_ladder.errors import ConfigError
-from verifier_ladder.scheduler.engines import guard
 from verifier_ladder.scheduler.engines.control import Passed
 from verifier_ladder.scheduler.engines.job import (
     BatchAnswer,
@@ -36,6 +36,24 @@ _LOADING = 300.0
 _LONG = 0.02
 """Seconds after which a busy lane's waiting jobs may be stolen."""
 _Heap = list[tuple[float, int, Job[Any]]]
+
+
+_OPEN: WeakSet[WorkerPool] = WeakSet()
+
+
+def _close_at_end(pool: WorkerPool) -> None:
+    """Close this pool when the program ends.
+
+    What is registered later runs earlier, so pools are closed before other libraries wait for
+    their threads, which may wait for a pool. Plain `atexit` functions run after both.
+    """
+    _OPEN.add(pool)
+    threading._register_atexit(_close_all)  # type: ignore[attr-defined]  # noqa: SLF001
+
+
+def _close_all() -> None:
+    for pool in list(_OPEN):
+        pool.close()
 
 
 class WorkerPool:
@@ -102,7 +120,7 @@ class WorkerPool:
         self._lanes = [Lane(self, number) for number in range(size)]
         for lane in self._lanes:
             lane.thread.start()
-        guard.watch(self)
+        _close_at_end(self)
 
     @property
     def size(self) -> int:

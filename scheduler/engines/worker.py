@@ -12,11 +12,13 @@ import ctypes
 import faulthandler
 import os
 import pickle
+import random
 import resource
 import signal
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from time import process_time
 from typing import Any, TextIO
 
 from verifier_ladder.candidate import Candidate, Turn, checked_candidate, checked_candidates
@@ -24,17 +26,96 @@ from verifier_ladder.canonicaliser import Canonicaliser, canonical_form
 from verifier_ladder.errors import ConfigError, LadderError, VerifierError
 from verifier_ladder.scheduler.engines import wire
 from verifier_ladder.scheduler.engines.job import expected_amounts
-from verifier_ladder.scheduler.engines.journal import Journal
+from verifier_ladder.scheduler.engines.journal import MOST, Journal
 from verifier_ladder.scheduler.engines.line import FarEnd
 from verifier_ladder.scheduler.engines.log import LogWriter
-from verifier_ladder.scheduler.engines.meter import Meter, cpu_seconds
 from verifier_ladder.scheduler.engines.progress import DONE, LOADING, Marked, Progress
-from verifier_ladder.scheduler.engines.sheet import Sheet
+from verifier_ladder.scheduler.engines.wire import Encoder, Item
 from verifier_ladder.task import seen_by
 from verifier_ladder.verifiers import MiscountError, Verifier, failure
 
 _PR_SET_PDEATHSIG = 1
 _MOST_LOADED = 32
+
+
+class Sheet:
+    """Takes answers as they are made: in the journal as far as that has room, then in a list."""
+
+    def __init__(self, verifier: Verifier, journal: Journal) -> None:
+        """Start without answers."""
+        journal.begin()
+        self.rest: list[Item] = []
+        """Answers that are not in the journal."""
+        self._journal, self._note = journal, journal.note
+        self._item = Encoder(verifier).item
+
+    @property
+    def count(self) -> int:
+        """How many answers there are."""
+        return self._journal.count + len(self.rest)
+
+    def costs(self, count: int) -> Any:
+        """Where to note what each of `count` candidates costs."""
+        if count > MOST:
+            return [0.0] * count
+        self._journal.costs[:count] = memoryview(bytes(8 * count)).cast("d")
+        return self._journal.costs
+
+    def add(self, answer: Any) -> None:
+        """Take the next answer."""
+        item = self._item(answer)
+        if not self._note(item):
+            self.rest.append(item)
+
+    def void(self, count: int) -> None:
+        """Take back all answers but the first `count`: they have turned out to mean nothing."""
+        del self.rest[max(0, count - self._journal.count) :]
+        self._journal.seal(count)
+
+
+def cpu_seconds() -> float:
+    """Cpu-seconds of this process and of its children that have ended."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return process_time() + children.ru_utime + children.ru_stime
+
+
+class Meter:
+    """Notes the position in the shared cell and, if asked, what each candidate costs."""
+
+    def __init__(self, cell: Any, spent: Any, seeds: Sequence[int] | None) -> None:
+        """Add what each candidate costs to its place in `spent`; None if that is not asked."""
+        self.cell, self.seeds, self.spent = cell, seeds, spent
+        self._at, self._since = 0, 0.0 if spent is None else cpu_seconds()
+        slow = spent is not None or seeds is not None
+        self.visit: Callable[[int], None] = self._visit if slow else self._mark
+
+    def _mark(self, position: int) -> None:
+        self.cell[0] = position
+
+    def _visit(self, position: int) -> None:
+        self.cell[0] = position
+        if self.spent is not None:
+            self.settle()
+            self._at = position
+        if self.seeds is not None:
+            _seed(self.seeds[position])
+
+    def mute(self) -> None:
+        """Note nothing any more that anybody else sees."""
+        self.cell, self.spent = [0], None
+
+    def settle(self) -> None:
+        """Charge the time since the last mark to the candidate it stood at."""
+        if self.spent is not None:
+            now = cpu_seconds()
+            self.spent[self._at] += now - self._since
+            self._since = now
+
+
+def _seed(seed: int) -> None:
+    random.seed(seed)
+    if numpy := sys.modules.get("numpy"):
+        numpy.random.seed(seed % 2**32)
 
 
 class Worker:

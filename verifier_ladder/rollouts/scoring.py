@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from time import monotonic
@@ -20,10 +20,10 @@ from verifier_ladder.errors import ConfigError
 from verifier_ladder.forecast import Forecast
 from verifier_ladder.keys import digest
 from verifier_ladder.ladder import Ladder
+from verifier_ladder.learners.scribe import Scribe
 from verifier_ladder.resource import Resource
 from verifier_ladder.reward import Reward
 from verifier_ladder.rollouts.columns import Columns, TaskColumns, choose_columns
-from verifier_ladder.rollouts.prompts import PromptKeeper
 from verifier_ladder.rollouts.records import Record, RolloutFile, in_parts
 from verifier_ladder.rollouts.rows import Row, rows
 from verifier_ladder.rollouts.scored import ScoredFile
@@ -31,6 +31,7 @@ from verifier_ladder.rollouts.statistics import TierCost
 from verifier_ladder.rollouts.table import check_target
 from verifier_ladder.run import Run
 from verifier_ladder.tier import Tier
+from verifier_ladder.transcript import KIND, Transcript, Transcripts
 
 if TYPE_CHECKING:
     from verifier_ladder.campaign import Campaign
@@ -317,3 +318,31 @@ def _spent(campaign: Campaign) -> list[TierCost]:
 def _tell(report: Report | None, progress: Progress) -> None:
     if report is not None:
         report(progress)
+
+
+class PromptKeeper:
+    """Keeps what the rows of a file say beside the candidates, unless the ledger has it."""
+
+    def __init__(self, campaign: Campaign) -> None:
+        """Look what an earlier call for the same file has kept."""
+        self._campaign = campaign
+        self._scribe = Scribe(campaign.ladder)
+        self._known = Transcripts(campaign.run.name)
+        for entry in campaign.ledger.entries(kind=KIND, campaign=campaign.name):
+            self._known.read(campaign.ledger.read(entry).facts)
+
+    def keep(self, samples: Sequence[Sample], rows: Sequence[Row]) -> None:
+        """Keep the prompts of some rows, and completions that are more than content."""
+        completions = [row.messages or _text(row) for row in rows]
+        prompts = {"prompt": [row.prompt for row in rows]}
+        told = self._scribe.transcripts(samples, completions, prompts)
+        self._campaign.keep([one for one in told if not self._is_known(one)])
+
+    def _is_known(self, told: Transcript) -> bool:
+        if told.is_of_sample:
+            return bool(self._known.sample(told.step, told.position))
+        return self._known.prompt(told.group) is not None
+
+
+def _text(row: Row) -> str | None:
+    return row.content if isinstance(row.content, str) else None

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from verifier_ladder.function import FunctionVerifier
 from verifier_ladder.scheduler.engines import journal
 from verifier_ladder.scheduler.engines.journal import Journal
-from verifier_ladder.scheduler.engines.sheet import Sheet
+from verifier_ladder.scheduler.engines.worker import Sheet
 
 VERIFIER = FunctionVerifier(float, name="sheet", version="1")
 JOURNAL = Journal()
