@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 from verifier_ladder.candidate import SampleId
 from verifier_ladder.scheduler.draws import Draw, Stratum
-from verifier_ladder.scheduler.drift import Alarm, Drift
+from verifier_ladder.scheduler.drift import Alarm, Direction, Drift
 from verifier_ladder.scheduler.gates import GateAudit
+from verifier_ladder.scheduler.offsets import Offset
 from verifier_ladder.scheduler.survey import Survey
 
 
@@ -61,15 +62,22 @@ class Audits:
         """Start without audits."""
         self.drift = Drift()
         self.gates: dict[str, GateAudit] = {}
+        self._offsets: dict[str, Offset] = {}
 
-    def take(self, audit: Audit) -> Alarm | None:
-        """Learn from one audit; an alarm if a verifier has drifted."""
+    def take(self, audit: Audit, *, is_over: bool = False) -> Alarm | None:
+        """Learn from one audit; an alarm if a verifier has drifted.
+
+        Args:
+            audit: The audit.
+            is_over: Whether no samples are expected that beliefs could learn for. Otherwise a
+                first error in the mean is what beliefs begin with, and no alarm.
+        """
         name = audit.draw.stratum.verifier
         if audit.draw.stratum.is_rejected:
             self.gates.setdefault(name, GateAudit()).add(is_good=audit.is_good)
             return None
         if audit.surprise is None:
-            return None
+            return self._unscaled(audit) if is_over else None
         estimate, truth = (
             nan if value is None else value for value in (audit.draw.estimate, audit.truth)
         )
@@ -77,6 +85,20 @@ class Audits:
             name, audit.surprise, sample=audit.sample, estimate=estimate, truth=truth,
             group=audit.group,
         )  # fmt: skip
+
+    def _unscaled(self, audit: Audit) -> Alarm | None:
+        """Learn from an audit of a belief without a deviation."""
+        draw, truth, name = audit.draw, audit.truth, audit.draw.stratum.verifier
+        offset = self._offsets.setdefault(name, Offset())
+        if offset.is_told or draw.estimate is None or truth is None or not draw.propensity:
+            return None
+        offset.add(audit.sample, draw.estimate, truth, 1.0 / draw.propensity)
+        if offset.first is None or not offset.is_far:
+            return None
+        offset.is_told = True
+        side = Direction.OVERRATED if offset.mean > 0.0 else Direction.UNDERRATED
+        first, count = offset.first, offset.audits
+        return Alarm(name, side, count, first, audit.sample, (), offset.mean)
 
     @property
     def is_even(self) -> bool:
@@ -93,11 +115,15 @@ class Audits:
     def snapshot(self) -> dict[str, Any]:
         """All that was noticed, as JSON."""
         gates = {name: gate.snapshot() for name, gate in self.gates.items()}
-        return {"drift": self.drift.snapshot(), "gates": gates}
+        offsets = {name: offset.as_json() for name, offset in self._offsets.items()}
+        return {"drift": self.drift.snapshot(), "gates": gates, "offsets": offsets}
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Go back to a snapshot."""
         self.drift.restore(snapshot["drift"])
         self.gates = {
             name: GateAudit.restore(counts) for name, counts in snapshot["gates"].items()
+        }
+        self._offsets = {
+            name: Offset.from_json(stored) for name, stored in snapshot.get("offsets", {}).items()
         }

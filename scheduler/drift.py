@@ -76,6 +76,17 @@ class Alarm(NamedTuple):
     winners: tuple[Audited, ...]
     """Suspicious winners, the most suspicious first: believed to be better than most, and found
     to be worse than believed. Only for `OVERRATED`."""
+    error: float | None = None
+    """By how much beliefs without a deviation were off in the mean, on the learner's scale; None
+    where a chart has watched them."""
+
+    @property
+    def casts_doubt(self) -> bool:
+        """Whether what rests on the verifier alone is in doubt.
+
+        An error that all have in common is learnt from the very audits that found it.
+        """
+        return self.is_gamed and self.error is None
 
     @property
     def is_gamed(self) -> bool:
@@ -99,12 +110,14 @@ class Alarm(NamedTuple):
         first, last = (SampleId(*stored[name]) for name in ("first", "last"))
         return cls(
             stored["stratum"], Direction(stored["direction"]), stored["audits"], first, last,
-            winners,
+            winners, stored.get("error"),
         )  # fmt: skip
 
     @property
     def headline(self) -> str:
         """What has happened, without the numbers."""
+        if self.error is not None:
+            return f"{self.stratum} misjudges: audits find that candidates {_SAID[self.direction]}"
         if self.is_gamed:
             return f"{self.stratum} is being gamed or has changed: audits find worse than it says"
         return f"{self.stratum} has changed: audits disagree with what it says ({self.direction})"
@@ -113,6 +126,12 @@ class Alarm(NamedTuple):
     def text(self) -> str:
         """The alarm as a sentence for people."""
         since = sample_place(self.first.run, self.first.step)
+        if self.error is not None:
+            return (
+                f"{self.headline}, by {abs(self.error):.3g} in the mean of {self.audits}, since "
+                f"{since}. No chart could watch it: nothing was known of the beliefs' deviation "
+                "when these were drawn"
+            )
         return (
             f"{self.headline}. Candidates {_SAID[self.direction]}, for the last {self.audits} "
             f"audits; suspect since {since}"

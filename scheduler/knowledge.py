@@ -208,7 +208,8 @@ class Knowledge:
         for value in lessons.target.tolist():
             if not isnan(value):
                 self.truths.add(value)
-        return teach(lessons, self.ladder, self.model, self.audits)
+        is_over = self.prices.is_over
+        return teach(lessons, self.ladder, self.model, self.audits, is_over=is_over)
 
     def snapshot(self) -> dict[str, Any]:
         """All that was learnt, as JSON."""

@@ -80,17 +80,26 @@ class Lessons:
         )  # fmt: skip
 
 
-def teach(lessons: Lessons, ladder: Ladder, model: BeliefModel, audits: Audits) -> list[Alarm]:
+def teach(
+    lessons: Lessons, ladder: Ladder, model: BeliefModel, audits: Audits, *, is_over: bool = False
+) -> list[Alarm]:
     """Have beliefs and audits learn; gives alarms of verifiers that have drifted.
 
     Beliefs that rest on a verifier that drifts forget their past sooner.
+
+    Args:
+        lessons: What is learnt.
+        ladder: The ladder.
+        model: Its beliefs.
+        audits: Its audits.
+        is_over: Whether no samples are expected that what is learnt is for.
     """
     for column, rung in enumerate(ladder.rungs[:-1]):
         if rung.primary is not None:
             model.set_forgetting(column, audits.drift.forgetting(rung.primary.name))
     if len(lessons):
         model.learn(lessons.seen, lessons.target, lessons.drawn)
-    alarms = [audits.take(audit) for audit in lessons.audits if audit is not None]
+    alarms = [audits.take(a, is_over=is_over) for a in lessons.audits if a is not None]
     return [alarm for alarm in alarms if alarm is not None]
 
 

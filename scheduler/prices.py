@@ -92,6 +92,8 @@ class Prices:
         """How many samples follow those that came last; None where nobody knows."""
         self._latest = 0
         """How many samples came last."""
+        self._is_end = False
+        """Whether the caller has said that nothing follows."""
         self.floor = audit or 0.0
         """Least probability with which the top tier is asked where a climb stops."""
         self._tiers, self._audit = tuple(tiers), audit
@@ -137,7 +139,7 @@ class Prices:
             The priced costs. Shape (n, tiers).
         """
         if samples:
-            self._more, self._latest = more, samples
+            self._more, self._latest, self._is_end = more, samples, more == 0
         to_come = self._to_come(samples)
         turn = _GOLDEN * np.arange(self._rows, self._rows + len(costs)) % 1.0
         uneven = 1.0 + _UNEVEN * (turn - 0.5)
@@ -267,6 +269,11 @@ class Prices:
         if self.horizon is None:
             return self._more == 0
         return not samples and self._latest == self._samples >= self.horizon
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no samples are expected to follow, as the horizon or the caller has it."""
+        return self._is_end if self.horizon is None else self._samples >= self.horizon
 
     def _open(self, reached: NDArray[np.int64], column: int) -> int:
         """How many rows can still ask a tier: of these, and of those that wait for one below.

@@ -12,9 +12,6 @@ from verifier_ladder.rollouts.passk import Estimate, ratio
 from verifier_ladder.runs import RunRecord, SampleRecord
 from verifier_ladder.scheduler.gates import GateAudit
 
-_ENOUGH, _FAR = 8, 2.0
-"""Candidates, and half widths of the 95 % interval, from which a mean error is an alarm: about
-one in ten thousand runs without an error has one."""
 _NINETY = 1.6448536269514722
 """Standard deviations on either side of 90 % of a normal distribution."""
 
@@ -49,14 +46,12 @@ def audited(record: RunRecord, cohorts: Cohorts, pass_at: float | None) -> Audit
     drawn = [sample for sample in record.samples if sample.is_drawn]
     units = _units(record, cohorts) if is_possible else []
     chances = [unit.chance for unit in units if 0.0 < unit.chance < 1.0]
-    error, within = _error(units), _within(record)
-    unwatched = _unwatched(error) if within is None else ()
     return AuditEntry(
         is_possible=is_possible, due=len(drawn), answered=sum(map(record.has_truth, drawn)),
         propensity=(min(chances), max(chances)) if chances else None,
-        covered=_covered(record), error=error, within=within,
+        covered=_covered(record), error=_error(units), within=_within(record),
         hacks=_hacks(units, pass_at), gates=_gates(record),
-        alarms=(*(alarm.text for alarm in record.alarms), *unwatched),
+        alarms=tuple(alarm.text for alarm in record.alarms),
     )  # fmt: skip
 
 
@@ -92,25 +87,6 @@ def _error(units: list[Unit]) -> Estimate | None:
         if u.is_judged and u.chance < 1.0 and u.believed is not None and u.worth is not None
     ]
     return ratio(*zip(*known, strict=True)) if known else None
-
-
-def _unwatched(error: Estimate | None) -> tuple[str, ...]:
-    """An alarm where beliefs were far off, and had no deviation by which a chart judges answers.
-
-    So it is where all draws are made before the first answer, as in a campaign of one call.
-    """
-    if error is None or error.groups < _ENOUGH:
-        return ()
-    wide = 0.0 if error.low is None or error.high is None else (error.high - error.low) / 2
-    if abs(error.value) <= _FAR * wide or not error.value:
-        return ()
-    side = "worse" if error.value > 0 else "better"
-    told = (
-        f"audits find candidates {side} than believed, by {abs(error.value):.3g} in the mean of "
-        f"{error.groups:,}. No chart could watch it: nothing was known of the beliefs' deviation "
-        "when these were drawn"
-    )
-    return (told,)
 
 
 def _hacks(units: list[Unit], pass_at: float | None) -> Estimate | None:

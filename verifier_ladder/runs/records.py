@@ -167,7 +167,7 @@ class RunRecord:
         }  # fmt: skip
         since = (
             (alarm.stratum, alarm.first.step if alarm.first.run == self.name else 0)
-            for alarm in self.alarms if alarm.is_gamed
+            for alarm in self.alarms if alarm.casts_doubt
         )  # fmt: skip
         return next((name for name, step in since if name in deepest and sample.step >= step), "")
 

@@ -284,7 +284,7 @@ class Tally:
         if deepest is None or deepest == self.top:
             return ""
         name = self.primaries.get(deepest, "")
-        return name if any(a.is_gamed and a.stratum == name for a in self.alarms) else ""
+        return name if any(a.casts_doubt and a.stratum == name for a in self.alarms) else ""
 
     def _notice(self, block: Block, owners: list[Subject]) -> None:
         """Count the run's reuse, and remember what other campaigns must have recorded."""

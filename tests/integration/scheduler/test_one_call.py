@@ -132,8 +132,8 @@ def test_what_can_not_be_paid_is_told_to_have_no_chance() -> None:
 
 
 @pytest.mark.parametrize(("wrong", "alarms"), [(WRONG, 1), (0.0, 0)])
-def test_the_report_card_of_one_call_alarms_where_audits_find_beliefs_far_off(
-    wrong: float, alarms: int
+def test_one_call_alarms_everywhere_where_audits_find_beliefs_far_off(
+    wrong: float, alarms: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     def cheap(candidate: vl.Candidate) -> float:
         number = int(str(candidate.content))
@@ -145,11 +145,25 @@ def test_the_report_card_of_one_call_alarms_where_audits_find_beliefs_far_off(
     with vl.Campaign.open("c", ladder=once, ledger=None, run="r", budget=budget) as campaign:
         campaign.score([str(number) for number in range(400)], step=0)
         assert campaign.drain("60 s")
-        card = report_card(campaign.ledger)
+        card, summary = report_card(campaign.ledger), summarise(campaign.ledger, "c")
+        page, metric = render_report(campaign.ledger, "c"), campaign.gaming_alarms
 
-    assert alarms == len(card.audits.alarms)
-    said = "**Alarm:** audits find candidates worse than believed, by 2" in as_markdown(card)
-    assert bool(alarms) is said
+    said = "cheap misjudges: audits find that candidates are worse than believed, by "
+    assert alarms == metric == len(card.audits.alarms) == len(summary.alarms)
+    for told in (*summary.alarms, as_markdown(card), page, caplog.text):
+        assert (said in told) is bool(alarms)
+    assert not [candidate for candidate in summary.best if candidate.doubt]
+
+
+def test_a_first_call_that_others_follow_raises_no_alarm() -> None:
+    """What beliefs begin with is learnt before the next call."""
+    with vl.Campaign.open("c", ladder=ladder(), ledger=None, run="r") as campaign:
+        for step in range(2):
+            texts = [str(number) for number in range(200 * step, 200 * step + 200)]
+            campaign.score(texts, step=step, more=None)
+            assert campaign.drain("60 s")
+
+        assert not campaign.alarms()
 
 
 @pytest.mark.parametrize("features", [(), ("size",)])
