@@ -12,6 +12,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from functools import cached_property
 from threading import Condition, Event, RLock, Thread, current_thread
 from time import monotonic
@@ -27,7 +28,6 @@ from verifier_ladder.ledger.records import CheckRow, CheckState, Claim, Completi
 from verifier_ladder.ledger.workqueue import any_check
 from verifier_ladder.scheduler.candidates import ForgedCheckError, proven_candidate
 from verifier_ladder.scheduler.engines.clockwatch import ClockWatch
-from verifier_ladder.scheduler.engines.duties import HEARTBEAT, Duties
 from verifier_ladder.scheduler.engines.inline import (
     NO_LANE,
     answered_inline,
@@ -60,6 +60,29 @@ _MOST_SAID = 1000
 """Canonicalisers of which a log says that they are not here; somebody may make up very many."""
 _ORDER = (Tier.FAST, Tier.WORLD, Tier.SIMULATION, Tier.HIGH_FIDELITY)
 """Cheapest first, so that a dear check never blocks a cheap one."""
+
+
+HEARTBEAT = 5.0
+"""Seconds between two renewals of leases; a lost attempt is charged up to the last."""
+
+
+@dataclass(slots=True)
+class Duties:
+    """When each is due next, by the monotonic clock.
+
+    Example:
+        >>> duties = Duties()
+        >>> duties.next == duties.reap
+        True
+    """
+
+    heartbeat: float = field(default_factory=lambda: monotonic() + HEARTBEAT)
+    reap: float = 0.0
+
+    @property
+    def next(self) -> float:
+        """When the first of them is."""
+        return min(self.heartbeat, self.reap)
 
 
 class Dispatcher(ABC):

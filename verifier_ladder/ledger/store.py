@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import logging
 import os
+import weakref
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from math import inf
+from threading import Event, Thread, current_thread
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import orjson
 from sqlalchemy import Connection
 
-from verifier_ladder.errors import LedgerError
+from verifier_ladder.errors import LadderError, LedgerError
 from verifier_ladder.ledger import damage, sealing
 from verifier_ladder.ledger.base import Ledger
 from verifier_ladder.ledger.baton import Baton
@@ -21,7 +23,6 @@ from verifier_ladder.ledger.database import Database
 from verifier_ladder.ledger.faults import explained
 from verifier_ladder.ledger.numbers import Numbers
 from verifier_ladder.ledger.records import Block
-from verifier_ladder.ledger.watching import Watch
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,6 +42,44 @@ _WIDTH = 32
 _MANY = 64
 _LOOK_AGAIN = 1.0
 """Seconds after which a ledger that was not sealed is looked at again."""
+
+
+EVERY = 0.1
+"""Seconds between two looks; each is one small query."""
+_PATIENCE = 5.0
+"""Seconds to wait for a listener when the ledger is closed."""
+
+
+class Watch:
+    """Tells a ledger's listeners of new entries, whoever wrote them."""
+
+    def __init__(self, ledger: Store, every: float = EVERY) -> None:
+        """Start the thread; it ends with the ledger."""
+        self._ends = Event()
+        self._every = every
+        self._thread = Thread(
+            target=self._run, args=(weakref.ref(ledger), ledger.newest()), name="vl-watch",
+            daemon=True,
+        )  # fmt: skip
+        self._thread.start()
+
+    def _run(self, seen: weakref.ref[Store], newest: int) -> None:
+        while not self._ends.wait(self._every):
+            ledger = seen()
+            if ledger is None:
+                return
+            with suppress(LadderError):  # While the server is away, listeners wait on.
+                found = ledger.newest()
+                if found > newest:
+                    newest = found
+                    ledger._tell()  # noqa: SLF001 - part of the ledger
+            del ledger
+
+    def close(self) -> None:
+        """End the thread; a listener that is being told is waited for, but not for long."""
+        self._ends.set()
+        if current_thread() is not self._thread:
+            self._thread.join(_PATIENCE)
 
 
 class Store(Ledger):

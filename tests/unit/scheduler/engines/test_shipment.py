@@ -7,7 +7,7 @@ import pytest
 
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.function import FunctionVerifier
-from verifier_ladder.scheduler.engines.shipment import Shipments
+from verifier_ladder.scheduler.engines.pool import Shipments
 
 
 def made(version: str = "1") -> FunctionVerifier:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verifier_ladder.datasets.kinds import Row
-from verifier_ladder.datasets.splits import checked_splits, split_of, split_rows
+from verifier_ladder.datasets.trainingset import checked_splits, split_of, split_rows
 from verifier_ladder.errors import ConfigError
 
 SHARES = {"train": 0.6, "validation": 0.2, "test": 0.2}

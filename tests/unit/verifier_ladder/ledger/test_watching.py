@@ -4,7 +4,7 @@ from threading import Event
 from threading import enumerate as threads
 
 from verifier_ladder.ledger import open_ledger
-from verifier_ladder.ledger.watching import Watch
+from verifier_ladder.ledger.store import Watch
 from verifier_ladder.testing.records import score_block
 
 

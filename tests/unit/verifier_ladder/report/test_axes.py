@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verifier_ladder.report.axes import Frame, label, ticks
+from verifier_ladder.report.charts import Frame, label, ticks
 
 NUMBERS = st.floats(-1e9, 1e9, allow_subnormal=False).map(lambda x: round(x, 6))
 

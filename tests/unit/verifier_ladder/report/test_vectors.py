@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verifier_ladder.report.vectors import LARGEST, sanitise
+from verifier_ladder.report.drawings import LARGEST, sanitise
 
 GOOD = (
     "<?xml version='1.0' encoding='iso-8859-1'?>\n"
