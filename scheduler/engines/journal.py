@@ -10,11 +10,10 @@ import mmap
 import os
 import pickle
 from io import BytesIO
-from multiprocessing.reduction import DupFd
 from typing import Any
 
 from verifier_ladder.errors import EngineError
-from verifier_ladder.scheduler.engines.progress import unnamed_file
+from verifier_ladder.scheduler.engines.progress import Sendable, unnamed_file
 from verifier_ladder.scheduler.engines.wire import Item, PlainUnpickler
 
 MOST = 4096
@@ -30,7 +29,7 @@ place where a text ends, counted from the first text on."""
 _BITS = (1 << 48) - 1
 
 
-class Journal:
+class Journal(Sendable):
     """The answers to one request, written by the worker and read by its lane.
 
     It lies in an unlinked file: a word that counts the answers, a word for what each of them
@@ -40,7 +39,7 @@ class Journal:
 
     def __init__(self, descriptor: int | None = None) -> None:
         """Make one, or map the one behind a descriptor."""
-        self._descriptor = unnamed_file(_MAPPED) if descriptor is None else descriptor
+        super().__init__(unnamed_file(_MAPPED) if descriptor is None else descriptor)
         self._memory = mmap.mmap(self._descriptor, _MAPPED)
         whole = memoryview(self._memory)
         self._count = whole[:_WORD].cast("q")
@@ -51,10 +50,6 @@ class Journal:
         self._whole = whole
         self._written = _TEXTS
         self.begin()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Send the descriptor to a process that is being spawned."""
-        return _mapped, (DupFd(self._descriptor),)
 
     def begin(self) -> None:
         """Forget the last request; for both sides."""
@@ -152,13 +147,11 @@ class Journal:
             ) from None
 
     def close(self) -> None:
-        """Give the memory back; a second call must not close a descriptor used anew."""
+        """Give the memory back too."""
         for view in (self._words, self._numbers, self.costs, self._count, self._whole):
             view.release()
         self._memory.close()
-        descriptor, self._descriptor = self._descriptor, -1
-        if descriptor >= 0:
-            os.close(descriptor)
+        super().close()
 
 
 class Reader:
@@ -182,7 +175,3 @@ class Reader:
             item = self._unpickler.next()
             items[buffer.tell()] = item
         return items
-
-
-def _mapped(duplicate: Any) -> Journal:
-    return Journal(duplicate.detach())

@@ -11,9 +11,9 @@ import os
 import socket
 from collections.abc import Callable
 from math import modf
-from multiprocessing.reduction import DupFd
 from struct import Struct
-from typing import Any
+
+from verifier_ladder.scheduler.engines.progress import Sendable
 
 _SIZE = Struct("!Q")
 _TIME = Struct("@ll")
@@ -74,16 +74,8 @@ class Line:
         self.far.close()
 
 
-class FarEnd:
+class FarEnd(Sendable):
     """The worker's end: it answers."""
-
-    def __init__(self, descriptor: int) -> None:
-        """Hold the descriptor."""
-        self._descriptor = descriptor
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Send the descriptor to a process that is being spawned."""
-        return _received, (DupFd(self._descriptor),)
 
     def serve(self, answer: Callable[[bytes], bytes]) -> None:
         """Take over the descriptor, and answer requests until the lane closes its end."""
@@ -93,13 +85,3 @@ class FarEnd:
             while size := requests.read(_SIZE.size):
                 reply = answer(requests.read(*_SIZE.unpack(size)))
                 far.sendall(_SIZE.pack(len(reply)) + reply)
-
-    def close(self) -> None:
-        """Close it; a second call must not close a descriptor used anew."""
-        descriptor, self._descriptor = self._descriptor, -1
-        if descriptor >= 0:
-            os.close(descriptor)
-
-
-def _received(duplicate: Any) -> FarEnd:
-    return FarEnd(duplicate.detach())

@@ -6,39 +6,21 @@ import contextlib
 import fcntl
 import os
 import threading
-from multiprocessing.reduction import DupFd
-from typing import Any
+
+from verifier_ladder.scheduler.engines.progress import Sendable
 
 _KEPT = 2048
 _PIPE = 1 << 20
 
 
-class LogWriter:
+class LogWriter(Sendable):
     """The end of the pipe that becomes a worker's standard output and error."""
-
-    def __init__(self, descriptor: int) -> None:
-        """Hold the descriptor."""
-        self._descriptor = descriptor
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Send the descriptor to a process that is being spawned."""
-        return _received, (DupFd(self._descriptor),)
 
     def take_over(self) -> None:
         """Make it this process's standard output and error."""
         os.dup2(self._descriptor, 1)
         os.dup2(self._descriptor, 2)
         self.close()
-
-    def close(self) -> None:
-        """Close it; a second call must not close a descriptor used anew."""
-        descriptor, self._descriptor = self._descriptor, -1
-        if descriptor >= 0:
-            os.close(descriptor)
-
-
-def _received(duplicate: Any) -> LogWriter:
-    return LogWriter(duplicate.detach())
 
 
 class Log:

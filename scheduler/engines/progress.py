@@ -33,7 +33,29 @@ def unnamed_file(size: int) -> int:
         return os.dup(file.fileno())
 
 
-class Progress:
+class Sendable:
+    """**Base:** holds a descriptor, and can be sent to a process that is being spawned."""
+
+    def __init__(self, descriptor: int) -> None:
+        """Hold the descriptor."""
+        self._descriptor = descriptor
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Send the descriptor."""
+        return _received, (type(self), DupFd(self._descriptor))
+
+    def close(self) -> None:
+        """Close it; a second call must not close a descriptor used anew."""
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+
+def _received(kind: type[Sendable], duplicate: Any) -> Sendable:
+    return kind(duplicate.detach())
+
+
+class Progress(Sendable):
     """The position of the candidate a worker is at, written by it and read by its lane.
 
     It lies in an unlinked file, so nothing stays behind whoever is killed, and it can be sent to
@@ -42,7 +64,7 @@ class Progress:
 
     def __init__(self, descriptor: int | None = None) -> None:
         """Make one, or map the one behind a descriptor."""
-        self._descriptor = unnamed_file(_SIZE) if descriptor is None else descriptor
+        super().__init__(unnamed_file(_SIZE) if descriptor is None else descriptor)
         self._memory = mmap.mmap(self._descriptor, _SIZE)
         self.cell = memoryview(self._memory)[:8].cast("q")
         """The position it is at, or what else it does."""
@@ -51,22 +73,12 @@ class Progress:
         verifier is loaded, when it began to judge."""
         self.cell[0] = NOT_STARTED
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Send the descriptor to a process that is being spawned."""
-        return _mapped, (DupFd(self._descriptor),)
-
     def close(self) -> None:
-        """Give the memory back; a second call must not close a descriptor used anew."""
+        """Give the memory back too."""
         self.cell.release()
         self.spent.release()
         self._memory.close()
-        descriptor, self._descriptor = self._descriptor, -1
-        if descriptor >= 0:
-            os.close(descriptor)
-
-
-def _mapped(duplicate: Any) -> Progress:
-    return Progress(duplicate.detach())
+        super().close()
 
 
 class Marked(list[Any]):

@@ -10,7 +10,7 @@ from typing import Any, Self, Unpack
 
 from verifier_ladder.errors import VerifierError
 from verifier_ladder.ladder import Ladder
-from verifier_ladder.learners.backend import Backend, Options
+from verifier_ladder.learners.backend import Adapter, Backend, Options
 from verifier_ladder.learners.messages import group_of
 from verifier_ladder.learners.readout import Readout
 from verifier_ladder.verifiers import Verifier
@@ -62,13 +62,8 @@ def reward_fn(
     return RewardFn(Backend.of(verifier, **options), Readout(on_abstain, clip))
 
 
-class RewardFn:
+class RewardFn(Adapter):
     """A reward function of AReaL; made by `reward_fn`."""
-
-    def __init__(self, backend: Backend, readout: Readout) -> None:
-        """Answer from a backend."""
-        self.__name__ = backend.name
-        self._backend, self._readout = backend, readout
 
     def __call__(
         self, prompt: str, completions: str, prompt_ids: Any, completion_ids: Any, **row: Any
@@ -101,10 +96,6 @@ class RewardFn:
             value, "eval-rollout" if sample.evaluation else "rollout",
             {f"{self.__name__}/{name}": float(number) for name, number in metrics.items()},
         )  # fmt: skip
-
-    def close(self) -> None:
-        """Close the campaign now instead of at the end of the process; later calls reopen it."""
-        self._backend.close()
 
 
 class _Told(float):

@@ -15,6 +15,7 @@ from verifier_ladder.learners.attachment import Attachment
 from verifier_ladder.learners.evaluation import EVALUATION_FIELDS, evaluates
 from verifier_ladder.learners.gathering import Gatherer
 from verifier_ladder.learners.reader import Reader, same_length
+from verifier_ladder.learners.readout import Readout
 from verifier_ladder.learners.scribe import Scribe
 from verifier_ladder.learners.threadgathering import ThreadGatherer
 from verifier_ladder.reward import Reward
@@ -226,6 +227,19 @@ class Backend:
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel as the attachment."""
         return Backend, (self.attachment,)
+
+
+class Adapter:
+    """**Base:** a reward function as a learner calls it, which answers from a backend."""
+
+    def __init__(self, backend: Backend, readout: Readout) -> None:
+        """Answer from a backend."""
+        self.__name__ = backend.name
+        self._backend, self._readout = backend, readout
+
+    def close(self) -> None:
+        """Close the campaign now instead of at the end of the process; later calls reopen it."""
+        self._backend.close()
 
 
 def _flags(columns: Mapping[str, Any], count: int) -> list[bool]:

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 from verifier_ladder.candidate import UNKNOWN_SIZE, Sample
 from verifier_ladder.ladder import Ladder
-from verifier_ladder.learners.backend import Backend, Options
+from verifier_ladder.learners.backend import Adapter, Backend, Options
 from verifier_ladder.learners.messages import group_of
 from verifier_ladder.learners.readout import Readout
 from verifier_ladder.reward import Reward
@@ -56,13 +56,8 @@ def custom_rm(
     return CustomRm(Backend.of(verifier, **options), Readout.complete("slime", on_abstain, clip))
 
 
-class CustomRm:
+class CustomRm(Adapter):
     """A reward function of slime; made by `custom_rm`."""
-
-    def __init__(self, backend: Backend, readout: Readout) -> None:
-        """Answer from a backend."""
-        self.__name__ = backend.name
-        self._backend, self._readout = backend, readout
 
     async def __call__(
         self, args: Any, sample: Any, *, evaluation: bool | None = None, **_: Any
@@ -109,10 +104,6 @@ class CustomRm:
             for name, number in self._backend.attachment.alarms.items():
                 metrics[f"rollout/{self.__name__}/{name}"] = number
         return False
-
-    def close(self) -> None:
-        """Close the campaign now instead of at the end of the process; later calls reopen it."""
-        self._backend.close()
 
 
 def _sample(backend: Backend, sample: Any, *, evaluation: bool | None) -> Sample:

@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 from verifier_ladder.budget import Budget
 from verifier_ladder.candidate import Sample
 from verifier_ladder.ladder import Ladder
-from verifier_ladder.learners.backend import Backend
+from verifier_ladder.learners.backend import Adapter, Backend
 from verifier_ladder.learners.messages import groups_of
 from verifier_ladder.learners.reader import same_length
 from verifier_ladder.learners.readout import Readout
@@ -95,7 +95,7 @@ def reward_function(
     return kind(backend, readout)
 
 
-class RewardFunction:
+class RewardFunction(Adapter):
     """A reward function of TRL; made by `reward_function`.
 
     **Threads.** May be called from several threads at once.
@@ -105,9 +105,7 @@ class RewardFunction:
 
     def __init__(self, backend: Backend, readout: Readout) -> None:
         """Answer from a backend."""
-        self.__name__ = backend.name
-        self._backend = backend
-        self._readout = readout
+        super().__init__(backend, readout)
         self._mode = TrainerMode()
 
     def __call__(
@@ -159,10 +157,6 @@ class RewardFunction:
     def campaign(self) -> Campaign:
         """The campaign it scores in; opened by the first use."""
         return self._backend.campaign
-
-    def close(self) -> None:
-        """Close the campaign now instead of at the end of the process; later calls reopen it."""
-        self._backend.close()
 
     def _values(self, rewards: Sequence[Reward]) -> list[float | None]:
         return [self._readout.value(reward) for reward in rewards]
