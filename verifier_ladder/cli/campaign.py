@@ -8,18 +8,237 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from verifier_ladder.cli import options, output
-from verifier_ladder.cli.cancel import cancel
+from verifier_ladder.cli.code import Imported, import_all
 from verifier_ladder.cli.forecast import forecast
-from verifier_ladder.cli.imports import import_
-from verifier_ladder.cli.opening import existing_ledger, ledger_to_read, only_campaign
-from verifier_ladder.cli.pausing import pause, resume
+from verifier_ladder.cli.opening import (
+    existing_ledger,
+    ledger_place,
+    ledger_to_read,
+    only_campaign,
+)
 from verifier_ladder.cli.shadow import shadow
-from verifier_ladder.cli.spend import spend
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.text import printable
 
 if TYPE_CHECKING:
     from verifier_ladder.ledger import Ledger
+    from verifier_ladder.scheduler.withdrawal import Wanted, Withdrawn
 
 app = output.Noun(help="List campaigns; show, watch, forecast, pause or cancel one.")
+
+
+TierOption = Annotated[str, typer.Option("--tier", help="Which tier.")]
+
+
+IMPORTS = "imports"
+"""The run that the campaign is opened with; no sample belongs to it."""
+
+
+def import_(
+    name: Annotated[str, typer.Argument(help="The campaign; it is begun if there is none.")],
+    file: Annotated[Path, typer.Argument(help="CSV, JSON lines (also gzip) or Parquet.")],
+    ladder: options.LadderFile,
+    *,
+    source: Annotated[
+        str | None, typer.Option("--source", help="Where it comes from. [default: the file]")
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--column", help="PART=COLUMN: content, task or a verifier; may be repeated."
+        ),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option("--ignore", help="A column to leave out; may be repeated.")
+    ] = None,
+    imports: Imported = None,
+    ledger: options.LedgerAt = None,
+    strict: options.Strict = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Take old scores over, so that nothing is paid for twice.
+
+    Beliefs learn from them too.
+
+    One row per candidate: the column `content`, and one column per verifier with its score, true
+    or false; an empty cell was not asked. The same file again changes nothing.
+    """
+    from verifier_ladder.campaign import Campaign
+    from verifier_ladder.settings import load_settings
+
+    settings = load_settings()
+    import_all(imports)
+    with Campaign.open(
+        name, ladder=ladder, ledger=ledger_place(ledger), run=IMPORTS, workers=settings.workers,
+        memory=settings.worker_memory,
+    ) as campaign:  # fmt: skip
+        report = campaign.import_verdicts(
+            file, source=source or file.name, columns=_columns(column or []), ignore=ignore or []
+        )
+    output.print_found(
+        report, lambda _: output.console().print(report.summary(), soft_wrap=True), as_json=as_json
+    )
+    raise typer.Exit(output.Exit.FAILED if strict and report.bad_rows else output.Exit.OK)
+
+
+def _columns(given: list[str]) -> dict[str, str]:
+    """The options as `Campaign.import_verdicts` takes them."""
+    pairs = [item.partition("=") for item in given]
+    return {part: column for part, _, column in pairs}
+
+
+def cancel(
+    run: Annotated[str, typer.Option("--run", help="The run whose samples are meant.")],
+    name: options.CampaignName = None,
+    ledger: options.LedgerAt = None,
+    *,
+    step: Annotated[int | None, typer.Option("--step", min=0, help="Only this step.")] = None,
+    positions: Annotated[
+        list[int] | None,
+        typer.Option("--position", min=0, help="Only the sample at this position; may repeat."),
+    ] = None,
+    at_work: Annotated[
+        bool, typer.Option("--at-work", help="Abandon checks at work too.")
+    ] = False,
+    imports: Imported = None,
+    ladder: Annotated[
+        Path | None,
+        typer.Option("--ladder", help="The campaign's ladder in TOML. [default: as recorded]"),
+    ] = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Cancel what a run still waits for.
+
+    What others want too goes on, and they pay. Every sample keeps the reward that follows from
+    what is known by now. A campaign that is open elsewhere is cancelled there, through the ledger.
+    """
+    from verifier_ladder.cli.reopening import reopened
+    from verifier_ladder.scheduler.withdrawal import Wanted
+
+    import_all(imports)
+    with existing_ledger(ledger) as store:
+        row = only_campaign(store, name)
+        _check_run(store, row.name, run)
+        conductor = store.conductor(row.name)
+        if conductor is not None:
+            wanted = Wanted(run, step, positions and frozenset(positions))
+            done = _asked(store, row.name, conductor, wanted, at_work=at_work)
+        else:
+            with reopened(row, store, ladder, engine="workers") as campaign:
+                done = campaign.cancel(run, step=step, positions=positions, at_work=at_work)
+    words = f"{done.samples} samples wait no more; {done.checks} checks are cancelled"
+    output.say_done(done._asdict(), words, as_json=as_json)
+    if not done.samples:
+        raise typer.Exit(output.Exit.FAILED)
+
+
+def _check_run(store: Ledger, campaign: str, run: str) -> None:
+    """Refuse a run that the campaign does not have."""
+    known = [str(row["name"]) for row in store.runs(campaign)]
+    if run not in known:
+        newest = ", ".join(known[:-6:-1]) or "none"
+        raise ConfigError(f"campaign {campaign!r} holds no run {run!r}; the newest are: {newest}")
+
+
+def _asked(
+    store: Ledger, campaign: str, conductor: str, wanted: Wanted, *, at_work: bool
+) -> Withdrawn:
+    """Have the campaign's conductor do it; the ladder need not be known here."""
+    from verifier_ladder.scheduler.cancellations import cancel_from_afar
+
+    done = cancel_from_afar(store, campaign, wanted, at_work=at_work)
+    if done is None:
+        output.say(
+            f"{conductor}, which has {campaign} open, was asked and has not answered yet; it is "
+            "done as soon as it does, or when the campaign is opened the next time"
+        )
+        raise typer.Exit(output.Exit.FAILED)
+    return done
+
+
+def spend(
+    name: options.CampaignName = None,
+    ledger: options.LedgerAt = None,
+    *,
+    by: Annotated[
+        str,
+        typer.Option(
+            "--by", help="project, user, label, label:KEY, run, verifier, tier or campaign."
+        ),
+    ] = "run",
+    everything: Annotated[
+        bool, typer.Option("--all", help="All campaigns of the ledger.")
+    ] = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Tell who has spent what.
+
+    Of several that want the same check, the first to ask pays.
+    """
+    from verifier_ladder.resource import Resource
+    from verifier_ladder.spending import spending
+    from verifier_ladder.summary.amounts import shown_in
+
+    with ledger_to_read(ledger) as store:
+        campaign = None if everything else only_campaign(store, name).name
+        lines = spending(store, by, campaign=campaign)
+    if as_json:
+        output.print_json([line.as_json() for line in lines])
+        return
+    used = [r for r in Resource if any(line.spent(r) for line in lines)]
+    columns = [column for r in used for column in (r.unit, "of it failed")]
+    made = output.table(by, "checks", *columns, right=("checks", *columns))
+    for line in lines:
+        cells = [
+            shown_in(r)(amount) if amount else "·"
+            for r in used
+            for amount in (line.spent(r), line.failed.get(r, 0.0))
+        ]
+        made.add_row(printable(line.name, 60), f"{line.checks:,}", *cells)
+    output.console().print(made if lines else "nothing has been spent")
+
+
+def pause(
+    tier: TierOption,
+    name: options.CampaignName = None,
+    ledger: options.LedgerAt = None,
+    *,
+    as_json: options.AsJson = False,
+) -> None:
+    """Start no more checks of a tier, until it is resumed.
+
+    Those at work finish, and nothing is lost.
+    """
+    found = _set(tier, name, ledger, is_paused=True)
+    words = (
+        f"{tier} of {found} is paused. `vladder campaign resume {found} --tier {tier}` goes on."
+    )
+    output.say_done({"campaign": found, "tier": tier, "paused": True}, words, as_json=as_json)
+
+
+def resume(
+    tier: TierOption,
+    name: options.CampaignName = None,
+    ledger: options.LedgerAt = None,
+    *,
+    as_json: options.AsJson = False,
+) -> None:
+    """Let a paused tier go on."""
+    found = _set(tier, name, ledger, is_paused=False)
+    words = f"{tier} of {found} goes on; a running engine notices within seconds."
+    output.say_done({"campaign": found, "tier": tier, "paused": False}, words, as_json=as_json)
+
+
+def _set(label: str, name: str | None, ledger: str | None, *, is_paused: bool) -> str:
+    from verifier_ladder.status import tiers_of
+    from verifier_ladder.tier import tier_of
+
+    with existing_ledger(ledger) as store:
+        row = only_campaign(store, name)
+        tier = tier_of(tiers_of(row), label)
+        change = store.pause if is_paused else store.resume
+        change(row.name, int(tier))
+    return row.name
 
 
 @app.command("ls")

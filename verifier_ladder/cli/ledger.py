@@ -13,7 +13,6 @@ from verifier_ladder.candidate import sample_place
 from verifier_ladder.cli import keeping, options, output, proving
 from verifier_ladder.cli.diff import diff
 from verifier_ladder.cli.opening import ledger_to_read, only_campaign
-from verifier_ladder.cli.replay import replay
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.text import json_printable, plain_lines, printable
 
@@ -21,9 +20,73 @@ if TYPE_CHECKING:
     from verifier_ladder.cli.history import Event, Known
     from verifier_ladder.ledger import Ledger
     from verifier_ladder.ledger.records import Block, Entry
+    from verifier_ladder.scheduler.replay import ReplayReport
 
 app = output.Noun(help="Read, replay, verify, prove, export, copy and merge ledgers.")
-app.command("replay")(replay)
+
+
+_LONGEST_ID = 16
+_MOST_EVENTS = 200
+"""How much of a candidate's history is shown; one that came up often has thousands."""
+
+
+@app.command("replay")
+def replay(
+    campaign: Annotated[
+        str | None, typer.Argument(help="Its name; not needed if the ledger has only one.")
+    ] = None,
+    ledger: options.LedgerAt = None,
+    *,
+    as_json: options.AsJson = False,
+) -> None:
+    """Compute a campaign's rewards again, and compare.
+
+    So are its draws and beliefs. Rewards and draws must come out bit for bit, beliefs to 1e-9. No
+    verifier needs to be installed: nothing but the ledger is read.
+    """
+    from verifier_ladder.scheduler.replay import replay as replayed
+
+    with ledger_to_read(ledger) as store:
+        row = only_campaign(store, campaign)
+        report = replayed(store, row)
+    if as_json:
+        output.print_json({
+            "campaign": row.name, "same": report.is_same, "rewards": report.rewards,
+            "draws": report.draws, "beliefs": report.beliefs, "differing": report.differing,
+            "differences": [difference._asdict() for difference in report.differences],
+        })  # fmt: skip
+    else:
+        _tell_replay(row.name, report)
+    if not report.is_same:
+        raise typer.Exit(output.Exit.FAILED)
+
+
+def _tell_replay(name: str, report: ReplayReport) -> None:
+    counted = f"{report.rewards:,} rewards, {report.draws:,} draws, {report.beliefs:,} beliefs"
+    if report.is_same:
+        output.console().print(
+            f"{name}: {counted} computed again, all as recorded", soft_wrap=True
+        )
+        return
+    screen = output.console()
+    screen.print(f"{name}: {report.differing:,} of {counted} differ", soft_wrap=True)
+    for one in report.differences:
+        numbers = f"{output.amount(one.recorded)} recorded, {output.amount(one.replayed)} replayed"
+        screen.print(f"  entry {one.entry}: {one.what} of {one.of}: {numbers}", soft_wrap=True)
+    if report.differing > len(report.differences):
+        output.say(f"{report.differing - len(report.differences):,} more")
+
+
+class Format(StrEnum):
+    """What `ledger export` writes."""
+
+    JSONL = "jsonl"
+    PARQUET = "parquet"
+    CSV = "csv"
+    TILES = "tiles"
+    IN_TOTO = "in-toto"
+
+
 app.command("verify")(proving.verify)
 app.command("prove")(proving.prove)
 app.command("checkpoint")(proving.checkpoint)
@@ -35,21 +98,6 @@ app.command("accept-restore")(keeping.accept_restore)
 app.command("merge")(keeping.merge)
 app.command("seal")(keeping.seal)
 app.command("diff")(diff)
-
-
-_LONGEST_ID = 16
-_MOST_EVENTS = 200
-"""How much of a candidate's history is shown; one that came up often has thousands."""
-
-
-class Format(StrEnum):
-    """What `ledger export` writes."""
-
-    JSONL = "jsonl"
-    PARQUET = "parquet"
-    CSV = "csv"
-    TILES = "tiles"
-    IN_TOTO = "in-toto"
 
 
 @app.command("ls")
