@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isnan, nan
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from verifier_ladder.arrays import NDArray
 from verifier_ladder.candidate import SampleId
 from verifier_ladder.decision import Action, Belief, Decisions, Situation, decided
 from verifier_ladder.ledger.records import Account, DecisionColumns
@@ -26,9 +27,6 @@ from verifier_ladder.scheduler.samples import StepSamples
 from verifier_ladder.scheduler.situations import Situations
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.survey import ANSWERED, ENDS, REJECTED
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _UNKNOWN = Belief(nan, nan)
 _AUDITED = len(ENDS)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from math import isfinite, isnan, nan
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from verifier_ladder.arrays import NDArray
 from verifier_ladder.decision import Belief
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.reward import Reward
@@ -17,9 +17,6 @@ from verifier_ladder.scheduler.survey import ANSWERED, Survey
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Outcome, Verdict
 from verifier_ladder.verifiers import Verifier
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _KEPT = 4096
 Conclusion = tuple[Belief | None, Reward | None]

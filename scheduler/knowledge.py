@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import isnan, nan
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from verifier_ladder.arrays import NDArray
 from verifier_ladder.budget import TOTAL
 from verifier_ladder.candidate import SampleId
 from verifier_ladder.cost import Cost
@@ -33,9 +34,6 @@ from verifier_ladder.scheduler.survey import Survey
 from verifier_ladder.scheduler.truths import Truths
 from verifier_ladder.tier import Tier
 from verifier_ladder.verifiers import Verifier
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Knowledge:

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from verifier_ladder.arrays import NDArray
 from verifier_ladder.scheduler.audits import Audit, Audits
 from verifier_ladder.scheduler.beliefs import BeliefModel, Seen
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from verifier_ladder.ladder import Ladder
     from verifier_ladder.scheduler.drift import Alarm
 

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from verifier_ladder.arrays import Flags, Floats, NDArray
 from verifier_ladder.budget import TOTAL
 from verifier_ladder.decision import EscalationPolicy, Situation
 from verifier_ladder.ledger.records import Account, CheckRow
 from verifier_ladder.resource import Resource
 from verifier_ladder.scheduler.outlook import Outlook, priced
 from verifier_ladder.tier import Tier
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
 
 Place = tuple[int, int]
 """An account: tier or `TOTAL`, and resource."""

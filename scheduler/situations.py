@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from verifier_ladder.arrays import NDArray
 from verifier_ladder.decision import Belief, Situation
 from verifier_ladder.scheduler.knowledge import Knowledge
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from verifier_ladder.scheduler.climb import Scene
     from verifier_ladder.scheduler.standing import Standing
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from threading import Lock
 from time import monotonic
@@ -13,17 +14,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from verifier_ladder.candidate import Candidate, Sample
 from verifier_ladder.cost import seconds
-from verifier_ladder.errors import ConfigError, EngineError
+from verifier_ladder.errors import ConfigError, EngineError, LadderError
 from verifier_ladder.learners.backend import Backend
 from verifier_ladder.learners.gathering import Gatherer
 from verifier_ladder.learners.readout import Readout
 from verifier_ladder.learners.rounds import Grouping
+from verifier_ladder.learners.scribe import Scribe
 from verifier_ladder.reward import Reward
 from verifier_ladder.run import Run
 from verifier_ladder.server.admission import Admission
 from verifier_ladder.server.limits import Limits
-from verifier_ladder.server.news import News
-from verifier_ladder.server.prompts import Prompts
 from verifier_ladder.server.shares import SharedPool
 
 if TYPE_CHECKING:
@@ -44,6 +44,121 @@ updates goes less far in one call, and nine billion calls would be needed to bri
 2**53, behind which clients of JSON can't read it."""
 _LATEST_START = 2**31
 """The last step with which a run may begin: one that goes on in a new ledger goes on counting."""
+
+
+_MOST_REMEMBERED = 2**25
+_OVERHEAD = 128
+"""Bytes of a group beside its name."""
+
+
+_EVERY = 0.2
+"""Seconds between two looks at the ledger, while somebody waits."""
+
+
+class News:
+    """Looks at the ledger for all who wait, so that a hundred streams cost as much as one.
+
+    Example:
+        >>> async def wait():
+        ...     news = News(lambda: 7)
+        ...     try:
+        ...         return await news.after(3, 1.0)
+        ...     finally:
+        ...         await news.close()
+        >>> asyncio.run(wait())
+        7
+    """
+
+    def __init__(self, newest: Callable[[], int]) -> None:
+        """Take the function that gives the id of the newest entry; it is called in a thread."""
+        self._read = newest
+        self._changed = asyncio.Event()
+        self._newest = 0
+        self._watch: asyncio.Task[None] | None = None
+        self._waiting = 0
+        self.is_over = False
+        """Whether no more will come, because the server ends."""
+
+    async def after(self, seen: int, patience: float) -> int:
+        """Wait until there is an entry after this one, the time is over, or the server ends.
+
+        Returns:
+            The newest entry known; it may be one that was seen before.
+        """
+        if self._watch is None or self._watch.done():
+            self._watch = asyncio.get_running_loop().create_task(self._look())
+        self._waiting += 1
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(patience):
+                    while self._newest <= seen and not self.is_over:
+                        await self._changed.wait()
+        finally:
+            self._waiting -= 1
+        return self._newest
+
+    async def _look(self) -> None:
+        """Look again and again until nobody waits."""
+        while not self.is_over:
+            with suppress(LadderError):  # A ledger that went away may come back.
+                newest = await asyncio.to_thread(self._read)
+                if newest != self._newest:
+                    self._newest = newest
+                    self._tell()
+            if not self._waiting:
+                return
+            await asyncio.sleep(_EVERY)
+
+    def _tell(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    def end(self) -> None:
+        """Wake everybody for the last time."""
+        self.is_over = True
+        self._tell()
+
+    async def close(self) -> None:
+        """End, and wait until nothing is at work any more."""
+        self.end()
+        if self._watch is not None:
+            self._watch.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._watch
+
+
+class Prompts:
+    """Keeps what clients say beside their samples, if the campaign keeps such things."""
+
+    def __init__(self, campaign: Campaign) -> None:
+        """Keep for a campaign."""
+        self._campaign = campaign
+        self._scribes: dict[str, Scribe] = {}
+        self._remembered = 0
+        """Bytes of the groups whose prompts are known to be kept, at least."""
+
+    def keep(self, run: str, samples: Sequence[Sample], prompts: Mapping[str, Any]) -> None:
+        """Keep the prompts of the samples' groups; to be called in a thread.
+
+        Args:
+            run: The samples' run.
+            samples: Samples with their positions.
+            prompts: By group.
+        """
+        scribe = self._scribes.setdefault(run, Scribe(self._campaign.ladder))
+        contents = [sample.candidate.content for sample in samples]
+        texts = [content if isinstance(content, str) else None for content in contents]
+        columns = {"prompt": [prompts.get(sample.group) for sample in samples]}
+        told = scribe.transcripts(samples, texts, columns)
+        try:
+            self._campaign.keep(told, run=run)
+        except LadderError:
+            self._scribes.pop(run, None)  # What it said is not kept; the next call says it again.
+            raise
+        self._remembered += sum(_OVERHEAD + len(transcript.group) for transcript in told)
+        if self._remembered > _MOST_REMEMBERED:  # A prompt that comes again is kept once more.
+            self._scribes.clear()
+            self._remembered = 0
 
 
 class LeavingError(EngineError):

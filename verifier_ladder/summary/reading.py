@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
 from verifier_ladder.alerts.rules import rules_as_set
+from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.base import Ledger
 from verifier_ladder.ledger.protocol import PARKED
 from verifier_ladder.ledger.records import CampaignRow, CheckState
 from verifier_ladder.resource import Resource
 from verifier_ladder.status import CampaignStatus, TierStatus, campaign_status
-from verifier_ladder.summary.climbing import declared, if_all_climbed
 from verifier_ladder.summary.comparison import Gap, agreements, gaps
 from verifier_ladder.summary.records import (
     CandidateSummary,
@@ -31,6 +31,48 @@ from verifier_ladder.tier import Tier
 from verifier_ladder.unanswered import unanswered_alarm
 
 MOST_CASES = 200
+
+
+def declared(ladder: Mapping[str, Any], tier: Tier) -> list[float]:
+    """What one candidate was declared to take on a tier, by the ladder as it is recorded."""
+    whole = [0.0] * len(Resource)
+    for verifier in ladder.get("verifiers", ()):
+        if verifier["tier"] == tier.label:
+            checks = verifier.get("replicates", 1)
+            for place, name in enumerate(Cost.__dataclass_fields__):
+                whole[place] += checks * verifier.get("cost", {}).get(name, 0.0)
+    return whole
+
+
+def if_all_climbed(
+    tier: Tier,
+    candidates: int,
+    *,
+    settled: Sequence[float],
+    judged: int,
+    expected: Sequence[float],
+) -> dict[Resource, float | None]:
+    """What a tier would have taken, resource by resource.
+
+    Args:
+        tier: The tier.
+        candidates: How many candidates would have climbed.
+        settled: What its answers took, without those that only declined to judge: they are
+            cheap, and say nothing of what judging takes.
+        judged: How many candidates those are.
+        expected: What one is declared to take, for a tier that has judged none.
+
+    Returns:
+        None for the cpu time of a tier that has measured none and declares none.
+    """
+    made: dict[Resource, float | None] = {}
+    for resource in Resource:
+        # No answer takes no cpu time at all: nothing recorded is not known.
+        is_measured = judged and (resource is not Resource.CPU_SECONDS or settled[resource] > 0.0)
+        mean = settled[resource] / judged if is_measured else expected[resource]
+        is_known = mean > 0.0 or resource is not Resource.CPU_SECONDS or tier is Tier.WORLD
+        made[resource] = candidates * mean if is_known else None
+    return made
 
 
 def summarise(ledger: Ledger, campaign: str, *, best: int = 10) -> Summary:
