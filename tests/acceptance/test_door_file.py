@@ -58,7 +58,7 @@ def vladder(folder: Path) -> Vladder:
 
     def call(*arguments: str) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
-            [program, *arguments], cwd=folder, capture_output=True, text=True, timeout=100,
+            [program, *arguments], cwd=folder, capture_output=True, text=True, timeout=300,
             check=False,
         )  # fmt: skip
 
@@ -75,7 +75,7 @@ def score(vladder: Vladder, *more: str) -> Any:
 
 def test_the_script_of_the_readme_sums_up_the_file(folder: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], cwd=folder, capture_output=True, text=True, timeout=100,
+        [sys.executable, "-c", SCRIPT], cwd=folder, capture_output=True, text=True, timeout=300,
         check=False,
     )  # fmt: skip
 

@@ -34,7 +34,7 @@ def run(folder: Path) -> dict[str, list[object]]:
     """Run the script as a user would."""
     (folder / "mine.py").write_text(SCRIPT)
     done = subprocess.run(
-        [sys.executable, "mine.py"], cwd=folder, capture_output=True, text=True, timeout=120,
+        [sys.executable, "mine.py"], cwd=folder, capture_output=True, text=True, timeout=300,
         check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

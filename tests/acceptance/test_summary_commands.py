@@ -27,7 +27,7 @@ def test_each_proposed_command_runs(tmp_path: Path) -> None:
     for command in proposed:
         _, *arguments = shlex.split(command)
         done = subprocess.run(
-            [VLADDER, *arguments], capture_output=True, text=True, timeout=60, cwd=tmp_path,
+            [VLADDER, *arguments], capture_output=True, text=True, timeout=300, cwd=tmp_path,
             check=False,
         )  # fmt: skip
         assert done.returncode == 0, f"{command}\n{done.stderr}"

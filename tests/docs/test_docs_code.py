@@ -80,7 +80,7 @@ def run(arguments: list[str], folder: Path) -> None:
         env=os.environ | {"NO_COLOR": "1"},
         stdin=subprocess.DEVNULL,
         text=True,
-        timeout=180,
+        timeout=300,
     )
     assert done.returncode == 0, f"{arguments[-1]} failed:\n{done.stdout}{done.stderr}"
 

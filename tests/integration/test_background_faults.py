@@ -45,7 +45,7 @@ class Faulty(AllTiers):
         decisions = super().decide(situation)
         if self.is_faulty and current_thread().name == "vl-dispatcher":
             self.met.set()
-            assert self.may_go_on.wait(60)
+            assert self.may_go_on.wait(300)
             return self.spoil(decisions)  # type: ignore[no-any-return]
         return decisions
 
@@ -95,12 +95,12 @@ def test_every_caller_that_waits_is_told(tmp_path: Path) -> None:
         ThreadPoolExecutor(2) as callers,
     ):
         calls = [callers.submit(campaign.score, [text], deadline=300) for text in ("a", "bb")]
-        assert policy.met.wait(60)
+        assert policy.met.wait(300)
         policy.may_go_on.set()
 
         for call in calls:
             with pytest.raises(vl.EngineError, match="ValueError: boom"):
-                call.result(60)
+                call.result(300)
 
 
 def test_a_call_after_the_fault_is_told_once_and_the_next_goes_on(tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_a_check_that_ends_while_it_is_asked_for_again_revises_both_samples(
 
     @vl.verifier(name="held-f", tier="simulation", kind="text", version="1", isolation="inline")
     def held(candidate: vl.Candidate) -> float:
-        assert goes_on.wait(60)
+        assert goes_on.wait(300)
         return 10.0 * len(candidate.content)
 
     def complete(self: SqlLedger, *arguments: Any, **options: Any) -> Any:
@@ -215,7 +215,7 @@ def test_a_check_that_ends_while_it_is_asked_for_again_revises_both_samples(
     def append_later(self: SqlLedger, *arguments: Any, **options: Any) -> Any:
         """The second sample has looked for the verdict, and found none, before there is one."""
         goes_on.set()
-        assert has_ended.wait(60)
+        assert has_ended.wait(300)
         return append(self, *arguments, **options)
 
     completed = SqlLedger.complete

@@ -128,7 +128,7 @@ class Slow:
         )
         def slow(candidate: vl.Candidate) -> float:
             self.begun.set()
-            self.going_on.wait(30)
+            self.going_on.wait(300)
             return 10.0 * len(candidate.content)
 
         self.ladder = vl.Ladder("at work", [quick, slow], policy=AllTiers())
@@ -140,7 +140,7 @@ def test_a_caller_that_waits_is_woken(ledger: Ledger) -> None:
         rewards: list[vl.Reward] = []
         waiting = Thread(target=lambda: rewards.extend(campaign.score(["a"], deadline="300 s")))
         waiting.start()
-        slow.begun.wait(30)
+        slow.begun.wait(300)
         campaign.cancel()
         waiting.join(timeout=300)
         slow.going_on.set()
@@ -154,7 +154,7 @@ def test_a_check_at_work_is_finished_or_abandoned(ledger: Ledger) -> None:
             slow.begun.clear()
             slow.going_on.clear()
             campaign.score([text])
-            slow.begun.wait(30)
+            slow.begun.wait(300)
             assert Withdrawn(1, expected) == campaign.cancel(at_work=at_work)
             slow.going_on.set()
             campaign.drain("300 s")

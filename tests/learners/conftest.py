@@ -37,4 +37,4 @@ def served(tmp_path: Path) -> Iterator[Callable[..., str]]:
     yield start
     for server in running:
         server.terminate()
-        server.communicate(timeout=60)
+        server.communicate(timeout=300)

@@ -42,7 +42,7 @@ def test_opening_waits_for_a_server_that_recovers() -> None:
             opening = other.submit(
                 vl.Campaign.open, "before", ladder=vl.Ladder("one", [length]), ledger=url
             )
-            assert heard.waits.wait(60)
+            assert heard.waits.wait(300)
             server.start()
             with opening.result(100) as campaign:
                 assert [3.0] == [reward.value for reward in campaign.score(["abc"])]

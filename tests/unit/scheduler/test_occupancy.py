@@ -31,7 +31,7 @@ def test_empty_is_waited_for_until_the_last_has_left() -> None:
     def stay(number: int) -> None:
         with occupancy:
             are_inside[number].set()
-            may_leave[number].wait(30)
+            may_leave[number].wait(300)
             seen.append("left")
 
     def rebuild() -> None:
@@ -41,11 +41,11 @@ def test_empty_is_waited_for_until_the_last_has_left() -> None:
     threads = [Thread(target=stay, args=(0,)), Thread(target=stay, args=(1,))]
     for thread in threads:
         thread.start()
-    assert all(event.wait(30) for event in are_inside)
+    assert all(event.wait(300) for event in are_inside)
     threads.append(Thread(target=rebuild))
     threads[-1].start()
     for event in may_leave:
         event.set()
     for thread in threads:
-        thread.join(30)
+        thread.join(300)
     assert seen == ["left", "left", "empty"]

@@ -46,7 +46,7 @@ class Service:
         lengths = {"verdicts": [len(each["content"]) for each in message["candidates"]]}
         status, headers, body = self.replies.pop(0) if self.replies else (200, {}, lengths)
         if body == "wait":
-            self.released.wait(20.0)
+            self.released.wait(300)
         handler.send_response(status)
         for name, value in headers.items():
             handler.send_header(name, value)

@@ -153,7 +153,7 @@ def test_a_listener_hears_of_what_others_write(ledger: SqlLedger, postgresql: st
     ledger.subscribe(told.set)
     with open_ledger(postgresql) as other:
         other.append(score_block(["a"]))
-    assert told.wait(10)
+    assert told.wait(300)
 
 
 # -- the same thing at once -----------------------------------------------------------------------

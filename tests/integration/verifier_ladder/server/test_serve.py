@@ -120,7 +120,7 @@ def test_what_was_accepted_is_finished_before_it_ends(start: Any, folder: Path) 
         while is_listening(served.url):
             pass
         (folder / "go").touch()
-        (reward,) = asked.result(60)
+        (reward,) = asked.result(300)
     _, said = served.process.communicate(timeout=300)
 
     assert (4.0, 0) == (reward.value, served.process.returncode)

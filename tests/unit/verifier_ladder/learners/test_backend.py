@@ -136,7 +136,7 @@ def test_a_child_process_that_has_scored_ends_by_itself(tmp_path: Path) -> None:
     made = Backend.of(vl.wrap(length, timeout=30.0), ledger=tmp_path / "ledger.db")
     child = get_context("spawn").Process(target=score_and_leave, args=(pickle.dumps(made),))
     child.start()
-    child.join(60)
+    child.join(300)
     is_alive = child.is_alive()
     child.kill()
 

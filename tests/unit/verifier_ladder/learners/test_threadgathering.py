@@ -23,7 +23,7 @@ class Scorer:
         self.batches.append(list(samples))
         if "hang" in samples:
             self.has_begun.set()
-            self.let.wait(60)
+            self.let.wait(300)
         if "gone" in samples:
             raise vl.LedgerError("it is gone")
         return [vl.Reward(float(len(one))) for one in samples]
@@ -47,12 +47,12 @@ def test_every_thread_gets_its_own_answer_and_calls_are_shared() -> None:
     texts = ["hang", *("a" * (i + 1) for i in range(31))]
     with ThreadPoolExecutor(32) as threads:
         first = threads.submit(ask, gatherer, texts[0])
-        scorer.has_begun.wait(60)
+        scorer.has_begun.wait(300)
         others = [threads.submit(ask, gatherer, text) for text in texts[1:]]
-        told = [one.result(60) for one in others]
+        told = [one.result(300) for one in others]
         scorer.let.set()
 
-        assert 4.0 == first.result(60)
+        assert 4.0 == first.result(300)
     assert [float(i + 1) for i in range(31)] == told
     assert sorted(texts) == sorted(text for batch in scorer.batches for text in batch)
 
@@ -62,12 +62,12 @@ def test_nobody_waits_behind_a_call_that_hangs() -> None:
     gatherer = ThreadGatherer(scorer)
     with ThreadPoolExecutor(1) as threads:
         hangs = threads.submit(ask, gatherer, "hang")
-        scorer.has_begun.wait(60)
+        scorer.has_begun.wait(300)
 
         assert 2.0 == ask(gatherer, "bb")
 
         scorer.let.set()
-        assert 4.0 == hangs.result(60)
+        assert 4.0 == hangs.result(300)
 
 
 def test_a_failure_reaches_who_asked_and_nobody_after() -> None:

@@ -44,14 +44,14 @@ def test_what_is_written_is_signed_in_the_background(tmp_path: Path) -> None:
 def test_batches_follow_each_other_until_nothing_waits() -> None:
     ledger = Scripted(2048, 2048, 5)
     with Sequencer(ledger, 0.001):
-        assert ledger.done.wait(30)
+        assert ledger.done.wait(300)
 
 
 def test_an_error_is_told_once_and_tried_again(caplog: pytest.LogCaptureFixture) -> None:
     error = LedgerError("the disk is full")
     ledger = Scripted(error, error, 1, 0, error, error)
     with Sequencer(ledger, 0.001):
-        assert ledger.done.wait(30)
+        assert ledger.done.wait(300)
 
     assert 2 == caplog.text.count("the disk is full")
 

@@ -18,7 +18,7 @@ def test_a_watch_hears_of_another_writer_and_ends_with_the_ledger(postgresql: st
         assert not watching()
         ledger.subscribe(told.set)
         other.append(score_block(["a"]))
-        assert told.wait(10)
+        assert told.wait(300)
     assert not watching()
 
 
@@ -33,7 +33,7 @@ def test_a_listener_may_close_the_ledger(postgresql: str) -> None:
     ledger.subscribe(close)
     with open_ledger(postgresql) as other:
         other.append(score_block(["a"]))
-        assert closed.wait(10)
+        assert closed.wait(300)
 
 
 def test_a_watch_goes_on_after_an_error_of_a_listener(postgresql: str) -> None:

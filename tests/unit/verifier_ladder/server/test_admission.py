@@ -55,7 +55,7 @@ def test_over_http_that_is_429_and_the_accepted_are_answered(
     import threading
 
     ask, gate, score = serve(limits=Limits(samples=3)), threading.Event(), campaign.score
-    monkeypatch.setattr(campaign, "score", lambda *a, **k: (gate.wait(30), score(*a, **k))[1])
+    monkeypatch.setattr(campaign, "score", lambda *a, **k: (gate.wait(300), score(*a, **k))[1])
 
     async def run() -> tuple[Any, Any]:
         def call() -> Any:
