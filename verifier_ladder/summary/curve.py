@@ -6,10 +6,13 @@ import heapq
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from verifier_ladder.reward import Reward
 from verifier_ladder.summary.records import CurvePoint
 from verifier_ladder.summary.subject import Subject
 
 MOST_POINTS = 400
+_Told = tuple[float | None, float | None, bool]
+"""A sample's reward, its uncertainty, and whether it may still be revised."""
 
 
 class Curve:
@@ -27,22 +30,25 @@ class Curve:
         self._every = 1
         self._calls = 0
         self._sum = self._spread = 0.0
-        self._known = self._spreads = 0
+        self._spreads = 0
+        self.known = 0
+        """Samples that have a reward."""
+        self.waiting = 0
+        """Samples that have none yet, and a check that may still bring one."""
+        self._rewards: dict[tuple[str, int], dict[int, _Told]] = {}
         self._heap: list[tuple[float, int, Subject]] = []
         self._pushes = 0
 
-    def again(self, subject: Subject) -> None:
-        """Count one more sample of a subject, whose reward may be known already."""
-        subject.samples += 1
-        self._weigh(subject.reward, subject.uncertainty, 1)
+    def tell(self, run: str, step: int, position: int, reward: Reward) -> None:
+        """Replace the reward of one sample.
 
-    def change(self, subject: Subject, reward: float | None, uncertainty: float | None) -> None:
-        """Replace a subject's reward, for all its samples."""
-        if (reward, uncertainty) == (subject.reward, subject.uncertainty):
-            return
-        self._weigh(subject.reward, subject.uncertainty, -subject.samples)
-        subject.reward, subject.uncertainty = reward, uncertainty
-        self._weigh(reward, uncertainty, subject.samples)
+        Samples of one candidate differ in it: a correction stands for those that were not drawn.
+        """
+        rewards = self._rewards.setdefault((run, step), {})
+        if position in rewards:
+            self._weigh(rewards[position], -1)
+        rewards[position] = (reward.value, reward.uncertainty, reward.pending)
+        self._weigh(rewards[position], 1)
 
     def rank(self, subject: Subject, known: float | None) -> None:
         """Replace what is known of a subject; larger is better, None takes it out."""
@@ -62,11 +68,13 @@ class Curve:
         heapq.heapify(self._heap)
         self._pushes = len(self._heap)
 
-    def _weigh(self, reward: float | None, uncertainty: float | None, count: int) -> None:
-        if reward is None:
+    def _weigh(self, told: _Told, count: int) -> None:
+        value, uncertainty, pending = told
+        if value is None:
+            self.waiting += count * pending
             return
-        self._sum += reward * count
-        self._known += count
+        self._sum += value * count
+        self.known += count
         if uncertainty is not None:
             self._spread += uncertainty * count
             self._spreads += count
@@ -87,7 +95,7 @@ class Curve:
         return CurvePoint(
             self.seconds,
             self._worth(-self._heap[0][0]) if self._heap else None,
-            self._sum / self._known if self._known else None,
+            self.mean,
             self._spread / self._spreads if self._spreads else None,
         )
 
@@ -95,6 +103,11 @@ class Curve:
     def best(self) -> float | None:
         """The best that is known of any candidate now, on the learner's scale."""
         return self._now().best
+
+    @property
+    def mean(self) -> float | None:
+        """Mean of the rewards as they stand, over all samples that have one."""
+        return self._sum / self.known if self.known else None
 
     def points(self, spent: float | None = None) -> tuple[CurvePoint, ...]:
         """All points, the present one last.

@@ -178,9 +178,10 @@ class _Writer:
 
     def _alarms(self) -> tuple[str, ...]:
         """Of the audits, and after them that of samples without a reward."""
-        unknown = sum(s.samples for s in self.subjects if s.reward is None and not s.pending)
-        known = sum(s.samples for s in self.subjects if s.reward is not None)
-        unanswered = unanswered_alarm(unknown, unknown + known, rules_as_set())
+        waiting = self.tally.curve.waiting
+        total = self.tally.samples - waiting
+        unknown = total - self.tally.curve.known
+        unanswered = unanswered_alarm(unknown, total, rules_as_set())
         found = tuple(alarm.text for alarm in self.tally.alarms)
         return found if unanswered is None else (*found, unanswered)
 
@@ -317,14 +318,10 @@ class _Writer:
     # -- the rest -------------------------------------------------------------------------
 
     def _rewards(self) -> RewardSummary:
-        known = [s for s in self.subjects if s.reward is not None]
-        count = sum(s.samples for s in known)
-        total = sum(s.reward * s.samples for s in known if s.reward is not None)
+        tally, curve = self.tally, self.tally.curve
         return RewardSummary(
-            count=self.tally.samples, unknown=self.tally.samples - count,
-            mean=total / count if count else None,
-            best=self.tally.curve.best,
-            revised=self.tally.revised,
+            count=tally.samples, unknown=tally.samples - curve.known, mean=curve.mean,
+            best=curve.best, revised=tally.revised,
         )  # fmt: skip
 
     def _runs(self) -> tuple[Any, ...]:

@@ -8,6 +8,7 @@ from math import isnan
 from typing import Any
 
 from verifier_ladder.cost import Cost
+from verifier_ladder.ledger.columns import listed
 from verifier_ladder.ledger.records import Block, CandidateRow, Entry, SampleColumns, VerdictRow
 from verifier_ladder.reward import RewardRule
 from verifier_ladder.scheduler.drift import Alarm
@@ -27,7 +28,7 @@ _Owners = dict[bytes, dict[Subject, None]]
 
 
 class Tally:
-    """Counts a campaign, entry by entry; memory grows with its distinct candidates only."""
+    """Counts a campaign, entry by entry; a sample takes little memory."""
 
     def __init__(self, ladder: Mapping[str, Any]) -> None:
         """Start at zero.
@@ -105,7 +106,7 @@ class Tally:
         for row, seconds in zip(block.verdicts, charges(block), strict=True):
             self._verdict(row, whose, contents.get(row.content_key), seconds or 0.0)
         if samples:
-            self._rewards(block, owners)
+            self._rewards(block, samples, owners)
             self._notice(block, owners)
         self.time(entry, block)
         self.curve.mark()
@@ -139,7 +140,7 @@ class Tally:
         if count:
             self.samples += len(owners)
             for subject in owners:
-                self.curve.again(subject)
+                subject.samples += 1
         else:
             self.revised += len(owners)
         return owners
@@ -241,9 +242,11 @@ class Tally:
 
     # -- rewards, decisions, runs ---------------------------------------------------------------
 
-    def _rewards(self, block: Block, owners: list[Subject]) -> None:
-        for subject, reward in zip(owners, block.rewards, strict=False):
-            self.curve.change(subject, reward.value, reward.uncertainty)
+    def _rewards(self, block: Block, samples: SampleColumns, owners: list[Subject]) -> None:
+        positions = listed(samples.positions)
+        for position, subject, reward in zip(positions, owners, block.rewards, strict=False):
+            self.curve.tell(samples.run, samples.step, position, reward)
+            subject.reward, subject.uncertainty = reward.value, reward.uncertainty
             subject.reached = -1 if reward.tier is None else int(reward.tier)
             subject.pending = reward.pending
         for columns in block.decisions:

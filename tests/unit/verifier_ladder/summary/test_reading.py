@@ -234,6 +234,26 @@ def test_a_revision_replaces_the_reward_of_its_samples(history: History) -> None
     assert not summary.best[0].pending
 
 
+def test_a_correction_of_one_sample_leaves_its_candidate_s_other_samples_alone(
+    history: History,
+) -> None:
+    """A correction by 1/p stands for all samples that were not drawn, so it counts once."""
+    history.score([WATER, BENZENE, WATER])
+    history.score([WATER])
+    history.check(WATER, XTB, accept(-4.0, 1.0))
+    corrected = with_verdict(
+        WATER, XTB, accept(-4.0, 1.0), Reward(-1.4, 0.1, Tier.SIMULATION), -4.0
+    )
+    history.revise(0, 2, corrected)
+    later = with_verdict(WATER, XTB, accept(-4.0, 1.0), Reward(-1.0, 0.1, Tier.SIMULATION), -4.0)
+    history.revise(0, 2, later)
+
+    summary = summarise(history.ledger, "try")
+
+    assert summary.rewards.mean == pytest.approx((0.6 + 0.1 - 1.0 + 0.6) / 4)
+    assert summary.curve[-1].mean == summary.rewards.mean
+
+
 def test_an_unknown_reward_is_counted_apart_and_not_as_zero(history: History) -> None:
     silent = Item("C", "C", {GATE: Verdict.accept()}, Reward(None))
     history.score([WATER, silent])
