@@ -8,6 +8,7 @@ from threading import RLock
 from time import monotonic
 
 from verifier_ladder import telemetry
+from verifier_ladder.containment import text_of
 from verifier_ladder.errors import ConfigError, EngineError
 from verifier_ladder.horizon import horizon_of, plan
 from verifier_ladder.imports import ImportReport, ImportRow
@@ -63,7 +64,7 @@ class Conductor:
         self._turn = RLock()
         self._occupancy = Occupancy()
         self._is_stale = True
-        self._faults: list[Exception] = []
+        self._faults: list[BaseException] = []
         """What ended this campaign's climbs in the background, the newest last."""
         self._told = 0
         """How many of these a caller was told."""
@@ -124,7 +125,7 @@ class Conductor:
                 self._restore()
                 self._is_stale = False
 
-    def fail(self, error: Exception) -> None:
+    def fail(self, error: BaseException) -> None:
         """Hear that the engine works no more for this campaign, until a caller was told why."""
         self._faults.append(error)
         self._watches.nudge()
@@ -141,8 +142,8 @@ class Conductor:
         self._engine.resume(self.name, self)
         error = self._faults[-1]
         raise EngineError(
-            f"campaign {self.name} stopped in the background: {type(error).__name__}: {error}; "
-            "the next call goes on"
+            f"campaign {self.name} stopped in the background: {text_of(error)}; the next call "
+            "goes on"
         ) from error
 
     @contextmanager

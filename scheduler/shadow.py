@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Condition, Thread
 from typing import TYPE_CHECKING
 
-from verifier_ladder.errors import LedgerError
+from verifier_ladder.containment import ContainedLog, ends_program, text_of
 from verifier_ladder.ledger.records import Block
 from verifier_ladder.scheduler.candidatecache import weigh
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from verifier_ladder.ledger import Ledger
     from verifier_ladder.scheduler.scorer import Batch
 
-_LOG = logging.getLogger("verifier_ladder")
+_LOG = ContainedLog("verifier_ladder")
 FAILURE = "shadow"
 """Kind of the entries that tell why a batch was not scored."""
 _SUFFIX = "~shadow"
@@ -122,8 +121,8 @@ class Shadow:
         while (batch := self._next()) is not None:
             try:
                 self._score(batch)
-            except Exception as error:  # noqa: BLE001 - a shadow is never the learner's trouble
-                self._tell(batch, f"{type(error).__name__}: {error}")
+            except BaseException as error:  # noqa: BLE001 - a shadow is never the learner's trouble
+                self._tell(batch, text_of(error))
             with self._changed:
                 self._waiting -= len(batch.positions)
                 self._bytes -= sum(map(weigh, batch.candidates))
@@ -144,5 +143,7 @@ class Shadow:
         facts = {"run": batch.run, "step": batch.step, "samples": count, "reason": why}
         try:
             self._ledger.append(Block(FAILURE, self._name, facts=facts))
-        except LedgerError:
+        except BaseException as error:
+            if ends_program(error):
+                raise
             _LOG.exception("that they were not shadowed could not be recorded")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, get_args
 
 from verifier_ladder.arguments import check_values
 from verifier_ladder.candidate import Candidate
+from verifier_ladder.containment import words_of
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import (
     AnswerError,
@@ -443,7 +444,7 @@ def failure(error: BaseException) -> Verdict:
     error of its own from it. An error of ours names its boundary, and is no better evidence than
     others: whoever runs what a candidate says may raise it by the candidate's choice.
     """
-    text = f"{error}" or type(error).__name__
+    text = words_of(error) or type(error).__name__
     if isinstance(error, CandidateError):
         return Verdict.reject(text)
     if isinstance(error, LadderError):

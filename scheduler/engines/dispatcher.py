@@ -7,7 +7,6 @@ is needed after a crash.
 
 from __future__ import annotations
 
-import logging
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -20,6 +19,7 @@ from time import monotonic
 from verifier_ladder import telemetry
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.canonicaliser import Canonicaliser
+from verifier_ladder.containment import ContainedLog, text_of
 from verifier_ladder.errors import EngineError, LedgerAwayError, LedgerError
 from verifier_ladder.keys import seed
 from verifier_ladder.ledger import Ledger
@@ -47,7 +47,7 @@ from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
 
-_LOG = logging.getLogger("verifier_ladder")
+_LOG = ContainedLog("verifier_ladder")
 LEASE = 60.0
 """Seconds for which a check is leased; whoever works on it extends that."""
 _REAP = 5.0
@@ -137,7 +137,7 @@ class Dispatcher(ABC):
         self._working: list[Work | Proof] = []
         self._measured = Measurements()
         self._retries: list[float] = []
-        self._failure: Exception | None = None
+        self._failure: BaseException | None = None
 
     @cached_property
     def slow(self) -> WorkerPool:
@@ -187,7 +187,7 @@ class Dispatcher(ABC):
     def _when_quiet(self) -> None:  # noqa: B027 - and nobody to tell
         """Hear that nothing more will happen by itself."""
 
-    def _tell_failure(self, error: Exception) -> None:  # noqa: B027 - `wait_idle` tells
+    def _tell_failure(self, error: BaseException) -> None:  # noqa: B027 - `wait_idle` tells
         """Hear that the thread ends because of an error."""
 
     # -- life ----------------------------------------------------------------------------------
@@ -203,7 +203,7 @@ class Dispatcher(ABC):
         with self._lock:
             if self._closing:
                 return
-            if self._thread is None:
+            if self._thread is None or not self._thread.is_alive():
                 self._thread = Thread(target=self._run, name="vl-dispatcher", daemon=True)
                 self._thread.start()
         with self._quiet:
@@ -230,7 +230,7 @@ class Dispatcher(ABC):
             done = self._quiet.wait_for(lambda: self._is_quiet or self._closing, timeout)
         if (error := self._failure) is not None:
             raise EngineError(
-                f"the engine stopped: {type(error).__name__}: {error}; the next call goes on"
+                f"the engine stopped: {text_of(error)}; the next call goes on"
             ) from error
         return done
 
@@ -273,18 +273,21 @@ class Dispatcher(ABC):
     def _run(self) -> None:
         while not self._closing:
             try:
-                self._work()
+                try:
+                    self._work()
+                finally:
+                    self._give_back()
             except PoolClosed as error:  # The interpreter ends: what is at work goes back.
                 self._stop(error)
                 break
-            except Exception as error:  # noqa: BLE001 - it may be anybody's code
-                _LOG.exception("the engine met an error, and gave back what it was at")
-                if not self._goes_on():
+            except BaseException as error:  # noqa: BLE001 - it may be anybody's code
+                goes_on = self._goes_on()
+                if not goes_on:
                     self._stop(error)
+                _LOG.exception("the engine met an error, and gave back what it was at")
+                if not goes_on:
                     break
                 self._ends.wait(_REST)
-            finally:
-                self._give_back()
 
     def _work(self) -> None:
         """Do what is due, again and again, until the end."""
@@ -304,7 +307,7 @@ class Dispatcher(ABC):
         """Whether the thread goes on after an error; else the next `wake` starts it anew."""
         return False
 
-    def _stop(self, error: Exception) -> None:
+    def _stop(self, error: BaseException) -> None:
         """Tell whoever waits, and whoever calls next."""
         self._failure = error
         self._tell_failure(error)

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.canonicaliser import Canonicaliser, canonical_form
+from verifier_ladder.containment import ends_program
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import CandidateError
 from verifier_ladder.scheduler.engines.blame import Answers, Case
@@ -71,11 +72,15 @@ def _judged(verifier: Verifier, candidates: Sequence[Candidate]) -> list[Verdict
         if not verifier.__dict__.get("_is_set_up"):
             verifier.setup()
             verifier.__dict__["_is_set_up"] = True
-    except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+    except BaseException as error:
+        if ends_program(error):
+            raise
         return [failure(error)] * len(candidates)
     try:
         return verifier.judge(seen_by(verifier.name, verifier.task_fields, candidates))
-    except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+    except BaseException as error:
+        if ends_program(error):
+            raise
         if len(candidates) == 1:
             return [failure(error)]
         return [_judged(verifier, [one])[0] for one in candidates]
@@ -125,7 +130,9 @@ def _form(by: Canonicaliser, content: str | bytes) -> Form:
         return canonical_form(by, content)
     except CandidateError as error:
         return Verdict.reject(str(error))
-    except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+    except BaseException as error:
+        if ends_program(error):
+            raise
         return failure(error)
 
 

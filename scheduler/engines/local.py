@@ -7,13 +7,13 @@ notices what the engines of other machines have done, which take from the same q
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.canonicaliser import Canonicaliser
+from verifier_ladder.containment import ContainedLog, ends_program
 from verifier_ladder.errors import LedgerAwayError
 from verifier_ladder.keys import seed
 from verifier_ladder.ladder import Ladder
@@ -33,7 +33,7 @@ from verifier_ladder.verifiers import Verifier
 if TYPE_CHECKING:
     from verifier_ladder.scheduler.engines.relay import Relay
 
-_LOG = logging.getLogger("verifier_ladder")
+_LOG = ContainedLog("verifier_ladder")
 OURS = (Tier.FAST, Tier.WORLD)
 """Tiers that a campaign's own process runs in any case: they take no time to speak of."""
 _LOOK = 0.25
@@ -54,7 +54,7 @@ class Climber(Protocol):
         """Hear that nothing more will happen by itself."""
         ...
 
-    def fail(self, error: Exception) -> None:
+    def fail(self, error: BaseException) -> None:
         """Hear that the engine works no more for this campaign, until it resumes."""
         ...
 
@@ -171,14 +171,16 @@ class LocalEngine(Dispatcher):
                 tell(climber)
             except LedgerAwayError:  # It is everybody's, and passes.
                 raise
-            except Exception as error:  # noqa: BLE001 - a policy may raise anything
+            except BaseException as error:
+                if ends_program(error):
+                    raise
+                self.forget(name, climber)
+                climber.fail(error)
                 _LOG.exception(
                     "campaign %s stopped; its next call raises this, then goes on", name
                 )
-                self.forget(name, climber)
-                climber.fail(error)
 
-    def _tell_failure(self, error: Exception) -> None:
+    def _tell_failure(self, error: BaseException) -> None:
         for name, climber in self._open():
             self.forget(name, climber)
             climber.fail(error)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -54,6 +57,31 @@ def boom(_: Decisions) -> Any:
     raise ValueError("boom")
 
 
+class Panic(BaseException):
+    """As a library written in Rust raises it."""
+
+
+class MuteError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+def panic(_: Decisions) -> Any:
+    raise Panic("rust")
+
+
+def leave(_: Decisions) -> Any:
+    sys.exit(3)
+
+
+def cancel(_: Decisions) -> Any:
+    raise asyncio.CancelledError
+
+
+def mute(_: Decisions) -> Any:
+    raise MuteError
+
+
 def a_list(decisions: Decisions) -> Any:
     return list(decisions.action)
 
@@ -66,7 +94,7 @@ def ladder(policy: AllTiers | None = None) -> vl.Ladder:
     return vl.Ladder("faults", [quick, slow, top], policy=policy or AllTiers())
 
 
-@pytest.mark.parametrize("spoil", [boom, a_list, too_few])
+@pytest.mark.parametrize("spoil", [boom, a_list, too_few, panic, leave, cancel, mute])
 def test_a_policy_that_fails_in_the_background_is_told_and_stops_no_neighbour(
     tmp_path: Path, spoil: Callable[[Decisions], Any]
 ) -> None:
@@ -85,6 +113,55 @@ def test_a_policy_that_fails_in_the_background_is_told_and_stops_no_neighbour(
         assert [300.0] == [reward.value for reward in faulty.score(["abc"], deadline=300)]
         assert faulty.drain(300)
         assert {300.0} == {reward.value for reward in latest(faulty).values()}
+
+
+class Deaf(logging.Handler):
+    """A handler of the user's that is at fault."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        raise Panic(record.getMessage())
+
+
+@pytest.mark.parametrize("spoil", [boom, panic])
+def test_a_log_handler_that_raises_keeps_no_fault_from_the_callers(
+    tmp_path: Path, spoil: Callable[[Decisions], Any], request: pytest.FixtureRequest
+) -> None:
+    log, handler, policy = logging.getLogger("verifier_ladder"), Deaf(), Faulty(spoil)
+    log.addHandler(handler)
+    request.addfinalizer(lambda: log.removeHandler(handler))
+    ledger = tmp_path / "ledger.db"
+    with (
+        vl.Campaign.open("sound", ladder=ladder(), ledger=ledger) as sound,
+        vl.Campaign.open("faulty", ladder=ladder(policy), ledger=ledger) as faulty,
+    ):
+        with pytest.raises(vl.EngineError, match="campaign faulty stopped in the background"):
+            faulty.score(["abc"], deadline=300)
+
+        assert [400.0] == [reward.value for reward in sound.score(["abcd"], deadline=300)]
+
+
+@pytest.mark.parametrize(
+    "error", [Panic("rust"), SystemExit(3), asyncio.CancelledError(), MuteError()]
+)
+def test_whatever_an_inline_verifier_raises_is_one_candidates_abstention(
+    tmp_path: Path, error: BaseException
+) -> None:
+    @vl.verifier(name="odd-f", tier="simulation", kind="text", version="1", isolation="inline")
+    def odd(candidate: vl.Candidate) -> float:
+        if candidate.content == "bad":
+            raise error
+        return 10.0 * len(candidate.content)
+
+    odd_ladder = vl.Ladder("odd", [quick, odd], policy=AllTiers())
+    ledger = tmp_path / "ledger.db"
+    with (
+        vl.Campaign.open("sound", ladder=ladder(), ledger=ledger) as sound,
+        vl.Campaign.open("odd", ladder=odd_ladder, ledger=ledger) as campaign,
+    ):
+        good, bad = campaign.score(["good", "bad"], deadline=300)
+
+        assert (40.0, "verifier") == (good.value, bad.failed_at)
+        assert [400.0] == [reward.value for reward in sound.score(["abcd"], deadline=300)]
 
 
 def test_every_caller_that_waits_is_told(tmp_path: Path) -> None:

@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 import verifier_ladder as vl
+from verifier_ladder.decision import Decisions, Situation
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.scheduler.conductor import Conductor
+from verifier_ladder.scheduler.policies import AllTiers
 from verifier_ladder.scheduler.replay import replay
 from verifier_ladder.summary.shadow import Mark
 
@@ -81,6 +83,24 @@ def test_every_sample_is_scored_again_under_its_own_id(
     assert [1.0, 2.0, 3.0, 4.0, 2.0] == [reward.value for reward in rewards]
     assert [1.5, 2.5, 3.5, 0.0, 2.5] == [shadowed[i].reward.value for i in range(5)]
     assert [3] == list(sample)
+
+
+def test_a_policy_that_leaves_the_program_does_not_end_the_shadow(
+    open_: Open, ledger: Ledger, cheap: Asked
+) -> None:
+    class Leaving(AllTiers):
+        def decide(self, situation: Situation) -> Decisions:
+            raise SystemExit(len(situation))
+
+    leaving = vl.Ladder("other", [cheap, Asked("dear", "simulation", 0.5)], policy=Leaving())
+    with open_(shadow=leaving) as campaign:
+        for texts in (TEXTS, ["new"]):
+            campaign.score(texts)
+            assert campaign.drain("60 s")
+        told = [ledger.read(entry).facts["reason"] for entry in ledger.entries(kind="shadow")]
+
+    assert 2 == len(told)
+    assert "SystemExit" in told[0]
 
 
 def test_what_both_ladders_ask_is_asked_once(open_: Open, cheap: Asked) -> None:

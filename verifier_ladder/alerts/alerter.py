@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from threading import Event, Thread
 from time import monotonic
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from verifier_ladder.alerts.causes import Cause, causes
 from verifier_ladder.alerts.delivery import Deliver, receivers
 from verifier_ladder.alerts.rules import AlertRules
+from verifier_ladder.containment import ContainedLog, ends_program, text_of
 from verifier_ladder.errors import LadderError
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import Block
@@ -18,7 +18,7 @@ from verifier_ladder.ledger.records import Block
 if TYPE_CHECKING:
     from verifier_ladder.ladder import Ladder
 
-_LOG = logging.getLogger(__name__)
+_LOG = ContainedLog(__name__)
 KIND = "alert"
 """Kind of the entries that tell what was delivered."""
 EVERY = 15.0
@@ -165,8 +165,10 @@ class Alerter:
     def _look(self) -> None:
         try:
             self._alerts.look()
-        except Exception as error:  # noqa: BLE001 - nothing may end the thread
-            _LOG.warning("nobody was alerted: %s: %s", type(error).__name__, error)
+        except BaseException as error:  # Nothing may end the thread.
+            if ends_program(error):
+                raise
+            _LOG.warning("nobody was alerted: %s", text_of(error))
 
     def close(self) -> None:
         """End the thread, after a last look: a short program would tell nothing else."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from threading import Event, Thread
 from typing import Self
 
+from verifier_ladder.containment import ContainedLog, words_of
 from verifier_ladder.ledger.base import Ledger
 
-_log = logging.getLogger(__name__)
+_log = ContainedLog(__name__)
 
 EVERY = 0.5
 """Seconds between two looks; an entry is signed for within about a second."""
@@ -49,10 +49,11 @@ class Sequencer:
             while self._ledger.sequence() and not self._ends.is_set():
                 pass
             self._last_error = ""
-        except Exception as error:  # noqa: BLE001 - nothing may end the thread
-            if str(error) != self._last_error:
-                _log.warning("entries wait for the signed log: %s", error)
-            self._last_error = str(error)
+        except BaseException as error:  # noqa: BLE001 - nothing may end the thread
+            said = words_of(error)
+            if said != self._last_error:
+                _log.warning("entries wait for the signed log: %s", said)
+            self._last_error = said
 
     def close(self) -> None:
         """End the thread; closing the ledger sequences what is left."""

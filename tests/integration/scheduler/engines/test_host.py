@@ -116,6 +116,26 @@ def test_what_a_host_ends_between_two_looks_is_revised_before_a_drain_ends(
         assert [3.0] == [revision.reward.value for revision in campaign.revisions()]
 
 
+def test_a_host_outlives_whatever_is_raised(
+    open_: Open, host: WorkerHost, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim, faults = ledger.claim, [SystemExit(3)]
+
+    def claim_or_leave(**wish: Any) -> Any:
+        if faults:
+            raise faults.pop()
+        return claim(**wish)
+
+    monkeypatch.setattr("verifier_ladder.scheduler.engines.dispatcher._REST", 0.0)
+    monkeypatch.setattr(ledger, "claim", claim_or_leave)
+    with open_() as campaign:
+        campaign.score(["abcd"])
+        host.wake()
+        assert host.wait_idle(60)
+
+    assert ([], 1) == (faults, host.done)
+
+
 def test_a_deadline_waits_for_the_host(open_: Open, host: WorkerHost) -> None:
     with open_() as campaign:
         host.wake()
