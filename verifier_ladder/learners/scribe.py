@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
+from threading import Lock
 from typing import Any
 
 from verifier_ladder.candidate import Sample
@@ -16,6 +17,9 @@ from verifier_ladder.transcript import Transcript
 _turns, _group = attrgetter("candidate.turns"), attrgetter("evaluation", "group")
 _TAGS = ("capability", "domain")
 """Columns of a dataset that say what its tasks are about."""
+MOST_REMEMBERED = 2**25
+_OVERHEAD = 256
+"""Bytes of a group beside the names that it has."""
 
 
 class Scribe:
@@ -38,29 +42,54 @@ class Scribe:
     def __init__(self, ladder: Ladder) -> None:
         """Write for a ladder."""
         self._keeps_text = type(ladder.canonicaliser) is not Identity
-        self._described: set[tuple[bool, str]] = set()
-        """Groups of training and of evaluation, which are filed under runs of their own."""
+        self._described: dict[tuple[str, bool, str], None] = {}
+        """Groups by run, of training and of evaluation, oldest first; a prompt that comes again
+        after its group was forgotten is kept once more."""
+        self._remembered = 0
+        """Bytes of these."""
+        self._lock = Lock()  # A server's calls come from several threads.
 
     def transcripts(
-        self, samples: Sequence[Sample], completions: Sequence[Any], columns: Mapping[str, Any]
-    ) -> list[Transcript]:
+        self, samples: Sequence[Sample], completions: Sequence[Any], columns: Mapping[str, Any],
+        run: str = "",
+    ) -> list[Transcript]:  # fmt: skip
         """What is to be kept of these samples; most often nothing.
 
         Args:
             samples: The samples.
             completions: What the learner handed over for each.
             columns: Lists with one value for each; `prompt`, `capability` and `domain` are read.
+            run: Their run, where there are several.
         """
-        told = list(self._groups(samples, columns))
+        with self._lock:
+            told = list(self._groups(samples, columns, run))
         is_text = {str}.issuperset(map(type, completions))
         if self._keeps_text or not is_text or any(map(_turns, samples)):
             told += filter(None, map(self._sample, samples, completions))
         return told
 
+    def forget(self, told: Sequence[Transcript], run: str = "") -> None:
+        """Hear that these were not kept: they are told again when their groups come again."""
+        with self._lock:
+            for transcript in told:
+                self._drop((run, transcript.evaluation, transcript.group))
+
+    def _drop(self, key: tuple[str, bool, str]) -> None:
+        if key in self._described:
+            del self._described[key]
+            self._remembered -= _weight(key)
+
+    def _remember(self, key: tuple[str, bool, str]) -> None:
+        self._described[key] = None
+        self._remembered += _weight(key)
+        while self._remembered > MOST_REMEMBERED:
+            self._drop(next(iter(self._described)))
+
     def _groups(
-        self, samples: Sequence[Sample], columns: Mapping[str, Any]
+        self, samples: Sequence[Sample], columns: Mapping[str, Any], run: str
     ) -> Iterator[Transcript]:
-        new = {one for one in map(_group, samples) if one[1]} - self._described
+        groups = {one for one in map(_group, samples) if one[1]}
+        new = [one for one in groups if (run, *one) not in self._described]
         if not new:
             return
         first = {_group(sample): i for i, sample in reversed(list(enumerate(samples)))}
@@ -71,7 +100,7 @@ class Scribe:
                 if (values := columns.get(name)) is not None and len(values) == len(samples)
             }
             if any(value is not None for value in told.values()):
-                self._described.add(one)
+                self._remember((run, *one))
                 yield Transcript(
                     group=one[1], prompt=told.get("prompt"),
                     capability=capabilities_of(told.get("capability")),
@@ -88,6 +117,10 @@ class Scribe:
             sample.step, sample.position, sample.group, completion=said, turns=turns,
             evaluation=sample.evaluation,
         )  # fmt: skip
+
+
+def _weight(key: tuple[str, bool, str]) -> int:
+    return _OVERHEAD + len(key[0]) + len(key[2])
 
 
 def _is_long(completion: Any) -> bool:

@@ -46,11 +46,6 @@ _LATEST_START = 2**31
 """The last step with which a run may begin: one that goes on in a new ledger goes on counting."""
 
 
-_MOST_REMEMBERED = 2**25
-_OVERHEAD = 128
-"""Bytes of a group beside its name."""
-
-
 _EVERY = 0.2
 """Seconds between two looks at the ledger, while somebody waits."""
 
@@ -133,9 +128,7 @@ class Prompts:
     def __init__(self, campaign: Campaign) -> None:
         """Keep for a campaign."""
         self._campaign = campaign
-        self._scribes: dict[str, Scribe] = {}
-        self._remembered = 0
-        """Bytes of the groups whose prompts are known to be kept, at least."""
+        self._scribe = Scribe(campaign.ladder)
 
     def keep(self, run: str, samples: Sequence[Sample], prompts: Mapping[str, Any]) -> None:
         """Keep the prompts of the samples' groups; to be called in a thread.
@@ -145,20 +138,15 @@ class Prompts:
             samples: Samples with their positions.
             prompts: By group.
         """
-        scribe = self._scribes.setdefault(run, Scribe(self._campaign.ladder))
         contents = [sample.candidate.content for sample in samples]
         texts = [content if isinstance(content, str) else None for content in contents]
         columns = {"prompt": [prompts.get(sample.group) for sample in samples]}
-        told = scribe.transcripts(samples, texts, columns)
+        told = self._scribe.transcripts(samples, texts, columns, run)
         try:
             self._campaign.keep(told, run=run)
         except LadderError:
-            self._scribes.pop(run, None)  # What it said is not kept; the next call says it again.
+            self._scribe.forget(told, run)  # It is not kept; the next call says it again.
             raise
-        self._remembered += sum(_OVERHEAD + len(transcript.group) for transcript in told)
-        if self._remembered > _MOST_REMEMBERED:  # A prompt that comes again is kept once more.
-            self._scribes.clear()
-            self._remembered = 0
 
 
 class LeavingError(EngineError):

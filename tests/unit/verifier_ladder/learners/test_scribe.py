@@ -1,10 +1,12 @@
 """What adapters keep of a learner's samples."""
 
+import tracemalloc
 from typing import Any
 
 import pytest
 
 import verifier_ladder as vl
+from verifier_ladder.learners import scribe as scribe_module
 from verifier_ladder.learners.scribe import Scribe
 from verifier_ladder.transcript import Transcript
 
@@ -61,3 +63,42 @@ def test_a_chat_of_several_messages_is_kept_with_its_turns() -> None:
 @pytest.mark.parametrize("columns", [{"prompt": None}, {"prompt": ["x", "y"]}, {"capability": []}])
 def test_columns_of_another_length_are_left_alone(columns: dict[str, Any]) -> None:
     assert [] == scribe().transcripts([sample()], ["4"], columns)
+
+
+def of_group(name: str, run: str = "") -> vl.Sample:
+    return vl.Sample(vl.Candidate("text", "4"), run=run, step=0, position=0, group=name)
+
+
+def test_groups_are_remembered_within_bytes_and_the_oldest_are_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(scribe_module, "MOST_REMEMBERED", 100_000, raising=False)
+    writer = scribe()
+    asked = {"prompt": ["2 + 2 ="]}
+
+    def is_told(name: str, run: str = "") -> bool:
+        return bool(writer.transcripts([of_group(name)], ["4"], asked, run))
+
+    tracemalloc.start()
+    try:
+        assert all(is_told(f"{number} {'x' * 1000}", f"{number % 7}") for number in range(5000))
+        held = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+
+    assert held < 1_000_000
+    assert not is_told(f"{4999} {'x' * 1000}", f"{4999 % 7}")
+    assert is_told(f"{0} {'x' * 1000}", "0")
+
+
+def test_a_prompt_is_kept_once_for_each_run_and_again_if_it_was_not_kept() -> None:
+    writer, asked = scribe(), {"prompt": ["2 + 2 ="]}
+
+    (one,) = writer.transcripts([of_group("a")], ["4"], asked, "one")
+    assert 1 == len(writer.transcripts([of_group("a")], ["4"], asked, "two"))
+    assert [] == writer.transcripts([of_group("a")], ["4"], asked, "one")
+
+    writer.forget([one], "one")
+
+    assert [one] == writer.transcripts([of_group("a")], ["4"], asked, "one")
+    assert [] == writer.transcripts([of_group("a")], ["4"], asked, "two")

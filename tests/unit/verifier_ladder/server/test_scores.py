@@ -256,7 +256,7 @@ def test_a_prompt_is_kept_once_for_a_run(serve: Any, campaign: vl.Campaign) -> N
 def test_what_is_remembered_of_prompts_has_a_limit(
     serve: Any, campaign: vl.Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("verifier_ladder.server.service._MOST_REMEMBERED", 2000)
+    monkeypatch.setattr("verifier_ladder.learners.scribe.MOST_REMEMBERED", 2000)
     ask = serve()
     for name in ("a", "a", "b" * 999, "a", "c" * 999, "a", "a"):
         ask.score([name], groups=[name], prompts={name: "Say it."})
