@@ -17,7 +17,7 @@ _NINETY = 1.6448536269514722
 
 
 class Unit(NamedTuple):
-    """Samples of one candidate in one step: they share one draw and one answer."""
+    """Samples of one candidate and task in one step: they share one draw and one answer."""
 
     size: int
     """How many samples they are."""
@@ -62,11 +62,11 @@ def _covered(record: RunRecord) -> float | None:
 
 
 def _units(record: RunRecord, cohorts: Cohorts) -> list[Unit]:
-    """The candidates of each step, whether they had a chance to be judged or not."""
-    found: dict[tuple[int, bytes], list[SampleRecord]] = {}
+    """The candidates of each step by task, whether they had a chance to be judged or not."""
+    found: dict[tuple[int, bytes, bytes], list[SampleRecord]] = {}
     for sample in record.samples:
         if not sample.is_rejected or record.has_truth(sample):
-            found.setdefault((sample.step, sample.content), []).append(sample)
+            found.setdefault((sample.step, sample.content, sample.task), []).append(sample)
     return [_unit(record, cohorts, twins) for twins in found.values()]
 
 

@@ -1,6 +1,7 @@
 """Report cards."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +168,19 @@ def test_a_hack_that_was_drawn_speaks_for_those_that_were_not(ledger: Ledger) ->
         audits.due, audits.answered, audits.propensity, audits.hacks.groups  # type: ignore[union-attr]
     )  # fmt: skip
     assert 10 / 12 * 0.8 == pytest.approx(audits.error.value)  # type: ignore[union-attr]
+
+
+def test_one_answer_to_two_tasks_is_drawn_and_judged_for_each(ledger: Ledger) -> None:
+    """Answer "A" of a multiple choice is wrong for one question and right for another."""
+    hack, honest = (
+        [replace(told, task=task * 32, group=task.hex()) for told in judged("A", 0.9, truth, 0.5)]
+        for truth, task in ((0.1, b"1"), (0.9, b"2"))
+    )
+
+    audits = card_of(ledger, [tuple(hack), tuple(honest)]).audits
+
+    assert (0.5, 2) == (audits.hacks.value, audits.hacks.groups)  # type: ignore[union-attr]
+    assert 0.4 == pytest.approx(audits.error.value)  # type: ignore[union-attr]
 
 
 def test_samples_that_were_certain_to_be_judged_are_counted_as_they_are(ledger: Ledger) -> None:
