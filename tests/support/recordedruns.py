@@ -61,8 +61,10 @@ class Told:
 
     @property
     def whole(self) -> Reward:
-        """The reward as it is recorded."""
-        return self.reward if isinstance(self.reward, Reward) else Reward(self.reward)
+        """The reward as it is recorded; a plain number is certain."""
+        if isinstance(self.reward, Reward):
+            return self.reward
+        return Reward(self.reward, None if self.reward is None else 0.0)
 
     def check(self, verifier: str) -> bytes:
         """The key of one of its checks."""

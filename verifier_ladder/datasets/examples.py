@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from verifier_ladder.datasets.selection import Selection
@@ -32,11 +33,18 @@ class Example:
     """Names its task: the same for all samples that answer one prompt."""
     verdicts: tuple[Said, ...]
     is_rejected: bool
+    is_final: bool
+    """Whether the ladder's highest tier has judged it."""
 
     @property
     def spread(self) -> float:
-        """One standard deviation of its worth; 0 where its verifiers tell of none."""
-        return self.sample.reward.uncertainty or 0.0
+        """One standard deviation of its worth.
+
+        0 where the highest tier tells of none. Infinite where a lower tier's answer stands and
+        nobody knows yet how far it errs: nothing is sure then.
+        """
+        known = self.sample.reward.uncertainty
+        return known if known is not None else 0.0 if self.is_final else inf
 
     @property
     def hint(self) -> str:
@@ -133,7 +141,7 @@ class Examples:
         return Example(
             sample, prompt, completion, float(sample.worth or 0.0),
             task_of(self.record, sample), tuple(self.record.verdicts(sample)),
-            sample.is_rejected,
+            sample.is_rejected, sample.reward.tier is self.record.top,
         )  # fmt: skip
 
     def _why_not(self, sample: SampleRecord) -> str:

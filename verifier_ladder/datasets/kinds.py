@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from math import hypot
+from math import hypot, isinf
 from typing import Any, NamedTuple
 
 from verifier_ladder.datasets.examples import Example, Examples
 from verifier_ladder.errors import ConfigError
+
+_UNSURE = "how sure its reward is is not known yet"
 
 
 class Row(NamedTuple):
@@ -69,9 +71,16 @@ def _passed(examples: Examples, left_out: Counter[str]) -> list[Row]:
 def _fails(example: Example, threshold: float | None, sure: float) -> str:
     if example.is_rejected:
         return "rejected"
-    if threshold is None or example.worth - sure * example.spread >= threshold:
+    if threshold is None or _exceeds(example.worth, threshold, sure, example.spread):
         return ""
+    if example.worth >= threshold and isinf(example.spread):
+        return _UNSURE
     return "not sure to pass" if example.worth >= threshold else "below the reward that passes"
+
+
+def _exceeds(worth: float, other: float, sure: float, spread: float) -> bool:
+    """Whether it does so by as many standard deviations as asked for."""
+    return worth >= other if sure == 0.0 else worth - other >= sure * spread
 
 
 # -- preferences ---------------------------------------------------------------------------------
@@ -81,7 +90,9 @@ def _preferences(examples: Examples, left_out: Counter[str]) -> list[Row]:
     """Pairs of one task, the best with the worst, then the second with the second last."""
     rows = []
     for members in examples.by_task().values():
-        ranked = sorted(members, key=lambda example: -example.worth)
+        known = [e for e in members if not (examples.selection.sure and isinf(e.spread))]
+        left_out[_UNSURE] += len(members) - len(known)
+        ranked = sorted(known, key=lambda example: -example.worth)
         pairs = list(zip(ranked[: len(ranked) // 2], reversed(ranked), strict=False))
         sure = [pair for pair in pairs if _differ(examples, *pair)]
         chosen = sure[: examples.selection.pairs]
@@ -96,7 +107,8 @@ def _differ(examples: Examples, good: Example, bad: Example) -> bool:
     selection, distance = examples.selection, good.worth - bad.worth
     if good.is_rejected or distance <= 0.0:
         return False
-    return distance >= max(selection.margin, selection.sure * hypot(good.spread, bad.spread))
+    spread = hypot(good.spread, bad.spread)
+    return distance >= selection.margin and _exceeds(distance, 0.0, selection.sure, spread)
 
 
 def _pair(examples: Examples, good: Example, bad: Example) -> Row:

@@ -145,9 +145,14 @@ class RunRecord:
         found = [Said("canonical form", -1, problem)] if problem is not None else []
         return found + [self.said[key] for key in sample.checks if key in self.said]
 
+    @property
+    def top(self) -> Tier:
+        """The ladder's highest tier."""
+        return max(Tier.parse(v["tier"]) for v in self.campaign.ladder["verifiers"])
+
     def has_truth(self, sample: SampleRecord) -> bool:
         """Whether the ladder's top tier has judged the sample's candidate."""
-        top = max(Tier.parse(v["tier"]) for v in self.campaign.ladder["verifiers"])
+        top = self.top
         if sample.reward.tier is top:
             return True
         said = self.verdicts(sample)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from recordedruns import CHEAP, TRUE, RecordedRun, Told
+from recordedruns import CHEAP, TRUE, RecordedRun, Told, ladder_spec
 
 from verifier_ladder.candidate import Turn
 from verifier_ladder.datasets import KINDS, Selection, TrainingSet, training_set
@@ -128,6 +128,45 @@ def test_sft_takes_what_passes_for_sure() -> None:
         "rejected": 1,
     } == made.left_out
     assert ["a", "b"] == column(rows(told, "sft", sure=0.0), "completion")
+
+
+def believed(content: str, value: float, tier: Tier = Tier.FAST) -> Told:
+    """A sample whose reward tells of no uncertainty."""
+    return Told(content, Reward(value, None, tier), "sum")
+
+
+def test_a_belief_that_nobody_has_compared_with_the_truth_passes_for_sure_nowhere() -> None:
+    told = [believed("a", 1.0), believed("b", 0.9, Tier.WORLD), believed("c", 0.1)]
+
+    made = rows(told, "sft")
+
+    assert ["b"] == column(made, "completion")
+    assert {
+        "how sure its reward is is not known yet": 1, "below the reward that passes": 1
+    } == made.left_out  # fmt: skip
+    assert ["a", "b"] == column(rows(told, "sft", sure=0.0), "completion")
+
+
+def test_a_belief_that_nobody_has_compared_with_the_truth_makes_no_pair() -> None:
+    told = [believed("a", 1.0), believed("b", 0.9, Tier.WORLD), believed("c", 0.1, Tier.WORLD)]
+
+    made = rows(told, "preferences")
+
+    assert [("b", "c")] == [(row["chosen"], row["rejected"]) for row in made.splits["train"]]
+    assert {"how sure its reward is is not known yet": 1} == made.left_out
+    assert ["a"] == column(rows(told, "preferences", sure=0.0), "chosen")
+
+
+def test_the_only_tier_is_sure_of_what_it_says() -> None:
+    book = RecordedRun(open_ledger(":memory:"), ladder=only_fast())
+    book.score([believed("a", 1.0)])
+
+    assert ["a"] == column(training_set(book.ledger, "sft", prompts=PROMPTS), "completion")
+
+
+def only_fast() -> dict[str, Any]:
+    spec = ladder_spec()
+    return {**spec, "verifiers": spec["verifiers"][:1]}
 
 
 def test_sft_takes_the_best_of_each_task() -> None:
