@@ -12,24 +12,29 @@ import fcntl
 import hashlib
 import os
 import pickle
+import shutil
 import socket
 import stat
 import struct
 import tempfile
 import traceback
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from threading import RLock, Thread
+from time import sleep
 from typing import IO, TYPE_CHECKING, Any
+from weakref import finalize
 
 import cloudpickle
 
 from verifier_ladder.alerts.alerter import Alerter, Alerts
 from verifier_ladder.alerts.rules import rules_as_set
+from verifier_ladder.containment import words_of
 from verifier_ladder.errors import ConfigError, EngineError, LadderError
+from verifier_ladder.forks import not_in_child
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import CampaignRow
@@ -50,6 +55,10 @@ CALLS = frozenset({
     "withdraw",
 })  # fmt: skip
 """What an attached process may ask of a conductor."""
+HELLO = b"home"
+"""What a home says first, so that whoever attaches knows that it is alive."""
+_PAUSE = 0.1
+"""Seconds until the next try, after somebody could not be let in: descriptors may be short."""
 _PEER = struct.Struct("3i")
 """What the kernel says of a peer: process, user, group."""
 _LONGEST_FOLDER = 60
@@ -148,7 +157,8 @@ class Home:
         self._users: dict[str, int] = {}
         self._runs: dict[tuple[str, str], int] = {}
         self._listener: socket.socket | None = None
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: Callable[[], object] | None = None
+        """Removes the folder of the socket."""
         self.is_over = False
         """Whether the last user has left, so that nobody can join any more."""
         self._sequencer: Sequencer | None = None
@@ -232,18 +242,20 @@ class Home:
         if self._lock_file is not None:
             self.ledger.close()
             self._lock_file.truncate(0)
+            fcntl.flock(self._lock_file, fcntl.LOCK_UN)  # A child of native code may hold it too.
             self._lock_file.close()
         if self._folder is not None:
-            self._folder.cleanup()
+            self._folder()
 
     # -- the socket ----------------------------------------------------------------------------
 
     def _listen(self, lock: IO[str]) -> None:
         # A path of its own, private to the user: one beside the ledger may be too long.
         folder = None if len(tempfile.gettempdir()) <= _LONGEST_FOLDER else "/tmp"  # noqa: S108
-        self._folder = tempfile.TemporaryDirectory(prefix="verifier-ladder-", dir=folder)
-        address = f"{self._folder.name}/home"
-        self._listener = socket.socket(socket.AF_UNIX)
+        folder = tempfile.mkdtemp(prefix="verifier-ladder-", dir=folder)
+        self._folder = finalize(self, _remove, folder, os.getpid())
+        address = f"{folder}/home"
+        self._listener = not_in_child(socket.socket(socket.AF_UNIX))
         self._listener.bind(address)
         self._listener.listen(64)
         lock.truncate(0)
@@ -252,42 +264,47 @@ class Home:
         Thread(target=self._accept, args=(self._listener,), name="vl-home", daemon=True).start()
 
     def _accept(self, listener: socket.socket) -> None:
-        while True:
+        while listener.fileno() >= 0:
             try:
-                peer, _ = listener.accept()
-            except OSError:
-                return
-            if not is_same_user(peer.fileno()):
-                peer.close()
-                continue
-            connection = Connection(peer.detach())
-            Thread(target=self._serve, args=(connection,), daemon=True).start()
+                self._let_in(listener)
+            except (OSError, RuntimeError):  # No descriptors, or no threads, for the moment.
+                sleep(_PAUSE)
+
+    def _let_in(self, listener: socket.socket) -> None:
+        """Serve the next process; one that can't be served is not left waiting."""
+        peer, _ = listener.accept()
+        with peer:
+            if is_same_user(peer.fileno()):
+                connection = not_in_child(Connection(peer.detach()))
+                Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: Connection[Any, Any]) -> None:
         """Answer one attached process until it goes away."""
-        name, run = "", None
+        with suppress(EOFError, OSError), ExitStack() as inside, connection:
+            connection.send_bytes(HELLO)
+            name, ladder, run = connection.recv()
+
+            def join() -> Conductor:
+                return inside.enter_context(self._joined(name, cloudpickle.loads(ladder), run))
+
+            conductor = _reply(connection, join, say=False)
+            while conductor is not None:
+                message = connection.recv_bytes()
+                _reply(connection, lambda: _called(conductor, message))  # noqa: B023
+
+    @contextmanager
+    def _joined(self, name: str, ladder: Ladder, run: str | None) -> Iterator[Conductor]:
+        """Use a campaign for an attached process; the last one to leave closes the home."""
+        conductor = self.conductor(name, ladder)
         try:
-            with connection:
-                name, ladder, run = connection.recv()
-                conductor = _reply(
-                    connection, lambda: self.conductor(name, cloudpickle.loads(ladder)), say=False
-                )
-                if conductor is None:
-                    name = ""
-                    return
-                self._count(name, run, 1)
-                while True:
-                    message = connection.recv_bytes()
-                    _reply(connection, lambda: _called(conductor, message))  # noqa: B023
-        except (EOFError, OSError):
-            pass
+            self._count(name, run, 1)
+            yield conductor
         finally:
-            if name:
-                with suppress(LadderError):
-                    self._count(name, run, -1)
-                with suppress(LadderError):
-                    if self.leave(name):
-                        self.close()
+            with suppress(LadderError):
+                self._count(name, run, -1)
+            with suppress(LadderError):
+                if self.leave(name):
+                    self.close()
 
     def _count(self, name: str, run: str | None, change: int) -> None:
         """Count the connections of a run that is cancelled when its last one breaks."""
@@ -334,21 +351,19 @@ def _reply(connection: Connection[Any, Any], call: Callable[[], Any], *, say: bo
     except PoolClosed as error:
         # This process ends: the caller finds the next home when its connection breaks.
         raise EOFError(str(error)) from error
-    except Exception as error:  # noqa: BLE001 - it belongs to the caller's process
+    except BaseException as error:  # noqa: BLE001 - it belongs to the caller's process
         # Its own words don't say where to look, unless it is ours.
         where = "" if isinstance(error, LadderError) else traceback.format_exc()
-        connection.send((False, (type(error).__name__, _text(error), where)))
+        connection.send((False, (type(error).__name__, words_of(error), where)))
         return None
     connection.send_bytes(message)
     return result
 
 
-def _text(error: Exception) -> str:
-    """What an error says; one that can't say it must not cost the caller the answer."""
-    try:
-        return str(error)
-    except Exception as other:  # noqa: BLE001 - it is anybody's code
-        return f"(it can't be told: {type(other).__name__})"
+def _remove(folder: str, pid: int) -> None:
+    """Remove the folder of a socket; a forked child that ends leaves it to its parent."""
+    if os.getpid() == pid:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def agreed_seed(ledger: Ledger, name: str, ladder: Ladder) -> bytes:
@@ -393,7 +408,7 @@ def _plain(value: Any) -> Any:
 
 def become_home(ledger: Ledger, **options: Any) -> Home | None:
     """Take a ledger's lock and run its checks here; None if another process does so."""
-    file = open_shared(lock_of(ledger.url))
+    file = not_in_child(open_shared(lock_of(ledger.url)))
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

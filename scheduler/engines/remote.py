@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import builtins
+import socket
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from multiprocessing.connection import Client, Connection
+from multiprocessing.connection import Connection
 from threading import Lock
 from typing import Any
 
 import cloudpickle
 
 from verifier_ladder import errors
+from verifier_ladder.forks import not_in_child
 from verifier_ladder.imports import ImportReport, ImportRow
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger.baton import BatonLostError
 from verifier_ladder.reward import Reward
-from verifier_ladder.scheduler.engines.home import address_of, is_same_user
+from verifier_ladder.scheduler.engines.home import HELLO, address_of, is_same_user
 from verifier_ladder.scheduler.scorer import Batch
 from verifier_ladder.scheduler.withdrawal import Wanted, Withdrawn
 
 _CLASSES = {"BatonLostError": BatonLostError}
 """Errors of ours that stand beside what raises them."""
+
+_PATIENCE = 15.0
+"""Seconds that a home has to say that it is there; opening a campaign may take longer."""
 
 
 class HomeLostError(ConnectionError):
@@ -57,10 +62,7 @@ class RemoteConductor:
 
     def _connect(self) -> Connection[Any, Any]:
         try:
-            connection = Client(address_of(self._url), family="AF_UNIX")
-            if not is_same_user(connection.fileno()):
-                connection.close()
-                raise ConnectionRefusedError("its process belongs to another user")
+            connection = _greeted(address_of(self._url))
             connection.send((self._name, self._ladder, self._cancelled))
             answer = connection.recv()
         except (OSError, EOFError) as error:
@@ -126,6 +128,26 @@ class RemoteConductor:
                 with suppress(OSError):
                     connection.close()
             self._spare = []
+
+
+def _greeted(address: str) -> Connection[Any, Any]:
+    """A connection to a home that is alive, and of the same user.
+
+    Raises:
+        OSError: If there is none; `EOFError` if it lets nobody in just now.
+    """
+    with socket.socket(socket.AF_UNIX) as home:
+        home.settimeout(_PATIENCE)
+        home.connect(address)
+        if not is_same_user(home.fileno()):
+            raise ConnectionRefusedError("its process belongs to another user")
+        home.settimeout(None)
+        connection: Connection[Any, Any] = not_in_child(Connection(home.detach()))
+    if not connection.poll(_PATIENCE):
+        raise TimeoutError(f"it has not said a word in {_PATIENCE:g} s")
+    if connection.recv_bytes(len(HELLO)) != HELLO:
+        raise ConnectionRefusedError("it runs another version of verifier-ladder")
+    return connection
 
 
 def _result(answer: tuple[bool, Any]) -> Any:

@@ -21,6 +21,7 @@ from uuid import uuid4
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from verifier_ladder.errors import ConfigError, LedgerAwayError
+from verifier_ladder.forks import not_in_child
 from verifier_ladder.ledger.baton import Baton, BatonLostError
 from verifier_ladder.ledger.faults import explained
 
@@ -167,6 +168,7 @@ class PostgresqlBaton(Baton):
                 if holder is None:
                     self._news = select.poll()
                     self._news.register(_socket(session), select.POLLIN)
+                    not_in_child(_driver(session))
                     self._session, self._sure_until = session, now + SURE
             finally:
                 if self._session is not session:
@@ -225,13 +227,15 @@ def holder_of(connection: Connection, campaign: str) -> str | None:
 
 def _backend(session: Connection) -> int:
     """The process of the server that serves a session."""
-    driver: Any = session.connection.dbapi_connection
-    return int(driver.info.backend_pid)
+    return int(_driver(session).info.backend_pid)
+
+
+def _driver(session: Connection) -> Any:
+    return session.connection.dbapi_connection
 
 
 def _socket(session: Connection) -> int:
-    driver: Any = session.connection.dbapi_connection
-    return int(driver.fileno())
+    return int(_driver(session).fileno())
 
 
 def _shown(name: str | None) -> str:
