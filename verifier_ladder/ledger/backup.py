@@ -12,11 +12,12 @@ from pathlib import Path
 from verifier_ladder.errors import ConfigError, LedgerError
 from verifier_ladder.ledger.creation import schema_in
 from verifier_ladder.ledger.faults import explained
+from verifier_ladder.ledger.rollback import check_no_journal
 from verifier_ladder.ledger.sqlite import BUSY
 from verifier_ladder.private import make_private, replacing, unwritable
 
-_BESIDE = ("", "-wal", "-shm")
-"""Endings of the files that one ledger consists of."""
+_BESIDE = ("-wal", "-shm", "-journal")
+"""Endings of files that SQLite would bring into a ledger which it finds beside them."""
 
 
 def backup(ledger: str | Path, copy: str | Path) -> Path:
@@ -30,7 +31,8 @@ def backup(ledger: str | Path, copy: str | Path) -> Path:
 
     Raises:
         ConfigError: If there is no ledger, or the copy exists, or can't be written there.
-        LedgerError: If the ledger is damaged, or the disk is full.
+        LedgerError: If the ledger is damaged, a rollback journal lies beside it, or the disk is
+            full.
     """
     source, target = _existing(ledger), Path(copy)
     if target.exists():
@@ -58,12 +60,15 @@ def restore(copy: str | Path, ledger: str | Path) -> Path | None:
 
     Raises:
         ConfigError: If there is no backup, or the ledger is in use.
-        LedgerError: If the backup is damaged, or the disk is full.
+        LedgerError: If the backup is damaged, a rollback journal lies beside it or beside what
+            stands in the ledger's place, or the disk is full.
     """
     source, target = _existing(copy), Path(ledger)
     check_whole(source)
     try:
         aside = _move_aside(target) if target.exists() else None
+        for ending in _BESIDE:
+            Path(f"{target}{ending}").unlink(missing_ok=True)
         make_private(target, aside)
         shutil.copyfile(source, target)
     except OSError as error:
@@ -95,6 +100,7 @@ def _existing(path: str | Path) -> Path:
 @contextmanager
 def _reading(path: Path) -> Iterator[sqlite3.Connection]:
     """Connect as one who may write where that can be, for then it does not matter who comes."""
+    check_no_journal(path)
     may_write = os.access(path, os.W_OK) and os.access(path.absolute().parent, os.W_OK)
     if may_write:
         with closing(sqlite3.connect(path, timeout=BUSY)) as connection:
@@ -113,6 +119,7 @@ def _copy(source: Path, target: Path) -> None:
 
 def _move_aside(ledger: Path) -> Path:
     """Give a ledger another name, unless somebody has it open."""
+    check_no_journal(ledger)
     with closing(sqlite3.connect(ledger, timeout=0.1)) as connection:
         try:
             # Only who is alone may leave the mode with a log beside the file.
@@ -123,6 +130,4 @@ def _move_aside(ledger: Path) -> Path:
     while (aside := ledger.with_name(f"{ledger.name}.before-restore-{number}")).exists():
         number += 1
     ledger.rename(aside)
-    for ending in _BESIDE[1:]:
-        Path(f"{ledger}{ending}").unlink(missing_ok=True)
     return aside

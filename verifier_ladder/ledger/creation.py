@@ -11,6 +11,7 @@ from typing import Any
 
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger.faults import explained
+from verifier_ladder.ledger.rollback import check_no_journal
 from verifier_ladder.ledger.schema import (
     APPLICATION_ID,
     REVISION,
@@ -38,10 +39,11 @@ def prepare(path: Path, migrations: Path = MIGRATIONS, revision: str = REVISION)
         Whether it was upgraded.
 
     Raises:
-        LedgerError: If the file is no ledger, a newer program made it, or a ledger with a signed
-            history was emptied.
+        LedgerError: If the file is no ledger, a newer program made it, a ledger with a signed
+            history was emptied, or a rollback journal lies beside it.
     """
     with explained(str(path)):
+        check_no_journal(path)
         found = schema_of(path)
         if found is None:
             check_unsigned(path)

@@ -8,8 +8,6 @@ such as where candidates appear, goes to a private folder. An older schema is up
 from __future__ import annotations
 
 import sqlite3
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -23,6 +21,7 @@ from sqlalchemy import Connection, QueuePool, create_engine, event
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger.creation import MIGRATIONS, check_known, schema_in
 from verifier_ladder.ledger.faults import explained
+from verifier_ladder.ledger.rollback import check_no_journal, is_locked, journal_of
 from verifier_ladder.ledger.schema import REVISION
 from verifier_ladder.ledger.sqlite import BUSY, SQLITE, SqliteDatabase
 
@@ -33,16 +32,8 @@ _LIVE: Final = "mode=ro"
 # A crash has left a log of writes: it is read in memory, without the file that SQLite would make.
 _LEFT: Final = "mode=ro&vfs=unix-none"
 _PRAGMAS = (f"busy_timeout = {int(BUSY * 1000)}", "cache_size = -65536")
-# Every connection holds a lock on this byte. It is asked for by another process: closing a file
-# drops all locks that one's own process holds on it.
-_ASK = """
-import fcntl, os, struct, sys
-file = os.open(sys.argv[1], os.O_RDONLY)
-asked = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 128, 1, 0)
-told = struct.unpack("hhqqi4x", fcntl.fcntl(file, fcntl.F_GETLK, asked))
-sys.exit(0 if told[0] == fcntl.F_UNLCK else 7)
-"""
-_HELD = 7
+_HELD: Final = 128
+"""The byte of `-shm` that every connection locks."""
 _BESIDE = (
     """
     CREATE TABLE appearance (
@@ -68,7 +59,8 @@ class SqliteEvidence(SqliteDatabase):
         """Look how the file is to be opened, and connect to it.
 
         Raises:
-            LedgerError: If it is empty, a newer program made it, or it is damaged.
+            LedgerError: If it is empty, a newer program made it, it is damaged, or a rollback
+                journal lies beside it.
         """
         self.dialect = SQLITE
         self.path = path
@@ -78,6 +70,7 @@ class SqliteEvidence(SqliteDatabase):
         self._folder = TemporaryDirectory(prefix="verifier-ladder-read-")
         try:
             with explained(self.name):
+                check_no_journal(path)
                 self._mode = _mode_of(path)
                 self._state = _state_of(path)
                 self._read = self._current(Path(self._folder.name))
@@ -163,8 +156,10 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
     """Connect to a file of any schema that can't be written, and leave it as it is.
 
     Raises:
-        LedgerError: If somebody has opened it and written meanwhile.
+        LedgerError: If a rollback journal lies beside it, or somebody has opened it and written
+            meanwhile.
     """
+    check_no_journal(path)
     mode, state = _mode_of(path), _state_of(path)
     with closing(_connect(_uri(path.absolute(), mode))) as connection:
         yield connection
@@ -201,21 +196,16 @@ def _connect(uri: str) -> sqlite3.Connection:
 def _mode_of(path: Path) -> str:
     """How a file is opened so that it stays as it is."""
     log, shared = Path(f"{path}-wal"), Path(f"{path}-shm")
-    if shared.exists() and _is_held(shared):
+    if shared.exists() and is_locked(shared, _HELD):
         return _LIVE
     return _LEFT if log.exists() and log.stat().st_size else _IDLE
-
-
-def _is_held(shared: Path) -> bool:
-    """Whether any process has the ledger open, this one included."""
-    asked = subprocess.run(  # noqa: S603 - our own program
-        [sys.executable, "-ISc", _ASK, str(shared)], check=False, capture_output=True
-    )
-    return asked.returncode == _HELD
 
 
 def _state_of(path: Path) -> tuple[Any, ...]:
     """What changes when somebody writes."""
     found = path.stat()
     log = Path(f"{path}-wal")
-    return found.st_ino, found.st_size, found.st_mtime_ns, log.exists() and log.stat().st_size
+    return (
+        found.st_ino, found.st_size, found.st_mtime_ns, log.exists() and log.stat().st_size,
+        journal_of(path).exists(),
+    )  # fmt: skip
