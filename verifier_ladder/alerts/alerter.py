@@ -8,7 +8,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from verifier_ladder.alerts.causes import Cause, causes
-from verifier_ladder.alerts.delivery import Deliver, receivers
+from verifier_ladder.alerts.delivery import Deliver, SilentError, receivers
 from verifier_ladder.alerts.rules import AlertRules
 from verifier_ladder.containment import ContainedLog, ends_program, text_of
 from verifier_ladder.errors import LadderError
@@ -78,6 +78,8 @@ class Alerts:
         self._told: set[tuple[str, str]] = set()
         self._read = 0
         self._later: dict[tuple[str, str], _Later] = {}
+        self._silent: dict[Deliver, float] = {}
+        """Receivers that did not answer in time, and the monotonic time of the next attempt."""
 
     def look(self) -> int:
         """Deliver what nobody has delivered yet; count the deliveries."""
@@ -124,11 +126,14 @@ class Alerts:
 
     def _tell(self, name: str, deliver: Deliver, cause: Cause) -> bool:
         later = self._later.get((name, cause.name))
-        if later is not None and monotonic() < later.at:
+        at = max(self._silent.get(deliver, 0.0), 0.0 if later is None else later.at)
+        if monotonic() < at:
             return False
         try:
             deliver(cause)
         except LadderError as error:
+            if isinstance(error, SilentError):  # It may not hold up the others, nor a close.
+                self._silent[deliver] = monotonic() + _FIRST_PAUSE
             self._postpone(name, cause, later, error)
             return False
         facts = {"to": name, "cause": cause.name, "text": cause.text}

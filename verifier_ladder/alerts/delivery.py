@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import subprocess
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from time import time
 
 import orjson
@@ -19,6 +20,10 @@ _PATIENCE = 15.0
 _GOOD = range(200, 300)
 Deliver = Callable[[Cause], None]
 """Delivers an alert, or raises `ToolError`."""
+
+
+class SilentError(ToolError):
+    """A receiver took too long: it would do so for every other alert too."""
 
 
 def receivers(rules: AlertRules) -> Iterator[tuple[str, Deliver]]:
@@ -55,10 +60,13 @@ def _webhook(rules: AlertRules) -> Deliver:
         body = orjson.dumps(cause.as_json())
         headers = {"content-type": "application/json", **_headers(key, cause, body)}
         try:
-            status = asyncio.run(post(body, headers))
-        except (httpx.HTTPError, OSError) as error:
-            said = f"{error}" or f"no answer in {_PATIENCE:g} s"
-            raise ToolError(f"the webhook can't be reached: {said}") from error
+            # A thread of its own: a notebook, or an async trainer, has an event loop in this one.
+            with ThreadPoolExecutor(1) as thread:
+                status = thread.submit(lambda: asyncio.run(post(body, headers))).result()
+        except (TimeoutError, httpx.TimeoutException) as error:
+            raise SilentError(f"the webhook gave no answer in {_PATIENCE:g} s") from error
+        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+            raise ToolError(f"the webhook can't be reached: {error}") from error
         if status not in _GOOD:
             raise ToolError(f"the webhook answered {status}")
 
@@ -82,7 +90,9 @@ def _run(command: tuple[str, ...], cause: Cause) -> None:
             command, input=orjson.dumps(cause.as_json()), capture_output=True, check=False,
             timeout=_PATIENCE,
         )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except subprocess.TimeoutExpired as error:
+        raise SilentError(f"{command[0]} did not end in {_PATIENCE:g} s") from error
+    except OSError as error:
         raise ToolError(f"{command[0]} could not be run: {error}") from error
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip()[-300:]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import logging
+import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from time import perf_counter
 from typing import Any
 
+from verifier_ladder.containment import ContainedLog, ends_program, text_of
 from verifier_ladder.ledger.records import CheckRow, Claim, Request, VerdictRow
 from verifier_ladder.reward import Reward
 from verifier_ladder.telemetry.metrics import Metrics
@@ -15,7 +16,7 @@ from verifier_ladder.telemetry.traces import Traces
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
 
-_LOG = logging.getLogger("verifier_ladder")
+_LOG = ContainedLog("verifier_ladder")
 _MOST_ERRORS = 20
 """Different errors that are logged."""
 Enqueue = list[tuple[CheckRow, Sequence[Request]]]
@@ -47,8 +48,10 @@ class Instruments:
     def _contained(self) -> Iterator[None]:
         try:
             yield
-        except Exception as error:  # noqa: BLE001 - it is an exporter's code
-            text = f"{type(error).__name__}: {error}"
+        except BaseException as error:  # It is an exporter's code.
+            if ends_program(error):
+                raise
+            text = text_of(error)
             if text not in self._errors and len(self._errors) < _MOST_ERRORS:
                 self._errors.add(text)
                 _LOG.warning("telemetry failed, and is told on: %s", text)
@@ -57,11 +60,15 @@ class Instruments:
     def scoring(self, campaign: str, run: str, step: int, samples: int) -> Iterator[None]:
         """Around one call of `score`."""
         begun = perf_counter()
-        with ExitStack() as span:
-            if self.traces:
-                with self._contained():
-                    span.enter_context(self.traces.scoring(campaign, run, step, samples))
+        span = ExitStack()
+        if self.traces:
+            with self._contained():
+                span.enter_context(self.traces.scoring(campaign, run, step, samples))
+        try:
             yield
+        finally:
+            with self._contained():  # Its exit knows the error, and raises none but its own.
+                span.__exit__(*sys.exc_info())
         if self.metrics:
             with self._contained():
                 self.metrics.scored(campaign, samples, perf_counter() - begun)

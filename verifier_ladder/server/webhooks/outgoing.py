@@ -208,7 +208,7 @@ class Sender:
                 request = client.build_request("POST", url, content=body, headers=headers, **more)
                 request.headers["Host"] = httpx.URL(self._to.url).netloc.decode("ascii")
                 return await status_of(client, request, _PATIENCE)
-        except (httpx.HTTPError, OSError) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
             return f"{error}" or type(error).__name__
 
     async def _vetted(self, url: Any) -> tuple[Any, dict[str, Any]]:

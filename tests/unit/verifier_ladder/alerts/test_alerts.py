@@ -1,5 +1,6 @@
 """Alerts: each cause is told to each receiver, at least once and then no more."""
 
+import asyncio
 import json
 import socket
 import sys
@@ -227,6 +228,46 @@ def test_a_webhook_whose_answer_has_no_end_has_been_told(ledger: Ledger) -> None
         rules = AlertRules(webhook=f"http://127.0.0.1:{server.getsockname()[1]}/")
         assert 1 == Alerts(ledger, rules).look()
         telling.join()
+
+
+def test_a_webhook_is_told_where_an_event_loop_runs(ledger: Ledger) -> None:
+    async def look() -> int:
+        return Alerts(ledger, AlertRules(webhook=posted.url)).look()
+
+    die(ledger, "a")
+    posted = Posted()
+    posted.answers = [204]
+    try:
+        assert 1 == asyncio.run(look())
+    finally:
+        posted.close()
+
+
+def test_a_receiver_that_is_silent_is_not_asked_again_at_once(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("verifier_ladder.alerts.delivery._PATIENCE", 0.1)
+    die(ledger, "a")
+    ledger.set_caps(CAMPAIGN, {(1, CPU): 10.0})
+    spend(ledger, 11.0)
+    assert 2 <= len(names(ledger))
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.0)
+        alerts = Alerts(ledger, AlertRules(webhook=f"http://127.0.0.1:{server.getsockname()[1]}/"))
+        assert [0, 0] == [alerts.look(), alerts.look()]
+        server.accept()[0].close()
+        with pytest.raises(BlockingIOError):
+            server.accept()
+
+
+def test_an_address_that_is_none_keeps_nothing_from_other_receivers(
+    ledger: Ledger, receiver: Receiver
+) -> None:
+    die(ledger, "a")
+    rules = AlertRules(webhook="http://[bad", command=receiver.rules.command)
+
+    assert 1 == Alerts(ledger, rules).look()
+    assert ["dead/xtb/1/1"] == receiver.heard
 
 
 def _answer_without_end(server: socket.socket) -> None:

@@ -5,11 +5,12 @@ import logging
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from threading import current_thread, main_thread
 from typing import Any
 from urllib.request import urlopen
 
 import pytest
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from prometheus_client import REGISTRY, CollectorRegistry, generate_latest
@@ -96,6 +97,25 @@ def test_a_check_that_fails_is_an_error(spans: InMemorySpanExporter) -> None:
     assert "odd" in str(check.status.description)
     assert check.attributes is not None
     assert "verifier" == check.attributes["vl.failed_at"]
+
+
+@pytest.mark.parametrize("error", [RuntimeError("no exporter"), SystemExit(3)])
+def test_an_exporter_that_fails_as_a_span_ends_costs_no_reward(error: BaseException) -> None:
+    class Broken(SpanProcessor):
+        def on_end(self, span: ReadableSpan) -> None:
+            if span.name == "score" and isinstance(error, Exception):
+                raise error
+            if current_thread() is not main_thread():
+                raise error
+
+    provider = TracerProvider()
+    provider.add_span_processor(Broken())
+    telemetry.begin(["traces"], provider=provider)
+    try:
+        with vl.Campaign.open("t", ladder=LADDER, run="r", workers=1) as campaign:
+            assert [20.0] == [r.value for r in campaign.score(["ab"], deadline="300 s")]
+    finally:
+        telemetry.end()
 
 
 @pytest.mark.usefixtures("spans")
