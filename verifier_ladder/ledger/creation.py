@@ -86,8 +86,14 @@ def schema_in(connection: sqlite3.Connection, path: Path) -> str | None:
     """The schema that a connection sees; None if there are no tables.
 
     Raises:
-        LedgerError: If it is the database of another program.
+        LedgerError: If it is the database of another program, or was rebuilt by one.
     """
+    (encoding,) = connection.execute("PRAGMA encoding").fetchone()
+    if encoding != "UTF-8":
+        raise LedgerError(
+            f"{path} keeps text as {encoding}, and a ledger keeps it as UTF-8: another program "
+            "has rebuilt it. Restore a backup"
+        )
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master").fetchall()}
     if VERSION_TABLE in tables:
         return stamped(connection.execute(f"SELECT version_num FROM {VERSION_TABLE}").fetchall())

@@ -7,10 +7,11 @@ reader is told, or what may be changed, and no row shows it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import create_engine
 
@@ -26,6 +27,14 @@ _OTHERS = {
     ("table", name)
     for name in (VERSION_TABLE, "sqlite_sequence", "sqlite_stat1", "sqlite_stat3", "sqlite_stat4")
 }
+
+# A text, a name in any of SQLite's quotes, a word, or any other sign, by ASCII as SQLite reads it.
+_TOKEN = re.compile(
+    r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|\w+|\S""", re.ASCII
+)
+# What a plain name means does not change by quotes, for SQLite looks for a column first.
+# Keywords stand in capitals: they are none.
+_PLAIN_NAME = re.compile(r'\A"([a-z_]+)"\Z', re.ASCII)
 
 
 def schema_problems(connection: Connection) -> Iterator[str]:
@@ -46,7 +55,7 @@ def _sqlite_problems(connection: Connection) -> Iterator[str]:
     yield from _differences(_objects(connection), _expected())
 
 
-def _differences(found: Mapping[str, str], expected: Mapping[str, str]) -> Iterator[str]:
+def _differences(found: Mapping[str, Any], expected: Mapping[str, Any]) -> Iterator[str]:
     for what in sorted(expected.keys() - found.keys()):
         yield f"{what} is missing"
     for what in sorted(found.keys() - expected.keys()):
@@ -56,17 +65,17 @@ def _differences(found: Mapping[str, str], expected: Mapping[str, str]) -> Itera
             yield f"{what} was changed"
 
 
-def _objects(connection: Connection) -> dict[str, str]:
-    """Statements of all tables, indexes and triggers, by kind and name."""
+def _objects(connection: Connection) -> dict[str, Any]:
+    """The tokens of the statements of all tables, indexes and triggers, by kind and name."""
     return {
-        f"{kind} {name}": f"{table}: {' '.join(str(sql).replace(chr(34), '').split())}"
+        f"{kind} {name}": (table, [_PLAIN_NAME.sub(r"\1", t) for t in _TOKEN.findall(str(sql))])
         for kind, name, table, sql in connection.exec_driver_sql(_OBJECTS).all()
         if (kind, name) not in _OTHERS
     }
 
 
 @cache
-def _expected() -> dict[str, str]:
+def _expected() -> dict[str, Any]:
     engine = create_engine("sqlite://")
     with engine.connect() as connection:
         metadata.create_all(connection, checkfirst=False)
