@@ -16,7 +16,13 @@ from verifier_ladder.rollouts.columns import Columns
 from verifier_ladder.rollouts.passk import Estimate
 from verifier_ladder.rollouts.records import RolloutFile
 from verifier_ladder.rollouts.rows import rows
-from verifier_ladder.rollouts.statistics import DECLINED, Statistics, TierCost, statistics_of
+from verifier_ladder.rollouts.statistics import (
+    DECLINED,
+    Statistics,
+    TierCost,
+    has_passed,
+    statistics_of,
+)
 from verifier_ladder.rollouts.table import SCORE, as_frame, write_table
 from verifier_ladder.text import printable
 
@@ -91,11 +97,9 @@ class ScoredFile:
             yield {**known, **self._reward(reward, worth)}
 
     def _reward(self, reward: Reward, worth: float | None) -> dict[str, Any]:
-        threshold = self.statistics.threshold
-        is_known = worth is not None and threshold is not None
         return {
             "reward": reward.value, "worth": worth, "uncertainty": reward.uncertainty,
-            "passed": worth >= threshold if is_known else None,  # type: ignore[operator]
+            "passed": has_passed(reward, worth, self.statistics.threshold),
             "tier": None if reward.tier is None else reward.tier.label,
             "revision": reward.revision, "pending": reward.pending,
             "reason": reward.reason or None, "failed_at": reward.failed_at,

@@ -48,8 +48,9 @@ class Statistics:
     """Whether the threshold was assumed rather than given."""
     passes: Mapping[int, Estimate]
     believed: int = 0
-    """Rows that pass or fail by what a lower tier's answer is believed to mean, where others were
-    drawn for a higher one. Pass@k has no interval then: it may be off by what that tier errs."""
+    """Rows that pass or fail by what a lower tier's answer is believed to mean, and wait for a
+    higher one's or others were drawn for it. Pass@k has no interval then: it may be off by what
+    that tier errs."""
     unknown: Mapping[str, int] = field(default_factory=dict)
     """How many rewards are unknown, by the boundary that failed."""
     costs: Sequence[TierCost] = ()
@@ -102,9 +103,10 @@ def statistics_of(
         worths = [reward.value for reward in rewards]
     threshold = pass_at if pass_at is not None else assumed_threshold(worths)
     passed: dict[str, list[bool]] = {group: [] for group in values}
-    for worth, group in zip(worths, groups, strict=True):
-        if worth is not None and threshold is not None:
-            passed[group].append(worth >= threshold)
+    for reward, worth, group in zip(rewards, worths, groups, strict=True):
+        passes = has_passed(reward, worth, threshold)
+        if passes is not None:
+            passed[group].append(passes)
     rates, unchecked = pass_rates(passed), believed(rewards, worths)
     if unchecked:
         rates = {k: estimate.without_interval() for k, estimate in rates.items()}
@@ -123,18 +125,32 @@ def assumed_threshold(worths: Sequence[float | None]) -> float | None:
     return DEFAULT_THRESHOLD if fits else None
 
 
-def believed(rewards: Sequence[Reward], worths: Sequence[float | None]) -> int:
-    """How many go by a lower tier's answer where others were drawn for a higher one.
+def is_reject(reward: Reward) -> bool:
+    """Whether a reward is a reject's: only that is certain and has a reason."""
+    return reward.uncertainty == 0.0 and bool(reward.reason) and reward.failed_at is None
 
-    A reject is final, and its uncertainty is 0. Where none was drawn every reward is what is
-    known of its sample.
+
+def has_passed(reward: Reward, worth: float | None, threshold: float | None) -> bool | None:
+    """Whether a row passes; None if nothing is known. A reject never does, whatever it earns."""
+    if worth is None or threshold is None:
+        return None
+    return worth >= threshold and not is_reject(reward)
+
+
+def believed(rewards: Sequence[Reward], worths: Sequence[float | None]) -> int:
+    """How many go by a lower tier's answer though a higher one is due, for them or for others.
+
+    Those wait for it, or others were drawn for it. A reject is final, and its uncertainty is 0.
+    Where none was drawn and none waits every reward is what is known of its sample.
     """
     told = [
         (reward, worth)
         for reward, worth in zip(rewards, worths, strict=True)
         if reward.tier is not None
     ]
-    if all(reward.value == worth for reward, worth in told):
-        return 0
-    deepest = max(reward.tier or Tier.FAST for reward, _ in told)
-    return sum(reward.uncertainty != 0.0 and reward.tier != deepest for reward, _ in told)
+    is_drawn = any(reward.value != worth for reward, worth in told)
+    deepest = max((reward.tier or Tier.FAST for reward, _ in told), default=Tier.FAST)
+    return sum(
+        reward.uncertainty != 0.0 and (reward.pending or (is_drawn and reward.tier != deepest))
+        for reward, _ in told
+    )

@@ -70,3 +70,22 @@ def test_where_nothing_was_drawn_pass_at_k_has_an_interval() -> None:
 
     assert 0 == made.believed
     assert made.passes[1].low is not None
+
+
+def test_rows_that_wait_for_the_top_give_pass_at_k_no_interval() -> None:
+    waiting = [Reward(value, 0.2, Tier.SIMULATION, pending=True) for value in (0.9, 0.1)]
+
+    made = statistics_of(waiting, ["a", "b"])
+
+    assert (2, 0.5) == (made.believed, made.passes[1].value)
+    assert made.passes[1].low is None
+
+
+@pytest.mark.parametrize("earned", [0.0, 0.5, 0.9])
+def test_a_rejected_row_never_passes(earned: float) -> None:
+    reject = Reward(earned, 0.0, Tier.FAST, reason="7 of 10 tests pass")
+    groups = ["a", "a"]
+
+    made = statistics_of([reject, Reward(0.9, 0.0, Tier.FAST)], groups)
+
+    assert 0.5 == made.passes[1].value
