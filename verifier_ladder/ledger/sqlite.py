@@ -8,12 +8,14 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import chain
 from operator import itemgetter
+from os.path import samestat
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, Final
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 
+from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger.database import Database
 from verifier_ladder.ledger.dialect import Columns, Dialect, Insert
 from verifier_ladder.ledger.faults import explained
@@ -38,6 +40,10 @@ _PAUSE = 0.01
 _AT_ONCE = (64, 8, 1)
 """Rows that one statement inserts: as many as there are left."""
 _first = itemgetter(0)
+_LOST = (
+    "{} {} while it was open; nothing of this call was written. End what uses it, put the file "
+    "or a backup in its place, and run `vladder ledger verify`"
+)
 
 
 def make_engine(path: Path) -> Engine:
@@ -93,6 +99,7 @@ class SqliteDatabase(Database):
         self._lock = threading.RLock()
         with explained(self.name):
             self._writer = self.engine.connect()
+        self._found = self.path.stat()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -115,6 +122,23 @@ class SqliteDatabase(Database):
             # IMMEDIATE: a transaction that reads before it writes could not wait its turn.
             self._writer.exec_driver_sql("BEGIN IMMEDIATE")
             yield self._writer
+            self._check_file()
+
+    def _check_file(self) -> None:
+        """Make sure that what is written goes to the file that others will open.
+
+        Raises:
+            LedgerError: If it is gone, another one, or shorter than it was.
+        """
+        try:
+            found = self.path.stat()
+        except FileNotFoundError:
+            raise LedgerError(_LOST.format(self.path, "was removed or renamed")) from None
+        if not samestat(found, self._found):
+            raise LedgerError(_LOST.format(self.path, "was replaced by another file"))
+        if found.st_size < self._found.st_size:  # While it is open it only grows.
+            raise LedgerError(_LOST.format(self.path, "was cut"))
+        self._found = found
 
     def close(self) -> None:
         """See `Database.close`."""
