@@ -19,6 +19,12 @@ _RECENT = 1000
 """How many of the newest entries tell what the policy does at present."""
 
 
+Chance = tuple[float, float | None]
+"""Probability that the top tier verifies a sample, and the reward's variance if it is known."""
+Shares = tuple[float | None, float | None, float | None, float | None]
+"""Verified share and variance left: share now, with twice the budget, and variance likewise."""
+
+
 class AccountForecast(NamedTuple):
     """One account: where it stands, and where it will."""
 
@@ -123,10 +129,26 @@ def forecast(ledger: Ledger, name: str, samples: int | None = None) -> Forecast:
     horizon = max(planned or 0, came)
     known = ledger.accounts(name)
     accounts = tuple(account_forecast(account, came, horizon, prices) for account in known)
-    return Forecast(
-        name, came, horizon, planned is None, accounts, *twice(chances),
-        tuple(_tiers(row, known, accounts, horizon)),
-    )  # fmt: skip
+    tiers = tuple(_tiers(row, known, accounts, horizon))
+    shares = _paid(twice(chances), tiers, accounts)
+    return Forecast(name, came, horizon, planned is None, accounts, *shares, tiers)
+
+
+def _paid(
+    shares: Shares, tiers: Sequence[TierForecast], accounts: Sequence[AccountForecast]
+) -> Shares:
+    """The shares as far as the top tier's caps pay for them.
+
+    Where they pay for less than was decided so far, nothing is known of the variance left.
+    """
+    if not tiers or shares[0] is None or shares[1] is None:
+        return shares
+    top = tiers[-1]
+    binds = any(a.tier == top.tier and a.binds_at is not None for a in accounts)
+    paid = top.chosen / top.samples if binds and top.samples else shares[0]
+    if paid >= shares[0]:
+        return shares
+    return paid, min(shares[1], 2.0 * paid), None, None
 
 
 def _tiers(
@@ -135,11 +157,15 @@ def _tiers(
     """What each tier will have been asked, if all goes on as it went."""
     for tier in tiers_of(row):
         mine = [pair for pair in zip(known, ahead, strict=True) if pair[0].tier == tier]
-        done = [(a.checks, a.spent, there.expected or 0.0) for a, there in mine]
-        checks = max((n * later / so_far for n, so_far, later in done if so_far), default=0.0)
+        made = [
+            (there.binds_at is not None, a.checks * (there.expected or 0.0) / a.spent)
+            for a, there in mine if a.spent
+        ]  # fmt: skip
+        bound = [checks for binds, checks in made if binds]
+        checks = min(bound) if bound else max((checks for _, checks in made), default=0.0)
         names = [v["name"] for v in row.ladder["verifiers"] if Tier.parse(v["tier"]) is tier]
         yield TierForecast(
-            tier, tuple(names), horizon, checks,
+            tier, tuple(names), horizon, min(float(horizon), checks / len(names)),
             amounts={there.resource.label: there.expected for _, there in mine if there.expected},
         )  # fmt: skip
 
@@ -168,13 +194,7 @@ def account_forecast(
     )  # fmt: skip
 
 
-Chance = tuple[float, float | None]
-"""Probability that the top tier verifies a sample, and the reward's variance if it is known."""
-
-
-def twice(
-    chances: list[Chance],
-) -> tuple[float | None, float | None, float | None, float | None]:
+def twice(chances: list[Chance]) -> Shares:
     """Verified share and variance left, each as it is and with every chance doubled.
 
     A sample that is not verified keeps its variance, so (1 − p)·s² is left in the mean.

@@ -86,6 +86,26 @@ def test_a_cap_binds_when_it_is_reached(ledger: Ledger) -> None:
     assert (800.0, None, None) == (total.expected, total.binds_at, total.doubled)
 
 
+def test_the_top_tier_verifies_what_its_tightest_cap_pays_for(ledger: Ledger) -> None:
+    plan(ledger, "try", 400)
+    ledger.set_caps("try", {(1, MONEY): 100.0})
+
+    made = forecast(ledger, "try")
+
+    assert [50.0] == [tier.chosen for tier in made.tiers]
+    assert (0.125, 0.25) == (made.verified, made.doubled)
+
+
+def test_a_tier_of_two_verifiers_is_asked_of_candidates_and_not_of_checks() -> None:
+    verifiers = [{**LADDER["verifiers"][0], "name": name} for name in "vw"]  # type: ignore[dict-item]
+    ledger = open_ledger(None)
+    ledger.open_campaign("try", {**LADDER, "verifiers": verifiers}, b"0" * 32)
+    charges = {Charged(1): (Cost(8.0), 8)}
+    ledger.append(decided([0.1, 0.1, 0.6, nan], [1.0, 1.0, 2.0, 1.0]), charges=charges)
+
+    assert [4.0] == [tier.chosen for tier in forecast(ledger, "try").tiers]
+
+
 def test_an_account_with_a_price_is_paced_to_the_horizon(ledger: Ledger) -> None:
     plan(ledger, "try", 400)
     ledger.set_caps("try", {(1, MONEY): 500.0})
