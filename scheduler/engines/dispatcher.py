@@ -41,7 +41,7 @@ from verifier_ladder.scheduler.engines.owners import has_died, new_owner
 from verifier_ladder.scheduler.engines.pool import WorkerPool
 from verifier_ladder.scheduler.engines.reservation import Reservation
 from verifier_ladder.scheduler.engines.retry import retry_at
-from verifier_ladder.scheduler.engines.work import Proof, Work, refusal
+from verifier_ladder.scheduler.engines.work import Proof, Work, claims_in_turn, refusal
 from verifier_ladder.scheduler.flights import Flight
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
@@ -380,14 +380,21 @@ class Dispatcher(ABC):
         return max(0.0, min(pauses))
 
     def _heartbeat(self) -> None:
-        claims = [claim for work in self._working for claim in work.claims]
-        if not claims:
+        if not any(work.claims for work in self._working):
             return
-        held = self.ledger.heartbeat(claims, lease=LEASE, now=self.ledger.clock())
+        held = self._renew(self._working)
         ours = {claim.check.check_key for claim in held}
         for work in self._working:
             if not any(claim.check.check_key in ours for claim in work.claims):
                 work.future.abandon()
+
+    def _renew(self, working: Sequence[Work | Proof]) -> list[Claim]:
+        """Renew leases, and tell which of their checks have begun; those that are still ours."""
+        claims = [claim for work in working for claim in work.claims]
+        begun = {key: at for work in working for key, at in work.begun.items()}
+        if not claims:
+            return []
+        return self.ledger.heartbeat(claims, lease=LEASE, now=self.ledger.clock(), begun=begun)
 
     def _claim(self) -> None:
         """Fill the workers."""
@@ -414,7 +421,7 @@ class Dispatcher(ABC):
         claims = self.ledger.claim(
             verifier=verifier.digest, campaigns=campaigns, owner=self.owner,
             lease=LEASE, limit=measured.most, now=self.ledger.clock(), reserve=measured.reserve,
-            takes=self._provable(verifier),
+            takes=self._provable(verifier), in_turn=claims_in_turn(verifier),
         )  # fmt: skip
         if claims:
             self._left.pop(verifier.digest, None)
@@ -591,6 +598,7 @@ class Dispatcher(ABC):
 
     def _settle(self, work: Work) -> dict[bytes, Verdict]:
         """Write what was said of a batch so far; the rest of it goes on."""
+        work.look(self.ledger.clock)
         claims, verdicts = work.settled()
         if not claims:
             return {}
@@ -601,6 +609,8 @@ class Dispatcher(ABC):
             begun = claims[0].check.lease_until - LEASE
             telemetry.active.checked(work.verifier, claims, verdicts, begun, self.ledger.clock())
         work.written(claims)
+        if work.begun:
+            self._renew([work])
         return ended
 
     def _finish(

@@ -243,7 +243,7 @@ class VerifyJob(Job[Verdict]):
         self.thing: Verifier = verifier
         self.limit, self._seeds, self._candidates = limit, seeds, candidates
         self.patience = _patience(verifier, self.count)
-        self.exact = _one_by_one(verifier)
+        self.exact = is_one_by_one(verifier)
         self._each = self.exact and self.count > 1 and verifier.cost.seconds > _WORTH_TIMING
 
     def arguments(self, group: Sequence[int]) -> tuple[Any, ...]:
@@ -488,7 +488,8 @@ def _nothing() -> None:
     """Nobody wants to hear."""
 
 
-def _one_by_one(verifier: Verifier) -> bool:
+def is_one_by_one(verifier: Verifier) -> bool:
+    """Whether it surely begins on a candidate when it has answered for the one before."""
     return isinstance(verifier, FunctionVerifier) and not verifier.batch and not verifier.is_async
 
 

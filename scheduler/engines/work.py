@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from time import monotonic
 
@@ -10,7 +10,14 @@ from verifier_ladder.cost import Cost
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.keys import content_key
 from verifier_ladder.ledger.records import Claim
-from verifier_ladder.scheduler.engines.job import BatchAnswer, BatchFuture, CanonicalAnswer, Form
+from verifier_ladder.ledger.workqueue import NOTHING_BEGUN
+from verifier_ladder.scheduler.engines.job import (
+    BatchAnswer,
+    BatchFuture,
+    CanonicalAnswer,
+    Form,
+    is_one_by_one,
+)
 from verifier_ladder.scheduler.engines.reservation import Reservation
 from verifier_ladder.scheduler.flights import Flight
 from verifier_ladder.verdict import Verdict
@@ -31,6 +38,7 @@ class Proof:
     """
 
     pause: float | None = None
+    begun: Mapping[bytes, float] = NOTHING_BEGUN
 
     def __init__(
         self, verifier: Verifier, claims: Sequence[Claim],
@@ -80,11 +88,25 @@ class Work:
         self._claims = dict(enumerate(claims))
         self._limit = limit
         self._due = monotonic() + _LONG
+        self.begun: dict[bytes, float] = {}
+        """When checks have begun that end one after the other, by check key."""
 
     @property
     def claims(self) -> list[Claim]:
         """Those that have not ended."""
         return list(self._claims.values())
+
+    def look(self, clock: Callable[[], float]) -> None:
+        """Notice which check is at work now, if they are worked on one after the other."""
+        if not claims_in_turn(self.verifier) or not self.future.running():
+            return
+        at = max(list(self.future.answered), default=-1) + 1
+        claim = self._claims.get(at)
+        if claim is not None and claim.check.check_key not in self.begun:
+            now = clock()
+            for place, one in self._claims.items():
+                if place <= at:
+                    self.begun.setdefault(one.check.check_key, now)
 
     @property
     def pause(self) -> float | None:
@@ -124,6 +146,14 @@ class Work:
             keys = self._flight.keys
             self._flight.verdicts.update({key: ended[key] for key in keys if key in ended})
             self._flight.close()
+
+
+def claims_in_turn(verifier: Verifier) -> bool:
+    """Whether the checks of a batch begin one after the other.
+
+    Of what may cost more than cpu time, all of a batch may have been paid for when a worker dies.
+    """
+    return is_one_by_one(verifier) and not any(verifier.cost.amounts[1:])
 
 
 def batch_limit(verifier: Verifier) -> int:

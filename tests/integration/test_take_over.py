@@ -22,7 +22,7 @@ STARTED, GO = Path("started"), Path("go")
 def cheap(candidate):
     return 1.0
 
-@vl.verifier(tier="simulation", kind="text", version="1", timeout=300)
+@vl.verifier(tier="simulation", kind="text", version="1", timeout=300, cost=vl.Cost(0.01))
 def costly(candidate):
     STARTED.touch()
     while not GO.exists():
@@ -32,7 +32,7 @@ def costly(candidate):
 ladder = vl.Ladder("l", [cheap, costly])
 with vl.Campaign.open("c", ladder=ladder, ledger="ledger.db", run=sys.argv[1]) as campaign:
     if sys.argv[1] == "first":
-        campaign.score(["a"], deadline=300)
+        campaign.score(sys.argv[2:], deadline=300)
     campaign.drain(300)
     print(json.dumps([r.reward.value for r in campaign.revisions()]))
 """
@@ -42,20 +42,44 @@ def test_a_check_whose_engine_was_killed_is_run_again_without_waiting_for_its_le
     tmp_path: Path,
 ) -> None:
     """The lease would last a minute; the next engine on the machine takes over at once."""
-    (tmp_path / "script.py").write_text(SCRIPT)
-    first = subprocess.Popen([sys.executable, "script.py", "first"], cwd=tmp_path)
-    while not (tmp_path / "started").exists():
-        assert first.poll() is None
-    first.send_signal(signal.SIGKILL)
-    first.wait(timeout=300)
-    (tmp_path / "go").touch()
+    kill_at_work(tmp_path, "a")
 
-    second = subprocess.run(
-        [sys.executable, "script.py", "second"], cwd=tmp_path, capture_output=True, text=True,
-        timeout=300, check=True,
-    )  # fmt: skip
-
-    assert json.loads(second.stdout) == [2.0]
+    assert taken_over(tmp_path) == [2.0]
     with open_ledger(tmp_path / "ledger.db") as ledger:
         check = ledger.checks()[0]
         assert (check.state, check.attempt) == (CheckState.DONE, 2)
+
+
+def test_of_a_batch_whose_engine_was_killed_only_the_check_at_work_has_lost_an_attempt(
+    tmp_path: Path,
+) -> None:
+    kill_at_work(tmp_path, *"abcdef")
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        assert len(ledger.checks(states=[CheckState.LEASED])) == 6
+
+    assert taken_over(tmp_path) == [2.0] * 6
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        checks = ledger.checks()
+        assert {check.state for check in checks} == {CheckState.DONE}
+        assert sorted(check.attempt for check in checks) == [1, 1, 1, 1, 1, 2]
+
+
+def kill_at_work(folder: Path, *candidates: str) -> None:
+    """Kill an engine in the midst of the first of some checks."""
+    (folder / "script.py").write_text(SCRIPT)
+    first = subprocess.Popen([sys.executable, "script.py", "first", *candidates], cwd=folder)
+    while not (folder / "started").exists():
+        assert first.poll() is None
+    first.send_signal(signal.SIGKILL)
+    first.wait(timeout=300)
+    (folder / "go").touch()
+
+
+def taken_over(folder: Path) -> list[float]:
+    """The rewards that the next engine comes to."""
+    second = subprocess.run(
+        [sys.executable, "script.py", "second"], cwd=folder, capture_output=True, text=True,
+        timeout=300, check=True,
+    )  # fmt: skip
+    told: list[float] = json.loads(second.stdout)
+    return told

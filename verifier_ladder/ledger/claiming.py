@@ -36,10 +36,15 @@ class Wish(NamedTuple):
     tiers: Sequence[int] | None
     campaigns: Sequence[str] | None
     of_it: Callable[[CheckRow], bool]
+    in_turn: bool
 
     def takes(self, row: CheckRow) -> bool:
         """Whether a check is of the wished verifier, and one that can be run."""
         return self.verifier in {None, row.digest} and self.of_it(row)
+
+    def is_alone(self, row: CheckRow) -> bool:
+        """Whether a check is claimed without others: it may have ended its last worker."""
+        return self.in_turn and row.attempt > 0
 
 
 class Payer(NamedTuple):
@@ -66,14 +71,15 @@ class SqlClaiming(Store):
         now: float,
         reserve: Callable[[CheckRow], Cost] = attrgetter("reserve"),
         takes: Callable[[CheckRow], bool] = any_check,
+        in_turn: bool = False,
     ) -> list[Claim]:
         """See `Ledger.claim`."""
         if limit < 1 or not self._anything_ready(now):
             return []
         with self._writing() as connection:
-            wish = Wish(verifier, tiers, campaigns, takes)
+            wish = Wish(verifier, tiers, campaigns, takes, in_turn=in_turn)
             chosen = _choose(connection, wish, now, limit, reserve)
-            return _lease(connection, chosen, owner, now, now + lease)
+            return _lease(connection, chosen, owner, now, now + lease, in_turn=in_turn)
 
     def _anything_ready(self, now: float) -> bool:
         """Look before taking the write lock: workers ask often."""
@@ -101,7 +107,7 @@ def _choose(
         balances.hold({payer.campaign for each in payers.values() for payer in each})
         parked = []
         for row in rows:
-            if not wish.takes(row) or len(chosen) >= limit:
+            if not wish.takes(row) or len(chosen) >= limit or (chosen and wish.is_alone(row)):
                 continue
             amounts = micros(reserve(row))
             willing = (
@@ -112,6 +118,7 @@ def _choose(
             payer = next(willing, None)
             if payer is not None:
                 wish = wish._replace(verifier=row.digest)  # Only its own now.
+                limit = 1 if wish.is_alone(row) else limit
                 chosen.append((row, payer, amounts))
             elif row.note != PARKED:
                 parked.append(row.check_key)
@@ -191,6 +198,8 @@ def _lease(
     owner: str,
     now: float,
     until: float,
+    *,
+    in_turn: bool,
 ) -> list[Claim]:
     count = len(chosen)
     reserved = zip(*(amounts for _, _, amounts in chosen), strict=True)
@@ -199,6 +208,7 @@ def _lease(
         "state = 1, fence = fence + 1, attempt = attempt + 1, note = ''",
         owner=[owner] * count, lease_until=[until] * count, claimed_at=[now] * count,
         seen_at=[now] * count,
+        begun_at=[0.0 if in_turn and place else now for place in range(count)],
         campaign=[payer.campaign for _, payer, _ in chosen],
         run=[payer.run for _, payer, _ in chosen],
         **dict(zip(RESERVED, reserved, strict=False)),

@@ -47,13 +47,18 @@ def end(
     ours: list[Completion] = []
     ended: list[Ended] = []
     bills: Bills = {}
+    untouched: list[bytes] = []
     for completion in completions:
         claim = completion.claim
         row = held.pop((claim.check.check_key, claim.fence), None)
         if row is None:  # Lost, or told twice.
             continue
-        until = row.seen_at if is_lost else now
-        cost = spent(completion.verdict, reserved(row), until - row.claimed_at)
+        if is_lost and not row.begun_at:
+            bills.setdefault(_to(row), Bill()).add(reserved(row), NOTHING)
+            untouched.append(row.check_key)
+            continue
+        worked = row.seen_at - row.begun_at if is_lost else now - row.claimed_at
+        cost = spent(completion.verdict, reserved(row), worked)
         bills.setdefault(_to(row), Bill()).add(reserved(row), cost)
         ours.append(completion)
         ended.append(Ended(completion, row.asked_at, row.claimed_at, cost))
@@ -62,10 +67,16 @@ def end(
         f"state = {int(state)}, {_GONE}", not_before=[not_before] * len(ours),
         note=[note_of(verdict) if failed else "" for _, verdict, _ in ours],
     )  # fmt: skip
+    return_untouched(connection, untouched)
     for block in blocks_of(ended, now):
         write(connection, Draft(block, now, sealed=sealed))
     _settle(connection, bills, failed=failed)
     return ours
+
+
+def return_untouched(connection: Connection, keys: Sequence[bytes]) -> None:
+    """Queue held claims again as they were; what they have reserved is freed by the caller."""
+    change(connection, keys, f"state = 0, attempt = attempt - 1, {_GONE}")
 
 
 def end_from_outside(
@@ -97,8 +108,16 @@ def end_unpaid(connection: Connection, held: Mapping[tuple[bytes, int], Any]) ->
 
 
 def take_back(connection: Connection, rows: Sequence[Any], now: float) -> None:
-    """End leases that ran out, and world cases past their deadline; the rows are held."""
+    """End leases that ran out, and world cases past their deadline; the rows are held.
+
+    Checks on which nobody had begun go back untouched.
+    """
     bills: Bills = {}
+    untouched = [row for row in rows if row.state == CheckState.LEASED and not row.begun_at]
+    for row in untouched:
+        bills.setdefault(_to(row), Bill()).add(reserved(row), NOTHING)
+    return_untouched(connection, [row.check_key for row in untouched])
+    rows = [row for row in rows if row.state != CheckState.LEASED or row.begun_at]
     lost = [_lost(row, now) for row in rows]
     for row, (cost, *_) in zip(rows, lost, strict=True):
         bills.setdefault(_to(row), Bill()).add(reserved(row), cost)
@@ -115,7 +134,7 @@ def _lost(row: Any, now: float) -> tuple[Amounts, CheckState, float, str]:
     if row.state == CheckState.WAITING:
         return NOTHING, CheckState.EXPIRED, 0.0, "no answer before the deadline"
     # Nobody knows what the attempt took; its worker was last heard of then.
-    cost = spent(None, reserved(row), row.seen_at - row.claimed_at)
+    cost = spent(None, reserved(row), row.seen_at - row.begun_at)
     state = CheckState.DEAD if row.attempt >= ATTEMPTS else CheckState.QUEUED
     note = f"lease ran out (attempt {row.attempt})"
     return cost, state, now + backoff(row.attempt), note
@@ -126,7 +145,7 @@ def lose(connection: Connection, rows: Sequence[Any], now: float) -> None:
     bills: Bills = {}
     for row in rows:
         until = now if row.lease_until >= now else row.seen_at
-        cost = spent(None, reserved(row), until - row.claimed_at)
+        cost = spent(None, reserved(row), until - row.begun_at) if row.begun_at else NOTHING
         bills.setdefault(_to(row), Bill()).add(reserved(row), cost)
     _settle(connection, bills, failed=True)
 

@@ -30,6 +30,7 @@ class Work:
     order: int
     claimed_at: float = 0.0
     seen_at: float = 0.0
+    begun_at: float = 0.0
     asked_at: float = 0.0
     reserved: Amounts = NOTHING
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from time import time
 from typing import TYPE_CHECKING
@@ -42,7 +42,7 @@ from verifier_ladder.ledger.records import (
     VerdictRow,
 )
 from verifier_ladder.ledger.values import dumps, loads
-from verifier_ladder.ledger.workqueue import any_check
+from verifier_ladder.ledger.workqueue import NOTHING_BEGUN, any_check
 from verifier_ladder.verdict import Verdict
 
 _AT_REST = (CheckState.QUEUED, CheckState.WAITING)
@@ -113,6 +113,7 @@ class MemoryQueue(MemoryLooking):
         now: float,
         reserve: Callable[[CheckRow], Cost] = attrgetter("reserve"),
         takes: Callable[[CheckRow], bool] = any_check,
+        in_turn: bool = False,
     ) -> list[Claim]:
         """See `Ledger.claim`."""
         claims: list[Claim] = []
@@ -121,6 +122,9 @@ class MemoryQueue(MemoryLooking):
                 row = work.row
                 if len(claims) >= limit:
                     break
+                is_alone = in_turn and row.attempt > 0
+                if claims and is_alone:
+                    continue
                 if verifier not in {None, row.digest} or not (
                     (tiers is None or row.tier in tiers)
                     and (campaigns is None or self._is_asked(row.check_key, campaigns))
@@ -136,7 +140,9 @@ class MemoryQueue(MemoryLooking):
                     work.row = row._replace(note=PARKED if payers else row.note)
                     continue
                 verifier = row.digest
+                limit = 1 if is_alone else limit
                 work.claimed_at, work.seen_at, work.reserved = now, now, amounts
+                work.begun_at = 0.0 if in_turn and claims else now
                 work.row = row._replace(
                     state=CheckState.LEASED, owner=owner, lease_until=now + lease,
                     fence=row.fence + 1, attempt=row.attempt + 1, note="", campaign=payer,
@@ -162,7 +168,14 @@ class MemoryQueue(MemoryLooking):
             return None
         return work if work.row.fence == claim.fence else None
 
-    def heartbeat(self, claims: Sequence[Claim], *, lease: float, now: float) -> list[Claim]:
+    def heartbeat(
+        self,
+        claims: Sequence[Claim],
+        *,
+        lease: float,
+        now: float,
+        begun: Mapping[bytes, float] = NOTHING_BEGUN,
+    ) -> list[Claim]:
         """See `Ledger.heartbeat`."""
         ours = []
         with self._held():
@@ -171,6 +184,7 @@ class MemoryQueue(MemoryLooking):
                 if work is not None:
                     work.row = work.row._replace(lease_until=now + lease)
                     work.seen_at = now
+                    work.begun_at = work.begun_at or begun.get(claim.check.check_key, 0.0)
                     check = claim.check._replace(lease_until=now + lease)
                     ours.append(Claim(check, claim.fence))
         return ours
@@ -222,8 +236,11 @@ class MemoryQueue(MemoryLooking):
                 work = self._ours(completion.claim)
                 if work is None:
                     continue
-                until = work.seen_at if is_lost else now
-                cost = spent(completion.verdict, work.reserved, until - work.claimed_at)
+                if is_lost and not work.begun_at:
+                    self._return_untouched(work)
+                    continue
+                worked = work.seen_at - work.begun_at if is_lost else now - work.claimed_at
+                cost = spent(completion.verdict, work.reserved, worked)
                 self._settle(work, cost, failed=failed)
                 ended.append(Ended(completion, work.asked_at, work.claimed_at, cost))
                 note = note_of(completion.verdict) if failed else ""
@@ -240,12 +257,14 @@ class MemoryQueue(MemoryLooking):
             for claim in claims:
                 work = self._ours(claim)
                 if work is not None:
-                    self._free(work)
-                    row = work.row
-                    work.row = row._replace(
-                        state=CheckState.QUEUED, owner="", lease_until=0.0,
-                        attempt=row.attempt - 1,
-                    )  # fmt: skip
+                    self._return_untouched(work)
+
+    def _return_untouched(self, work: Work) -> None:
+        """Queue a claim again as it was."""
+        self._free(work)
+        work.row = work.row._replace(
+            state=CheckState.QUEUED, owner="", lease_until=0.0, attempt=work.row.attempt - 1
+        )
 
     def end_known(self, claims: Sequence[Claim], *, now: float) -> dict[bytes, Verdict]:
         """See `Ledger.end_known`."""
@@ -333,7 +352,10 @@ class MemoryQueue(MemoryLooking):
     def _take_back(self, work: Work, now: float) -> bool:
         row = work.row
         if row.state is CheckState.LEASED and row.lease_until < now:
-            cost = spent(None, work.reserved, work.seen_at - work.claimed_at)
+            if not work.begun_at:
+                self._return_untouched(work)
+                return True
+            cost = spent(None, work.reserved, work.seen_at - work.begun_at)
             self._settle(work, cost, failed=True)
             state = CheckState.DEAD if row.attempt >= ATTEMPTS else CheckState.QUEUED
             note = f"lease ran out (attempt {row.attempt})"
@@ -366,7 +388,8 @@ class MemoryQueue(MemoryLooking):
                 continue
             if work.row.state is CheckState.LEASED:
                 until = now if work.row.lease_until >= now else work.seen_at
-                cost = spent(None, work.reserved, until - work.claimed_at)
+                begun, reserved = work.begun_at, work.reserved
+                cost = spent(None, reserved, until - begun) if begun else NOTHING
                 self._settle(work, cost, failed=True)
             else:
                 self._free(work)

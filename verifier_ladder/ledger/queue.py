@@ -6,7 +6,7 @@ neither finish nor charge the check a second time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from verifier_ladder.errors import LedgerError
@@ -20,10 +20,10 @@ from verifier_ladder.ledger.ending import (
     end_from_outside,
     end_unpaid,
     give_back,
+    return_untouched,
     take_back,
 )
 from verifier_ladder.ledger.holding import (
-    NOTHING_RESERVED,
     change,
     hold,
     hold_claims,
@@ -43,6 +43,7 @@ from verifier_ladder.ledger.protocol import (
 from verifier_ladder.ledger.records import Answer, Block, CheckState, Claim, Completion
 from verifier_ladder.ledger.rows import Draft, write
 from verifier_ladder.ledger.schema import RESERVED
+from verifier_ladder.ledger.workqueue import NOTHING_BEGUN
 from verifier_ladder.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -53,7 +54,14 @@ class SqlQueue(SqlClaiming, SqlLooking):
     """**Abstract:** the work-queue part of the SQL ledger."""
 
     @contained
-    def heartbeat(self, claims: Sequence[Claim], *, lease: float, now: float) -> list[Claim]:
+    def heartbeat(
+        self,
+        claims: Sequence[Claim],
+        *,
+        lease: float,
+        now: float,
+        begun: Mapping[bytes, float] = NOTHING_BEGUN,
+    ) -> list[Claim]:
         """See `Ledger.heartbeat`."""
         until = now + lease
         with self._writing(tell=False) as connection:
@@ -62,6 +70,7 @@ class SqlQueue(SqlClaiming, SqlLooking):
             change(
                 connection, keys, "state = 1", lease_until=[until] * len(keys),
                 seen_at=[now] * len(keys),
+                begun_at=[row.begun_at or begun.get(row.check_key, 0.0) for row in held.values()],
             )  # fmt: skip
         return [
             Claim(claim.check._replace(lease_until=until), claim.fence)
@@ -122,11 +131,7 @@ class SqlQueue(SqlClaiming, SqlLooking):
         del now
         with self._writing() as connection:
             held = hold_claims(connection, claims)
-            change(
-                connection, [key for key, _ in held],
-                f"state = 0, {NOTHING_RESERVED}, owner = '', lease_until = 0, "
-                "attempt = attempt - 1",
-            )  # fmt: skip
+            return_untouched(connection, [key for key, _ in held])
             give_back(connection, list(held.values()))
 
     @contained

@@ -24,7 +24,7 @@ from sqlalchemy import (
 from verifier_ladder.ledger.columntypes import BYTES, FORM, NUMBER, WHOLE
 from verifier_ladder.resource import Resource
 
-REVISION: Final = "0009"
+REVISION: Final = "0010"
 """Schema of this version: the newest Alembic revision in `migrations/versions`."""
 VERSION_TABLE: Final = "verifier_ladder_version"
 APPLICATION_ID: Final = 0x564C4144  # "VLAD" in the file's header, so that `file` can tell.
@@ -227,6 +227,7 @@ check_queue = Table(
     Column("asked_at", NUMBER, nullable=False, server_default=text("0")),
     Column("digest", BYTES, nullable=False, server_default=text("''")),
     Column("seen_at", NUMBER, nullable=False, server_default=text("0")),
+    Column("begun_at", NUMBER, nullable=False, server_default=text("0")),
     CheckConstraint("state BETWEEN 0 AND 6", name="known_state"),
     CheckConstraint(f"{RESERVED[0]} >= 0", name="reserved_is_positive"),
     CheckConstraint(f"{RESERVED[0]} = 0 OR state IN (1, 2)", name="reserved_only_at_work"),

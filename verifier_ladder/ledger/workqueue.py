@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
+from types import MappingProxyType
 
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.records import (
@@ -26,6 +27,9 @@ def any_check(check: CheckRow) -> bool:
     return True
 
 
+NOTHING_BEGUN: Mapping[bytes, float] = MappingProxyType({})
+
+
 class WorkQueue(ABC):
     """**Abstract:** the checks that are asked for, and the samples that wait for them."""
 
@@ -42,6 +46,7 @@ class WorkQueue(ABC):
         now: float,
         reserve: Callable[[CheckRow], Cost] = attrgetter("reserve"),
         takes: Callable[[CheckRow], bool] = any_check,
+        in_turn: bool = False,
     ) -> list[Claim]:
         """Lease up to `limit` queued checks of ONE verifier for `lease` seconds.
 
@@ -55,11 +60,29 @@ class WorkQueue(ABC):
         behind it. Each claim counts an attempt and raises the fence. What is reserved is what
         was expected when the check was asked for, unless `reserve` says otherwise. What `takes`
         says no to is left to others.
+
+        With `in_turn` the checks are worked on one after the other: only the first is taken to
+        have begun, until `heartbeat` tells more. One that was attempted before is claimed alone,
+        so that a check which ends its worker does so without company.
         """
 
     @abstractmethod
-    def heartbeat(self, claims: Sequence[Claim], *, lease: float, now: float) -> list[Claim]:
-        """Extend leases; the result holds only the claims that are still ours."""
+    def heartbeat(
+        self,
+        claims: Sequence[Claim],
+        *,
+        lease: float,
+        now: float,
+        begun: Mapping[bytes, float] = NOTHING_BEGUN,
+    ) -> list[Claim]:
+        """Extend leases; the result holds only the claims that are still ours.
+
+        Args:
+            claims: What is at work.
+            lease: For how many seconds.
+            now: Seconds since 1970.
+            begun: When checks have begun that were claimed `in_turn`, by check key.
+        """
 
     @abstractmethod
     def extend(self, claim: Claim, seconds: float) -> bool:
@@ -90,8 +113,9 @@ class WorkQueue(ABC):
         """End claimed checks without an answer: queued again at `retry_at`, or dead if None.
 
         The verdict (an abstention with `failed_at`) is recorded in an entry and not cached. The
-        time that nobody has measured is that since the claim, or, where the worker is lost,
-        until it was last heard of.
+        time that nobody has measured is that since the claim. Where the worker is lost, it is
+        that from when the check has begun until the worker was last heard of; one that has not
+        begun goes back untouched.
         """
 
     @abstractmethod

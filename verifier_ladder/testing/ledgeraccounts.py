@@ -111,6 +111,32 @@ class AccountTests:
         assert sum(line.failed for line in lines) == worked
         assert sum(line.settled + line.reserved for line in lines) == 0.0
 
+    @pytest.mark.parametrize("end", ["reaped", "found dead", "cancelled too late"])
+    def test_of_a_lost_batch_only_what_was_begun_is_charged_and_counted(
+        self, ledger: Ledger, end: str
+    ) -> None:
+        enqueue(ledger, *(check_row(name, reserve=Cost(400.0)) for name in "abcd"))
+        first, second, *rest = claimed = claim(ledger, in_turn=True)
+        begun = {second.check.check_key: NOW + 6}
+        ledger.heartbeat(claimed, lease=60.0, now=NOW + 10, begun=begun)
+        keys = [one.check.check_key for one in claimed]
+        if end == "reaped":
+            assert ledger.reap(now=NOW + 1000) == 4
+        elif end == "found dead":
+            lost = [completion(one, CRASH) for one in claimed]
+            ended = ledger.fail(lost, retry_at=NOW + 50, now=NOW + 50, is_lost=True)
+            assert [one.claim for one in ended] == [first, second]
+        else:
+            ledger.cancel(keys, now=NOW + 1000, at_work=True)
+        lines = ledger.accounts(CAMPAIGN)
+        assert sum(line.failed for line in lines) == 10.0 + 4.0
+        assert sum(line.settled + line.reserved for line in lines) == 0.0
+        if end != "cancelled too late":
+            attempts = {row.check_key: row.attempt for row in ledger.checks()}
+            assert [attempts[key] for key in keys] == [1, 1, 0, 0]
+            again = claim(ledger, now=NOW + 1000 if end == "found dead" else NOW + 1000.5)
+            assert {one.check.check_key for one in rest} <= {one.check.check_key for one in again}
+
     def test_a_lost_attempt_costs_no_more_than_was_reserved(self, ledger: Ledger) -> None:
         enqueue(ledger, check_row("a", reserve=Cost(4.0)))
         ledger.heartbeat(claim(ledger), lease=60.0, now=NOW + 30)

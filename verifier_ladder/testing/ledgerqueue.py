@@ -297,6 +297,19 @@ class QueueTests:
             now += 1000
         assert only(ledger, "a").state is CheckState.DEAD
 
+    def test_a_check_that_kills_its_workers_ends_alone(self, ledger: Ledger) -> None:
+        enqueue(ledger, *(check_row(name, priority=ord(name)) for name in "abcd"))
+        now = NOW
+        for _ in range(4 * ATTEMPTS):  # Its worker ends with d, whatever else it has claimed.
+            claims = claim(ledger, now=now, in_turn=True)
+            if key("check d") not in {one.check.check_key for one in claims}:
+                ledger.complete([completion(one) for one in claims], now=now)
+            ledger.reap(now=now + 61)
+            now += 1000
+        states = {row.check_key: row.state for row in ledger.checks()}
+        assert states.pop(key("check d")) is CheckState.DEAD
+        assert set(states.values()) == {CheckState.DONE}
+
     def test_only_unwanted_checks_are_cancelled(self, ledger: Ledger) -> None:
         enqueue(ledger, check_row("a"), check_row("b"), requests=[request("a")])
         assert ledger.cancel([key("check a"), key("check b"), key("nobody")], now=NOW) == 1

@@ -169,15 +169,21 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(
         limit=st.integers(1, 4), tiers=st.sampled_from([None, [1], [2], [1, 2]]),
         campaigns=st.sampled_from([None, None, ["one"], ["two"]]),
-        how=ENDS, cost=st.none() | COSTS, crash=CRASHES,
+        how=ENDS, cost=st.none() | COSTS, crash=CRASHES, in_turn=st.booleans(),
     )  # fmt: skip
     def work(  # noqa: PLR0917 - Hypothesis gives them by name
         self, limit: int, tiers: list[int] | None, campaigns: list[str] | None, how: str,
-        cost: Cost | None, crash: int | None,
+        cost: Cost | None, crash: int | None, *, in_turn: bool,
     ) -> None:  # fmt: skip
         claims = self.both(
             lambda ledger: ledger.claim(
-                tiers=tiers, campaigns=campaigns, owner="w", lease=60.0, limit=limit, now=self.now
+                tiers=tiers,
+                campaigns=campaigns,
+                owner="w",
+                lease=60.0,
+                limit=limit,
+                now=self.now,
+                in_turn=in_turn,
             ),
             crash,
         )
@@ -200,6 +206,7 @@ class LedgerMachine(RuleBasedStateMachine):
         retry = now + more if how in {"retry", "lost"} else None
         done = [completion(claimed, said) for claimed in claims]
         lost = [completion(claimed, failed) for claimed in claims]
+        begun = {claimed.check.check_key: now for claimed in claims[:2]}
         calls: dict[str, Call] = {
             "complete": lambda ledger: ledger.complete(done, now=now),
             "retry": lambda ledger: ledger.fail(lost, retry_at=retry, now=now),
@@ -208,7 +215,7 @@ class LedgerMachine(RuleBasedStateMachine):
             "release": lambda ledger: ledger.release(claims, now=now),
             "wait": lambda ledger: ledger.wait(claims, deadline=now + more, now=now),
             "extend": lambda ledger: [ledger.extend(claimed, more) for claimed in claims[:1]],
-            "heartbeat": lambda ledger: ledger.heartbeat(claims, lease=more, now=now),
+            "heartbeat": lambda ledger: ledger.heartbeat(claims, lease=more, now=now, begun=begun),
         }
         self.both(calls[how], crash)
 

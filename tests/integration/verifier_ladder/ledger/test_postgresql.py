@@ -157,7 +157,7 @@ BACK = (
     "DROP TABLE reply", "DROP TABLE spend", "DROP INDEX check_dead",
     *(
         f"ALTER TABLE check_queue DROP COLUMN {name}"
-        for name in ("run", "wanted_until", "asked_at", "digest", "seen_at")
+        for name in ("run", "wanted_until", "asked_at", "digest", "seen_at", "begun_at")
     ),
     "ALTER TABLE account DROP COLUMN kept",
     "CREATE TABLE pending (entry_id BIGINT PRIMARY KEY)",
