@@ -589,6 +589,7 @@ class Dispatcher(ABC):
             if is_over:
                 self._working.remove(work)
                 over.append(work)
+                self._measured.of(work.verifier).note_batch(work.size, work.future.took)
         try:
             if ended:
                 self.announce(ended)

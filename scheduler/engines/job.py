@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
+from time import monotonic
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from verifier_ladder.candidate import Candidate
@@ -54,6 +55,20 @@ class BatchFuture(Future[T]):
         """Called when more may be settled, in a lane's thread."""
         self.is_abandoned = False
         """Whether nobody waits any more: the lane then kills the work and takes the next job."""
+        self._begun = 0.0
+        self.took: float | None = None
+        """Seconds of the wall from when a worker began on it; None if none has, or has ended."""
+
+    def set_running_or_notify_cancel(self) -> bool:
+        """Begin, unless it was cancelled."""
+        self._begun = monotonic()
+        return super().set_running_or_notify_cancel()
+
+    def set_result(self, result: T) -> None:
+        """End."""
+        if self.running():
+            self.took = monotonic() - self._begun
+        super().set_result(result)
 
     def tell(self, answers: Mapping[int, Any]) -> None:
         """Hear what a worker has said, before the batch is done; for lanes."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from math import exp, log
+from math import exp, log, sqrt
 
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.records import CheckRow
 from verifier_ladder.resource import Resource
-from verifier_ladder.scheduler.engines.job import MOST_RESERVED
+from verifier_ladder.scheduler.engines.job import MOST_RESERVED, is_one_by_one
 from verifier_ladder.scheduler.engines.reservation import MARGIN
-from verifier_ladder.scheduler.engines.work import batch_limit
+from verifier_ladder.scheduler.engines.work import BATCH_SECONDS, batch_limit
 from verifier_ladder.verdict import Outcome, Verdict
 from verifier_ladder.verifiers import Verifier
 
@@ -29,6 +29,8 @@ class Measured:
         """Start with what the verifier declares."""
         self._limit = batch_limit(verifier)
         self._is_declared = verifier.cost.seconds > 0 or verifier.waits
+        self._goes_in_turn = is_one_by_one(verifier)
+        self._pace = 0.0
         self._count = 0
         self._logs = [0.0] * len(Resource)
         self._means = [0.0] * len(Resource)
@@ -38,9 +40,23 @@ class Measured:
         """How many checks to take at once.
 
         Of a verifier that declares no cost a single one at first, then twice as many as have
-        ended: nobody knows what a batch of them would take.
+        ended: nobody knows what a batch of them would take. Of functions that wait, rather than
+        compute, no more than are answered in about half a second, so that all workers have some.
         """
-        return self._limit if self._is_declared else min(self._limit, max(1, 2 * self._count))
+        limit = self._limit if self._is_declared else min(self._limit, 2 * self._count)
+        if self._pace * limit > BATCH_SECONDS:
+            limit = int(BATCH_SECONDS / self._pace)
+        return max(1, limit)
+
+    def note_batch(self, count: int, seconds: float | None) -> None:
+        """Take how long a worker was at a batch, if one was.
+
+        The pace is a geometric mean, which the start of a worker hardly moves for long. That of
+        a verifier which answers whole batches tells nothing: a smaller one may take as long.
+        """
+        if seconds and self._goes_in_turn:
+            pace = seconds / count
+            self._pace = sqrt(self._pace * pace) if self._pace else pace
 
     def note(self, check: CheckRow, said: Verdict) -> None:
         """Take what a check took; what came to no answer tells nothing of the others."""

@@ -26,7 +26,7 @@ from verifier_ladder.verifiers import Verifier
 _LONG = 1.0
 """Seconds after which what is settled is written, though others are at work still."""
 
-_BATCH_SECONDS = 0.5
+BATCH_SECONDS = 0.5
 """How long a batch of cheap checks may take, so that a dear one is not kept waiting."""
 
 
@@ -86,6 +86,7 @@ class Work:
         self.verifier, self.future = verifier, future
         self._flight = flight
         self._claims = dict(enumerate(claims))
+        self.size = len(claims)
         self._limit = limit
         self._due = monotonic() + _LONG
         self.begun: dict[bytes, float] = {}
@@ -161,4 +162,4 @@ def batch_limit(verifier: Verifier) -> int:
     expected = verifier.cost.seconds
     if expected <= 0:
         return min(verifier.batch_size, 64)
-    return max(1, min(verifier.batch_size, int(_BATCH_SECONDS / expected)))
+    return max(1, min(verifier.batch_size, int(BATCH_SECONDS / expected)))

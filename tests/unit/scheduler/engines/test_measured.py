@@ -93,6 +93,35 @@ def test_a_declared_cost_is_trusted() -> None:
     assert 1 == Measured(verifier(batch_size=500, cost=Cost(60.0))).most
 
 
+def test_of_a_function_that_waits_only_half_a_seconds_worth_is_taken() -> None:
+    for known in (Cost(), Cost(0.001)):
+        measured = Measured(verifier(batch_size=500, cost=known))
+        for _ in range(50):
+            measured.note(expecting(seconds=0.01), took(Cost(0.001)))
+        measured.note_batch(50, 50 * 0.1)
+
+        assert 5 == measured.most
+
+
+def test_the_start_of_a_worker_does_not_keep_batches_of_quick_checks_small() -> None:
+    measured = Measured(verifier(batch_size=500))
+    for _ in range(50):
+        measured.note(expecting(seconds=0.01), took(Cost(0.001)))
+    measured.note_batch(1, 2.0)
+    assert 1 == measured.most
+    for _ in range(6):
+        measured.note_batch(measured.most, measured.most * 1e-5)
+
+    assert 64 == measured.most
+
+
+def test_how_long_a_whole_batch_takes_does_not_make_the_next_smaller() -> None:
+    measured = Measured(verifier(batch=True, batch_size=60, cost=Cost(0.001)))
+    measured.note_batch(60, 600.0)
+
+    assert 60 == measured.most
+
+
 @given(st.lists(st.tuples(amounts, amounts)), amounts)
 @example([(1e9, 5e-324)], 1.0)
 @example([(5e-324, 1e9)], 1.0)
