@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -58,12 +59,24 @@ def replacing(path: Path) -> Iterator[Path]:
     Raises:
         OSError: If it can't be written; what was there stays.
     """
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")  # Nobody waits there.
-    make_private(part, path)
-    try:
+    with beside(path) as part:
+        make_private(part, path)
         yield part
         part.replace(path)
+
+
+@contextmanager
+def beside(path: Path) -> Iterator[Path]:
+    """A place beside another, for a file or folder that takes its name when it is whole.
+
+    What is left there at the end is removed.
+    """
+    part = path.with_name(f".{secrets.token_hex(8)}.part")  # However long the other's name is.
+    try:
+        yield part
     finally:
+        if part.is_dir():
+            shutil.rmtree(part, ignore_errors=True)
         with suppress(OSError):
             part.unlink()
 
@@ -113,17 +126,13 @@ def write_private(path: Path, data: bytes) -> None:
     Raises:
         OSError: If it can't be written; what was there stays.
     """
-    part = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
-    try:
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE)
-        with os.fdopen(descriptor, "wb") as file:
+    with beside(path) as part:
+        make_private(part)
+        with part.open("wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         part.replace(path)
-    finally:
-        with suppress(OSError):
-            part.unlink()
     _sync(path.parent)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import warnings
 
@@ -9,11 +10,26 @@ from verifier_ladder.text import printable
 
 
 def main() -> None:
-    """Run `vladder` with the arguments of this process, and exit."""
+    """Run `vladder` with the arguments of this process, and exit.
+
+    SIGTERM unwinds as Ctrl-C does, so that no temporary file stays; a second one ends at once.
+    """
+    ended: list[int] = []
+
+    def end(number: int, _: object) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        ended.append(number)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, end)
     from verifier_ladder.cli.app import app
 
     warnings.showwarning = _say  # type: ignore[assignment]  # needs none of the other arguments
-    app(prog_name="vladder")
+    try:
+        app(prog_name="vladder")
+    finally:
+        if ended:
+            sys.exit(128 + ended[0])
 
 
 def _say(message: Warning | str, *_: object) -> None:

@@ -8,7 +8,6 @@ bodies of the entries, each after its length in eight bytes, `keys` the public k
 
 from __future__ import annotations
 
-import secrets
 import shutil
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -19,7 +18,7 @@ from verifier_ladder.ledger.log import Leaf, SqlLog
 from verifier_ladder.ledger.offline import LONGEST, WIDTH, logged, tile_path
 from verifier_ladder.ledger.sealing import revealing
 from verifier_ladder.ledger.tiles import tiles_of
-from verifier_ladder.private import make_private_folder, unwritable
+from verifier_ladder.private import beside, make_private_folder, unwritable
 
 
 def export_tiles(log: SqlLog, folder: str | Path, *, reveal: Collection[str] = ()) -> int:
@@ -41,15 +40,13 @@ def export_tiles(log: SqlLog, folder: str | Path, *, reveal: Collection[str] = (
     if folder.exists():
         raise ConfigError(f"{folder} exists already; name a new folder for the export")
     signed, checkpoint = log.signed()
-    part = folder.with_name(f"{folder.name}.{secrets.token_hex(4)}.part")
     try:
-        _write(log, part, checkpoint.size, reveal)
-        _put(part / "checkpoint", signed.encode())
-        part.rename(folder)  # It takes the name only when it is whole.
+        with beside(folder) as part:
+            _write(log, part, checkpoint.size, reveal)
+            _put(part / "checkpoint", signed.encode())
+            part.rename(folder)
     except OSError as error:
         raise unwritable(folder, error) from error
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
     return checkpoint.size
 
 

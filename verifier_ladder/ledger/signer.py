@@ -18,7 +18,7 @@ from sqlalchemy.exc import ArgumentError
 from verifier_ladder.errors import ConfigError, LedgerError
 from verifier_ladder.ledger.offline import Checkpoint, Key, note
 from verifier_ladder.ledger.signed import Note, Signed, SignedRow, signed_file
-from verifier_ladder.private import FILE, make_private_folder
+from verifier_ladder.private import beside, make_private, make_private_folder
 from verifier_ladder.settings import load_settings
 
 if TYPE_CHECKING:
@@ -117,14 +117,11 @@ def _make(path: Path, name: str) -> None:
     key = Key(name, private.public_key().public_bytes_raw())
     code = b64encode(_ED25519 + private.private_bytes_raw()).decode()
     make_private_folder(path.parent)
-    part = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
-    try:
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE), "w") as file:
-            file.write(f"{_MARK}{name}+{key.hint.hex()}+{code}\n")
+    with beside(path) as part:
+        make_private(part)
+        part.write_text(f"{_MARK}{name}+{key.hint.hex()}+{code}\n")
         with suppress(FileExistsError):
             os.link(part, path)  # Unlike a rename, it never replaces a key.
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def new_origin(url: str) -> str:

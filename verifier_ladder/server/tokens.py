@@ -17,6 +17,7 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from verifier_ladder.errors import ConfigError, EngineError
+from verifier_ladder.private import make_private_folder, write_private
 from verifier_ladder.run import Run, trained_name
 from verifier_ladder.text import printable
 
@@ -209,14 +210,9 @@ class TokenFile:
                 f"{self.path} would have more than {_LARGEST} bytes; name another file with "
                 "VLADDER_TOKENS"
             )
-        beside = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}")
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with os.fdopen(
-                os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb"
-            ) as f:
-                f.write(body)
-            beside.replace(self.path)
+            make_private_folder(self.path.parent)
+            write_private(self.path, body)
         except OSError as error:
             raise ConfigError(
                 f"the tokens can't be written to {self.path}: {error}; name another file with "

@@ -188,3 +188,38 @@ def test_a_full_disk_is_told_in_one_line(folder: Path, words: str) -> None:
     assert 1 == len([line for line in done.stderr.splitlines() if "No space left" in line])
     assert "Traceback" not in done.stderr
     assert done.returncode not in {0, 1, 120}
+
+
+ENDED = """
+import os, pathlib, signal
+from verifier_ladder.cli import main
+
+pathlib.Path.replace = pathlib.Path.rename = lambda *_: os.kill(os.getpid(), signal.SIGTERM)
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("ledger", "backup", "out/copy.db"),
+        ("ledger", "export", "--out", "out/rows.jsonl"),
+        ("ledger", "export", "--out", "out/log", "--format", "tiles"),
+    ],
+)
+def test_sigterm_leaves_nothing_half_written_and_exits_with_143(
+    folder: Path, start: Start, command: tuple[str, ...]
+) -> None:
+    rows = (folder / "rollouts.jsonl").read_text().splitlines()[:40]
+    (folder / "rollouts.jsonl").write_text("\n".join(rows))
+    run(start, *SCORE)
+    (folder / "out").mkdir()
+
+    ended = subprocess.run(
+        [sys.executable, "-c", ENDED, *command], cwd=folder, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+
+    assert 143 == ended.returncode, ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert [] == list((folder / "out").iterdir())

@@ -12,6 +12,7 @@ from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.ledger.backup import backup
 from verifier_ladder.ledger.export import export_csv, export_jsonl
+from verifier_ladder.private import replacing, write_private
 from verifier_ladder.report.page import write_report
 
 
@@ -106,7 +107,7 @@ def test_a_file_that_is_replaced_keeps_its_mode(
         write(ledger, target)
 
     assert 0o640 == target.stat().st_mode & 0o777
-    assert not list(tmp_path.glob("*out*.part"))
+    assert not list(tmp_path.glob("*.part"))
 
 
 def test_a_backup_goes_through_no_link(path: Path, victim: Path, tmp_path: Path) -> None:
@@ -118,3 +119,12 @@ def test_a_backup_goes_through_no_link(path: Path, victim: Path, tmp_path: Path)
 
     assert "" == victim.read_text()
     assert 0o600 == (tmp_path / "copy.db").stat().st_mode & 0o777
+
+
+@pytest.mark.parametrize("name", ["x" * 255, "é" * 127])
+def test_a_file_may_have_the_longest_name_that_the_disk_allows(tmp_path: Path, name: str) -> None:
+    with replacing(tmp_path / name) as part:
+        part.write_text("whole")
+    write_private(tmp_path / name, b"whole again")
+
+    assert [name] == [path.name for path in tmp_path.iterdir()]

@@ -215,3 +215,17 @@ def later(tokens: TokenFile) -> None:
     if tokens.path.exists():
         state = tokens.path.stat()
         os.utime(tokens.path, ns=(state.st_atime_ns, state.st_mtime_ns + 1))
+
+
+def test_tokens_that_can_not_be_written_leave_no_file(
+    tokens: TokenFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+
+    with pytest.raises(vl.ConfigError, match="can't be written"):
+        tokens.add("trainer", ["score"])
+
+    assert [] == list(tokens.path.parent.iterdir())
