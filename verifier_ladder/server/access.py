@@ -225,7 +225,7 @@ class Door:
         if self._hosts is not None and _name(host) not in self._hosts:
             return problem(421, f"this server is not {host}; allow it with --allow-host")
         origin = headers.get(b"origin", b"").decode("latin-1").lower()
-        if origin and origin not in self._origins and urlsplit(origin).netloc != host:
+        if origin and origin not in self._origins and _host_of(origin) != host:
             return problem(403, f"pages of {origin} may not ask; allow it with --allow-origin")
         return None
 
@@ -342,6 +342,14 @@ def _length(headers: Mapping[bytes, bytes]) -> int | None:
 
 def _too_large(largest: int) -> str:
     return f"a body may have {largest} bytes; send less"
+
+
+def _host_of(origin: str) -> str | None:
+    """The host and port of an origin; None if it has none."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:  # Such as that of `http://[`.
+        return None
 
 
 def _name(host: str) -> str:

@@ -8,7 +8,7 @@ from pydantic import Field, JsonValue
 
 from verifier_ladder.arguments import LARGEST
 from verifier_ladder.reward import Revision, Reward
-from verifier_ladder.server.bodies import Message
+from verifier_ladder.server.bodies import Items, Message
 from verifier_ladder.server.limits import LONGEST_CONTENT, MOST_SAMPLES
 from verifier_ladder.tier import Tier
 
@@ -16,7 +16,7 @@ _LABELS = [tier.label for tier in Tier]
 _RUN = r"^[\w.\-:/+@ ]{0,200}$"
 Content = Annotated[str, Field(max_length=LONGEST_CONTENT)]
 Name = Annotated[str, Field(max_length=1000)]
-Prompt = Content | list[dict[str, JsonValue]]
+Prompt = Content | Items[dict[str, JsonValue]]
 Number = Annotated[int, Field(ge=0, le=LARGEST)]
 Seconds = Annotated[float, Field(ge=0, le=3600)]
 
@@ -37,7 +37,7 @@ class SampleMessage(Message):
         "text", description="base64 if the content stands for bytes."
     )
     task: dict[str, JsonValue] | None = Field(None, description="What it is checked against.")
-    turns: list[TurnMessage] = Field([], max_length=10_000)
+    turns: Items[TurnMessage] = Field([], max_length=10_000)
     group: Name = Field("", description="Samples of one group answer the same prompt.")
     group_size: Number = Field(0, description="Samples of the whole group; 0 if all are here.")
     learner_version: Name = Field("", description="Version of the policy that wrote it.")
@@ -50,14 +50,14 @@ class SampleMessage(Message):
 class ScoreRequest(Message):
     """Samples of one run and step."""
 
-    samples: list[Content | SampleMessage] = Field(max_length=MOST_SAMPLES)
+    samples: Items[Content | SampleMessage] = Field(max_length=MOST_SAMPLES)
     run: str = Field("", pattern=_RUN, description="The run; empty for the server's own.")
     step: Number | None = Field(
         None,
         description="Training step; the next free one by default. The same run, step and position "
         "again are answered from the ledger.",
     )
-    groups: list[Name] | None = Field(
+    groups: Items[Name] | None = Field(
         None, max_length=MOST_SAMPLES, description="The group of each sample that names none."
     )
     prompts: dict[Name, Prompt] = Field(

@@ -12,7 +12,7 @@ from verifier_ladder.learners.messages import group_of
 from verifier_ladder.learners.openrlhf import ENDS, answer_of
 from verifier_ladder.reward import Reward
 from verifier_ladder.server.access import caller_of
-from verifier_ladder.server.bodies import Json, encoded
+from verifier_ladder.server.bodies import Items, Json, encoded
 from verifier_ladder.server.calls import CallRouter
 from verifier_ladder.server.learners.asking import Call, needs_number, service_of
 from verifier_ladder.server.limits import MOST_SAMPLES
@@ -25,9 +25,9 @@ router = CallRouter("learners")
 class OpenRlhfCall(Call):
     """Queries, each a prompt with its completion, decoded with special tokens."""
 
-    query: list[Content] = Field(max_length=MOST_SAMPLES)
-    prompts: list[Content] = Field(max_length=MOST_SAMPLES)
-    labels: list[Any] = Field(max_length=MOST_SAMPLES)
+    query: Items[Content] = Field(max_length=MOST_SAMPLES)
+    prompts: Items[Content] = Field(max_length=MOST_SAMPLES)
+    labels: Items[Any] = Field(max_length=MOST_SAMPLES)
 
 
 class OpenRlhfRewards(Call):

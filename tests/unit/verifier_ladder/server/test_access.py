@@ -45,6 +45,7 @@ def test_any_name_is_answered_if_so_asked(serve: Any) -> None:
 @pytest.mark.parametrize(
     ("origin", "status"),
     [
+        ("http://[", 403), ("http://[::1", 403),
         ("http://localhost:8420", 200), ("https://lab.example", 200), ("null", 403),
         ("http://evil.example", 403), ("http://localhost:1", 403),
     ],
