@@ -52,6 +52,33 @@ def make_private(path: Path, instead_of: Path | None = None) -> bool:
     return True
 
 
+def check_other_file(out: str | Path, *inputs: object) -> None:
+    """See that a file to write is none of those that are read for it.
+
+    Args:
+        out: Where to write.
+        inputs: Paths, or addresses of ledgers; what is neither is no file.
+
+    Raises:
+        ConfigError: If it is one of them, under whatever name.
+
+    Example:
+        >>> check_other_file("a.csv", "sqlite:///ledger.db", "a.csv")
+        Traceback (most recent call last):
+        verifier_ladder.errors.ConfigError: a.csv would be lost: it is an input; name another file
+    """
+    target = Path(out)
+    for given in inputs:
+        if not isinstance(given, (str, Path)):
+            continue
+        path = Path(str(given).removeprefix("sqlite:///"))
+        is_same = path.absolute() == target.absolute()
+        with suppress(OSError, ValueError):  # What isn't there yet may be written by then.
+            is_same = is_same or path.resolve() == target.resolve() or path.samefile(target)
+        if is_same:
+            raise ConfigError(f"{out} would be lost: it is an input; name another file")
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Give a private file beside the one asked for; it takes the name only when it is whole.

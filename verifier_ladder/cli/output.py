@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from enum import IntEnum
 from math import isfinite
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 from typer.core import TyperCommand
 
 from verifier_ladder.errors import BudgetError, CandidateError, ConfigError
-from verifier_ladder.private import is_full
+from verifier_ladder.private import check_other_file, is_full
 from verifier_ladder.text import json_printable, plain_lines, printable
 
 if TYPE_CHECKING:
@@ -49,10 +50,12 @@ class Exit(IntEnum):
 
 
 class Command(TyperCommand):
-    """A command: its numbers are finite, and none is larger than a ledger can hold."""
+    """A command: its numbers can be held by a ledger, and it writes over nothing it reads."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run it."""
+        if (out := ctx.params.get("out")) is not None:
+            check_other_file(out, *_inputs(ctx.params))
         for param in self.params:
             given = ctx.params.get(str(param.name))
             for value in given if isinstance(given, (list, tuple)) else [given]:
@@ -60,6 +63,16 @@ class Command(TyperCommand):
                     hint = " / ".join(param.opts)
                     raise typer.BadParameter(_unusable(value), ctx=ctx, param_hint=hint)
         return super().invoke(ctx)
+
+
+def _inputs(given: Mapping[str, Any]) -> list[object]:
+    """The files that a command reads, the ledger among them."""
+    from verifier_ladder.settings import load_settings
+
+    found = [value for name, value in given.items() if name != "out" and isinstance(value, Path)]
+    code = given.get("imports") or []
+    ledger = [given["ledger"] or load_settings().ledger] if "ledger" in given else []
+    return [*found, *code, *ledger]
 
 
 def _unusable(value: Any) -> str:

@@ -22,7 +22,7 @@ from verifier_ladder.ledger.columns import listed
 from verifier_ladder.ledger.records import Block, Entry, VerdictRow
 from verifier_ladder.ledger.sealing import NAMES, is_sealed
 from verifier_ladder.ledger.values import pack
-from verifier_ladder.private import replacing, unwritable
+from verifier_ladder.private import check_other_file, replacing, unwritable
 from verifier_ladder.reward import Reward
 from verifier_ladder.tier import Tier
 
@@ -64,7 +64,7 @@ def export_jsonl(
     Raises:
         ConfigError: If the file can't be written there; LedgerError if the disk is full.
     """
-    return _write_lines(path, flat_rows(ledger, campaign, reveal))
+    return _write_lines(ledger, path, flat_rows(ledger, campaign, reveal))
 
 
 def export_csv(
@@ -85,7 +85,7 @@ def export_csv(
         ConfigError: If the file can't be written there; LedgerError if the disk is full.
     """
     count = 0
-    with _written(path) as target, target.open("w", newline="", encoding="utf-8") as file:
+    with _written(ledger, path) as target, target.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
         for row in flat_rows(ledger, campaign, reveal):
@@ -123,7 +123,7 @@ def export_parquet(
     schema = pa.schema(fields)
     rows = flat_rows(ledger, campaign, reveal)
     count = 0
-    with _written(path) as target, parquet.ParquetWriter(target, schema) as writer:
+    with _written(ledger, path) as target, parquet.ParquetWriter(target, schema) as writer:
         while part := list(islice(rows, _ROWS)):  # A million rows must not lie in memory at once.
             writer.write_table(pa.Table.from_pylist(part, schema=schema))
             count += len(part)
@@ -154,12 +154,12 @@ def export_statements(
 
     if not isinstance(ledger, SqlLog):
         raise ConfigError("statements name a place in a signed log; a ledger in memory has none")
-    return _write_lines(path, statements(ledger, campaign, reveal))
+    return _write_lines(ledger, path, statements(ledger, campaign, reveal))
 
 
-def _write_lines(path: str | Path, rows: Iterable[Mapping[str, Any]]) -> int:
+def _write_lines(ledger: Ledger, path: str | Path, rows: Iterable[Mapping[str, Any]]) -> int:
     count = 0
-    with _written(path) as target, target.open("wb") as file:
+    with _written(ledger, path) as target, target.open("wb") as file:
         for row in rows:
             file.write(orjson.dumps(row) + b"\n")
             count += 1
@@ -258,11 +258,12 @@ def _cell(value: Any) -> Any:
 
 
 @contextmanager
-def _written(path: str | Path) -> Iterator[Path]:
+def _written(ledger: Ledger, path: str | Path) -> Iterator[Path]:
     """Give a file beside the one asked for; it takes the name only when it is whole."""
     path = Path(path)
     if not path.parent.is_dir():
         raise ConfigError(f"the folder {path.parent} does not exist; make it first")
+    check_other_file(path, ledger.url)
     try:
         with replacing(path) as part:
             yield part

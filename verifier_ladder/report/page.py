@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.base import Ledger
-from verifier_ladder.private import make_private_folder, replacing, unwritable
+from verifier_ladder.private import (
+    check_other_file,
+    make_private_folder,
+    replacing,
+    unwritable,
+)
 from verifier_ladder.summary import CandidateSummary, Summary, TierSummary, summarise
 from verifier_ladder.tier import Tier
 
@@ -55,6 +60,7 @@ def write_report(ledger: Ledger, campaign: str, path: str | Path) -> Path:
         PosixPath('report.html')
     """
     target = Path(path)
+    check_other_file(target, ledger.url)
     page = render_report(ledger, campaign)
     try:
         make_private_folder(target.parent)

@@ -98,7 +98,7 @@ def score_file(
             column. What is left out is looked for, and told in `columns.assumed`. A column
             named as `prompt` is kept, for training on the samples later; rows of one prompt are
             a group where no column names that.
-        out: A table to write: `.parquet`, `.jsonl` or `.csv`.
+        out: A table to write: `.parquet`, `.jsonl` or `.csv`; another file than those it reads.
         campaign: Name of the campaign; the ladder's by default.
         deadline: How long the higher tiers may take, counted from the start, in seconds or as
             text such as `"10 min"`; without one they are waited for until nothing more happens
@@ -124,7 +124,9 @@ def score_file(
     """
     started = monotonic()
     limit = None if deadline is None else started + seconds(deadline)
-    target = None if out is None else check_target(out)
+    target = (
+        None if out is None else check_target(out, path, ladder, getattr(ledger, "url", ledger))
+    )
     ladder = ladder if isinstance(ladder, Ladder) else Ladder.from_toml(ladder)
     file = RolloutFile(path)
     chosen = _columns(file, columns, ladder)

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from verifier_ladder.errors import ConfigError
-from verifier_ladder.private import replacing, unwritable
+from verifier_ladder.private import check_other_file, replacing, unwritable
 from verifier_ladder.rollouts.records import import_parquet
 from verifier_ladder.text import csv_cell
 
@@ -26,11 +26,16 @@ _BATCH = 4096
 Record = Mapping[str, Any]
 
 
-def check_target(path: str | Path) -> Path:
+def check_target(path: str | Path, *inputs: object) -> Path:
     """See that a table can be written there, before hours are spent on making it.
 
+    Args:
+        path: Where to write.
+        inputs: What is read for it, and must stay.
+
     Raises:
-        ConfigError: If the format is unknown, pyarrow is missing or the folder is.
+        ConfigError: If the format is unknown, pyarrow is missing or the folder is, or an input
+            lies there.
     """
     path = Path(path)
     if path.suffix not in FORMATS:
@@ -41,6 +46,7 @@ def check_target(path: str | Path) -> Path:
         import_parquet("write Parquet files")
     if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
         raise ConfigError(f"can't write {path}: {path.parent} is no folder that can be written to")
+    check_other_file(path, *inputs)
     return path
 
 

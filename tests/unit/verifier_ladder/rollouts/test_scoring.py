@@ -320,3 +320,18 @@ def test_a_table_is_scored_like_json_lines(
     assert {5, 6} == {row.line for row in scored.bad_rows}
     with (tmp_path / "out.csv").open(newline="") as stream:
         assert "'=4" in [row["content"] for row in csv.DictReader(stream)]
+
+
+def test_the_table_is_another_file_than_those_it_is_made_of(
+    write: Callable[..., Path], ladder: vl.Ladder, tmp_path: Path
+) -> None:
+    path = write(ROWS)
+    before = path.read_bytes()
+
+    with pytest.raises(vl.ConfigError, match="would be lost"):
+        vl.score_file(path, ladder=ladder, out=path)
+    with pytest.raises(vl.ConfigError, match="would be lost"):
+        vl.score_file(path, ladder=ladder, ledger=tmp_path / "l.jsonl", out=tmp_path / "l.jsonl")
+
+    assert path.read_bytes() == before
+    assert not (tmp_path / "l.jsonl").exists()
