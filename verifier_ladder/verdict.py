@@ -119,7 +119,8 @@ class Verdict:
     evidence: Mapping[str, Any] = field(default_factory=dict)
     """Small JSON facts that support the verdict."""
     cost: Cost | None = None
-    """What the check took, measured; filled in by the engine."""
+    """What the check took. The engine measures cpu time; what else the verifier states here is
+    charged instead of what it declares."""
 
     def __post_init__(self) -> None:
         """Bring outcome and numbers to their plain types; refuse what contradicts itself.
@@ -166,11 +167,12 @@ class Verdict:
         feedback: str = "",
         evidence: Mapping[str, Any] | None = None,
         turns: tuple[TurnVerdict, ...] = (),
+        cost: Cost | None = None,
     ) -> Verdict:
-        """Say that the candidate passes, and how good it is."""
+        """Say that the candidate passes, and how good it is; `cost` is what the check took."""
         return cls(
             Outcome.ACCEPT, score, uncertainty, unit,
-            feedback=feedback, turns=turns, evidence=evidence or {},
+            feedback=feedback, turns=turns, evidence=evidence or {}, cost=cost,
         )  # fmt: skip
 
     @classmethod
@@ -183,11 +185,12 @@ class Verdict:
         feedback: str = "",
         evidence: Mapping[str, Any] | None = None,
         turns: tuple[TurnVerdict, ...] = (),
+        cost: Cost | None = None,
     ) -> Verdict:
-        """Say that the candidate is bad, and why."""
+        """Say that the candidate is bad, and why; `cost` is what the check took."""
         return cls(
             Outcome.REJECT, score, None, unit, reason,
-            feedback=feedback, turns=turns, evidence=evidence or {},
+            feedback=feedback, turns=turns, evidence=evidence or {}, cost=cost,
         )  # fmt: skip
 
     @classmethod
@@ -197,6 +200,7 @@ class Verdict:
         *,
         failed_at: str | None = None,
         evidence: Mapping[str, Any] | None = None,
+        cost: Cost | None = None,
     ) -> Verdict:
         """Say that nothing is known.
 
@@ -205,8 +209,11 @@ class Verdict:
             failed_at: The boundary that failed. None means that the verifier itself considered
                 the candidate and declines; only then the verdict is kept as an answer.
             evidence: Small JSON facts, such as the last lines of a log.
+            cost: What the check took.
         """
-        return cls(Outcome.ABSTAIN, reason=reason, failed_at=failed_at, evidence=evidence or {})
+        return cls(
+            Outcome.ABSTAIN, reason=reason, failed_at=failed_at, evidence=evidence or {}, cost=cost
+        )
 
     @property
     def is_answer(self) -> bool:

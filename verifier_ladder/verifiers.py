@@ -374,6 +374,8 @@ def as_verdict(answer: object, *, unit: str = "") -> Verdict:
         return plain_verdict(Outcome.ACCEPT, answer, None, unit, None)
     if isinstance(answer, Verdict):
         return answer
+    if type(answer).__name__ in _MISSING:
+        raise AnswerError(f"{answer!r} is no number; answer None where nothing is known")
     if not isinstance(answer, (float, int, str)) and hasattr(answer, "item"):
         answer = _scalar(answer)
     if isinstance(answer, bool):
@@ -471,6 +473,8 @@ def _is_refused(error: BaseException | None) -> bool:
     return error is not None
 
 
+_MISSING = frozenset({"MaskedConstant", "NAType", "NaTType"})
+"""What stands for a missing number in numpy and pandas; numpy's would be read as 0."""
 _ATTRIBUTES = {
     name: annotation
     for name, annotation in Verifier.__annotations__.items()

@@ -135,3 +135,21 @@ def test_a_horizon_is_kept(tmp_path: Path) -> None:
 def test_a_horizon_that_is_no_number_of_samples_is_refused(horizon: Any) -> None:
     with pytest.raises(vl.ConfigError, match=r"horizon=.*whole number of at least 1"):
         vl.Campaign.open("far", ladder=ladder(), horizon=horizon)
+
+
+@pytest.mark.parametrize("said", ["accept", "reject", "abstain"])
+def test_what_a_verdict_says_it_took_is_charged(said: str) -> None:
+    words = [] if said == "accept" else ["because"]
+
+    @vl.verifier(kind="text", version="1", isolation="inline", cost=vl.Cost(money=1.0))
+    def paid(candidate: vl.Candidate) -> vl.Verdict:
+        del candidate
+        made: vl.Verdict = getattr(vl.Verdict, said)(*words, cost=vl.Cost(money=0.25))
+        return made
+
+    budget = {"fast": {"money": 10.0}}
+    with vl.Campaign.open("paid", ladder=vl.Ladder("paid", [paid]), budget=budget) as campaign:
+        campaign.score(["a", "b"])
+        spent = {a.resource.label: a.spent for a in campaign.ledger.accounts("paid")}
+
+    assert spent["money"] == 0.5

@@ -312,3 +312,8 @@ def test_a_batch_says_what_each_answer_alone_would(answers: list[Any]) -> None:
     alone = [as_verdict(answer) for answer in answers]
     assert found == alone
     assert [str(verdict.score) for verdict in found] == [str(verdict.score) for verdict in alone]
+
+
+def test_what_stands_for_a_missing_number_is_no_number() -> None:
+    with pytest.raises(VerifierError, match="answer None where nothing is known"):
+        as_verdict(np.ma.masked)
