@@ -66,7 +66,7 @@ class SqliteEvidence(SqliteDatabase):
         self.path = path
         self.name = str(path)
         self.url = self.opening = f"sqlite:///{path}"
-        self._lock = threading.RLock()
+        self._searching = threading.RLock()
         self._folder = TemporaryDirectory(prefix="verifier-ladder-read-")
         try:
             with explained(self.name):
@@ -133,7 +133,7 @@ class SqliteEvidence(SqliteDatabase):
     @contextmanager
     def searching(self) -> Iterator[Connection]:
         """See `Database.searching`: it goes to a private file."""
-        with self._lock, self.engine.connect() as connection, connection.begin():
+        with self._searching, self.engine.connect() as connection, connection.begin():
             connection.exec_driver_sql("BEGIN")
             yield connection
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from itertools import chain
 from operator import itemgetter
 from os.path import samestat
@@ -96,7 +96,11 @@ class SqliteDatabase(Database):
         self.name = str(path)
         self.url = self.opening = f"sqlite:///{path}"
         self.engine = make_engine(path)
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
+        self._holder = 0
+        """The thread that writes, or did last."""
+        self._turn: object = None
+        """What stands for the transaction under way."""
         with explained(self.name):
             self._writer = self.engine.connect()
         self._found = self.path.stat()
@@ -118,11 +122,48 @@ class SqliteDatabase(Database):
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """See `Database.writing`."""
-        with self._lock, self._writer.begin():
-            # IMMEDIATE: a transaction that reads before it writes could not wait its turn.
-            self._writer.exec_driver_sql("BEGIN IMMEDIATE")
-            yield self._writer
-            self._check_file()
+        turn = self._take_turn()
+        try:
+            if self._writer.closed:
+                self._writer = self.engine.connect()
+            with self._writer.begin():
+                # IMMEDIATE: a transaction that reads before it writes could not wait its turn.
+                self._writer.exec_driver_sql("BEGIN IMMEDIATE")
+                yield self._writer
+                self._check_file()
+        except Exception:
+            raise
+        except BaseException:  # Ctrl-C may have come in the midst of a commit, or of a rollback.
+            if self._turn is turn:
+                self._drop_writer()
+            raise
+        finally:
+            if self._turn is turn:
+                self._turn = None
+                self._lock.release()
+
+    def _take_turn(self) -> object:
+        """Wait until nobody else writes.
+
+        No thread is inside twice. One that seems to be was interrupted just as a transaction
+        began, which then stands until Python happens to clear it away.
+        """
+        me, turn = threading.get_ident(), object()
+        if self._turn is not None and self._holder == me:
+            self._drop_writer()
+        else:
+            self._lock.acquire()
+        self._holder, self._turn = me, turn
+        return turn
+
+    def _drop_writer(self) -> None:
+        """Roll back by the driver itself, whatever SQLAlchemy believes, and let go."""
+        with suppress(Exception):
+            driver: Any = self._writer.connection.driver_connection
+            driver.rollback()
+        with suppress(Exception):
+            self._writer.invalidate()
+        self._writer.close()
 
     def _check_file(self) -> None:
         """Make sure that what is written goes to the file that others will open.
@@ -142,9 +183,13 @@ class SqliteDatabase(Database):
 
     def close(self) -> None:
         """See `Database.close`."""
-        with self._lock:
+        self._take_turn()
+        try:
             self._writer.close()
             super().close()
+        finally:
+            self._turn = None
+            self._lock.release()
 
 
 class SqliteDialect(Dialect):
