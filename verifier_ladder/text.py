@@ -14,7 +14,10 @@ _ESCAPES = re.compile(
     r"|\x1b[ -/]*[0-~]"
 )
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+_CELL_BREAKS = ("\t", "\r", "\n")
+_PASSED_OVER = " \t\r\n\u00a0\u200b\u2060\ufeff"
+"""What spreadsheets pass over before a formula."""
 
 
 def printable(text: object, limit: int | None = 200) -> str:
@@ -102,7 +105,8 @@ def csv_cell(value: object) -> object:
     if not isinstance(value, str):
         return value
     clean = value.encode("utf-8", "replace").decode().replace("\0", "")
-    return "'" + clean if clean.lstrip(" ").startswith(_FORMULA) else clean
+    is_run = clean.startswith(_CELL_BREAKS) or clean.lstrip(_PASSED_OVER).startswith(_FORMULA)
+    return "'" + clean if is_run else clean
 
 
 _PASSWORD = re.compile(r"(://[^:@/\s]*):\S*@")

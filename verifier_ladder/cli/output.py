@@ -47,6 +47,8 @@ class Exit(IntEnum):
     """Ctrl-C."""
     UNREAD = 141
     """Whoever read the output went away, as with `| head`."""
+    TERMINATED = 143
+    """SIGTERM, as `main` tells it."""
 
 
 class Command(TyperCommand):

@@ -24,6 +24,7 @@ from verifier_ladder.ledger.sealing import NAMES, is_sealed
 from verifier_ladder.ledger.values import pack
 from verifier_ladder.private import check_other_file, replacing, unwritable
 from verifier_ladder.reward import Reward
+from verifier_ladder.text import csv_cell
 from verifier_ladder.tier import Tier
 
 COLUMNS: Mapping[str, str] = {
@@ -43,7 +44,6 @@ _SEALED = {
     "evidence": "evidence", "group": "groups",
 }  # fmt: skip
 """Columns that may be sealed, and the names under which they are shown."""
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _ROWS = 20_000
 
 
@@ -89,7 +89,7 @@ def export_csv(
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
         for row in flat_rows(ledger, campaign, reveal):
-            writer.writerow([_cell(value) for value in row.values()])
+            writer.writerow(map(csv_cell, row.values()))
             count += 1
     return count
 
@@ -248,13 +248,6 @@ def _number(value: float | None) -> float | None:
 
 def _json(value: Mapping[str, Any]) -> str | None:
     return orjson.dumps(pack(dict(value))).decode() if value else None
-
-
-def _cell(value: Any) -> Any:
-    """A CSV cell that no spreadsheet takes for a formula."""
-    if isinstance(value, str) and value.startswith(_FORMULA):
-        return f"'{value}"
-    return value
 
 
 @contextmanager

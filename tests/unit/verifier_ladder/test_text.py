@@ -57,7 +57,8 @@ def test_what_is_printable_stays_as_it_is(text: str) -> None:
     assert once == printable(once, None)
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", " =1", "\t=1", "=cmd|'/c calc'!A0"])
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", " =1", "\t=1", "=cmd|'/c calc'!A0",
+                                  "\n=1", "\u00a0=1", "\u200b=1", "\uff1d1"])  # fmt: skip
 def test_a_formula_is_quoted(text: str) -> None:
     assert "'" + text == csv_cell(text)
 

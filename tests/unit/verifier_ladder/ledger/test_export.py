@@ -20,7 +20,7 @@ from verifier_ladder.verdict import Verdict
 def ledger() -> Iterator[Ledger]:
     with open_ledger() as opened:
         opened.append(score_block(["a", "bb"]))
-        hostile = Verdict.reject("=HYPERLINK(1)", feedback="\ud800", evidence={"n": [1.5]})
+        hostile = Verdict.reject(" =HYPERLINK(1)\0", feedback="\ud800", evidence={"n": [1.5]})
         opened.append(Block("check", "other", (), [verdict_row("c", hostile)]))
         yield opened
 
@@ -56,7 +56,7 @@ def test_a_formula_is_quoted_in_csv(ledger: Ledger, tmp_path: Path) -> None:
     export_csv(ledger, tmp_path / "out.csv")
     with (tmp_path / "out.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert (rows[-1]["reason"], rows[-1]["feedback"]) == ("'=HYPERLINK(1)", "?")
+    assert (rows[-1]["reason"], rows[-1]["feedback"]) == ("' =HYPERLINK(1)", "?")
     assert rows[-1]["evidence"] == '{"n":[1.5]}'
 
 
