@@ -16,7 +16,8 @@ from verifier_ladder.testing.servers import HOST, PostgresqlServer, RedisServer
 def test_a_database_is_a_copy_of_its_template(postgresql_server: PostgresqlServer) -> None:
     url = postgresql_server.new_database("ledger")
     name = url.rsplit("/", 1)[1]
-    assert [(0,)] == postgresql_server.execute("SELECT count(*) FROM entry", name)
+    count = "SELECT count(*) FROM entry"  # Another test may have left some in the template.
+    assert postgresql_server.execute(count, "ledger") == postgresql_server.execute(count, name)
     postgresql_server.drop_database(url)
     assert [] == postgresql_server.execute(
         f"SELECT 1 FROM pg_database WHERE datname = '{name}'"  # noqa: S608 - our own
