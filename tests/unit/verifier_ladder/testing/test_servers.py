@@ -4,6 +4,7 @@ import importlib.util
 import os
 import socket
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -13,11 +14,13 @@ from verifier_ladder.errors import ConfigError
 from verifier_ladder.testing.servers import HOST, PostgresqlServer, RedisServer
 
 
-def test_a_database_is_a_copy_of_its_template(postgresql_server: PostgresqlServer) -> None:
+def test_a_database_is_a_copy_of_its_template(
+    postgresql_server: PostgresqlServer, empty_postgresql: Callable[[], None]
+) -> None:
+    empty_postgresql()  # Another test may have left entries in the template.
     url = postgresql_server.new_database("ledger")
     name = url.rsplit("/", 1)[1]
-    count = "SELECT count(*) FROM entry"  # Another test may have left some in the template.
-    assert postgresql_server.execute(count, "ledger") == postgresql_server.execute(count, name)
+    assert [(0,)] == postgresql_server.execute("SELECT count(*) FROM entry", name)
     postgresql_server.drop_database(url)
     assert [] == postgresql_server.execute(
         f"SELECT 1 FROM pg_database WHERE datname = '{name}'"  # noqa: S608 - our own
