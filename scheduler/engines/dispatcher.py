@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import ceil
 from threading import Condition, Event, RLock, Thread, current_thread
 from time import monotonic
 
@@ -419,8 +420,8 @@ class Dispatcher(ABC):
     def _claim_batch(self, verifier: Verifier, campaigns: Sequence[str] | None) -> bool:
         measured = self._measured.of(verifier)
         claims = self.ledger.claim(
-            verifier=verifier.digest, campaigns=campaigns, owner=self.owner,
-            lease=LEASE, limit=measured.most, now=self.ledger.clock(), reserve=measured.reserve,
+            verifier=verifier.digest, campaigns=campaigns, owner=self.owner, lease=LEASE,
+            limit=self._most(verifier), now=self.ledger.clock(), reserve=measured.reserve,
             takes=self._provable(verifier), in_turn=claims_in_turn(verifier),
         )  # fmt: skip
         if claims:
@@ -438,6 +439,15 @@ class Dispatcher(ABC):
                 self._begin(verifier, fit, flight)
                 ours.pop_all()  # The work has it now.
         return bool(fit or known or len(proven) < len(claims))
+
+    def _most(self, verifier: Verifier) -> int:
+        """How many checks to take at once; of slow batches a worker's share of those open."""
+        measured = self._measured.of(verifier)
+        if not measured.is_shared:
+            return measured.most
+        groups = self.ledger.queued(now=self.ledger.clock())
+        waiting = sum(group.checks for group in groups if group.digest == verifier.digest)
+        return max(1, min(measured.most, ceil(waiting / self.workers)))
 
     def _provable(self, verifier: Verifier) -> Callable[[CheckRow], bool]:
         """Which checks can be proven here: of raw text, those whose canonicaliser is here.

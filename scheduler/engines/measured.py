@@ -30,6 +30,8 @@ class Measured:
         self._limit = batch_limit(verifier)
         self._is_declared = verifier.cost.seconds > 0 or verifier.waits
         self._goes_in_turn = is_one_by_one(verifier)
+        is_sized = verifier.batch_size != Verifier.batch_size
+        self._may_share = not (self._goes_in_turn or self._is_declared or is_sized)
         self._pace = 0.0
         self._count = 0
         self._logs = [0.0] * len(Resource)
@@ -44,17 +46,25 @@ class Measured:
         compute, no more than are answered in about half a second, so that all workers have some.
         """
         limit = self._limit if self._is_declared else min(self._limit, 2 * self._count)
-        if self._pace * limit > BATCH_SECONDS:
+        if self._goes_in_turn and self._pace * limit > BATCH_SECONDS:
             limit = int(BATCH_SECONDS / self._pace)
         return max(1, limit)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether all workers should have some of what is open, rather than one a full batch.
+
+        So it is where whole batches turn out slow, and neither a cost nor a size is declared. A
+        smaller batch may take as long, so they are cut no further than that.
+        """
+        return self._may_share and self._pace * self._limit > BATCH_SECONDS
 
     def note_batch(self, count: int, seconds: float | None) -> None:
         """Take how long a worker was at a batch, if one was.
 
-        The pace is a geometric mean, which the start of a worker hardly moves for long. That of
-        a verifier which answers whole batches tells nothing: a smaller one may take as long.
+        The pace is a geometric mean, which the start of a worker hardly moves for long.
         """
-        if seconds and self._goes_in_turn:
+        if seconds:
             pace = seconds / count
             self._pace = sqrt(self._pace * pace) if self._pace else pace
 
