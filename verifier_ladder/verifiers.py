@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import numbers
 import reprlib
+import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
@@ -62,6 +63,13 @@ _CAUSES: dict[type[LadderError], str] = {
 content, so that comparing tells; others may be an outage."""
 _TOO_LONG = (errno.E2BIG, errno.ENAMETOOLONG)
 """What the operating system says of content that was made an argument, or a file's name."""
+_OF_HOST = frozenset({
+    errno.EAGAIN, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOBUFS,
+    errno.ENOMEM, errno.ENOSPC, errno.EROFS, errno.ESTALE, errno.ECONNREFUSED, errno.EHOSTDOWN,
+    errno.EHOSTUNREACH, errno.ENETDOWN, errno.ENETUNREACH, errno.ETIMEDOUT, socket.EAI_AGAIN,
+})  # fmt: skip
+"""What the operating system says when the machine is in trouble, or a service can't be reached. A
+connection that breaks is not among them: content may have brought the service down."""
 
 
 class MiscountError(AnswerError):
@@ -441,14 +449,19 @@ def failure(error: BaseException) -> Verdict:
     A reject if the candidate is certainly at fault, else an abstention. Whether that becomes a
     reject is up to the engine, which tries the candidate again beside others; so the evidence
     tells what kind of error it was, as its cause: `answer` is no verdict, `data` is what content
-    can bring about in a program that did not expect it, `error` is any other. What the operating
-    system refuses, such as a connection, is a tool's failure, also where a library has raised an
-    error of its own from it. An error of ours names its boundary, and is no better evidence than
-    others: whoever runs what a candidate says may raise it by the candidate's choice.
+    can bring about in a program that did not expect it, `host` is the machine's own trouble, which
+    is never held against a candidate, `error` is any other. What the operating system refuses is
+    a tool's failure, also where a library has raised an error of its own from it. An error of
+    ours names its boundary, and is no better evidence than others: whoever runs what a candidate
+    says may raise it by the candidate's choice.
     """
     text = words_of(error) or type(error).__name__
     if isinstance(error, CandidateError):
         return Verdict.reject(text)
+    system = _system_errors(error)
+    if any(one.errno in _OF_HOST for one in system) and not isinstance(error, MemoryError):
+        text = f"{type(error).__name__}: {text}"
+        return Verdict.abstain(text, failed_at="tool", evidence={"cause": "host"})
     if isinstance(error, LadderError):
         causes = (cause for kind, cause in _CAUSES.items() if isinstance(error, kind))
         known = next(causes, "error")
@@ -457,7 +470,7 @@ def failure(error: BaseException) -> Verdict:
         return Verdict.abstain(f"out of memory {text}".strip(), failed_at="engine")
     text = f"{type(error).__name__}: {text}"
     cause = "data" if _is_of_content(error) else "error"
-    if cause == "error" and _is_refused(error):
+    if cause == "error" and system:
         return Verdict.abstain(text, failed_at="tool", evidence={"cause": cause})
     return Verdict.abstain(text, failed_at="verifier", evidence={"cause": cause})
 
@@ -467,10 +480,17 @@ def _is_of_content(error: BaseException) -> bool:
     return is_too_long or isinstance(error, _OF_CONTENT)
 
 
-def _is_refused(error: BaseException | None) -> bool:
-    while error is not None and not isinstance(error, OSError):
-        error = error.__cause__
-    return error is not None
+def _system_errors(error: BaseException) -> list[OSError]:
+    """What the operating system said: the error, and those that it was raised from or beside."""
+    found: dict[int, BaseException] = {}
+    unseen: list[BaseException | None] = [error]
+    while unseen:
+        one = unseen.pop()
+        if one is not None and id(one) not in found:  # A chain of causes may be a circle.
+            found[id(one)] = one
+            group = one.exceptions if isinstance(one, BaseExceptionGroup) else ()
+            unseen += [one.__cause__, one.__context__, *group]
+    return [one for one in found.values() if isinstance(one, OSError)]
 
 
 _MISSING = frozenset({"MaskedConstant", "NAType", "NaTType"})

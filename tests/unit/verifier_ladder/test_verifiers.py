@@ -1,5 +1,6 @@
 """Verifiers, and how their answers become verdicts."""
 
+import errno
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -228,6 +229,14 @@ def test_every_other_error_is_an_abstention_at_its_boundary(
     assert verdict.outcome is Outcome.ABSTAIN
     assert boundary == verdict.failed_at
     assert verdict.reason
+
+
+def test_trouble_of_the_host_is_found_in_groups_and_in_causes_that_are_a_circle() -> None:
+    refused = ConnectionRefusedError(errno.ECONNREFUSED, "refused")
+    group = ExceptionGroup("some", [ValueError("x"), refused])
+    refused.__cause__ = group
+
+    assert "host" == failure(group).evidence["cause"]
 
 
 # ---- What a verifier declares

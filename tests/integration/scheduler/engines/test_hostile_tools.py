@@ -12,6 +12,7 @@ import pytest
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.command import CommandVerifier
 from verifier_ladder.function import FunctionVerifier
+from verifier_ladder.scheduler.engines.inline import judge_inline
 from verifier_ladder.scheduler.engines.pool import WorkerPool
 from verifier_ladder.verdict import Outcome, Verdict
 
@@ -142,3 +143,52 @@ def test_content_too_long_for_an_argument_is_rejected(pool: WorkerPool) -> None:
     _, said = pool.verify(verifier, [FINE, Candidate("text", "long")]).result().verdicts
 
     assert (Outcome.REJECT, "data") == (said.outcome, said.evidence.get("cause"))
+
+
+def refuse(code: int) -> None:
+    raise OSError(code, "said by the system")
+
+
+def of_errno(candidate: Candidate) -> float:
+    how, _, code = candidate.content.partition(" ")
+    if not code:
+        return 1.0
+    try:
+        refuse(int(code))
+    except OSError as error:
+        if how == "itself":
+            raise
+        if how == "from":
+            raise ServiceError("failed") from error
+        raise KeyError("no answer to read")  # noqa: B904 - as authors write it
+
+
+HOST = [errno.EMFILE, errno.ENOSPC, errno.ENOMEM, errno.EIO, errno.ECONNREFUSED, errno.ETIMEDOUT]
+
+
+@pytest.mark.parametrize("isolation", ["process", "inline"])
+@pytest.mark.parametrize("how", ["itself", "from", "beside"])
+def test_trouble_of_the_host_is_never_held_against_a_candidate(
+    pool: WorkerPool, how: str, isolation: str
+) -> None:
+    verifier = FunctionVerifier(
+        of_errno, name=f"errno {isolation}", version="1", control=CONTROL, isolation=isolation
+    )
+    asked = [FINE, *(Candidate("text", f"{how} {code}") for code in HOST)]
+
+    said = judge_inline(verifier, asked)[0] if isolation == "inline" else (
+        pool.verify(verifier, asked).result().verdicts
+    )  # fmt: skip
+
+    assert 1.0 == said[0].score
+    assert [(Outcome.ABSTAIN, "tool", "host")] * len(HOST) == [
+        (each.outcome, each.failed_at, each.evidence.get("cause")) for each in said[1:]
+    ]
+
+
+def test_content_that_ends_a_service_is_rejected_where_a_control_passes(pool: WorkerPool) -> None:
+    verifier = FunctionVerifier(of_errno, name="errno", version="1", control=CONTROL)
+
+    (said,) = pool.verify(verifier, [Candidate("text", f"itself {errno.EPIPE}")]).result().verdicts
+
+    assert Outcome.REJECT is said.outcome
