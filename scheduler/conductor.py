@@ -41,6 +41,10 @@ from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
 
 
+class OccupiedError(Exception):
+    """Others are at work with what has become stale."""
+
+
 class Conductor:
     """Joins the score path and the climb path of one campaign on one engine.
 
@@ -68,6 +72,8 @@ class Conductor:
         """What ended this campaign's climbs in the background, the newest last."""
         self._told = 0
         """How many of these a caller was told."""
+        self._is_behind = False
+        """Whether checks may have ended of which the climbs were not told."""
 
     def _build(self) -> None:
         """Make the paths, knowing nothing."""
@@ -107,8 +113,12 @@ class Conductor:
         self._prices.take_up(self._ledger.count_samples(self.name), self._unfinished())
         self._holding.restore()
 
-    def _be_current(self) -> None:
+    def _be_current(self) -> bool:
         """Make sure that this process decides, and that it knows what the ledger holds.
+
+        Returns:
+            Whether it does; not while others are at work with what has become stale. They would
+            decide, and write, beside those who read it anew.
 
         Raises:
             BatonLostError: If another process decides now.
@@ -118,20 +128,31 @@ class Conductor:
             self._tell_fault()
             if not self._baton.hold():
                 self._is_stale = True
-            if self._is_stale:
-                # Who is still at work would decide, and write, beside those who read it anew.
-                self._occupancy.wait_empty()
-                self._build()
-                self._restore()
-                self._is_stale = False
+            if not self._is_stale:
+                return True
+            if not self._occupancy.is_empty:
+                return False
+            self._build()
+            self._restore()
+            self._is_stale = False
+            if self._is_behind:
+                self._is_behind = False
+                self._engine.resume(self.name, self)
+        return True
+
+    def _left(self) -> None:
+        """Let the engine go on with what it left for later, once the last caller is out."""
+        if self._is_behind and self._occupancy.is_empty:
+            self._engine.catch_up()
 
     def fail(self, error: BaseException) -> None:
         """Hear that the engine works no more for this campaign, until a caller was told why."""
         self._faults.append(error)
+        self._is_behind = True
         self._watches.nudge()
 
     def _tell_fault(self, told: int | None = None) -> None:
-        """Raise what went wrong in the background; then everything is read anew, and goes on.
+        """Raise what went wrong in the background; the next call reads all anew, and goes on.
 
         Args:
             told: How many faults the caller knows of; by default those that anybody was told.
@@ -139,25 +160,40 @@ class Conductor:
         if len(self._faults) <= (self._told if told is None else told):
             return
         self._told, self._is_stale = len(self._faults), True
-        self._engine.resume(self.name, self)
         error = self._faults[-1]
         raise EngineError(
             f"campaign {self.name} stopped in the background: {text_of(error)}; the next call "
             "goes on"
         ) from error
 
+    def _enter(self, inside: ExitStack, *, patient: bool) -> None:
+        """Come in; who is not patient leaves those alone that are at work with what is stale."""
+        while True:
+            with self._turn:
+                if self._be_current():
+                    inside.callback(self._left)
+                    inside.enter_context(self._occupancy)
+                    return
+            if patient:
+                self._occupancy.wait_empty()
+                continue
+            self._is_behind = True
+            if not self._occupancy.is_empty:  # Else the last has left before it could see that.
+                raise OccupiedError
+
     @contextmanager
-    def _working(self) -> Iterator[None]:
+    def _working(self, *, patient: bool = True) -> Iterator[None]:
         """Work with what the ledger holds: after a fault, everything is read anew.
 
         What is in memory may be ahead of a ledger that went away while it was written, or of a
         policy that raised in the midst of a batch.
+
+        Raises:
+            OccupiedError: If that would have to wait for others, who may stay long.
         """
         with ExitStack() as inside:
             if not self._occupancy.has_me:  # A verifier that scores in its turn is inside already.
-                with self._turn:
-                    self._be_current()
-                    inside.enter_context(self._occupancy)
+                self._enter(inside, patient=patient)
             try:
                 with one_thread if self._believes else nullcontext():
                     yield
@@ -243,19 +279,28 @@ class Conductor:
 
     def _is_over(self, told: int) -> bool:
         """Whether nothing that a caller could wait for will happen."""
-        return self._engine.is_idle or self._baton.is_lost or len(self._faults) > told
+        is_quiet = self._engine.is_idle and not self._is_behind
+        return is_quiet or self._baton.is_lost or len(self._faults) > told
 
     def take_step(self, run: str) -> int:
         """Take the next free step of a run: nobody else is given it."""
         return self._steps.take(run)
 
-    def advance(self, ended: Mapping[bytes, Verdict] | None = None) -> int:
-        """Take samples further whose checks have ended; count them."""
+    def advance(
+        self, ended: Mapping[bytes, Verdict] | None = None, *, patient: bool = True
+    ) -> int:
+        """Take samples further whose checks have ended; count them.
+
+        Without patience, it is left for later where it would have to wait for this campaign's own
+        callers: other campaigns need not wait for those.
+        """
         try:
-            with self._working():
+            with self._working(patient=patient):
                 count = self._reviser.advance(ended)
                 if ended is None and self._ledger.is_shared:
                     count += self._cancellations.take_up(self._reviser)
+        except OccupiedError:  # Whoever leaves last has the engine look again.
+            return 0
         except BatonLostError:  # Callers are told; the engine goes on for other campaigns.
             self._engine.forget(self.name, self)
             self._watches.nudge()

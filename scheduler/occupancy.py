@@ -29,8 +29,13 @@ class Occupancy:
         """Whether this thread is inside."""
         return getattr(self._mine, "is_inside", False)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nobody is inside."""
+        return self._inside == 0
+
     def wait_empty(self) -> None:
-        """Wait until nobody is inside; not to be called from inside."""
+        """Wait until nobody was inside for a moment; not to be called from inside."""
         with self._changed:
             self._changed.wait_for(lambda: self._inside == 0)
 

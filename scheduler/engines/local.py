@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
+from threading import Event
 from typing import TYPE_CHECKING, Protocol
 
 from verifier_ladder.candidate import Candidate
@@ -46,8 +47,10 @@ class Climber(Protocol):
 
     ladder: Ladder
 
-    def advance(self, ended: Mapping[bytes, Verdict] | None = None) -> int:
-        """Take the samples that wait for these checks further."""
+    def advance(
+        self, ended: Mapping[bytes, Verdict] | None = None, *, patient: bool = True
+    ) -> int:
+        """Take the samples that wait for these checks further, or say later: `catch_up`."""
         ...
 
     def nudge(self) -> None:
@@ -92,6 +95,7 @@ class LocalEngine(Dispatcher):
         self._relay = relay
         self._climbers: dict[str, Climber] = {}
         self._forgotten: set[str] = set()
+        self._behind = Event()
         # Whatever is run here, homes of other machines may take checks of our campaigns.
         self._has_helpers = set(self.tiers) < set(Tier) or ledger.is_shared
         if self._has_helpers:
@@ -151,15 +155,15 @@ class LocalEngine(Dispatcher):
                 self._forgotten.add(name)
 
     def resume(self, name: str, climber: Climber) -> None:
-        """Serve a campaign again that was forgotten, with a new thread if the last one ended."""
+        """Serve a campaign again, with what ended while it was forgotten or had to wait."""
         with self._lock:
             if self._climbers.get(name) is climber:
                 self._forgotten.discard(name)
-        self.wake()
+        self.catch_up()
 
     def announce(self, ended: Mapping[bytes, Verdict]) -> None:
         """Tell every open campaign which checks have ended: they share what each other asked."""
-        self._each(lambda climber: climber.advance(ended))
+        self._each(lambda climber: climber.advance(ended, patient=False))
 
     def _each(self, tell: Callable[[Climber], object]) -> None:
         """Tell every open campaign something; what goes wrong in one is told to its callers.
@@ -226,10 +230,16 @@ class LocalEngine(Dispatcher):
                 other.closed.add_done_callback(lambda _: self._wake.set())
         return flight, ours
 
+    def catch_up(self) -> None:
+        """Have all campaigns look for what has ended: one was not told for a while."""
+        self._behind.set()
+        self.wake()
+
     def _look_round(self) -> None:
-        if not self._has_helpers:
-            return
-        self._look_again()
+        is_behind = self._behind.is_set()
+        self._behind.clear()
+        if is_behind or self._has_helpers:
+            self._look_again()
         if self._relay is not None:
             others = [tier for tier in Tier if tier not in self.tiers]
             self._relay.look(v for tier in others for v in self._verifiers(tier))
@@ -240,7 +250,7 @@ class LocalEngine(Dispatcher):
 
         def advance(climber: Climber) -> None:
             nonlocal taken
-            taken += climber.advance()
+            taken += climber.advance(patient=False)
 
         self._each(advance)
         return taken > 0

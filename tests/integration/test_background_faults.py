@@ -192,6 +192,63 @@ def test_a_call_after_the_fault_is_told_once_and_the_next_goes_on(tmp_path: Path
         assert {300.0} == {reward.value for reward in latest(campaign).values()}
 
 
+def test_what_ended_while_a_campaign_was_stopped_is_taken_up_by_the_next_call(
+    tmp_path: Path,
+) -> None:
+    policy = Faulty(boom)
+    with vl.Campaign.open("faulty", ladder=ladder(policy), ledger=tmp_path / "l.db") as campaign:
+        campaign.score(["abc"])
+        with pytest.raises(vl.EngineError, match="boom"):
+            campaign.drain(300)
+        policy.is_faulty = False
+        campaign.score(["another"])
+        assert campaign.drain(300)
+
+        assert [300.0, 700.0] == [latest(campaign)[step, 0].value for step in (0, 1)]
+
+
+def test_callers_of_a_campaign_with_a_fault_hold_up_no_neighbour(tmp_path: Path) -> None:
+    is_at_work, may_end = Event(), Event()
+
+    @vl.verifier(name="held-f", tier="fast", kind="text", version="1", isolation="inline")
+    def held(candidate: vl.Candidate) -> float:
+        if candidate.content == "held":
+            is_at_work.set()
+            assert may_end.wait(300)
+        return 1.0
+
+    class Breaking(AllTiers):
+        is_faulty = False
+
+        def decide(self, situation: Situation) -> Decisions:
+            if self.is_faulty:
+                raise ValueError("boom")
+            return super().decide(situation)
+
+    policy, ledger = Breaking(), tmp_path / "ledger.db"
+    mixed = vl.Ladder("mixed", [held, slow, top], policy=policy)
+    with (
+        vl.Campaign.open("sound", ladder=ladder(), ledger=ledger) as sound,
+        vl.Campaign.open("faulty", ladder=mixed, ledger=ledger) as faulty,
+        ThreadPoolExecutor(1) as callers,
+    ):
+        call = callers.submit(faulty.score, ["held"])
+        try:
+            assert is_at_work.wait(300)
+            policy.is_faulty = True
+            with pytest.raises(ValueError, match="boom"):
+                faulty.score(["x"])
+            policy.is_faulty = False
+
+            (reward,) = sound.score(["abcd"], deadline=100)
+            assert (400.0, False) == (reward.value, reward.pending)
+        finally:
+            may_end.set()
+        call.result(300)
+        assert faulty.drain(300)
+        assert 400.0 == latest(faulty)[0, 0].value
+
+
 def latest(campaign: vl.Campaign) -> dict[tuple[int, int], vl.Reward]:
     """The last revision of each sample."""
     return {(r.step, r.position): r.reward for r in campaign.revisions()}
