@@ -4,7 +4,7 @@ import errno
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import cloudpickle
 import pytest
@@ -145,12 +145,12 @@ def test_content_too_long_for_an_argument_is_rejected(pool: WorkerPool) -> None:
     assert (Outcome.REJECT, "data") == (said.outcome, said.evidence.get("cause"))
 
 
-def refuse(code: int) -> None:
+def refuse(code: int) -> NoReturn:
     raise OSError(code, "said by the system")
 
 
 def of_errno(candidate: Candidate) -> float:
-    how, _, code = candidate.content.partition(" ")
+    how, _, code = str(candidate.content).partition(" ")
     if not code:
         return 1.0
     try:
