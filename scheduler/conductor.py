@@ -32,6 +32,7 @@ from verifier_ladder.scheduler.knowledge import Knowledge
 from verifier_ladder.scheduler.learning import Learning
 from verifier_ladder.scheduler.occupancy import Occupancy
 from verifier_ladder.scheduler.onethread import one_thread
+from verifier_ladder.scheduler.openrequests import OpenRequests
 from verifier_ladder.scheduler.reviser import Reviser
 from verifier_ladder.scheduler.runsteps import RunSteps
 from verifier_ladder.scheduler.scorer import Batch, Scorer
@@ -83,7 +84,8 @@ class Conductor:
         self._prices = knowledge.prices
         climb = Climb(knowledge, self._seed)
         intake = Intake(ladder, ledger, engine, lock)
-        desk = Desk(name, ladder, ledger, climb, intake, self._watches, lock)
+        requests = OpenRequests(name, ladder, ledger, intake)
+        desk = Desk(name, ladder, ledger, climb, intake, self._watches, requests, lock)
         self._holding = Holding(desk, width=engine.workers)
         self._learning = Learning(knowledge, ledger, name)
         self._reviser = Reviser(desk, self._holding, self._learning)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import RLock
+from typing import Any
 
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
-from verifier_ladder.ledger.records import Account
+from verifier_ladder.ledger.records import Account, Block, CheckRow, Request
 from verifier_ladder.scheduler.climb import Climb
 from verifier_ladder.scheduler.intake import Intake
+from verifier_ladder.scheduler.openrequests import OpenRequests
 from verifier_ladder.scheduler.watch import Watches
 
 
@@ -23,9 +26,30 @@ class Desk:
     climb: Climb
     intake: Intake
     watches: Watches
+    requests: OpenRequests
     lock: RLock
     """Guards standings, beliefs and whatever is decided from them."""
 
     def accounts(self) -> list[Account]:
         """The campaign's accounts as they stand."""
         return self.ledger.accounts(self.campaign)
+
+    def append(
+        self,
+        block: Block,
+        *,
+        enqueue: Sequence[tuple[CheckRow, Sequence[Request]]],
+        answered: Sequence[Request] = (),
+        **options: Any,
+    ) -> None:
+        """Write an entry of the campaign, the checks that it asks for and the requests it answers.
+
+        Args:
+            block: The records.
+            enqueue: See `Ledger.append`.
+            answered: See `Ledger.append`.
+            options: See `Ledger.append`.
+        """
+        self.requests.note(enqueue)
+        self.ledger.append(block, enqueue=enqueue, answered=answered, **options)
+        self.requests.forget(answered)

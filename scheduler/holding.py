@@ -47,7 +47,7 @@ class Holding:
         campaign = self._desk.campaign
         waiting = self._desk.ledger.checks(states=[CheckState.QUEUED], campaign=campaign)
         held = {check.check_key for check in waiting if check.not_before == HELD}
-        self.note(self._desk.ledger.requests(campaign=campaign), held)
+        self.note(self._desk.requests.read(), held)
 
     def note(self, requests: Iterable[Request], held: set[bytes]) -> None:
         """Hear of samples that ask for a check; those in `held` are held back."""

@@ -72,12 +72,10 @@ class Reviser:
 
     def settle(self, requests: Sequence[Request]) -> None:
         """Revise samples whose rewards were read at a deadline: in the end all answers come."""
-        ledger, read = self._desk.ledger, {request[2:5] for request in requests}
+        read = {request[2:5] for request in requests}
+        keys = list(dict.fromkeys(request.check_key for request in requests))
         with self._desk.lock:
-            found = ledger.requests(
-                campaign=self._desk.campaign, final=True,
-                check_keys=list(dict.fromkeys(request.check_key for request in requests)),
-            )  # fmt: skip
+            found = self._desk.requests.read(check_keys=keys, final=True)
             self._write([request for request in found if request[2:5] in read])
 
     def _write(self, requests: Sequence[Request], share: float | None = None) -> list[Request]:
@@ -99,18 +97,15 @@ class Reviser:
         """
         keys = None if ended is None else list(ended)
         with self._desk.lock:  # Before they are read: each is revised once.
-            requests = self._desk.ledger.requests(
-                campaign=self._desk.campaign, check_keys=keys, final=True
-            )
+            requests = self._desk.requests.read(check_keys=keys, final=True)
             if requests:
                 self._revise(requests, dict(ended or {}) or self._ended(requests))
         return len(requests)
 
     def take_up(self, check_keys: Sequence[bytes]) -> None:
         """Revise samples whose checks had ended when they were asked for: nobody will tell."""
-        ledger, campaign = self._desk.ledger, self._desk.campaign
         with self._desk.lock:
-            requests = ledger.requests(campaign=campaign, check_keys=check_keys, final=True)
+            requests = self._desk.requests.read(check_keys=check_keys, final=True)
             if requests:
                 self._revise(requests, self._ended(requests))
 
@@ -122,9 +117,9 @@ class Reviser:
             at_work: Whether checks at work are taken from their workers; else they finish, are
                 paid, and their verdicts kept.
         """
-        ledger, campaign = self._desk.ledger, self._desk.campaign
+        ledger = self._desk.ledger
         with self._desk.lock:
-            waiting = ledger.requests(campaign=campaign, final=False)
+            waiting = self._desk.requests.read(final=False)
             requests = [request for request in waiting if wanted.takes(request)]
             if not requests:
                 return Withdrawn(0, 0)

@@ -107,7 +107,7 @@ class Revisions:
         for check, request in zip(checks, made, strict=True):
             join(asked, carried_on(check, request), request)
         enqueue: Enqueue = [*asked.values(), *(self._kept(places) if self._is_early else ())]
-        self._desk.ledger.append(
+        self._desk.append(
             self._block(places), enqueue=enqueue,
             answered=[] if self._is_early else self._answered(places),
             unwanted=self._unwanted(places),
@@ -179,6 +179,7 @@ class Revisions:
             rewards=[self.rewards[place] for place in places],
             facts={
                 "previous": [request.state["value"] for request in requests],
+                **({"early": True} if self._is_early else {}),
                 **self._unanswered(places),
             },
         )  # fmt: skip

@@ -131,12 +131,15 @@ class Scorer:
                 self._desk.campaign, len(standings), arrivals.verdicts, arrivals.took
             )
         self._desk.watches.open(batch.run, batch.step, batch.positions, rewards)
+        facts = arrivals.facts()
+        if size != len(batch.positions):
+            facts["size"] = size  # What its update was drawn with, after a restart too.
         block = Block(
             "score", self._desk.campaign, arrivals.candidates, arrivals.verdicts,
-            samples, step.decisions, rewards, arrivals.facts(),
+            samples, step.decisions, rewards, facts,
         )  # fmt: skip
         kept = self._headroom.after(size, arrivals.charges, accounts)
-        self._desk.ledger.append(block, enqueue=enqueue, charges=arrivals.charges, kept=kept)
+        self._desk.append(block, enqueue=enqueue, charges=arrivals.charges, kept=kept)
         self._desk.intake.forget_failures(standings)
         if self._holding.is_needed:
             self._hold(enqueue)

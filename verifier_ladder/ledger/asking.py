@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from time import time
 from typing import TYPE_CHECKING, Any
@@ -13,11 +14,12 @@ from verifier_ladder.ledger.protocol import asked_by
 from verifier_ladder.ledger.records import CheckRow, CheckState, Request
 from verifier_ladder.ledger.schema import RESERVE
 from verifier_ladder.ledger.store import marks
-from verifier_ladder.ledger.values import dumps, loads, read_object
+from verifier_ladder.ledger.values import dumps, read_object
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+_LOG = logging.getLogger("verifier_ladder")
 _OF_WHO_ASKS = (
     "content_key", "verifier", "version", "digest", "tier", "campaign", "run", "asked_at",
     *RESERVE, "payload", "deadline", "attempt", "note", "state",
@@ -153,7 +155,18 @@ def check_rows(connection: Connection, clause: str, values: tuple[Any, ...]) -> 
 def request_rows(connection: Connection, clause: str, values: tuple[Any, ...]) -> list[Request]:
     """Read requests; the tables are called `r` and, for their checks, `c` in the clause."""
     found = connection.exec_driver_sql(_REQUEST + clause, values).all()
-    return [Request._make((*row[:6], loads(row[6]))) for row in found]
+    return [Request._make((*row[:6], read_object(row[6]))) for row in found if _is_one(row)]
+
+
+def _is_one(row: Sequence[Any]) -> bool:
+    """Whether a row holds what its columns are for; any type fits into a column of SQLite."""
+    if tuple(map(type, row)) == (bytes, str, str, int, int, bytes, bytes):
+        return True
+    _LOG.warning(
+        "a row of table request is left out: it holds values of types that no program writes; "
+        "find out who else can write to the ledger"
+    )
+    return False
 
 
 def where(

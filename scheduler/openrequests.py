@@ -1,0 +1,281 @@
+"""Open requests: the samples of a campaign that wait for checks, read from rows that can change.
+
+Rows of table `request` are signed by nobody, but what a revision says is. So no row is believed:
+it is one that this process has written, to the last bit, or its sample waits for that check by the
+ledger's history, and what a reward rests on is taken from there.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from math import isnan
+from typing import Any
+
+import orjson
+
+from verifier_ladder.candidate import Candidate, sample_place
+from verifier_ladder.decision import Action
+from verifier_ladder.errors import LedgerError
+from verifier_ladder.keys import NO_TASK, content_key, raw_key, task_digest
+from verifier_ladder.ladder import Ladder
+from verifier_ladder.ledger import Ledger
+from verifier_ladder.ledger.records import Block, CheckRow, Request
+from verifier_ladder.ledger.values import dumps
+from verifier_ladder.reward import Reward
+from verifier_ladder.scheduler.audits import stratum_of
+from verifier_ladder.scheduler.candidates import candidate_of, turns_digest
+from verifier_ladder.scheduler.draws import Draw
+from verifier_ladder.scheduler.intake import Intake
+from verifier_ladder.scheduler.standing import Standing
+from verifier_ladder.scheduler.survey import Survey
+from verifier_ladder.scheduler.watch import SampleKey
+from verifier_ladder.text import printable
+
+_LOG = logging.getLogger("verifier_ladder")
+_NONE = -1
+
+
+class ForgedRequestError(LedgerError):
+    """A row names a sample that does not wait for its check."""
+
+
+@dataclass(slots=True)
+class _Sample:
+    """What the history says of a sample, up to its latest entry."""
+
+    subject: tuple[bytes, bytes, bytes]
+    """Its content, task and trajectory."""
+    size: int
+    reward: Reward
+    group: str = ""
+    learner_version: str = ""
+    weight: float = 1.0
+    tier: int = _NONE
+    """The tier that it was sent to last."""
+    draw: Draw | None = None
+    """The draw that sent it to the top tier; its stratum is left out."""
+    before: tuple[bytes, ...] = ()
+    """The checks that were known when it was drawn."""
+    is_early: bool = False
+    """Whether its reward was read at a deadline, and is to be revised once more."""
+    unanswered: set[bytes] = field(default_factory=set)
+    """Checks of whose failure it was told; it waits again for those that are tried again."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it may wait for anything."""
+        return self.reward.pending or self.is_early or bool(self.unanswered)
+
+    def awaits(self, check_key: bytes, tier: int) -> bool:
+        """Whether it waits for a check of its own, by a verifier of that tier."""
+        if check_key in self.unanswered:
+            return True
+        return (self.reward.pending or self.is_early) and self.tier == tier
+
+
+class OpenRequests:
+    """Reads the requests of one campaign. Used under the desk's lock."""
+
+    def __init__(self, campaign: str, ladder: Ladder, ledger: Ledger, intake: Intake) -> None:
+        """Know of none yet: those of an earlier process are compared with the history."""
+        self._campaign, self._ladder = campaign, ladder
+        self._ledger, self._intake = ledger, intake
+        self._written: dict[tuple[Any, ...], bytes] = {}
+        """Digests of the rows that this process has written, by check and sample."""
+        self._recorded: dict[SampleKey, _Sample] = {}
+        """Samples of earlier processes that may wait, as far as they were read."""
+        self._reads_raw = any(verifier.reads == "raw" for verifier in ladder.verifiers)
+
+    def note(self, enqueue: Iterable[tuple[CheckRow, Sequence[Request]]]) -> None:
+        """Hear of requests that are about to be written."""
+        for _, waiting in enqueue:
+            for request in waiting:
+                self._recorded.pop(request[2:5], None)
+                self._written[_name(request)] = _digest(request)
+
+    def forget(self, answered: Iterable[Request]) -> None:
+        """Hear of requests that were answered."""
+        for request in answered:
+            self._recorded.pop(request[2:5], None)
+            self._written.pop(_name(request), None)
+
+    def read(
+        self, *, check_keys: Sequence[bytes] | None = None, final: bool | None = None
+    ) -> list[Request]:
+        """Read requests; those that can't be true are left out, each with a warning.
+
+        Args:
+            check_keys: Those for these checks only.
+            final: Those whose check has ended, or has not.
+        """
+        rows = self._ledger.requests(campaign=self._campaign, check_keys=check_keys, final=final)
+        return list(self._true(rows))
+
+    def _true(self, rows: Iterable[Request]) -> Iterator[Request]:
+        for row in rows:
+            if self._written.get(_name(row)) == _digest(row):
+                yield row
+                continue
+            try:
+                yield self._as_recorded(row)
+            except ForgedRequestError as error:
+                _LOG.warning(
+                    "campaign %s: a row of table request is left out: %s. No program writes such "
+                    "a row; find out who else can write to the ledger",
+                    self._campaign, printable(f"{sample_place(*row[2:5])} {error}"),
+                )  # fmt: skip
+
+    def _as_recorded(self, row: Request) -> Request:
+        """The request as it follows from the history.
+
+        Raises:
+            ForgedRequestError: If its sample does not wait for its check.
+        """
+        if row[2:5] not in self._recorded:
+            self._read_step(row.run, row.step)
+        sample = self._recorded.get(row[2:5])
+        if sample is None:
+            raise ForgedRequestError("does not wait for anything")
+        candidate, given = self._candidate(row, sample)
+        standing = self._intake.recall(candidate, row.content_key, given)
+        if row.check_key not in standing.keys:
+            raise ForgedRequestError("has no such check")
+        verifier, _ = self._ladder.askings[standing.keys.index(row.check_key)]
+        if not sample.awaits(row.check_key, int(verifier.tier)):
+            raise ForgedRequestError("does not wait for this check")
+        told = {
+            "candidate": row.state["candidate"], "given": given, "group": sample.group,
+            "learner_version": sample.learner_version, "weight": sample.weight,
+            "value": sample.reward.value, "revision": sample.reward.revision,
+            "draw": self._drawn(sample, candidate), "size": sample.size,
+        }  # fmt: skip
+        return row._replace(state={**told, **_hints(row.state)})
+
+    def _candidate(self, row: Request, sample: _Sample) -> tuple[Candidate, str | None]:
+        """The sample's candidate, and one spelling of it, if a verifier may read that.
+
+        Raises:
+            ForgedRequestError: If the row holds another one.
+        """
+        try:
+            candidate, given = candidate_of(row.state["candidate"]), row.state.get("given")
+            key = content_key(candidate.kind, candidate.content)
+            subject = key, task_digest(candidate.task or {}), turns_digest(candidate.turns)
+            raw = None if given is None else raw_key(candidate.kind, given)
+        except Exception as error:  # noqa: BLE001 - anybody can have written anything there
+            raise ForgedRequestError(f"can't be read: {error!r:.100}") from None
+        if subject != sample.subject or row.content_key != key:
+            raise ForgedRequestError("has another candidate, task or trajectory")
+        if raw is None or not self._reads_raw:
+            return candidate, None
+        known = self._ledger.aliases(self._ladder.canonicaliser.digest, [raw]).get(raw)
+        if known is None or known.content_key != key:
+            raise ForgedRequestError("was never spelled like this")
+        return candidate, given
+
+    def _drawn(self, sample: _Sample, candidate: Candidate) -> Draw | None:
+        """The draw of a sample, with what its candidate was known to be before it."""
+        if sample.draw is None:
+            return None
+        standing = self._intake.recall(candidate, sample.subject[0], None)
+        before = Standing(candidate, sample.subject[0], candidate.content)
+        for key, verdict in self._ledger.verdicts(sample.before).items():
+            if key in standing.keys:
+                before.hear(*self._ladder.askings[standing.keys.index(key)], verdict)
+        return sample.draw._replace(stratum=stratum_of(Survey(self._ladder, before)))
+
+    def _read_step(self, run: str, step: int) -> None:
+        found: dict[int, _Sample] = {}
+        for entry in self._ledger.step_entries(self._campaign, run, step):
+            _take(found, self._ledger.read(entry))
+        self._recorded.update(
+            {(run, step, position): told for position, told in found.items() if told.is_open}
+        )
+
+
+def _name(request: Request) -> tuple[Any, ...]:
+    return (request.check_key, *request[2:5])
+
+
+def _digest(request: Request) -> bytes:
+    """Digest of what a row says."""
+    try:
+        text = orjson.dumps(request.state, default=_listed)
+    except TypeError:  # What JSON has no word for, such as bytes in a task.
+        text = dumps(dict(request.state))
+    return blake2b(request.content_key + text, digest_size=16).digest()
+
+
+def _listed(value: object) -> list[Any]:
+    """A draw as JSON."""
+    if isinstance(value, tuple):
+        return list(value)
+    raise TypeError
+
+
+def _hints(state: Mapping[str, Any]) -> dict[str, Any]:
+    """What no reward rests on: until when somebody waits, the trace, what a check may take."""
+    until, trace, expected = (state.get(name) for name in ("until", "trace", "expected"))
+    found: dict[str, Any] = {}
+    if isinstance(until, float):
+        found["until"] = until
+    if isinstance(trace, str):
+        found["trace"] = trace
+    if isinstance(expected, dict) and all(map(_is_cost, expected.values())):
+        found["expected"] = expected
+    return found
+
+
+def _is_cost(amounts: object) -> bool:
+    return (
+        isinstance(amounts, (list, tuple))
+        and len(amounts) == 4  # noqa: PLR2004 - seconds, seconds of a GPU, money, minutes
+        and all(isinstance(amount, float) and 0.0 <= amount < 1e10 for amount in amounts)  # noqa: PLR2004
+    )
+
+
+def _take(found: dict[int, _Sample], block: Block) -> None:
+    """Hear what an entry says of the samples of a step."""
+    samples = block.samples
+    if samples is None or not block.rewards:
+        return
+    count = len(block.rewards)
+    subjects = zip(
+        samples.contents, samples.tasks or [NO_TASK] * count, samples.turns or [NO_TASK] * count,
+        strict=True,
+    )  # fmt: skip
+    size = int(block.facts.get("size", count))
+    for place, (position, subject) in enumerate(zip(samples.positions, subjects, strict=True)):
+        told = found.setdefault(position, _Sample(subject, size, block.rewards[place]))
+        told.subject, told.reward = subject, block.rewards[place]
+        told.group = samples.groups[place] if samples.groups else ""
+        told.weight = samples.weights[place] if samples.weights else 1.0
+        versions = samples.learner_versions
+        told.learner_version = versions[place] if versions else ""
+        told.is_early = bool(block.facts.get("early"))
+    for position, key, _ in block.facts.get("unanswered", ()):
+        found[position].unanswered.add(bytes.fromhex(key))
+    _take_decisions(found, block)
+
+
+def _take_decisions(found: dict[int, _Sample], block: Block) -> None:
+    samples = block.samples
+    for columns in block.decisions if samples else ():
+        for row, place in enumerate(columns.sample):
+            told = found[samples.positions[place]]  # type: ignore[union-attr]
+            if columns.action[row] != Action.STOP:
+                told.tier = columns.tier[row]
+            if told.draw is None and columns.draw and columns.draw[row] < columns.propensity[row]:
+                told.draw = Draw(
+                    columns.propensity[row], columns.draw[row], told.reward.value,
+                    columns.factor[row] if columns.factor else 1.0,
+                    _known(columns.mean[row]), _known(columns.deviation[row]),
+                )  # fmt: skip
+                told.before = samples.checks[place]  # type: ignore[union-attr]
+
+
+def _known(number: float) -> float | None:
+    return None if isnan(number) else number
