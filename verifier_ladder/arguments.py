@@ -77,6 +77,42 @@ def checked(*own: str, **least: float) -> Callable[[Callable[P, R]], Callable[P,
     return decorate
 
 
+def options_checked(*others: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Refuse options that a function doesn't take, and tell those that it takes.
+
+    Args:
+        others: What it takes beside its own parameters, as `**options`.
+
+    Raises:
+        ConfigError: From the function.
+
+    Example:
+        >>> @options_checked("ledger")
+        ... def reward(verifier: object, *, clip: float = 0.0, **options: Any) -> None: ...
+        >>> reward(None, clap=1.0)
+        Traceback (most recent call last):
+        verifier_ladder.errors.ConfigError: unknown option clap; reward takes clip, ledger
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        own = inspect.signature(function).parameters.values()
+        known = {*others, *(p.name for p in own if p.kind is p.KEYWORD_ONLY)}
+        taken = {p.name for p in own if p.kind is p.POSITIONAL_OR_KEYWORD} | known
+
+        @functools.wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            if unknown := sorted(kwargs.keys() - taken):
+                raise ConfigError(
+                    f"unknown option {', '.join(unknown)}; {function.__name__} takes "
+                    f"{', '.join(sorted(known))}"
+                )
+            return function(*args, **kwargs)
+
+        return call
+
+    return decorate
+
+
 def check_fields(record: object, **least: float) -> None:
     """Check the fields of a dataclass, from its `__post_init__`.
 

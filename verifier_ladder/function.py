@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, S
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, overload
 
-from verifier_ladder.arguments import checked_value
+from verifier_ladder.arguments import checked_value, options_checked
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import AnswerError, ConfigError, VerifierError
@@ -24,6 +24,8 @@ _OPTIONS = {
     "reads_turns", "replicates", "unit", "deviation", "same_quantity", "control", "tools",
     "definitive", "features", "capabilities", "domain", "network",
 }  # fmt: skip
+WRAPPED = frozenset({*_OPTIONS, "name", "cost", "tier", "kind", "concurrency"})
+"""Options of `wrap` beside its own parameters."""
 
 
 class FunctionVerifier(Verifier):
@@ -204,6 +206,7 @@ def verifier(
     batch: bool = False,
     **options: Any,
 ) -> Callable[[Callable[..., Any]], FunctionVerifier]: ...
+@options_checked(*_OPTIONS, "concurrency", "settings")
 def verifier(
     function: Callable[..., Any] | None = None,
     /,
@@ -244,12 +247,6 @@ def verifier(
         >>> polite.judge([Candidate("text", "please")])[0].outcome.value
         'accept'
     """
-    unknown = set(options) - _OPTIONS - {"concurrency", "settings"}
-    if unknown:
-        raise ConfigError(
-            f"unknown option {', '.join(sorted(unknown))}; a verifier takes "
-            f"{', '.join(sorted(_OPTIONS | {'concurrency', 'settings'}))}"
-        )
 
     def register(inner: Callable[..., Any]) -> FunctionVerifier:
         if not callable(inner):
@@ -264,6 +261,7 @@ def verifier(
     return register if function is None else register(function)
 
 
+@options_checked(*WRAPPED)
 def wrap(
     function: Callable[..., Any],
     *,
@@ -298,12 +296,6 @@ def wrap(
         >>> check.judge([Candidate("text", "4", {"answer": "4"})])[0].score
         1.0
     """
-    known = _OPTIONS | {"name", "cost", "tier", "kind", "concurrency"}
-    unknown = set(options) - known
-    if unknown:
-        raise ConfigError(
-            f"unknown option {', '.join(sorted(unknown))}; wrap takes {', '.join(sorted(known))}"
-        )
     if not callable(function):
         raise ConfigError(f"{function!r} is not a function; wrap takes a reward function")
     made = RewardFunctionVerifier(

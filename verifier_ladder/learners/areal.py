@@ -10,7 +10,7 @@ from typing import Any, Self, Unpack
 
 from verifier_ladder.errors import VerifierError
 from verifier_ladder.ladder import Ladder
-from verifier_ladder.learners.backend import Adapter, Backend, Options
+from verifier_ladder.learners.backend import Adapter, Backend, Options, takes_options
 from verifier_ladder.learners.messages import group_of
 from verifier_ladder.learners.readout import Readout
 from verifier_ladder.verifiers import Verifier
@@ -19,6 +19,7 @@ _DEADLINE = 10.0
 """AReaL gives a call 15 seconds, and then makes a 0 of it."""
 
 
+@takes_options
 def reward_fn(
     verifier: Verifier | Ladder | str | Path,
     *,

@@ -20,6 +20,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from verifier_ladder.arguments import checked_value
 from verifier_ladder.budget import Budget
 from verifier_ladder.candidate import UNKNOWN_SIZE, Sample
 from verifier_ladder.cost import seconds
@@ -75,6 +76,7 @@ class Attachment:
         campaign: Campaign | str | None = None,
         name: str | None = None,
         budget: Budget | None = None,
+        horizon: int | None = None,
         run: Run | str | None = None,
         transcripts: bool | None = None,
         evaluation: bool | None = None,
@@ -85,6 +87,7 @@ class Attachment:
         Raises:
             ConfigError: If they can't work together.
         """
+        checked_value("a reward function", "horizon", horizon, "int | None", 1)
         self.deadline = None if deadline is None else seconds(deadline)
         if self.deadline == 0:
             raise ConfigError("deadline=0 leaves no time to verify; give seconds, or None")
@@ -93,8 +96,8 @@ class Attachment:
         self.unknowns = UnknownLog(self.name)
         self._arguments: dict[str, Any] = {
             "verifier": verifier, "ledger": ledger, "deadline": deadline, "campaign": campaign,
-            "name": name, "budget": budget, "run": run, "transcripts": transcripts,
-            "evaluation": evaluation, "group_size": group_size,
+            "name": name, "budget": budget, "horizon": horizon, "run": run,
+            "transcripts": transcripts, "evaluation": evaluation, "group_size": group_size,
         }  # fmt: skip
         self._lock = Lock()
         self._run = run
@@ -115,7 +118,7 @@ class Attachment:
         """Take over an open campaign, whose own ledger, budget, run and transcripts then hold."""
         if campaign is None or isinstance(campaign, str):
             return
-        own = ("ledger", "budget", "run", "transcripts")
+        own = ("ledger", "budget", "horizon", "run", "transcripts")
         extra = [name for name in own if self._arguments[name] is not None]
         if extra:
             raise ConfigError(
@@ -154,6 +157,7 @@ class Attachment:
                     ladder=self.ladder,
                     ledger=given["ledger"],
                     budget=given["budget"],
+                    horizon=given["horizon"],
                     run=self._run,
                     transcripts=given["transcripts"],
                 )

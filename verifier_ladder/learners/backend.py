@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from weakref import WeakKeyDictionary
 
+from verifier_ladder.arguments import options_checked
 from verifier_ladder.budget import Budget
 from verifier_ladder.candidate import Sample, checked_samples
 from verifier_ladder.ladder import Ladder
@@ -46,6 +47,9 @@ class Options(TypedDict, total=False):
     """What the learner's logs call it; the verifier's name by default."""
     budget: Budget | None
     """Caps per tier, as in `Campaign.open`."""
+    horizon: int | None
+    """How many samples are expected in all, as in `Campaign.open`: the budget is spent evenly
+    until then."""
     run: Run | str | None
     """Name of the training run, or a `Run` with its report card; by default each start of the
     script is another run."""
@@ -60,6 +64,10 @@ class Options(TypedDict, total=False):
     """How many samples of one prompt a learner draws that tells no step. They are compared with
     each other then, however they come; without it no advantage is told of one that comes alone.
     By default as the learner tells."""
+
+
+takes_options = options_checked(*Options.__annotations__)
+"""A decorator for functions that take `Options` beside their own."""
 
 
 class Backend:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from verifier_ladder.ladder import Ladder
-from verifier_ladder.learners.backend import Backend, Options
+from verifier_ladder.learners.backend import Backend, Options, takes_options
 from verifier_ladder.learners.messages import group_of
 from verifier_ladder.learners.reader import same_length
 from verifier_ladder.learners.readout import Readout
@@ -21,6 +21,7 @@ ENDS = ("<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|end|>", "</s>", "<eos>")
 """Tokens that end an answer, as usual models write them."""
 
 
+@takes_options
 def reward_func(
     verifier: Verifier | Ladder | str | Path,
     *,

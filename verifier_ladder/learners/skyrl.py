@@ -12,7 +12,7 @@ from typing import Any, Unpack
 
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ladder import Ladder
-from verifier_ladder.learners.backend import Backend, Options
+from verifier_ladder.learners.backend import Backend, Options, takes_options
 from verifier_ladder.learners.messages import group_of
 from verifier_ladder.learners.readout import Readout
 from verifier_ladder.reward import Reward
@@ -21,6 +21,7 @@ from verifier_ladder.verifiers import Verifier
 _LOG = logging.getLogger("verifier_ladder")
 
 
+@takes_options
 def environment(
     verifier: Verifier | Ladder | str | Path,
     *,

@@ -9,13 +9,14 @@ from typing import Any, Unpack
 
 from verifier_ladder.candidate import UNKNOWN_SIZE, Sample
 from verifier_ladder.ladder import Ladder
-from verifier_ladder.learners.backend import Adapter, Backend, Options
+from verifier_ladder.learners.backend import Adapter, Backend, Options, takes_options
 from verifier_ladder.learners.messages import group_of
 from verifier_ladder.learners.readout import Readout
 from verifier_ladder.reward import Reward
 from verifier_ladder.verifiers import Verifier
 
 
+@takes_options
 def custom_rm(
     verifier: Verifier | Ladder | str | Path,
     *,

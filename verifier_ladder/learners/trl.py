@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
+from verifier_ladder.arguments import options_checked
 from verifier_ladder.budget import Budget
 from verifier_ladder.candidate import Sample
 from verifier_ladder.ladder import Ladder
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("verifier_ladder")
 
 
+@options_checked()
 def reward_function(
     verifier: Verifier | Ladder | str | Path,
     *,
@@ -39,6 +41,7 @@ def reward_function(
     campaign: Campaign | str | None = None,
     name: str | None = None,
     budget: Budget | None = None,
+    horizon: int | None = None,
     run: Run | str | None = None,
     transcripts: bool | None = None,
     on_abstain: float | None = None,
@@ -62,6 +65,8 @@ def reward_function(
             or an open campaign.
         name: What TRL calls the function in its logs; the verifier's name by default.
         budget: Caps, as in `Campaign.open`, such as `{"simulation": "2 h"}`.
+        horizon: How many samples are expected in all, as in `Campaign.open`: the budget is spent
+            evenly until then.
         run: Name of the training run, or a `Run` with its report card; by default the time and
             number of the process, so that a script that is started again is another run.
         transcripts: Whether prompts and chats are kept, so that the samples can be trained on
@@ -89,7 +94,7 @@ def reward_function(
     readout = Readout(on_abstain, clip)
     backend = Backend.of(
         verifier, ledger=ledger, deadline=deadline, campaign=campaign, name=name, budget=budget,
-        run=run, transcripts=transcripts, evaluation=evaluation,
+        horizon=horizon, run=run, transcripts=transcripts, evaluation=evaluation,
     )  # fmt: skip
     kind = AsyncRewardFunction if asynchronous else RewardFunction
     return kind(backend, readout)

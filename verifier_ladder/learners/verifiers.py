@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 from verifier_ladder.errors import VerifierError
 from verifier_ladder.ladder import Ladder
-from verifier_ladder.learners.backend import Backend, Options
+from verifier_ladder.learners.backend import Backend, Options, takes_options
 from verifier_ladder.learners.messages import group_of, messages_of
 from verifier_ladder.learners.readout import Readout
 from verifier_ladder.verifiers import Verifier
@@ -16,6 +16,7 @@ from verifier_ladder.verifiers import Verifier
 _NOT_FIELDS = frozenset({"completion", "parser", "prompt", "resources", "state"})
 
 
+@takes_options
 def reward(
     verifier: Verifier | Ladder | str | Path,
     *,
@@ -103,6 +104,7 @@ class TaskReward:
         return value
 
 
+@takes_options
 def rubric_function(
     verifier: Verifier | Ladder | str | Path,
     *,

@@ -14,12 +14,13 @@ from math import nan
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
+from verifier_ladder.arguments import options_checked
 from verifier_ladder.candidate import Sample
 from verifier_ladder.errors import VerifierError
-from verifier_ladder.function import RewardFunctionVerifier
+from verifier_ladder.function import WRAPPED, RewardFunctionVerifier
 from verifier_ladder.function import wrap as wrap_function
 from verifier_ladder.ladder import Ladder
-from verifier_ladder.learners.backend import Backend, Options
+from verifier_ladder.learners.backend import Backend, Options, takes_options
 from verifier_ladder.learners.evaluation import evaluates
 from verifier_ladder.learners.messages import group_of
 from verifier_ladder.learners.readout import Readout
@@ -32,6 +33,7 @@ _LOG = logging.getLogger("verifier_ladder")
 _FIELDS = ("data_source", "ground_truth")
 
 
+@takes_options
 def compute_score(
     verifier: Verifier | Ladder | str | Path,
     *,
@@ -84,6 +86,7 @@ def compute_score(
     return ascore if asynchronous else score
 
 
+@takes_options
 def reward_manager(
     verifier: Verifier | Ladder | str | Path,
     *,
@@ -143,6 +146,7 @@ def reward_manager(
     return LadderRewardManager
 
 
+@options_checked(*WRAPPED, "batch")
 def wrap(
     compute_score: Callable[..., Any],
     *,
