@@ -34,17 +34,21 @@ class RevisionReader:
                 both.
             runs: Tells by its name whether a run's revisions are wanted.
         """
-        self._ledger, self._campaign, self._wanted = ledger, campaign, evaluation
+        self.ledger, self._campaign, self._wanted = ledger, campaign, evaluation
         self._is_wanted = runs
         self._evaluations: dict[str, bool] = {}
         self.cursor = 0
         """Entry up to which all has been looked at, what was passed over too."""
+        self.compared = 0
+        """Samples that were gone over to tell what revisions changed for their groups."""
         self._steps: dict[tuple[str, int], StepRewards] = {}
 
-    def read(self, after: int) -> Iterator[Revision]:
-        """Revisions of entries after this one."""
-        for entry in self._ledger.entries(after=after, kind="revision", campaign=self._campaign):
-            block = self._ledger.read(entry)
+    def read(self, after: int, until: int | None = None) -> Iterator[Revision]:
+        """Revisions of the entries after this one, up to another one or the newest."""
+        for entry in self.ledger.entries(
+            after=after, until=until, kind="revision", campaign=self._campaign
+        ):
+            block = self.ledger.read(entry)
             samples = block.samples
             self.cursor = max(self.cursor, entry.id - 1)
             if samples is None or not self._is_wanted(samples.run):
@@ -57,6 +61,7 @@ class RevisionReader:
             before = step.values
             step.read(entry.id)
             now, change = step.advantages().tolist(), step.changes(before).tolist()
+            self.compared += len(now)
             for position, reward, previous in zip(
                 listed(samples.positions), block.rewards, block.facts["previous"], strict=True
             ):
@@ -71,7 +76,7 @@ class RevisionReader:
     def _is_evaluation(self, run: str) -> bool:
         """Whether a run's samples train nobody; it is recorded before its first sample."""
         if run not in self._evaluations:
-            known = self._ledger.runs(self._campaign)
+            known = self.ledger.runs(self._campaign)
             self._evaluations = {str(r["name"]): bool(r.get("evaluation")) for r in known}
             self._evaluations.setdefault(run, False)
         return self._evaluations[run]
@@ -79,7 +84,7 @@ class RevisionReader:
     def _step(self, run: str, number: int) -> StepRewards:
         step = self._steps.pop((run, number), None)
         if step is None:
-            step = StepRewards(self._ledger, self._campaign, run, number)
+            step = StepRewards(self.ledger, self._campaign, run, number)
         self._steps[run, number] = step
         if len(self._steps) > _MOST_STEPS:
             del self._steps[next(iter(self._steps))]

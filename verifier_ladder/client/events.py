@@ -33,9 +33,13 @@ class Events:
             self._data.append(value)
         elif name == "id":
             self._id = int(value)
-        elif not line and self._data:
-            data, self._data = "\n".join(self._data).encode(), []
-            if self._id is not None:
-                self.last, self._id = self._id, None
-            return data
+        elif not line:
+            return self._end()
         return None
+
+    def _end(self) -> bytes | None:
+        """Take a cursor, which may come without an event, and give the event's data."""
+        if self._id is not None:
+            self.last, self._id = self._id, None
+        data, self._data = "\n".join(self._data).encode(), []
+        return data or None

@@ -113,11 +113,12 @@ class Ledger(WorkQueue, AccountBook, Replies):
         self,
         *,
         after: int = 0,
+        until: int | None = None,
         kind: str | None = None,
         campaign: str | None = None,
         limit: int | None = None,
     ) -> Iterator[Entry]:
-        """Entries with an id above `after`, in order."""
+        """Entries with an id above `after`, in order, up to the id `until` or the newest."""
 
     def entry(self, number: int) -> Entry | None:
         """The entry with this id; None if there is none."""

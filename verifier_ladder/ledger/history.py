@@ -80,19 +80,26 @@ class SqlHistory(Store):
         self,
         *,
         after: int = 0,
+        until: int | None = None,
         kind: str | None = None,
         campaign: str | None = None,
         limit: int | None = None,
     ) -> Iterator[Entry]:
         """See `Ledger.entries`."""
         self._check_open()
-        return self._pages(after, kind, campaign, limit)
+        return self._pages(after, until, kind, campaign, limit)
 
     def _pages(
-        self, after: int, kind: str | None, campaign: str | None, limit: int | None
+        self,
+        after: int,
+        until: int | None,
+        kind: str | None,
+        campaign: str | None,
+        limit: int | None,
     ) -> Iterator[Entry]:
         filters = ["id > ?", "id <= ?"]
-        values: list[Any] = [self.newest()]
+        newest = self.newest()
+        values: list[Any] = [newest if until is None else min(until, newest)]
         for name, value in (("kind", kind), ("campaign", campaign)):
             if value is not None:
                 filters.append(f"{name} = ?")

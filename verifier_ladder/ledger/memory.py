@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from math import inf
 from typing import Any
 
 from verifier_ladder.cost import Cost
@@ -157,6 +158,7 @@ class MemoryLedger(MemoryReplies, MemoryQueue, Ledger):
         self,
         *,
         after: int = 0,
+        until: int | None = None,
         kind: str | None = None,
         campaign: str | None = None,
         limit: int | None = None,
@@ -164,13 +166,19 @@ class MemoryLedger(MemoryReplies, MemoryQueue, Ledger):
         """See `Ledger.entries`."""
         with self._held():
             pass
-        return self._select(max(0, after), kind, campaign, limit)
+        return self._select(max(0, after), until, kind, campaign, limit)
 
     def _select(
-        self, after: int, kind: str | None, campaign: str | None, limit: int | None
+        self,
+        after: int,
+        until: int | None,
+        kind: str | None,
+        campaign: str | None,
+        limit: int | None,
     ) -> Iterator[Entry]:
         left = limit
-        while after < len(self._entries) and (left is None or left > 0):
+        end = inf if until is None else until
+        while after < min(end, len(self._entries)) and (left is None or left > 0):
             entry = self._entries[after]
             after += 1
             if kind in {None, entry.kind} and campaign in {None, entry.campaign}:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import islice, takewhile
 from typing import Annotated, Any, TypeVar
 
 import orjson
@@ -12,6 +14,7 @@ from fastapi import HTTPException, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.requests import ClientDisconnect
 
+from verifier_ladder.server.limits import MOST_ENTRIES, MOST_FIELDS, MOST_PARTS
 from verifier_ladder.text import mended
 
 M = TypeVar("M", bound=BaseModel)
@@ -23,6 +26,12 @@ _JSON = b"application/json"
 _HALF = b"\\ud"
 """How a character that UTF-8 can't hold begins in JSON."""
 
+_SHORT = 2**15
+"""Bytes of a body that is read where it is awaited; what is longer is read in a thread."""
+_TEXT = rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)'
+_UP_TO_A_MARK = re.compile(rb'(?:[^":\[{}]++|' + _TEXT + rb")*+(?:([:\[{}])|\Z)", re.DOTALL)
+"""What stands before the next field, object or list, with all texts on the way. It matches from
+anywhere, or what is no JSON would be tried from each of its bytes."""
 _MOST_TOLD = 100
 """Places that are named; each is built by a call that nothing else can run beside."""
 _FORMS = ("constrained-str", "SampleMessage")
@@ -105,31 +114,81 @@ class Json(Response):
         ]  # fmt: skip
 
 
-async def read_body(request: Request, model: type[M]) -> M:
+async def read_body(request: Request, model: type[M], run: Callable[..., Awaitable[M]]) -> M:
     """The body of a request, validated while it is parsed.
 
     For thousands of samples that is several times as fast as parsing JSON into dictionaries and
     then checking these.
 
+    Args:
+        request: The request.
+        model: What the body must be.
+        run: Calls a function in a thread, which reads long bodies.
+
     Raises:
-        HTTPException: If it is not JSON, or not what the model says.
+        HTTPException: If it is not JSON, not what the model says, or has too many fields.
     """
     if not _is_json(request.scope["headers"]):
         # A page of another site can post text here without asking, but not JSON.
         raise HTTPException(415, "send the body with Content-Type: application/json")
     body = await request.body()
+    if len(body) <= _SHORT:
+        return _read(body, model)
+    return await run(_read, body, model)
+
+
+def _read(body: bytes, model: type[M]) -> M:
+    if len(body) > MOST_FIELDS:  # Each field takes more than a byte.
+        check_parts(body)
     try:
         return model.model_validate_json(body)
     except ValidationError as error:
         found = error
     if _is_no_json(found) and _HALF in body.lower():
-        # In a thread: a large body takes this way much longer.
-        whole = await asyncio.to_thread(_whole, body)
+        whole = _whole(body)
         try:
             return model.model_validate_json(body if whole is None else whole)
         except ValidationError as error:
             found = error
     raise InvalidBodyError(found)
+
+
+def check_parts(body: bytes) -> None:
+    """Refuse JSON of so many parts that nothing else could run for long while it is read.
+
+    Raises:
+        HTTPException: If it has too many.
+    """
+    if body.count(b",") > MOST_ENTRIES:
+        raise HTTPException(413, f"a body may have {MOST_ENTRIES:,} commas; send it in parts")
+    if sum(map(body.count, b":[{")) <= MOST_FIELDS:  # Those inside of texts count here, too.
+        return
+    fields = [0]  # Of each object around the next mark.
+    found = (match[1] for match in _UP_TO_A_MARK.finditer(body))
+    marks = takewhile(lambda mark: mark and fields, found)  # Or it is no JSON from there.
+    opened = filter(partial(_is_opened, fields), marks)
+    if next(islice(opened, MOST_PARTS, None), None) is not None:
+        raise HTTPException(
+            413, f"a body may have {MOST_PARTS:,} fields, objects and lists; send it in parts"
+        )
+
+
+def _is_opened(fields: list[int], mark: bytes) -> bool:
+    """Whether a field, an object or a list begins, and not an object ends.
+
+    Raises:
+        HTTPException: If its object has too many fields.
+    """
+    if mark == b"}":
+        fields.pop()
+        return False
+    if mark == b"{":
+        fields.append(0)
+    elif mark == b":":
+        fields[-1] += 1
+        if fields[-1] > MOST_FIELDS:
+            raise HTTPException(413, f"an object may have {MOST_FIELDS:,} fields")
+    return True
 
 
 def _is_no_json(error: ValidationError) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from fastapi import APIRouter, HTTPException, Request, Response
@@ -12,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from verifier_ladder.errors import LadderError
 from verifier_ladder.server import tokens
-from verifier_ladder.server.access import allow, authorization, check_run, needs
+from verifier_ladder.server.access import allow, authorization, caller_of, check_run, needs
 from verifier_ladder.server.bodies import Posted, read_body
 from verifier_ladder.server.problems import problem_of, responses
 
@@ -33,9 +34,11 @@ class _Call(NamedTuple):
 
     async def answer(self, request: Request) -> Response:
         allow(request, self.scope, self.shown)  # Before a byte of the body is read.
+        service = request.app.state.service
         if not self.names_run:
-            check_run(request, request.app.state.service.campaign.run.name)
-        return await self.endpoint(await read_body(request, self.model), request)
+            check_run(request, service.campaign.run.name)
+        run = partial(service.parse, caller_of(request))
+        return await self.endpoint(await read_body(request, self.model, run), request)
 
 
 class CallRouter(APIRouter):

@@ -10,7 +10,7 @@ from pydantic import Field, JsonValue
 from verifier_ladder.case import Case
 from verifier_ladder.errors import VerifierError
 from verifier_ladder.exchange import candidate_message, verdict_from
-from verifier_ladder.server.access import needs
+from verifier_ladder.server.access import caller_of, needs
 from verifier_ladder.server.bodies import Json, Message, encoded
 from verifier_ladder.server.calls import CallRouter
 from verifier_ladder.server.messages import Name
@@ -93,7 +93,7 @@ async def cases(
 ) -> Response:
     """What the world is asked and has not answered yet."""
     service: RewardService = request.app.state.service
-    found = await service.read(service.campaign.cases, limit + 1)
+    found = await service.read(caller_of(request), service.campaign.cases, limit + 1)
     shown = [_shown(case) for case in found[:limit]]
     return Json(encoded({"cases": shown, "more": len(found) > limit}))
 
@@ -102,11 +102,11 @@ async def cases(
 async def answer(body: Answer, request: Request) -> Response:
     """Answer an open case; the rewards that waited for it are revised."""
     service: RewardService = request.app.state.service
-    return await answered(service, body, source=body.source, event=body.event)
+    return await answered(service, body, caller_of(request), source=body.source, event=body.event)
 
 
 async def answered(
-    service: RewardService, result: Result, *, source: str, event: str | None
+    service: RewardService, result: Result, caller: str, *, source: str, event: str | None
 ) -> Response:
     """Hand a result in, and say whether it was taken.
 
@@ -114,7 +114,7 @@ async def answered(
         ConfigError: If there is no such case.
         VerifierError: If the value is not valid for it.
     """
-    taken = await service.read(_hand_in, service, result, source, event)
+    taken = await service.read(caller, _hand_in, service, result, source, event)
     return Json(encoded({"taken": taken}))
 
 

@@ -43,7 +43,7 @@ async def readyz(request: Request) -> Response:
         return problem(503, "the server is ending", headers={"Retry-After": "1"})
     try:
         async with asyncio.timeout(_PATIENCE):
-            await service.read(service.campaign.ledger.newest)
+            await service.news.look()
     except (LadderError, TimeoutError) as error:
         # Whoever asks need not be known, and the reason may name files and hosts.
         _LOG.warning("the ledger can't be read: %s", str(error) or "it takes too long")

@@ -81,20 +81,23 @@ class Replier:
                 HTTPStatus.BAD_REQUEST, f"an Idempotency-Key has 1 to {_LONGEST_KEY} characters"
             )
         campaign, path = self._service.campaign.name, request.url.path
-        name = _digest("\n".join((campaign, caller_of(request), path, key)).encode())
+        caller = caller_of(request)
+        name = _digest(f"{campaign}\n{caller}\n{path}\n{key}".encode())
         asked = _digest(await request.body())
         work = self._at_work.get(name)
         if work is None:
-            return await self._first(name, asked, begin, answer)
+            return await self._first(caller, name, asked, begin, answer)
         _compare(asked, work.request)
         return await asyncio.shield(work.answer)
 
-    async def _first(self, name: bytes, asked: bytes, begin: Begin, answer: Answer) -> bytes:
+    async def _first(
+        self, caller: str, name: bytes, asked: bytes, begin: Begin, answer: Answer
+    ) -> bytes:
         future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         future.add_done_callback(_seen)
         self._at_work[name] = _Work(asked, future)
         try:
-            found = await self._found(name, asked, begin, answer)
+            found = await self._found(caller, name, asked, begin, answer)
         except BaseException as error:
             self._at_work.pop(name, None)
             if isinstance(error, Exception):
@@ -105,8 +108,10 @@ class Replier:
         future.set_result(found)
         return found
 
-    async def _found(self, name: bytes, asked: bytes, begin: Begin, answer: Answer) -> bytes:
-        reply = await self._service.read(self._begun, name, asked, begin)
+    async def _found(
+        self, caller: str, name: bytes, asked: bytes, begin: Begin, answer: Answer
+    ) -> bytes:
+        reply = await self._service.place(caller, self._begun, name, asked, begin)
         _compare(asked, reply.request)
         told = _revisions(reply.answer)
         body, revisions = await answer(Place(reply.run, reply.step, reply.cursor), told)
@@ -115,7 +120,7 @@ class Replier:
             return body
         # Nobody waits until it is kept: until then a repeated call is answered from here, and
         # where the server dies now, with the rewards as they are then.
-        kept = self._service.later(self._keep, name, revisions)
+        kept = self._service.place(caller, self._keep, name, revisions)
         kept.add_done_callback(lambda _: self._at_work.pop(name))
         return body
 

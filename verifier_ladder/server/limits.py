@@ -10,6 +10,12 @@ MOST_SAMPLES = 65_536
 """Samples of one call."""
 LONGEST_CONTENT = 4 * 2**20
 """Characters of one candidate."""
+MOST_FIELDS = 65_536
+"""Fields of one object in a body."""
+MOST_PARTS = 2**20
+"""Fields, objects and lists of one body."""
+MOST_ENTRIES = 2**23
+"""Commas of one body, which are about as many as the entries of its lists."""
 
 
 @dataclass(frozen=True, slots=True)

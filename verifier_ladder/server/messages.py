@@ -124,7 +124,9 @@ class RevisionPage(Message):
 
     revisions: list[RevisionMessage]
     cursor: int = Field(description="Ask for what comes after this next.")
-    more: bool = Field(description="Whether there are more already.")
+    more: bool = Field(
+        description="Whether there may be more already; a page that holds none may say so too."
+    )
 
 
 def reward_json(reward: Reward, position: int) -> dict[str, Any]:

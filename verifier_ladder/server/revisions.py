@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import closing
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Header, HTTPException, Query, Request, Response
 from fastapi.responses import StreamingResponse
@@ -13,7 +13,7 @@ from fastapi.responses import StreamingResponse
 from verifier_ladder.arguments import LARGEST, whole_number
 from verifier_ladder.reward import Revision
 from verifier_ladder.scheduler.late import RevisionReader
-from verifier_ladder.server.access import is_allowed, is_open, needs
+from verifier_ladder.server.access import caller_of, is_allowed, is_open, needs
 from verifier_ladder.server.bodies import Json, encoded
 from verifier_ladder.server.messages import RevisionPage, revision_json
 from verifier_ladder.server.problems import responses
@@ -23,6 +23,10 @@ router = APIRouter(tags=["rewards"])
 EVENTS = "text/event-stream"
 PAGE = 1000
 """Revisions of one page; those that were recorded together are never divided."""
+_PASSED = 4096
+"""Entries that one page looks at; there may be no revision among them that is asked for."""
+_COMPARED = 65_536
+"""Samples that one page goes over: a revision tells what it changes for all of its group."""
 _HEARTBEAT = 15.0
 _RECONNECT = 2000
 """Milliseconds after which a client connects again."""
@@ -59,24 +63,36 @@ async def rewards(
             headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
         )  # fmt: skip
     reader = _reader(request, evaluation=evaluation)
-    found, more = await service.read(page, reader, after, limit)
-    return Json(
-        encoded({
-            "revisions": [revision_json(revision) for revision in found],
-            "cursor": found[-1].cursor if found else max(after, reader.cursor), "more": more,
-        })
-    )  # fmt: skip
+    told = await service.read(caller_of(request), page, reader, after, limit)
+    shown = [revision_json(revision) for revision in told.revisions]
+    return Json(encoded({"revisions": shown, "cursor": told.cursor, "more": told.more}))
 
 
-def page(reader: RevisionReader, after: int, limit: int) -> tuple[list[Revision], bool]:
-    """Some revisions and whether there are more; those with one cursor stay together."""
+class Page(NamedTuple):
+    """Some revisions, which may be none."""
+
+    revisions: list[Revision]
+    cursor: int
+    """Entry up to which all has been looked at."""
+    more: bool
+    """Whether there are entries after it."""
+
+
+def page(reader: RevisionReader, after: int, limit: int) -> Page:
+    """Some revisions; those with one cursor stay together.
+
+    What one page looks at has a bound, whatever it finds, so that it ends soon.
+    """
     found: list[Revision] = []
-    with closing(reader.read(after)) as revisions:  # type: ignore[type-var]
+    newest = reader.ledger.newest()
+    until, most = min(after + _PASSED, newest), reader.compared + _COMPARED
+    with closing(reader.read(after, until)) as revisions:  # type: ignore[type-var]
         for revision in revisions:
-            if len(found) >= limit and revision.cursor != found[-1].cursor:
-                return found, True
+            is_full = len(found) >= limit or reader.compared > most
+            if found and is_full and revision.cursor != found[-1].cursor:
+                return Page(found, found[-1].cursor, more=True)
             found.append(revision)
-    return found, False
+    return Page(found, max(after, until), until < newest)
 
 
 def _reader(request: Request, *, evaluation: bool | None) -> RevisionReader:
@@ -89,24 +105,19 @@ def _reader(request: Request, *, evaluation: bool | None) -> RevisionReader:
 
 async def _events(request: Request, reader: RevisionReader, after: int) -> AsyncIterator[bytes]:
     service: RewardService = request.app.state.service
-    seen = after
     yield b"retry: %d\n\n" % _RECONNECT
     while not service.is_leaving and is_allowed(request, "read"):
-        found, more = await service.read(page, reader, after, PAGE)
+        found, after, more = await service.read(caller_of(request), page, reader, after, PAGE)
         for place, revision in enumerate(found):
             # Only the last of those with one cursor names it, or a client would leave some out.
             is_last = found[place + 1 : place + 2] == [] or (
                 found[place + 1].cursor != revision.cursor
             )
             yield _event(revision_json(revision), revision.cursor if is_last else None)
-            after = revision.cursor
-        after = max(after, reader.cursor) if not more else after
-        if more:
+        if found and more:
             continue
-        newest = await service.news.after(max(seen, after), _HEARTBEAT)
-        if newest <= seen:
-            yield b": still here\n\n"
-        seen = newest
+        if more or await service.news.after(after, _HEARTBEAT) <= after:
+            yield b": still here\nid: %d\n\n" % after  # From there a client goes on.
 
 
 def _event(data: Any, identity: int | None) -> bytes:

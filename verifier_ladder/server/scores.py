@@ -29,6 +29,8 @@ from verifier_ladder.server.messages import (
 from verifier_ladder.server.service import RewardService
 
 router = CallRouter("rewards")
+_FEW = 256
+"""Samples that are made where they are awaited; of more it would hold up other calls."""
 
 
 @router.call("/v1/score", ScoreResponse, summary="Score samples", names_run=True)
@@ -47,7 +49,7 @@ async def score(body: ScoreRequest, request: Request) -> Response:
     answer = partial(_answer, service, body, caller)
     key = request.headers.get("idempotency-key")
     if key is None:
-        found = (await answer(await service.read(begin), ())).body
+        found = (await answer(await service.place(caller, begin), ())).body
     else:
         found = await replier.once(request, key, begin, answer)
     return Json(found)
@@ -88,15 +90,16 @@ async def _answer(
     service: RewardService, body: ScoreRequest, caller: str, place: Place, told: Sequence[int]
 ) -> Answered:
     run, step, cursor = place
-    samples = _samples(service, body, run, step)
+    make = partial(_samples, service, body, run, step)
+    samples = make() if len(body.samples) <= _FEW else await service.place(caller, make)
     if body.prompts:
-        await service.read(service.prompts.keep, run, samples, body.prompts)
+        await service.place(caller, service.prompts.keep, run, samples, body.prompts)
     plain = body.groups if samples is body.samples else None
     rewards = await service.score(samples, caller, step=step, groups=plain, deadline=body.deadline)
     positions = list(map(_position, body.samples, count()))
     if told and told != [reward.revision for reward in rewards]:
         wanted = dict(zip(positions, told, strict=False))
-        before = await service.read(_as_told, service, run, step, wanted)
+        before = await service.place(caller, _as_told, service, run, step, wanted)
         rewards = [before.get(at, now) for at, now in zip(positions, rewards, strict=True)]
     made = list(map(reward_json, rewards, positions))
     answer = {

@@ -44,8 +44,8 @@ updates goes less far in one call, and nine billion calls would be needed to bri
 2**53, behind which clients of JSON can't read it."""
 _LATEST_START = 2**31
 """The last step with which a run may begin: one that goes on in a new ledger goes on counting."""
-
-
+_PLACERS, _READERS = 4, 4
+"""Threads for what calls for rewards ask of the ledger beside their scores, and for all else."""
 _EVERY = 0.2
 """Seconds between two looks at the ledger, while somebody waits."""
 
@@ -65,8 +65,13 @@ class News:
     """
 
     def __init__(self, newest: Callable[[], int]) -> None:
-        """Take the function that gives the id of the newest entry; it is called in a thread."""
+        """Take the function that gives the id of the newest entry.
+
+        It is called in a thread that nothing else uses, so nobody can hold it up.
+        """
         self._read = newest
+        self._thread = ThreadPoolExecutor(1, "vladder-news")
+        self._reading: asyncio.Future[int] | None = None
         self._changed = asyncio.Event()
         self._newest = 0
         self._watch: asyncio.Task[None] | None = None
@@ -92,11 +97,22 @@ class News:
             self._waiting -= 1
         return self._newest
 
+    async def look(self) -> int:
+        """Ask the ledger for its newest entry; who asks meanwhile gets the same answer.
+
+        Raises:
+            LadderError: If the ledger can't be read.
+        """
+        if self._reading is None or self._reading.done():
+            loop = asyncio.get_running_loop()
+            self._reading = loop.run_in_executor(self._thread, self._read)
+        return await asyncio.shield(self._reading)
+
     async def _look(self) -> None:
         """Look again and again until nobody waits."""
         while not self.is_over:
             with suppress(LadderError):  # A ledger that went away may come back.
-                newest = await asyncio.to_thread(self._read)
+                newest = await self.look()
                 if newest != self._newest:
                     self._newest = newest
                     self._tell()
@@ -120,6 +136,7 @@ class News:
             self._watch.cancel()
             with suppress(asyncio.CancelledError):
                 await self._watch
+        await asyncio.to_thread(self._thread.shutdown)
 
 
 class Prompts:
@@ -205,7 +222,9 @@ class RewardService:
         self._gatherer = Gatherer(self._score_gathered, calls=self.limits.gathered)
         self._batches = SharedPool(self.limits.calls, "vladder-batch")
         self._singles = SharedPool(self.limits.gathered, "vladder-single")
-        self._readers = ThreadPoolExecutor(4, "vladder-read")
+        self._parsers = SharedPool(1, "vladder-parse")  # The interpreter runs one at a time.
+        self._places = SharedPool(_PLACERS, "vladder-place")
+        self._readers = SharedPool(_READERS, "vladder-read")
         self._runs, self._lock = {campaign.run.name}, Lock()
         self._named: Counter[str] = Counter()
         """How many of the runs each caller was the first to name."""
@@ -249,14 +268,20 @@ class RewardService:
             run = partial(self._batches.run, caller)
             return await self._score_steps(run, self._grouping.place(samples), monotonic())
 
-    async def read(self, function: Callable[..., T], *arguments: Any) -> T:
-        """Call a function that reads the ledger, in a thread."""
-        return await self.later(function, *arguments)
+    def read(self, caller: str, function: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
+        """Call a function that reads the ledger, or answers a case, in a thread."""
+        return self._readers.run(caller, function, *arguments)
 
-    def later(self, function: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
-        """Call a function in a thread; `close` waits for it, if nobody else does."""
-        loop = asyncio.get_running_loop()
-        return loop.run_in_executor(self._readers, partial(function, *arguments))
+    def parse(self, caller: str, function: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
+        """Call a function that reads a long body, in a thread, callers taking turns."""
+        return self._parsers.run(caller, function, *arguments)
+
+    def place(self, caller: str, function: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
+        """Call a function that prepares or ends a call for rewards, in a thread.
+
+        Readers have other threads. `close` waits for it, if nobody else does.
+        """
+        return self._places.run(caller, function, *arguments)
 
     def note_run(self, name: str, step: int | None, caller: str) -> None:
         """Record a run that a client has named, once; to be called in a thread.
@@ -308,7 +333,9 @@ class RewardService:
         await self.news.close()
         await self._batches.close()
         await self._singles.close()
-        await asyncio.to_thread(self._readers.shutdown)
+        await self._parsers.close()
+        await self._places.close()
+        await self._readers.close()
 
     def _accept(self, samples: int, caller: str) -> Any:
         if self.is_leaving:

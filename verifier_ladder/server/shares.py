@@ -71,12 +71,12 @@ class SharedPool:
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
         self._work: set[asyncio.Task[Any]] = set()
 
-    async def run(self, caller: str, function: Callable[..., T], *arguments: Any) -> T:
+    def run(self, caller: str, function: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
         """Call a function in a thread, when it is the caller's turn."""
         work = asyncio.ensure_future(self._run(caller, partial(function, *arguments)))
         self._work.add(work)
         work.add_done_callback(self._work.discard)
-        return await asyncio.shield(work)
+        return asyncio.shield(work)
 
     async def close(self) -> None:
         """Finish what was asked for."""
@@ -102,10 +102,10 @@ class SharedPool:
             caller = min(self._waiting, key=self._shares.of)
             if not self._shares.has_room(caller, 1):
                 return
-            turns = self._waiting[caller]
+            turns = self._waiting.pop(caller)
             turn = turns.popleft()
-            if not turns:
-                del self._waiting[caller]
+            if turns:  # Its next call waits behind those of others who have as few at work.
+                self._waiting[caller] = turns
             if not turn.done():  # The event loop may be ending.
                 self._shares.take(caller, 1)
                 turn.set_result(None)

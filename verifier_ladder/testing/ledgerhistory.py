@@ -175,6 +175,8 @@ class HistoryTests:
         assert [entry.id for entry in ledger.entries()] == ids
         assert [entry.id for entry in ledger.entries(after=ids[40])] == ids[41:]
         assert [entry.id for entry in ledger.entries(after=ids[40], limit=3)] == ids[41:44]
+        assert [entry.id for entry in ledger.entries(after=ids[1], until=ids[40])] == ids[2:41]
+        assert list(ledger.entries(after=ids[3], until=ids[3])) == []
 
     def test_entries_are_chosen_by_kind_and_campaign(self, ledger: Ledger) -> None:
         ledger.append(Block("score", "one"))

@@ -57,7 +57,8 @@ async def take(source: str, request: Request) -> Response:
         result = Result.model_validate_json(body)
     except ValidationError as error:
         raise InvalidBodyError(error) from None
-    return await answered(request.app.state.service, result, source=source, event=identity)
+    service, caller = request.app.state.service, f"webhook {source}"
+    return await answered(service, result, caller, source=source, event=identity)
 
 
 def _announced(settings: WebhookSettings, source: str, request: Request) -> list[bytes]:

@@ -145,10 +145,10 @@ class Sender:
         """Tell until cancelled."""
         while True:
             try:
-                cursor = await self._begin()
-                while await self._tell(cursor):
-                    cursor = self._cursors.get(self._name, self._to.name) or cursor
-            except LadderError as error:
+                cursor: int | None = await self._begin()
+                while cursor is not None:
+                    cursor = await self._tell(cursor)
+            except (LadderError, OSError) as error:  # Of the latter a full disk is one.
                 _LOG.warning("webhook %s waits: %s", self._to.name, error)
                 await asyncio.sleep(_FIRST_PAUSE)
             else:
@@ -158,21 +158,25 @@ class Sender:
         """Where to go on; a new receiver is told what comes from now on."""
         known = self._cursors.get(self._name, self._to.name)
         if known is None:
-            known = await self._service.read(self._service.campaign.ledger.newest)
+            known = await self._service.news.look()
             self._cursors.put(self._name, self._to.name, known)
         return known
 
-    async def _tell(self, cursor: int) -> bool:
-        """Tell what is new, or wait for it; False if the receiver wants nothing more."""
-        seen = await self._service.read(self._service.campaign.ledger.newest)
-        found, _ = await self._service.read(page, self._reader, cursor, _PAGE)
-        if not found:
-            await self._service.news.after(seen, _LOOK)
-            return True
-        if not await self._deliver(found):
-            return False
-        self._cursors.put(self._name, self._to.name, found[-1].cursor)
-        return True
+    async def _tell(self, cursor: int) -> int | None:
+        """Tell what is new, or wait for it.
+
+        Returns:
+            From where to go on; None if the receiver wants nothing more.
+        """
+        caller = f"webhook to {self._to.name}"
+        found, until, more = await self._service.read(caller, page, self._reader, cursor, _PAGE)
+        if found:
+            if not await self._deliver(found):
+                return None
+            self._cursors.put(self._name, self._to.name, until)
+        elif not more:
+            await self._service.news.after(until, _LOOK)
+        return until
 
     async def _deliver(self, found: Sequence[Revision]) -> bool:
         first, last = found[0].cursor, found[-1].cursor

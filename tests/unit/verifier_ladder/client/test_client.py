@@ -218,15 +218,24 @@ def test_revisions_are_read_page_by_page_and_followed_through_breaks(
             self.asked.append(request)
             return httpx.Response(200, content=self.answers.pop(0))
 
-    server = Mixed(page(1, 2, more=True), page(3, more=False), stream(4), page(5, more=False))
+    pages = page(1, 2, more=True), page(more=True), page(more=False)
+    server = Mixed(*pages, b": still here\nid: 3\n\n" + stream(4), page(5, more=False))
     with vl.Client("http://x") as client:
         client._http = httpx.Client(transport=httpx.MockTransport(server), base_url="http://x")
         following = client.revisions(follow=True)
-        found = [next(following) for _ in range(5)]
+        found = [next(following) for _ in range(4)]
 
-    assert made == found
-    assert ["0", "2", None, "4"] == [request.url.params.get("after") for request in server.asked]
-    assert "3" == server.asked[2].headers["last-event-id"]
+    assert [made[0], made[1], made[3], made[4]] == found
+    asked = [request.url.params.get("after") for request in server.asked]
+    assert ["0", "2", "3", None, "4"] == asked
+    assert "3" == server.asked[3].headers["last-event-id"]
+
+
+def test_a_stream_that_had_nothing_to_tell_goes_on_from_where_it_had_looked() -> None:
+    events = Events(3)
+
+    assert [None] * 3 == [events.add(line) for line in (": still here", "id: 7", "")]
+    assert 7 == events.last
 
 
 @given(st.lists(st.tuples(st.integers(1, 99), st.text("ab\n:", max_size=9)), max_size=9))

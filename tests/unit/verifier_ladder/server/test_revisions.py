@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import verifier_ladder as vl
+from verifier_ladder.server import revisions
 from verifier_ladder.server.tokens import TokenFile
 
 
@@ -86,6 +87,42 @@ def test_pages_leave_nothing_out(ask: Any, world: vl.Campaign) -> None:
     assert [] == ask("GET", "/v1/rewards", params={"after": after}).json()["revisions"]
 
 
+def test_a_page_ends_after_a_number_of_entries_and_the_next_one_goes_on(
+    ask: Any, world: vl.Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = revised(ask, world, [7.0, 8.0, 9.0])
+    monkeypatch.setattr(revisions, "_PASSED", 2)
+    found: list[Any] = []
+    after, more, looked = ask.start, True, []
+    while more:
+        page = ask("GET", "/v1/rewards", params={"after": after}).json()
+        looked.append(page["cursor"] - after)
+        found += page["revisions"]
+        after, more = page["cursor"], page["more"]
+
+    assert every == found
+    assert world.cursor == after
+    assert max(looked) == 2
+    assert len(looked) > 3
+
+
+def test_a_page_ends_after_a_number_of_samples_that_are_compared(
+    ask: Any, world: vl.Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = revised(ask, world, [7.0, 8.0, 9.0])
+    monkeypatch.setattr(revisions, "_COMPARED", 5)  # Each revision goes over a group of three.
+    found: list[Any] = []
+    after, more, pages = ask.start, True, []
+    while more:
+        page = ask("GET", "/v1/rewards", params={"after": after}).json()
+        pages.append(len(page["revisions"]))
+        found += page["revisions"]
+        after, more = page["cursor"], page["more"]
+
+    assert every == found
+    assert 1 == max(pages)
+
+
 def test_an_answer_that_comes_twice_is_taken_once(ask: Any) -> None:
     case = ask("GET", "/v1/cases").json()["cases"][0]["case"]
     body = {"case": case, "value": 5, "source": "lab", "event": "e1"}
@@ -150,6 +187,30 @@ def test_a_stream_tells_what_is_there_and_what_comes_and_ends_with_the_server(
     assert [b"id: %d" % revision["cursor"] for revision in data] == [
         part.split(b"\n")[1] for part in events
     ]
+
+
+def test_a_stream_that_passes_over_much_says_how_far_it_is(
+    ask: Any, world: vl.Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (first,) = revised(ask, world, [7.0])
+    monkeypatch.setattr(revisions, "_PASSED", 1)
+
+    async def listen() -> list[bytes]:
+        told: list[bytes] = []
+        stream = asyncio.create_task(streamed(ask.app, told, ask.start))
+        while not any(b"event: revision" in part for part in told):  # noqa: ASYNC110 - looks until it is so
+            await asyncio.sleep(0)
+        ask.service.leave()
+        await stream
+        return told
+
+    _, *passed = ask.runner.run(listen())[: first["cursor"] - ask.start + 1]
+    *still, event = passed
+
+    assert still == [
+        b": still here\nid: %d\n\n" % n for n in range(ask.start + 1, first["cursor"])
+    ]
+    assert b"id: %d" % first["cursor"] in event
 
 
 def bearer(secret: str) -> dict[str, str]:

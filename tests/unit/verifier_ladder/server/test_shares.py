@@ -11,11 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import verifier_ladder as vl
+from verifier_ladder.server import revisions
 from verifier_ladder.server.limits import Limits
-from verifier_ladder.server.shares import Shares
+from verifier_ladder.server.shares import SharedPool, Shares
 from verifier_ladder.server.tokens import TokenFile
 
 CALLERS = ["blue", "green", "red"]
+SLOW = 7
 Sent = Callable[..., "asyncio.Task[Any]"]
 
 
@@ -152,6 +154,75 @@ def test_bodies_of_one_token_leave_room_for_another(serving: Any, gate: Gate) ->
 
     assert [429, 200, 200] == [answer.status_code for answer in ask.runner.run(run())]
     assert 0 == ask.app.door.held
+
+
+@pytest.fixture
+def readers(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Pages after one cursor are held up until this is set."""
+    held, read = threading.Event(), revisions.page
+
+    def page(reader: Any, after: int, limit: int) -> Any:
+        if after == SLOW:
+            held.wait(300)
+            held.set()  # One that nobody opens in time fails a test once.
+        return read(reader, after, limit)
+
+    monkeypatch.setattr(revisions, "page", page)
+    return held
+
+
+def test_a_token_that_only_reads_holds_up_no_score_and_no_other_reader(
+    serve: Any, readers: threading.Event, tmp_path: Path
+) -> None:
+    tokens = TokenFile(tmp_path / "tokens")
+    made = {name: tokens.add(name, ["score", "read", "answer"]) for name in CALLERS}
+    headers = {name: {"Authorization": f"Bearer {made[name]}"} for name in CALLERS}
+    ask = serve(tokens=tokens)
+
+    async def run() -> tuple[list[Any], list[bool], list[Any]]:
+        slow = [
+            asyncio.create_task(ask.ask("GET", f"/v1/rewards?after={SLOW}", headers=headers[name]))
+            for name in ("blue", "blue", "blue", "red") * 4
+        ]
+        await asyncio.sleep(0)
+        green = {"headers": headers["green"]}
+        told = [
+            await ask.ask("POST", "/v1/score", json={"samples": ["abc"]}, **green),
+            await ask.ask(
+                "POST", "/v1/score", json={"samples": ["abc"]},
+                headers={**headers["green"], "Idempotency-Key": "once"},
+            ),
+            await ask.ask("GET", "/v1/rewards", **green),
+            await ask.ask("GET", "/v1/cases", **green),
+            await ask.ask("GET", "/readyz"),
+        ]  # fmt: skip
+        before = [call.done() for call in slow]
+        readers.set()
+        return told, before, await asyncio.gather(*slow)
+
+    told, before, slow = ask.runner.run(run())
+
+    assert [200] * 5 == [answer.status_code for answer in told]
+    assert not any(before)
+    assert {200} == {answer.status_code for answer in slow}
+
+
+def test_callers_that_wait_take_turns() -> None:
+    order: list[str] = []
+
+    async def run() -> None:
+        pool = SharedPool(1, "turns")
+        gate = threading.Event()
+        first = pool.run("blue", gate.wait, 300)
+        rest = [pool.run(name, order.append, name) for name in ("blue", "blue", "green", "blue")]
+        await asyncio.sleep(0)
+        gate.set()
+        await asyncio.gather(first, *rest)
+        await pool.close()
+
+    asyncio.run(run())
+
+    assert ["blue", "green", "blue", "blue"] == order
 
 
 @given(

@@ -10,6 +10,8 @@ import httpx
 import pytest
 
 import verifier_ladder as vl
+from verifier_ladder.private import write_private
+from verifier_ladder.server import revisions
 from verifier_ladder.server.webhooks import outgoing
 from verifier_ladder.server.webhooks.outgoing import Cursors, Sender
 from verifier_ladder.server.webhooks.settings import Receiver, Source, WebhookSettings
@@ -153,6 +155,34 @@ def test_after_a_restart_it_goes_on_where_it_was(
     ]
 
     assert [[3.0], [4.0]] == values
+
+
+@pytest.mark.usefixtures("quickly")
+def test_what_lies_behind_many_entries_without_revisions_is_told(
+    hooked: Any, world: vl.Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(revisions, "_PASSED", 1)
+    inbox = Inbox()
+    told(hooked, inbox, Cursors(None), [(world.cases()[0].check_key, 3.0)])
+
+    assert [3.0] == [r["reward"]["value"] for _, body in inbox.taken for r in body["data"]]
+
+
+@pytest.mark.usefixtures("quickly")
+def test_a_file_that_can_not_be_written_ends_no_telling(
+    hooked: Any, world: vl.Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inbox, write, failures = Inbox(), write_private, [OSError(28, "No space left")]
+
+    def fail(*given: Any) -> None:
+        if failures:
+            raise failures.pop()
+        write(*given)
+
+    monkeypatch.setattr(outgoing, "write_private", fail)
+    told(hooked, inbox, Cursors(tmp_path / "told"), [(world.cases()[0].check_key, 3.0)])
+
+    assert [3.0] == [r["reward"]["value"] for _, body in inbox.taken for r in body["data"]]
 
 
 def revised(opened: vl.Campaign, asker: Any) -> bytes:
