@@ -62,6 +62,12 @@ class Holding:
         """Hear of samples whose climb is over: others of their group are compared with them."""
         self._over.extend(peers)
 
+    def changed(self, requests: Iterable[Request]) -> None:
+        """Hear of requests that are not as they were."""
+        for request in requests:
+            if _sample(request) in self._held:
+                self._held[_sample(request)] = request
+
     def ended(self, requests: Iterable[Request]) -> None:
         """Hear of samples whose check has ended."""
         for request in requests:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from math import log2
+from math import fsum, log2
 
 from verifier_ladder.ledger.records import Request
 from verifier_ladder.scheduler.draws import Draw
@@ -35,8 +35,12 @@ class Punctuality:
     def __init__(self) -> None:
         """Wait for nothing yet."""
         self._awaited: dict[SampleKey, Request | None] = {}
-        self._recent: defaultdict[int, deque[bool]] = defaultdict(partial(deque, maxlen=FEWEST))
-        """Whether the latest draws were answered in time, by the logarithm of that time."""
+        self._left: dict[SampleKey, float] = {}
+        self._recent: defaultdict[int, deque[tuple[float, bool]]] = defaultdict(
+            partial(deque, maxlen=FEWEST)
+        )
+        """For how many draws each of the latest speaks, and whether it was answered in time, by
+        the logarithm of that time."""
 
     def expect(self, samples: Iterable[SampleKey]) -> None:
         """Hear of samples on which a draw fell, and whose rewards will be read at a deadline."""
@@ -50,6 +54,11 @@ class Punctuality:
         """Hear of samples that were cancelled."""
         for sample in samples:
             self._awaited.pop(sample, None)
+            self._left.pop(sample, None)
+
+    def speak(self, left: Mapping[SampleKey, float]) -> None:
+        """Hear of the share of draws that is left where others were cancelled."""
+        self._left.update({s: share for s, share in left.items() if s in self._awaited})
 
     def read(self, samples: Sequence[SampleKey], seconds: float) -> tuple[float, list[Request]]:
         """Count what is there when rewards are read.
@@ -61,14 +70,18 @@ class Punctuality:
         Returns:
             The share of drawn answers that are there, and the requests of those.
         """
-        ours = [self._awaited.pop(sample) for sample in samples if sample in self._awaited]
-        there = [request is not None for request in ours]
+        ours = [sample for sample in samples if sample in self._awaited]
+        requests = [self._awaited.pop(sample) for sample in ours]
+        there = [
+            (1.0 / self._left.pop(sample, 1.0), request is not None)
+            for sample, request in zip(ours, requests, strict=True)
+        ]
         if seconds > 0.0:
             recent = self._recent[round(log2(seconds))]
             recent.extend(there)
             there = there if len(there) >= FEWEST else list(recent)
-        share = sum(there) / len(there) if there else 1.0
-        return share, [request for request in ours if request is not None]
+        share = fsum(n for n, came in there if came) / fsum(n for n, _ in there) if there else 1.0
+        return share, [request for request in requests if request is not None]
 
 
 def early_draw(draw: Draw, share: float, estimator: Estimator, size: int) -> Draw:

@@ -15,7 +15,7 @@ from verifier_ladder.scheduler.draws import Draw
 from verifier_ladder.scheduler.holding import Holding
 from verifier_ladder.scheduler.learning import Ended, Learning
 from verifier_ladder.scheduler.punctuality import LEAST
-from verifier_ladder.scheduler.revisions import Revisions, draw_of
+from verifier_ladder.scheduler.revisions import Revisions, draw_of, left_of
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.watch import SampleKey
 from verifier_ladder.scheduler.withdrawal import Wanted, Withdrawn, withdraw
@@ -125,7 +125,8 @@ class Reviser:
                 return Withdrawn(0, 0)
             keys = list(dict.fromkeys(request.check_key for request in requests))
             standings = [self._standing(request, {}) for request in requests]
-            count = withdraw(self._desk, requests, standings)
+            others = [request for request in waiting if not wanted.takes(request)]
+            ended = withdraw(self._desk, requests, standings, others)
             gone = {
                 request.check_key for request, standing in zip(requests, standings, strict=True)
                 # Whoever asks the world has begun nothing that could finish.
@@ -133,10 +134,13 @@ class Reviser:
             }  # fmt: skip
             if gone:
                 ledger.cancel(list(gone), now=ledger.clock(), at_work=True)
-            others = [request for request in waiting if not wanted.takes(request)]
             self._forget(requests, standings, others)
-        ended = ledger.checks(states=[CheckState.CANCELLED], keys=keys)
-        return Withdrawn(count, len(ended))
+            self._holding.changed(ended.left)
+            self._desk.climb.knowledge.punctuality.speak(
+                {request[2:5]: left_of(request) for request in ended.left}
+            )
+        gone_checks = ledger.checks(states=[CheckState.CANCELLED], keys=keys)
+        return Withdrawn(len(ended.requests), len(gone_checks))
 
     def _forget(
         self,

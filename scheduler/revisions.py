@@ -63,9 +63,10 @@ class Revisions:
         for escalation in self.step.escalate:
             self.rewards[escalation.place] = awaited(self.rewards[escalation.place])
 
-    def _draw(self, request: Request, share: float | None) -> Draw | None:
+    def _draw(self, request: Request, share: float | None = None) -> Draw | None:
         draw = draw_of(request)
-        if draw is None or share is None:
+        share = left_of(request) * (1.0 if share is None else share)
+        if draw is None or share == 1.0:
             return draw
         size = int(request.state.get("size", 1))
         return self._desk.climb.knowledge.early_draw(draw, share, size)
@@ -77,6 +78,10 @@ class Revisions:
     def _answered(self, places: Sequence[int]) -> list[Request]:
         """The requests that these revisions answer."""
         return [self.requests[place] for place in places]
+
+    def _changed(self, places: Sequence[int]) -> list[Request]:  # noqa: ARG002 - others need them
+        """Requests of other samples of the step that are not as they were."""
+        return []
 
     def _unwanted(self, places: Sequence[int]) -> list[bytes]:  # noqa: ARG002 - others need them
         """Checks that nobody may want any more once these samples have heard of their revision."""
@@ -110,7 +115,7 @@ class Revisions:
         self._desk.append(
             self._block(places), enqueue=enqueue,
             answered=[] if self._is_early else self._answered(places),
-            unwanted=self._unwanted(places),
+            changed=self._changed(places), unwanted=self._unwanted(places),
         )  # fmt: skip
         for place in places:
             request = self.requests[place]
@@ -131,7 +136,8 @@ class Revisions:
             )  # fmt: skip
             state = {
                 **request.state, "candidate": candidate_json(standing.candidate),
-                "value": reward.value, "revision": reward.revision, "draw": draw,
+                "value": reward.value, "revision": reward.revision,
+                "draw": request.state.get("draw") or draw,
             }  # fmt: skip
             made.append(request._replace(check_key=check.check_key, state=state))
         self._desk.climb.knowledge.punctuality.expect(
@@ -206,6 +212,11 @@ def draw_of(request: Request) -> Draw | None:
     """The draw that sent a sample to the top tier, if one did."""
     found = request.state.get("draw")
     return None if found is None else Draw.from_json(found)
+
+
+def left_of(request: Request) -> float:
+    """Share of the draws that its own is one of which was not cancelled while it was open."""
+    return float(request.state.get("left", 1.0))
 
 
 def _part(columns: DecisionColumns, places: Sequence[int]) -> DecisionColumns:

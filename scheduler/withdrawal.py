@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from math import nan
 from typing import Any, NamedTuple
@@ -13,13 +14,15 @@ from verifier_ladder.run import evaluation_name
 from verifier_ladder.scheduler.climb import Scene, Step, revised
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.draws import Draw
-from verifier_ladder.scheduler.revisions import Revisions
+from verifier_ladder.scheduler.revisions import Revisions, draw_of, left_of
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.unanswered import kept
 
 _POLICY = "withdrawal 1"
 _WHY = "it was cancelled"
 _UNKNOWN = Belief(nan, nan)
+_DIGITS = 9
+"""Decimal digits of a factor that is a difference: what is nothing must be 0."""
 
 
 class Withdrawn(NamedTuple):
@@ -53,22 +56,41 @@ class Wanted(NamedTuple):
         )
 
 
-def withdraw(desk: Desk, requests: Sequence[Request], standings: Sequence[Standing]) -> int:
-    """End the climbs of waiting samples, each of which may wait for several checks; count them."""
+def withdraw(
+    desk: Desk,
+    requests: Sequence[Request],
+    standings: Sequence[Standing],
+    others: Sequence[Request],
+) -> Withdrawal:
+    """End the climbs of waiting samples, each of which may wait for several checks.
+
+    Args:
+        desk: The campaign's desk.
+        requests: What they wait for.
+        standings: What is known of the candidate of each request.
+        others: What samples that go on wait for.
+    """
     places: dict[tuple[str, int, int], list[int]] = {}
     for place, request in enumerate(requests):
         places.setdefault(request[2:5], []).append(place)
     firsts = [each[0] for each in places.values()]
     waiting = [[requests[place] for place in each] for each in places.values()]
     ended = Withdrawal(
-        desk, [requests[i] for i in firsts], [standings[i] for i in firsts], waiting
+        desk, [requests[i] for i in firsts], [standings[i] for i in firsts], waiting, others
     )
     ended.write(range(len(firsts)))
-    return len(firsts)
+    return ended
 
 
 class Withdrawal(Revisions):
-    """Ends the climbs of samples; each keeps the reward that follows from what is known."""
+    """Ends the climbs of samples; each keeps the reward that follows from what is known.
+
+    Drawn samples were to speak for those that were not drawn. What is lost with the cancelled
+    ones is taken over by the draws of their step that are still open. Each of those could have
+    been cancelled too, so where chance chose, they are a random sample of both: with the factor
+    1/(p·s), s their share, the rewards stay right in the mean. An answer that had come could not
+    be cancelled, and speaks for as many as before.
+    """
 
     def __init__(
         self,
@@ -76,6 +98,7 @@ class Withdrawal(Revisions):
         requests: Sequence[Request],
         standings: Sequence[Standing],
         waiting: Sequence[Sequence[Request]],
+        others: Sequence[Request],
     ) -> None:
         """Decide; nothing is written yet.
 
@@ -84,8 +107,12 @@ class Withdrawal(Revisions):
             requests: One request of each sample.
             standings: What is known of its candidate.
             waiting: All its requests.
+            others: Requests of samples that go on.
         """
         self._waiting = waiting
+        self._shares = _shares(requests, others)
+        self.left = [_left(r, share) for r in others if (share := self._share(r)) is not None]
+        """The requests of draws that speak for cancelled ones from now on."""
         super().__init__(desk, requests, standings, is_held=False)
 
     def _answered(self, places: Sequence[int]) -> list[Request]:
@@ -113,7 +140,53 @@ class Withdrawal(Revisions):
         return list(dict.fromkeys(request.check_key for request in self._answered(places)))
 
     def _unanswered(self, places: Sequence[int]) -> dict[str, Any]:
-        return kept(self._answered(places))
+        share = self._shares.get(self.requests[places[0]][2:4])
+        told = {} if share is None else {"left": share}
+        return told | kept([self._handed_over(request) for request in self._answered(places)])
+
+    def _handed_over(self, request: Request) -> Request:
+        """A request as it counts if it is taken back: what others took over is not its own."""
+        draw, share = self._draw(request), self._share(request)
+        if draw is None or share is None:
+            return request
+        theirs = self._draw(request, share)
+        rest = draw.factor - share * (theirs.factor if theirs else 0.0)
+        draw = draw._replace(factor=round(rest / (1.0 - share), _DIGITS))
+        return request._replace(state={**request.state, "draw": draw, "left": 1.0})
+
+    def _share(self, request: Request) -> float | None:
+        """Share of its step's draws that is left, if a request is one of theirs."""
+        share = self._shares.get(request[2:4])
+        return share if share is not None and _speaks(request) else None
+
+    def _changed(self, places: Sequence[int]) -> list[Request]:
+        step = self.requests[places[0]][2:4]
+        return [request for request in self.left if request[2:4] == step]
+
+
+def _shares(
+    cancelled: Sequence[Request], others: Sequence[Request]
+) -> dict[tuple[Any, ...], float]:
+    """Share of the open draws that is left, of each run and step in which some are cancelled."""
+    gone = _draws(cancelled)
+    left = _draws([request for request in others if request[2:4] in gone])
+    return {step: left[step] / (left[step] + count) for step, count in gone.items()}
+
+
+def _draws(requests: Sequence[Request]) -> Counter[tuple[Any, ...]]:
+    """How many samples of each run and step were drawn to speak for others."""
+    return Counter(sample[:2] for sample in {r[2:5] for r in requests if _speaks(r)})
+
+
+def _speaks(request: Request) -> bool:
+    """Whether a sample was drawn to speak for others."""
+    draw = draw_of(request)
+    return draw is not None and draw.factor > 0.0
+
+
+def _left(request: Request, share: float) -> Request:
+    """A draw's request when only a share of those that it was one of is left."""
+    return request._replace(state={**request.state, "left": left_of(request) * share})
 
 
 def _ended(reward: Reward, draw: Draw | None, *, is_judged: bool) -> Reward:

@@ -262,8 +262,11 @@ def _decision_words(facts: Any) -> str:
 
 def _luck(facts: Any) -> str:
     """How the draw for the top tier fell, if there was one."""
+    from verifier_ladder.scheduler.survey import ANSWERED, ENDS
+
     number, chance = facts["draw"], facts["propensity"]
-    if number is None or (number < chance and facts["action"] == "stop"):
+    is_over = facts["action"] == "stop"
+    if number is None or (is_over and (number < chance or facts["reason"] == ENDS[ANSWERED])):
         return ""
     draw, likely = output.amount(number), output.amount(chance)
     if number < chance:

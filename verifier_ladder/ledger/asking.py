@@ -68,12 +68,17 @@ def add_requests(
     names = {"check_key": keys, "campaign": campaigns}
     dialect.insert(connection, "asked", names, "ON CONFLICT DO NOTHING")
     if requests:
-        dialect.insert(
-            connection, "request", _request_columns(list(requests.values())),
-            "ON CONFLICT (check_key, campaign, run, step, position) "
-            "DO UPDATE SET content_key = excluded.content_key, state = excluded.state",
-            keep_order=True,
-        )  # fmt: skip
+        write_requests(connection, list(requests.values()))
+
+
+def write_requests(connection: Connection, requests: Sequence[Request]) -> None:
+    """Write requests for checks that are asked for, or others over them."""
+    dialect_of(connection).insert(
+        connection, "request", _request_columns(requests),
+        "ON CONFLICT (check_key, campaign, run, step, position) "
+        "DO UPDATE SET content_key = excluded.content_key, state = excluded.state",
+        keep_order=True,
+    )  # fmt: skip
 
 
 def _apart(checks: Sequence[CheckRow]) -> Iterator[list[CheckRow]]:

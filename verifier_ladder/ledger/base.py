@@ -83,6 +83,7 @@ class Ledger(WorkQueue, AccountBook, Replies):
         *,
         enqueue: Sequence[tuple[CheckRow, Sequence[Request]]] = (),
         answered: Sequence[Request] = (),
+        changed: Sequence[Request] = (),
         charges: Mapping[Charged, tuple[Cost, int]] | None = None,
         kept: Cost | None = None,
         unwanted: Sequence[bytes] = (),
@@ -98,6 +99,7 @@ class Ledger(WorkQueue, AccountBook, Replies):
                 dead or expired check is queued again, paid by who asks now. For a check that is
                 done, or that has a current verdict, only the requests are added: it is done.
             answered: Requests that this block answers; they are removed.
+            changed: Requests that go on with another state.
             charges: Spend that needed no reservation (the fast tier's), by whom it was paid to:
                 the cost and the number of checks; added to the accounts of the block's campaign
                 and to the spend of the run of its samples.

@@ -101,6 +101,7 @@ class MemoryLedger(MemoryReplies, MemoryQueue, Ledger):
         *,
         enqueue: Sequence[tuple[CheckRow, Sequence[Request]]] = (),
         answered: Sequence[Request] = (),
+        changed: Sequence[Request] = (),
         charges: Mapping[Charged, tuple[Cost, int]] | None = None,
         kept: Cost | None = None,
         unwanted: Sequence[bytes] = (),
@@ -112,6 +113,7 @@ class MemoryLedger(MemoryReplies, MemoryQueue, Ledger):
             amounts = self._amounts(charges or {})
             entry = self._record(block, now, body)
             self._remove_requests(answered)
+            self._write_requests(changed)
             self._add_requests(enqueue)
             self._cancel(unwanted, now)
             run = "" if block.samples is None else block.samples.run

@@ -64,9 +64,13 @@ class MemoryQueue(MemoryLooking):
         for check, waiting in enqueue:
             self._asked.setdefault(check.campaign, {})[check.check_key] = None
             for request in waiting:
-                kept = request._replace(state=loads(dumps(dict(request.state))))
                 self._asked.setdefault(request.campaign, {})[request.check_key] = None
-                self._requests[_identity(request)] = kept
+            self._write_requests(waiting)
+
+    def _write_requests(self, requests: Iterable[Request]) -> None:
+        for request in requests:
+            kept = request._replace(state=loads(dumps(dict(request.state))))
+            self._requests[_identity(request)] = kept
 
     def _enter(self, check: CheckRow) -> None:
         work = self._work.get(check.check_key)

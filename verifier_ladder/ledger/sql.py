@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.accounts import SqlAccounts, charge, keep
-from verifier_ladder.ledger.asking import add_requests, remove_requests
+from verifier_ladder.ledger.asking import add_requests, remove_requests, write_requests
 from verifier_ladder.ledger.audit import SqlAudit
 from verifier_ladder.ledger.cancelling import cancel_unwanted
 from verifier_ladder.ledger.damage import contained
@@ -37,6 +37,7 @@ class SqlLedger(SqlAudit, SqlTotals, SqlQueue, SqlAccounts, SqlReplies):
         *,
         enqueue: Sequence[tuple[CheckRow, Sequence[Request]]] = (),
         answered: Sequence[Request] = (),
+        changed: Sequence[Request] = (),
         charges: Mapping[Charged, tuple[Cost, int]] | None = None,
         kept: Cost | None = None,
         unwanted: Sequence[bytes] = (),
@@ -50,6 +51,8 @@ class SqlLedger(SqlAudit, SqlTotals, SqlQueue, SqlAccounts, SqlReplies):
             entry = write(connection, ready)
             if answered:
                 remove_requests(connection, answered)
+            if changed:
+                write_requests(connection, changed)
             if enqueue:
                 add_requests(connection, enqueue)
             if unwanted:

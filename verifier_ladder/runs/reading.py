@@ -165,7 +165,12 @@ def _rows(samples: SampleColumns) -> Iterator[Row]:
 def _draw(
     sample: SampleRecord, reward: Reward, chance: float, number: float, factor: float
 ) -> None:
-    """Note a sample's draw: what it was worth by belief at that moment, if it fell on it."""
+    """Note a sample's draw: what it was worth by belief at that moment, if it fell on it.
+
+    An answer that speaks for others as well, whose draws were cancelled, has another weight.
+    """
+    if sample.is_drawn and isfinite(factor):
+        sample.propensity, sample.factor = chance, factor
     if not isfinite(chance) or sample.is_drawn:
         return
     sample.propensity = chance

@@ -88,7 +88,7 @@ class SampleRecord:
         speaks for the samples that were not drawn.
         """
         value, factor = self.reward.value, self.factor if self.is_drawn else 1.0
-        if self.truth is not None and factor not in {0.0, 1.0} and value is not None:
+        if self.truth is not None and factor != 1.0 and value is not None:
             return self.truth
         return uncorrected(value, self.estimate, factor)
 

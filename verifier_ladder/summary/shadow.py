@@ -220,22 +220,29 @@ def _samples(
     rows = zip(listed(samples.positions), groups, samples.contents, block.rewards, strict=True)
     for place, (position, group, content, reward) in enumerate(rows):
         sample = SampleId(samples.run, samples.step, position)
-        if place in factors:
-            drawn.setdefault(sample, (reward.value, factors[place]))
+        if place in factors and (sample in drawn or factors[place].is_hit):
+            estimate = drawn.get(sample, (reward.value,))[0]
+            drawn[sample] = (estimate, factors[place].weight)
         worth = uncorrected(reward.value, *drawn.get(sample, (None, 1.0)))
         yield sample, _Side(group, content, reward, worth)
 
 
-def _draws(block: Block) -> Iterator[tuple[int, float]]:
-    """Places of the samples that a draw fell on in this block, with the factors."""
+class _Factor(NamedTuple):
+    weight: float
+    is_hit: bool
+    """Whether the draw fell on the sample, where it is the sample's first."""
+
+
+def _draws(block: Block) -> Iterator[tuple[int, _Factor]]:
+    """Places of the samples for which this block tells a draw, with the factors."""
     for columns in block.decisions:
         if columns.draw is None or columns.factor is None:
             continue
         for place, chance, number, factor in zip(
             columns.sample, columns.propensity, columns.draw, columns.factor, strict=True
         ):
-            if isfinite(factor) and number < chance:
-                yield place, factor
+            if isfinite(factor):
+                yield place, _Factor(factor, number < chance)
 
 
 def _failures(ledger: Ledger, shadow: str) -> Iterator[ShadowFailure]:

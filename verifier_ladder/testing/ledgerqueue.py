@@ -111,6 +111,13 @@ class QueueTests:
         ledger.append(Block("revision", CAMPAIGN), answered=[request("a", 0)])
         assert ledger.requests() == [request("a", 1)]
 
+    def test_requests_go_on_with_another_state(self, ledger: Ledger) -> None:
+        enqueue(ledger, check_row("a"), requests=[request("a", 0), request("a", 1)])
+        before, row = ledger.checks(), request("a", 0, state={"group": "a", "left": 0.5})
+        ledger.append(Block("revision", CAMPAIGN), changed=[row])
+        assert ledger.requests() == [row, request("a", 1)]
+        assert ledger.checks() == before
+
     def test_requests_are_chosen(self, ledger: Ledger) -> None:
         rows = [request("a"), request("b"), request("b", campaign="two")]
         enqueue(ledger, check_row("a", priority=2.0), check_row("b"), requests=rows)

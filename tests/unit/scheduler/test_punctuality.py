@@ -49,6 +49,19 @@ def test_a_call_with_few_draws_is_seen_together_with_those_before_it() -> None:
     assert call(ours, 99, [True])[0] == pytest.approx(0.25)
 
 
+def test_an_answer_that_speaks_for_cancelled_draws_counts_for_them_too() -> None:
+    ours = Punctuality()
+    samples = [("run", 0, position) for position in range(100)]
+    ours.expect(samples)
+    ours.come(map(request, samples[:40]))
+    ours.forget(samples[40:60])
+    ours.speak(dict.fromkeys(samples[60:], 2 / 3))
+    ours.come(map(request, samples[60:80]))
+
+    # Forty that could not be cancelled, and half of the forty that are left of sixty.
+    assert ours.read(samples, 10.0)[0] == pytest.approx(0.7)
+
+
 def test_calls_with_another_deadline_say_nothing_about_it() -> None:
     ours = Punctuality()
     for step in range(FEWEST):

@@ -248,11 +248,13 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @rule(campaign=st.sampled_from(CAMPAIGNS), count=st.integers(1, 4), crash=CRASHES)
     def withdraw(self, campaign: str, count: int, crash: int | None) -> None:
-        gone = self.oracle.requests(campaign=campaign, final=False)[:count]
+        waiting = self.oracle.requests(campaign=campaign, final=False)
+        gone, left = waiting[:count], waiting[count:]
         keys = [request.check_key for request in gone]
+        changed = [row._replace(state={**row.state, "left": len(left)}) for row in left]
         self.both(
             lambda ledger: write(
-                ledger, Block("revision", campaign), answered=gone, unwanted=keys
+                ledger, Block("revision", campaign), answered=gone, changed=changed, unwanted=keys
             ),
             crash,
         )

@@ -1,0 +1,226 @@
+"""Rewards stay right in the mean when draws are cancelled: those that are left speak for them.
+
+The truth is 0 or 10, the first tier can't tell which, and the top tier is drawn for every other
+sample. So a weight that is wrong by a tenth is an error of half a point.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from math import sqrt
+from pathlib import Path
+from random import Random
+from statistics import mean, stdev
+
+import cloudpickle
+import pytest
+
+import verifier_ladder as vl
+from verifier_ladder.ledger import Ledger, open_ledger
+from verifier_ladder.ledger.records import CheckState
+from verifier_ladder.retrying import retry
+from verifier_ladder.reward import Estimation
+from verifier_ladder.runs.reading import read_run
+from verifier_ladder.scheduler.engines.home import agreed_seed
+from verifier_ladder.scheduler.policies import Thresholds
+from verifier_ladder.scheduler.replay import replay
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+SIZE = 2000
+
+
+@vl.verifier(name="cheap", version="1", tier="fast", kind="text", isolation="inline")
+def cheap(candidate: vl.Candidate) -> float:
+    return float(len(candidate.content))
+
+
+def truth(position: int) -> float:
+    return 10.0 * (position % 2)
+
+
+class Laboratory(vl.Verifier):
+    """The world, which answers a case when the test says so."""
+
+    name, version, tier, kind, waits = "laboratory", "1", "world", "text", True
+    domain = "laboratories"
+
+    def __init__(self, replicates: int) -> None:
+        super().__init__(replicates=replicates)
+        self.replicates = replicates
+
+    def verify(self, candidates: Sequence[vl.Candidate]) -> list[vl.Verdict]:
+        return [vl.Verdict.abstain("asked", evidence={"waiting": True}) for _ in candidates]
+
+
+Chosen = Callable[[int], bool]
+"""Which positions."""
+
+
+class Course:
+    """A campaign with draws that are always the same, whose drawn samples are answered by hand."""
+
+    def __init__(self, ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.ledger, self._patch = ledger, monkeypatch
+        self._chance = Random(3)  # noqa: S311 - no secret
+        self.replicates = 1
+        self.estimator: Estimation = "unbiased"
+
+    def open(self) -> vl.Campaign:
+        of = vl.Ladder(
+            "drawn", [cheap, Laboratory(self.replicates)],
+            policy=Thresholds(thresholds={"world": 1e9}), audit=0.5, prior=(5.0, 5.0),
+            reward=vl.RewardRule(estimator=self.estimator), budget={"world": "unlimited"},
+        )  # fmt: skip
+        with self._patch.context() as patched:
+            patched.setattr(os, "urandom", lambda size: bytes(range(size)))
+            agreed_seed(self.ledger, "one", of)
+        return vl.Campaign.open("one", ladder=of, ledger=self.ledger, run="r", workers=1)
+
+    def ask(self, campaign: vl.Campaign, size: int = SIZE) -> None:
+        campaign.score([f"text-{position:04}" for position in range(size)], step=0)
+        campaign.drain("300 s")
+
+    def answer(self, campaign: vl.Campaign, chosen: Chosen = lambda _: True) -> None:
+        """Answer the open cases of some positions; of each, one replicate."""
+        values = {}
+        for case in campaign.cases():
+            position = int(str(case.candidate.content).rpartition("-")[2])
+            if chosen(position):
+                values[case.check_key] = truth(position)
+        campaign.answer_all(values, source="laboratory")
+        campaign.drain("300 s")
+
+    def answer_all(self, campaign: vl.Campaign) -> None:
+        while campaign.cases():
+            self.answer(campaign)
+
+    def waiting(self) -> list[int]:
+        return sorted(request.position for request in self.ledger.requests())
+
+    def cancel(self, campaign: vl.Campaign, share: float = 1 / 3) -> list[int]:
+        """Cancel a random share of the samples that wait; gives their positions."""
+        waiting = self.waiting()
+        gone = self._chance.sample(waiting, round(share * len(waiting)))
+        assert campaign.cancel(step=0, positions=gone).samples == len(gone)
+        return gone
+
+    def rewards(self) -> list[float]:
+        rows = self.ledger.recorded("one", "r", 0)
+        return [rows[position].reward.value or 0.0 for position in sorted(rows)]
+
+    def assert_right_in_the_mean(self) -> None:
+        rewards = self.rewards()
+        assert len(rewards) >= 1900
+        assert self.waiting() == []
+        plain = [reward - truth(position) for position, reward in enumerate(rewards)]
+        # Errors towards the middle are too small a weight of what was drawn, others too large.
+        weights = [error if truth(p) else -error for p, error in enumerate(plain)]
+        for errors in (plain, weights):
+            assert abs(mean(errors)) < 2.0 * stdev(errors) / sqrt(len(errors))
+        self.assert_replays()
+
+    def assert_replays(self) -> None:
+        assert replay(self.ledger, self.ledger.campaigns()[0]).differences == []
+
+
+@pytest.fixture
+def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Course]:
+    with open_ledger(tmp_path / "ledger.db") as store:
+        yield Course(store, monkeypatch)
+
+
+def test_before_the_first_answer(course: Course) -> None:
+    with course.open() as campaign:
+        course.ask(campaign)
+        course.cancel(campaign)
+        course.answer_all(campaign)
+    course.assert_right_in_the_mean()
+
+
+@pytest.mark.slow
+def test_in_the_midst_of_answers_of_which_the_good_come_first(course: Course) -> None:
+    """Three in four samples have told one of two replicates when some are cancelled, or both."""
+    course.replicates = 2
+    with course.open() as campaign:
+        course.ask(campaign)
+        course.answer(campaign, lambda position: position % 4 != 0)
+        course.answer(campaign, lambda position: position % 4 == 1)
+        course.cancel(campaign)
+    with course.open() as campaign:  # What others speak for is not forgotten meanwhile.
+        course.cancel(campaign, 0.2)
+        course.answer_all(campaign)
+    course.assert_right_in_the_mean()
+
+
+def test_what_is_taken_back_is_not_counted_twice(course: Course) -> None:
+    with course.open() as campaign:
+        course.ask(campaign, 40)
+        before, drawn = course.rewards(), course.waiting()
+        gone = course.cancel(campaign)
+        retry(course.ledger, course.ledger.checks(states=[CheckState.CANCELLED]))
+        campaign.drain("300 s")
+        course.answer_all(campaign)
+    after = course.rewards()
+    left = sorted({*drawn} - {*gone})
+    weight = 2.0 * len(drawn) / len(left)
+    expected = [before[p] + weight * (truth(p) - before[p]) for p in left]
+    assert [after[p] for p in left] == pytest.approx(expected)
+    assert [after[p] for p in gone] == [before[p] for p in gone]
+    samples = read_run(course.ledger, "r").samples
+    assert [samples[p].worth for p in drawn] == [truth(p) for p in drawn]
+    course.assert_replays()
+
+
+def test_where_none_is_left_the_belief_stays_until_they_are_taken_back(course: Course) -> None:
+    with course.open() as campaign:
+        course.ask(campaign, 40)
+        drawn = course.waiting()
+        before = course.rewards()
+        campaign.cancel(step=0)
+        assert course.rewards() == before
+        retry(course.ledger, course.ledger.checks(states=[CheckState.CANCELLED]))
+        campaign.drain("300 s")
+        course.answer_all(campaign)
+    after = course.rewards()
+    expected = [b + 2.0 * (truth(p) - b) if p in drawn else b for p, b in enumerate(before)]
+    assert after == pytest.approx(expected)
+    course.assert_replays()
+
+
+def test_a_reward_that_corrects_nothing_is_weighed_by_nothing(course: Course) -> None:
+    course.estimator = "plugin"
+    with course.open() as campaign:
+        course.ask(campaign, 40)
+        drawn = course.waiting()
+        course.cancel(campaign)
+        retry(course.ledger, course.ledger.checks(states=[CheckState.CANCELLED]))
+        campaign.drain("300 s")
+        course.answer_all(campaign)
+    after = course.rewards()
+    assert [after[position] for position in drawn] == [truth(position) for position in drawn]
+
+
+def test_few_that_are_left_weigh_five_times_as_much_at_most(course: Course) -> None:
+    with course.open() as campaign:
+        course.ask(campaign, 40)
+        before = course.rewards()
+        *gone, last = course.waiting()
+        assert len(gone) > 10
+        for position in gone:
+            campaign.cancel(step=0, positions=[position])
+        course.answer_all(campaign)
+    rewards = course.rewards()
+    assert rewards[last] == pytest.approx(before[last] + 10.0 * (truth(last) - before[last]))
+
+
+def test_a_run_tells_what_its_candidates_are_worth(course: Course) -> None:
+    with course.open() as campaign:
+        course.ask(campaign, 40)
+        drawn = course.waiting()
+        gone = course.cancel(campaign)
+        course.answer_all(campaign)
+    samples = read_run(course.ledger, "r").samples
+    left = [samples[position] for position in drawn if position not in gone]
+    assert [sample.worth for sample in left] == [truth(sample.position) for sample in left]
+    assert {len(drawn) / len(left) / 0.5} == {sample.weight for sample in left}
