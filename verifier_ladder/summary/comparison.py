@@ -33,6 +33,12 @@ class _Pair(NamedTuple):
     low: tuple[float, float | None]
     high: tuple[float, float | None]
 
+    @property
+    def spread(self) -> float | None:
+        """One standard deviation of their difference; None if either's is not known."""
+        low, high = self.low[1], self.high[1]
+        return None if low is None or high is None else hypot(low, high)
+
 
 def _pairs(subjects: Iterable[Subject], low: Tier, high: Tier) -> list[_Pair]:
     found = ((s, s.score(low), s.score(high)) for s in subjects)
@@ -72,8 +78,9 @@ def gaps(
     """Candidates that look much better to a cheap tier than to a dear one, the worst first.
 
     Scores in one unit are compared in their own uncertainties: two standard deviations apart in
-    the good direction is suspicious. Scores in different units are compared by rank: the best
-    quarter by the cheap tier that is in the worse half by the dear one, among at least eight.
+    the good direction is suspicious. Scores in different units, and those of which an uncertainty
+    is not known, are compared by rank: the best quarter by the cheap tier that is in the worse
+    half by the dear one, among at least eight.
 
     Args:
         subjects: The candidates.
@@ -85,12 +92,13 @@ def gaps(
     for low, high in combinations(tiers, 2):
         pairs = _pairs(subjects, low, high)
         alike = units.get(low, "") == units.get(high, "") != ""
-        if alike:
-            found = _apart(pairs, low, high, units, sign)
-        else:
-            turn = 1.0 if units.get(low, "") == units.get(high, "") else _turn(pairs)
-            found = _ranked(pairs, low, high, (turn * sign, sign))
-        for gap in found:
+        scaled = [pair for pair in pairs if alike and pair.spread is not None]
+        others = [pair for pair in pairs if not alike or pair.spread is None]
+        turn = 1.0 if units.get(low, "") == units.get(high, "") else _turn(pairs)
+        for gap in (
+            *_apart(scaled, low, high, units, sign),
+            *_ranked(others, low, high, (turn * sign, sign)),
+        ):
             known = worst.get(id(gap.subject))
             if known is None or gap.size > known.size:
                 worst[id(gap.subject)] = gap
@@ -100,15 +108,15 @@ def gaps(
 def _apart(
     pairs: list[_Pair], low: Tier, high: Tier, units: Mapping[int, str], sign: float
 ) -> Iterable[Gap]:
-    for subject, (x, x_spread), (y, y_spread) in pairs:
-        spread = hypot(x_spread or 0.0, y_spread or 0.0)
+    for pair in pairs:
+        (x, _), (y, _), spread = pair.low, pair.high, pair.spread
         better = sign * (x - y)
         if spread and better >= 2 * spread:
             text = (
                 f"{low.label} {number(x)}, {high.label} {number(y)} {units[high]}: "
                 f"{better / spread:.1f} deviations too good"
             )
-            yield Gap(subject, low, high, better / spread, text)
+            yield Gap(pair.subject, low, high, better / spread, text)
 
 
 def _turn(pairs: list[_Pair]) -> float:

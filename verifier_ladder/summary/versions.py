@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
+from math import inf
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
@@ -140,8 +141,10 @@ def _largest(
 
     def size(pair: tuple[Verdict, Verdict]) -> tuple[bool, float]:
         mine, other = pair
-        moved = mine.score is not None and other.score is not None
-        change = abs(other.score - mine.score) if moved else 0.0  # type: ignore[operator]
+        if mine.score is None or other.score is None:
+            change = 0.0 if mine.score is other.score else inf  # One has a score, the other none.
+        else:
+            change = abs(other.score - mine.score)
         return mine.outcome is not other.outcome, change
 
     changed = {key: pair for key, pair in both.items() if size(pair) > (False, 0.0)}

@@ -75,6 +75,20 @@ def test_without_uncertainties_nothing_is_called_suspicious() -> None:
     assert gaps([subject(1, -10.0, -4.0, None)], TIERS, SAME, sign=-1.0) == []
 
 
+def test_with_one_uncertainty_unknown_ranks_are_compared() -> None:
+    def made(name: int, low: float, high: float) -> Subject:
+        found = subject(name, low, high, None)
+        found.hear(2, 2, Verdict.accept(high, uncertainty=0.1), is_primary=True)
+        return found
+
+    others = [made(n, -float(n), -float(n)) for n in range(1, 12)]
+    fooled = made(12, -20.0, -1.5)
+
+    assert gaps([fooled], TIERS, SAME, sign=-1.0) == []
+    (gap,) = gaps([*others, fooled], TIERS, SAME, sign=-1.0)
+    assert (gap.subject, gap.text[:12]) == (fooled, "rank 1 of 12")
+
+
 @pytest.mark.parametrize("unit", ["", "kcal/mol"])
 def test_where_less_is_better_the_ranks_are_turned(unit: str) -> None:
     others = [subject(n, float(n), float(n), None) for n in range(1, 12)]

@@ -52,6 +52,14 @@ def test_flips_are_named_first_and_then_the_largest_changes(ledger: Ledger) -> N
     assert ("accept", "reject") == report.largest[0].outcomes
 
 
+def test_a_score_that_is_there_in_one_version_only_has_changed(ledger: Ledger) -> None:
+    tell(ledger, "1", d=Verdict.reject("too large", score=1.0))
+
+    report = compare_versions(ledger, "length", "1", "2", largest=1)
+
+    assert [("d", 1.0, None)] == [(c.content, c.before, c.after) for c in report.largest]
+
+
 def test_a_later_answer_counts(ledger: Ledger) -> None:
     tell(ledger, "2", d=Verdict.accept(2.0))
 
