@@ -8,6 +8,8 @@ from math import nan
 from typing import Any, NamedTuple
 
 from verifier_ladder.decision import Action, Belief
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import DecisionColumns, Request
 from verifier_ladder.reward import Reward
 from verifier_ladder.run import evaluation_name
@@ -53,6 +55,32 @@ class Wanted(NamedTuple):
         """Whether it evaluates the run that is meant as a whole; steps are each run's own."""
         return (
             self.run is not None and self.step is None and request.run == evaluation_name(self.run)
+        )
+
+
+def check_known(ledger: Ledger, campaign: str, wanted: Wanted) -> None:
+    """Refuse to cancel what a campaign has never been given.
+
+    Raises:
+        ConfigError: If it holds no such run, or that no such step or position.
+    """
+    run, step = wanted.run, wanted.step
+    known = [str(row["name"]) for row in ledger.runs(campaign)]
+    if run is None or not {run, evaluation_name(run)} & {*known}:
+        newest = ", ".join(known[:-6:-1]) or "none"
+        raise ConfigError(
+            f"campaign {campaign!r} holds no run {run!r}; the newest are: {newest}. Name the run, "
+            "and single samples by step and positions; a case goes with the samples that wait for "
+            "it"
+        )
+    if step is None:
+        return
+    recorded = ledger.recorded(campaign, run, step)
+    missing = sorted({*(wanted.positions or ())} - recorded.keys())
+    if missing or not recorded:
+        what = f"position {missing[0]} in step {step}" if recorded else f"step {step}"
+        raise ConfigError(
+            f"run {run!r} holds no {what}; `vladder campaign show {campaign}` tells what waits"
         )
 
 

@@ -19,7 +19,7 @@ from verifier_ladder.ledger.store import chunks
 from verifier_ladder.retrying import Retried, retry
 from verifier_ladder.run import Run
 from verifier_ladder.scheduler.candidates import shown_candidate
-from verifier_ladder.scheduler.withdrawal import Wanted, Withdrawn
+from verifier_ladder.scheduler.withdrawal import Wanted, Withdrawn, check_known
 from verifier_ladder.tier import Tier, tier_of
 from verifier_ladder.verdict import Verdict
 
@@ -78,8 +78,11 @@ class CampaignTruth(CampaignRecord):
             step: Only samples of this step.
             positions: Only samples at these positions.
             at_work: Whether checks at work that nobody else waits for are abandoned too. Their
-                workers are stopped within a heartbeat, 15 seconds; what they have taken so far
+                workers are stopped within a heartbeat, 5 seconds; what they have taken so far
                 is charged as failed.
+
+        Raises:
+            ConfigError: If the campaign holds no such run, or that no such step or position.
 
         Example:
             >>> import verifier_ladder as vl
@@ -90,7 +93,10 @@ class CampaignTruth(CampaignRecord):
             ...     campaign.cancel()
             Withdrawn(samples=0, checks=0)
         """
-        wanted = Wanted(run or self.run.name, step, positions and frozenset(positions))
+        chosen = None if positions is None else frozenset(positions)
+        wanted = Wanted(run or self.run.name, step, chosen)
+        if run is not None or step is not None:
+            check_known(self.ledger, self.name, wanted)
         done: Withdrawn = self._call(lambda conductor: conductor.withdraw(wanted, at_work))
         return done
 

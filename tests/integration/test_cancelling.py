@@ -84,8 +84,25 @@ def test_samples_may_be_named(ledger: Ledger) -> None:
         campaign.score(["a", "bb", "a"], step=0)
         assert Withdrawn(samples=2, checks=1) == campaign.cancel(positions=[0, 1])
         assert Withdrawn(samples=0, checks=0) == campaign.cancel(positions=[0, 1])
-        assert Withdrawn(samples=0, checks=0) == campaign.cancel("another run")
     assert {"a": CheckState.QUEUED, "bb": CheckState.CANCELLED} == states(ledger)
+
+
+@pytest.mark.parametrize(
+    ("run", "chosen", "said"),
+    [
+        ("nope", {}, r"holds no run 'nope'; the newest are: r\. Name the run, and single samples"),
+        ("r", {"step": 7}, "run 'r' holds no step 7"),
+        (None, {"step": 0, "positions": [0, 5]}, "run 'r' holds no position 5 in step 0"),
+    ],
+)
+def test_what_the_campaign_does_not_hold_is_refused(
+    ledger: Ledger, run: str | None, chosen: dict[str, Any], said: str
+) -> None:
+    with opened(ledger) as campaign:
+        campaign.score(["a", "bb"], step=0)
+        with pytest.raises(vl.ConfigError, match=said):
+            campaign.cancel(run, **chosen)
+        assert 2 == len(ledger.requests())
 
 
 def test_those_who_joined_take_over_and_pay(ledger: Ledger) -> None:

@@ -17,7 +17,6 @@ from verifier_ladder.cli.opening import (
     only_campaign,
 )
 from verifier_ladder.cli.shadow import shadow
-from verifier_ladder.errors import ConfigError
 from verifier_ladder.text import printable
 
 if TYPE_CHECKING:
@@ -113,31 +112,26 @@ def cancel(
     what is known by now. A campaign that is open elsewhere is cancelled there, through the ledger.
     """
     from verifier_ladder.cli.reopening import reopened
-    from verifier_ladder.scheduler.withdrawal import Wanted
+    from verifier_ladder.scheduler.withdrawal import Wanted, check_known
 
     import_all(imports)
     with existing_ledger(ledger) as store:
         row = only_campaign(store, name)
-        _check_run(store, row.name, run)
+        wanted = Wanted(run, step, frozenset(positions) if positions else None)
+        check_known(store, row.name, wanted)
         conductor = store.conductor(row.name)
         if conductor is not None:
-            wanted = Wanted(run, step, positions and frozenset(positions))
             done = _asked(store, row.name, conductor, wanted, at_work=at_work)
         else:
             with reopened(row, store, ladder, engine="workers") as campaign:
-                done = campaign.cancel(run, step=step, positions=positions, at_work=at_work)
+                chosen = wanted.positions
+                done = campaign.cancel(run, step=step, positions=chosen, at_work=at_work)
     words = f"{done.samples} samples wait no more; {done.checks} checks are cancelled"
+    if not done.samples:
+        words = "0 samples wait: there is nothing to cancel"
     output.say_done(done._asdict(), words, as_json=as_json)
     if not done.samples:
         raise typer.Exit(output.Exit.FAILED)
-
-
-def _check_run(store: Ledger, campaign: str, run: str) -> None:
-    """Refuse a run that the campaign does not have."""
-    known = [str(row["name"]) for row in store.runs(campaign)]
-    if run not in known:
-        newest = ", ".join(known[:-6:-1]) or "none"
-        raise ConfigError(f"campaign {campaign!r} holds no run {run!r}; the newest are: {newest}")
 
 
 def _asked(

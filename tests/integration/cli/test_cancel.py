@@ -54,8 +54,19 @@ def test_a_run_that_waits_for_nothing_says_so(path: Path) -> None:
     assert "0 samples" in done.stderr
 
 
-def test_a_run_that_the_campaign_has_not_is_a_wrong_name(path: Path) -> None:
-    done = call("--run", "three", "--ledger", path)
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        (["--run", "three"], "holds no run 'three'"),
+        (["--run", "two", "--step", 7], "run 'two' holds no step 7"),
+        (["--run", "two", "--step", 0, "--position", 3], "no position 3 in step 0"),
+    ],
+    ids=str,
+)
+def test_what_the_campaign_has_not_is_a_wrong_name(
+    path: Path, named: list[object], said: str
+) -> None:
+    done = call(*named, "--ledger", path)
 
     assert 2 == done.exit_code
-    assert "holds no run 'three'" in done.stderr
+    assert said in " ".join(done.stderr.split())
