@@ -40,6 +40,7 @@ class Desk:
         *,
         enqueue: Sequence[tuple[CheckRow, Sequence[Request]]],
         answered: Sequence[Request] = (),
+        changed: Sequence[Request] = (),
         **options: Any,
     ) -> None:
         """Write an entry of the campaign, the checks that it asks for and the requests it answers.
@@ -48,8 +49,9 @@ class Desk:
             block: The records.
             enqueue: See `Ledger.append`.
             answered: See `Ledger.append`.
+            changed: See `Ledger.append`.
             options: See `Ledger.append`.
         """
-        self.requests.note(enqueue)
-        self.ledger.append(block, enqueue=enqueue, answered=answered, **options)
+        self.requests.note([*(request for _, asking in enqueue for request in asking), *changed])
+        self.ledger.append(block, enqueue=enqueue, answered=answered, changed=changed, **options)
         self.requests.forget(answered)

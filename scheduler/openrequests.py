@@ -22,7 +22,7 @@ from verifier_ladder.errors import LedgerError
 from verifier_ladder.keys import NO_TASK, content_key, raw_key, task_digest
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
-from verifier_ladder.ledger.records import Block, CheckRow, Request
+from verifier_ladder.ledger.records import Block, Request
 from verifier_ladder.ledger.values import dumps
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.audits import stratum_of
@@ -57,6 +57,8 @@ class _Sample:
     """The tier that it was sent to last."""
     draw: Draw | None = None
     """The draw that sent it to the top tier; its stratum is left out."""
+    left: float = 1.0
+    """Share of the draws that its own is one of which was not cancelled meanwhile."""
     before: tuple[bytes, ...] = ()
     """The checks that were known when it was drawn."""
     is_early: bool = False
@@ -89,12 +91,11 @@ class OpenRequests:
         """Samples of earlier processes that may wait, as far as they were read."""
         self._reads_raw = any(verifier.reads == "raw" for verifier in ladder.verifiers)
 
-    def note(self, enqueue: Iterable[tuple[CheckRow, Sequence[Request]]]) -> None:
+    def note(self, requests: Iterable[Request]) -> None:
         """Hear of requests that are about to be written."""
-        for _, waiting in enqueue:
-            for request in waiting:
-                self._recorded.pop(request[2:5], None)
-                self._written[_name(request)] = _digest(request)
+        for request in requests:
+            self._recorded.pop(request[2:5], None)
+            self._written[_name(request)] = _digest(request)
 
     def forget(self, answered: Iterable[Request]) -> None:
         """Hear of requests that were answered."""
@@ -150,7 +151,7 @@ class OpenRequests:
             "candidate": row.state["candidate"], "given": given, "group": sample.group,
             "learner_version": sample.learner_version, "weight": sample.weight,
             "value": sample.reward.value, "revision": sample.reward.revision,
-            "draw": self._drawn(sample, candidate), "size": sample.size,
+            "draw": self._drawn(sample, candidate), "size": sample.size, "left": sample.left,
         }  # fmt: skip
         return row._replace(state={**told, **_hints(row.state)})
 
@@ -256,8 +257,15 @@ def _take(found: dict[int, _Sample], block: Block) -> None:
         versions = samples.learner_versions
         told.learner_version = versions[place] if versions else ""
         told.is_early = bool(block.facts.get("early"))
-    for position, key, _ in block.facts.get("unanswered", ()):
-        found[position].unanswered.add(bytes.fromhex(key))
+    for position, key, state in block.facts.get("unanswered", ()):
+        told = found[position]
+        told.unanswered.add(bytes.fromhex(key))
+        told.left = state.get("left", 1.0)
+        if told.draw is not None and state.get("draw"):  # Others may speak for it by now.
+            told.draw = Draw.from_json(state["draw"])
+    share, positions = block.facts.get("left", (1.0, ()))
+    for position in positions:
+        found[position].left *= share
     _take_decisions(found, block)
 
 

@@ -169,7 +169,8 @@ class Withdrawal(Revisions):
 
     def _unanswered(self, places: Sequence[int]) -> dict[str, Any]:
         share = self._shares.get(self.requests[places[0]][2:4])
-        told = {} if share is None else {"left": share}
+        left = list(dict.fromkeys(request.position for request in self._changed(places)))
+        told = {} if share is None else {"left": (share, left)}
         return told | kept([self._handed_over(request) for request in self._answered(places)])
 
     def _handed_over(self, request: Request) -> Request:
