@@ -40,6 +40,7 @@ from verifier_ladder.scheduler.watch import SampleKey, Watches
 from verifier_ladder.scheduler.withdrawal import Wanted, Withdrawn
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
+from verifier_ladder.verifiers import as_verdict
 
 
 class OccupiedError(Exception):
@@ -385,7 +386,7 @@ class Conductor:
             candidate = proven_candidate(check, verifier)
         except ForgedCheckError as error:
             raise ConfigError(f"case {key.hex()} can't be answered: {error}") from None
-        return verifier.answered(candidate, value)
+        return as_verdict(verifier.answered(candidate, value), unit=verifier.unit)
 
     def import_rows(self, rows: Sequence[ImportRow], source: str) -> ImportReport:
         """Take old verdicts into the ledger, and learn from them."""

@@ -337,9 +337,9 @@ def _prior(prior: Any) -> tuple[float, float] | None:
         mean, deviation = map(float, prior)
     except (TypeError, ValueError):
         mean, deviation = nan, nan
-    if not isfinite(mean) or not 0 <= deviation < inf:
+    if not isfinite(mean) or not 0 < deviation < inf:
         raise ConfigError(
-            f"prior={prior!r}: give the mean and the standard deviation of the target"
+            f"prior={prior!r}: give the mean and the standard deviation of the target, above 0"
         )
     return mean, deviation
 

@@ -7,13 +7,13 @@ import numbers
 import reprlib
 import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cached_property
 from inspect import isgeneratorfunction
 from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, get_args
 
-from verifier_ladder.arguments import check_values
+from verifier_ladder.arguments import check_values, checked_value
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.containment import words_of
 from verifier_ladder.cost import Cost
@@ -61,6 +61,8 @@ _CAUSES: dict[type[LadderError], str] = {
 }
 """What content may have to do with an error of ours. A set-up that can't work fails on any
 content, so that comparing tells; others may be an outage."""
+_BOUNDARIES = {None, *(kind.boundary for kind in (LadderError, *LadderError.__subclasses__()))}
+"""What a failure may name as `failed_at`."""
 _TOO_LONG = (errno.E2BIG, errno.ENAMETOOLONG)
 """What the operating system says of content that was made an argument, or a file's name."""
 _OF_HOST = frozenset({
@@ -184,6 +186,13 @@ class Verifier:
         _check_words(self)
         check_values(f"verifier {self.name}", _ATTRIBUTES, _attributes(self), **_LEAST)
         _check_numbers(self)
+        if self.waits:
+            checked_patience(self)
+        if self.control is not None and self.control.kind != self.kind:
+            raise ConfigError(
+                f"verifier {self.name} is about {self.kind}, and its control is a "
+                f"{self.control.kind}; give a harmless candidate of its own kind"
+            )
         self.settings: dict[str, Any] = settings
         canonical_json({"settings": settings, "tools": dict(self.tools)})
 
@@ -381,7 +390,7 @@ def as_verdict(answer: object, *, unit: str = "") -> Verdict:
     if type(answer) is float and isfinite(answer):
         return plain_verdict(Outcome.ACCEPT, answer, None, unit, None)
     if isinstance(answer, Verdict):
-        return answer
+        return answer if answer.failed_at in _BOUNDARIES else _misnamed(answer)
     if type(answer).__name__ in _MISSING:
         raise AnswerError(f"{answer!r} is no number; answer None where nothing is known")
     if not isinstance(answer, (float, int, str)) and hasattr(answer, "item"):
@@ -399,6 +408,29 @@ def as_verdict(answer: object, *, unit: str = "") -> Verdict:
         f"a verifier must answer with a Verdict, a number, True, False or None, "
         f"not {type(answer).__name__}: {reprlib.repr(answer)}"
     )
+
+
+def _misnamed(verdict: Verdict) -> Verdict:
+    """The failure that one at an unknown boundary amounts to: its author's slip."""
+    names = ", ".join(sorted(name for name in _BOUNDARIES if name))
+    why = f"{verdict.reason} (failed_at={verdict.failed_at!r} is none of {names})"
+    return replace(verdict, failed_at=VerifierError.boundary, reason=why)
+
+
+def checked_patience(verifier: Verifier) -> float | None:
+    """Seconds until a case of a verifier that waits expires; None for never.
+
+    Raises:
+        ConfigError: If that is not what it says.
+    """
+    patience = getattr(verifier, "patience", None)
+    checked_value(f"verifier {verifier.name}", "patience", patience, "float | None")
+    if patience is not None and patience <= 0:
+        raise ConfigError(
+            f"verifier {verifier.name}: patience={patience!r}: give seconds above 0, or None if "
+            "its cases never expire"
+        )
+    return None if patience is None else float(patience)
 
 
 def _count(answers: Any) -> int | None:

@@ -46,7 +46,7 @@ from verifier_ladder.scheduler.engines.work import Proof, Work, claims_in_turn, 
 from verifier_ladder.scheduler.flights import Flight
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
-from verifier_ladder.verifiers import Verifier
+from verifier_ladder.verifiers import Verifier, checked_patience
 
 _LOG = ContainedLog("verifier_ladder")
 LEASE = 60.0
@@ -632,11 +632,13 @@ class Dispatcher(ABC):
         answers: list[Completion] = []
         ended: dict[bytes, Verdict] = {}
         for claim, verdict in zip(claims, verdicts, strict=True):
-            end = Completion(claim, verdict, claim.check.content_key)
             if verifier.waits and verdict.evidence.get("waiting"):
-                patience = getattr(verifier, "patience", None)
-                self.ledger.wait([claim], deadline=patience and now + patience, now=now)
-            elif verdict.is_answer:
+                refused = self._open_case(claim, verifier, now)
+                if refused is None:
+                    continue
+                verdict = refused  # noqa: PLW2901 - what is said of it now
+            end = Completion(claim, verdict, claim.check.content_key)
+            if verdict.is_answer:
                 answers.append(end)
             else:
                 again = retry_at(verdict, claim.check.attempt, now)
@@ -648,6 +650,15 @@ class Dispatcher(ABC):
         for end in self.ledger.complete(answers, now=now) if answers else ():
             ended[end.claim.check.check_key] = end.verdict
         return ended
+
+    def _open_case(self, claim: Claim, verifier: Verifier, now: float) -> Verdict | None:
+        """Let a check wait for the world; why not, if its verifier can't say how long."""
+        try:
+            patience = checked_patience(verifier)
+        except Exception as error:  # noqa: BLE001 - it may be a property, which is a user's code
+            return Verdict.abstain(text_of(error), failed_at="verifier")
+        self.ledger.wait([claim], deadline=None if patience is None else now + patience, now=now)
+        return None
 
     def _be_quiet(self) -> None:
         """Say that nothing more will happen, unless there was a call for work meanwhile."""

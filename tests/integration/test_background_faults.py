@@ -18,6 +18,7 @@ from verifier_ladder.decision import Decisions, Situation
 from verifier_ladder.ledger.sql import SqlLedger
 from verifier_ladder.scheduler.policies import AllTiers
 from verifier_ladder.telemetry.metrics import Metrics
+from verifier_ladder.tiers.world.case import WorldVerifier
 
 
 @vl.verifier(name="quick-f", tier="fast", kind="text", version="1", isolation="inline")
@@ -190,6 +191,44 @@ def test_a_call_after_the_fault_is_told_once_and_the_next_goes_on(tmp_path: Path
 
         assert [300.0] == [reward.value for reward in campaign.score(["abc"], deadline=300)]
         assert {300.0} == {reward.value for reward in latest(campaign).values()}
+
+
+class Endless(WorldVerifier):
+    """One that can't say how long its cases wait, and not what it asks."""
+
+    name, version, kind = "endless-f", "1", "text"
+    patience: Any = None
+
+    def question(self, candidate: vl.Candidate) -> str:
+        raise ValueError(f"no words for {candidate.content!r}")
+
+
+def test_a_world_verifier_with_nonsense_for_its_patience_fails_alone(tmp_path: Path) -> None:
+    endless, ledger = Endless(), tmp_path / "ledger.db"
+    endless.patience = "soon"  # After it was made.
+    world = vl.Ladder("world", [quick, endless], policy=AllTiers())
+    with (
+        vl.Campaign.open("sound", ladder=ladder(), ledger=ledger) as sound,
+        vl.Campaign.open(
+            "world", ladder=world, ledger=ledger, budget={"world": "unlimited"}
+        ) as campaign,
+    ):
+        campaign.score(["abc"])
+        assert campaign.drain(300)
+
+        (check,) = campaign.ledger.checks(verifier="endless-f")
+        assert "endless-f: patience='soon'" in check.note
+        assert [400.0] == [reward.value for reward in sound.score(["abcd"], deadline=300)]
+
+
+def test_a_question_that_cannot_be_worded_hides_no_case() -> None:
+    world = vl.Ladder("worded", [quick, Endless()], policy=AllTiers())
+    with vl.Campaign.open("worded", ladder=world, budget={"world": "unlimited"}) as campaign:
+        campaign.score(["abc", "abcd"])
+        assert campaign.drain(300)
+
+        questions = [case.question for case in campaign.cases()]
+        assert ["What does endless-f say of it?"] * 2 == questions
 
 
 def test_what_ended_while_a_campaign_was_stopped_is_taken_up_by_the_next_call(

@@ -7,6 +7,7 @@ from math import isfinite
 from numbers import Real
 from typing import Any, ClassVar
 
+from verifier_ladder.arguments import check_values
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import ConfigError, VerifierError
 from verifier_ladder.tier import Tier
@@ -53,6 +54,17 @@ class WorldVerifier(SingleVerifier):
     patience: float | None = None
     """Seconds until a case expires; None for never."""
 
+    def __init__(self, **settings: Any) -> None:
+        """Keep the settings; see `Verifier`.
+
+        Raises:
+            ConfigError: Also if the bounds or the patience make no sense.
+        """
+        super().__init__(**settings)
+        bounds = {"low": self.low, "high": self.high}
+        check_values(f"verifier {self.name}", dict.fromkeys(bounds, "float | None"), bounds)
+        check_bounds(self.low, self.high)
+
     @property
     def takes_yes(self) -> bool:
         """Whether yes and no answer it: only where a number would be between no and yes."""
@@ -73,7 +85,9 @@ class WorldVerifier(SingleVerifier):
     def examine(self, candidate: Candidate) -> Verdict:
         """Look it up, or open a case."""
         known = self.look_up(candidate)
-        return known or Verdict.abstain(f"{self.name} was asked", evidence=WAITING)
+        if known is not None:
+            return known
+        return Verdict.abstain(f"{self.name} was asked", evidence=WAITING)
 
     def answered(self, candidate: Candidate, value: object) -> Verdict:
         """Make a verdict of an answer that came in for a candidate; see `validate`."""

@@ -122,6 +122,7 @@ class MemoryQueue(MemoryLooking):
         """See `Ledger.claim`."""
         claims: list[Claim] = []
         with self._held(tell=True):
+            wanted = self._wanted()
             for work in self._ready(now):
                 row = work.row
                 if len(claims) >= limit:
@@ -135,7 +136,7 @@ class MemoryQueue(MemoryLooking):
                     and takes(row)
                 ):
                     continue
-                payers = self._payers(row)
+                payers = self._payers(row, wanted.get(row.check_key, {}))
                 amounts = micros(reserve(row))
                 payer = next(
                     (name for name in payers if self._take(name, row.tier, amounts)), None
@@ -155,15 +156,18 @@ class MemoryQueue(MemoryLooking):
                 claims.append(Claim(work.row, work.row.fence))
         return claims
 
-    def _payers(self, row: CheckRow) -> dict[str, str]:
-        """The campaigns that want a check, unless they have paused its tier; the payer first.
-
-        With the run of each that asked first.
-        """
-        names = {row.campaign: row.run}
+    def _wanted(self) -> dict[bytes, dict[str, str]]:
+        """The campaigns that want each check, with the run of each that asked first."""
+        wanted: dict[bytes, dict[str, str]] = {}
         for request in self._requests.values():
-            if request.check_key == row.check_key:
-                names.setdefault(request.campaign, request.run)
+            wanted.setdefault(request.check_key, {}).setdefault(request.campaign, request.run)
+        return wanted
+
+    def _payers(self, row: CheckRow, wanted: Mapping[str, str]) -> dict[str, str]:
+        """The campaigns that want a check, unless they have paused its tier; the payer first."""
+        names = {row.campaign: row.run}
+        for name, run in wanted.items():
+            names.setdefault(name, run)
         return {name: run for name, run in names.items() if (name, row.tier) not in self._paused}
 
     def _ours(self, claim: Claim) -> Work | None:

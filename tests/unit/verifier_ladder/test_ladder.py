@@ -143,7 +143,9 @@ def test_a_budget_is_kept_in_seconds() -> None:
 
 
 @pytest.mark.parametrize(
-    "prior", [(0.0,), (0.0, -1.0), (float("nan"), 1.0), (0.0, float("inf")), "ab", 3], ids=repr
+    "prior",
+    [(0.0,), (0.0, 0.0), (0.0, -1.0), (float("nan"), 1.0), (0.0, float("inf")), "ab", 3],
+    ids=repr,
 )
 def test_a_prior_that_is_no_mean_and_deviation_is_refused(prior: Any) -> None:
     with pytest.raises(ConfigError, match="mean and the standard deviation"):

@@ -231,6 +231,21 @@ def test_every_other_error_is_an_abstention_at_its_boundary(
     assert verdict.reason
 
 
+def test_a_failure_at_an_unknown_boundary_is_an_abstention_that_says_so() -> None:
+    (said,) = Fake([Verdict.abstain("no answer", failed_at="nope")]).judge(TWO[:1])
+
+    assert (Outcome.ABSTAIN, "verifier") == (said.outcome, said.failed_at)
+    assert "no answer (failed_at='nope' is none of " in said.reason
+
+
+def test_a_control_of_another_kind_is_refused() -> None:
+    class Controlled(Fake):
+        control = Candidate("molecule", "CCO")
+
+    with pytest.raises(ConfigError, match="its control is a molecule"):
+        Controlled()
+
+
 def test_trouble_of_the_host_is_found_in_groups_and_in_causes_that_are_a_circle() -> None:
     refused = ConnectionRefusedError(errno.ECONNREFUSED, "refused")
     group = ExceptionGroup("some", [ValueError("x"), refused])

@@ -98,3 +98,25 @@ def test_yes_and_no_answer_what_goes_from_0_to_1(value: bool, outcome: Outcome) 
     verdict = Stable().answered(SOUP, value)
 
     assert (outcome, float(value)) == (verdict.outcome, verdict.score)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("patience", "soon"), ("patience", -1.0), ("patience", 0.0), ("patience", float("nan")),
+        ("patience", [1]), ("low", "none"), ("high", float("nan")), ("high", -1.0),
+    ],
+)  # fmt: skip
+def test_a_class_that_says_nonsense_is_refused_when_it_is_made(name: str, value: Any) -> None:
+    odd = type("Odd", (Taste,), {name: value})
+
+    with pytest.raises(ConfigError, match=rf"{name}"):
+        odd()
+
+
+def test_a_verdict_that_was_looked_up_may_be_zero() -> None:
+    class Known(Taste):
+        def look_up(self, candidate: Candidate) -> Any:
+            return 0.0 * len(candidate.content)
+
+    assert 0.0 == Known().judge([SOUP])[0].score
