@@ -61,7 +61,9 @@ _CAUSES: dict[type[LadderError], str] = {
 }
 """What content may have to do with an error of ours. A set-up that can't work fails on any
 content, so that comparing tells; others may be an outage."""
-_BOUNDARIES = {None, *(kind.boundary for kind in (LadderError, *LadderError.__subclasses__()))}
+_BOUNDARIES = {
+    None, LadderError.boundary, *(kind.boundary for kind in LadderError.__subclasses__()),
+}  # fmt: skip
 """What a failure may name as `failed_at`."""
 _TOO_LONG = (errno.E2BIG, errno.ENAMETOOLONG)
 """What the operating system says of content that was made an argument, or a file's name."""
