@@ -26,7 +26,7 @@ _OVER_BUDGET = (
 _REASONS = (
     "there is no tier left to ask",
     "the {tier} tier brings {benefit:.3g} times what it costs",
-    "the {tier} tier costs nothing that is short",
+    "the {tier} tier costs nothing that a budget limits",
     _OVER_BUDGET,
     _OVER_BUDGET,
     "no tier is worth its cost; the {tier} tier brings {benefit:.3g} of it",

@@ -4,6 +4,10 @@ The blocks of a page run one after another in one namespace, in a process and a 
 own, as a reader would type them. A block after the comment `<!-- not run: reason -->` is left
 out. A block of any language after `<!-- file: NAME -->` is written into the folder first; if the
 name begins with `test_`, pytest runs it.
+
+A console block after `<!-- run -->` runs in its place, and what stands below its commands was
+printed. A block after `<!-- printed -->` was printed too. Times, names of runs and ids of entries
+may differ, and so may the order of the lines.
 """
 
 import os
@@ -17,10 +21,15 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FENCE = re.compile(
-    r"(?:<!--\s*(?P<order>not run|file):\s*(?P<value>.+?)\s*-->\s*\n)?"
+    r"(?:<!--\s*(?P<order>not run|file|run|printed)(?::\s*(?P<value>.+?))?\s*-->\s*\n)?"
     r"(?P<indent>[ \t]*)```(?P<language>\w*)[^\n]*\n(?P<code>.*?)^(?P=indent)```[ \t]*$",
     re.DOTALL | re.MULTILINE,
 )
+VARYING = re.compile(
+    r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|run-\d{8}-\d{6}-[0-9a-f]+|\([\d.e-]+ s\)|entry \d+"
+)
+COMMAND = "_run"
+CALL = "lambda line: _c(line, shell=True)"
 
 
 def blocks(text: str) -> list[re.Match[str]]:
@@ -31,12 +40,31 @@ def script(text: str) -> str:
     """Return the page as a program: its blocks on the lines where they stand in the page."""
     lines = [""] * (text.count("\n") + 1)
     for block in blocks(text):
-        if block["language"] != "python" or block["order"]:
+        code = textwrap.dedent(block["code"]).splitlines()
+        if block["order"] == "run":
+            code = [f"{COMMAND}({line[2:]!r})" if line.startswith("$ ") else "" for line in code]
+            lines[0] = f"from subprocess import check_call as _c; {COMMAND} = {CALL}"
+        elif block["language"] != "python" or block["order"]:
             continue
         first = text.count("\n", 0, block.start("code"))
-        code = textwrap.dedent(block["code"]).splitlines()
         lines[first : first + len(code)] = code
     return "\n".join(lines) + "\n"
+
+
+def printed(text: str) -> list[str]:
+    """Return the lines that a page says are printed."""
+    return [
+        line
+        for block in blocks(text)
+        if block["order"] in ("run", "printed")
+        for line in textwrap.dedent(block["code"]).splitlines()
+        if line.strip() and not line.startswith("$ ")
+    ]
+
+
+def comparable(line: str) -> str:
+    """Return a line without what differs from run to run, and without its columns."""
+    return " ".join(VARYING.sub("*", line).split())
 
 
 def files(text: str) -> dict[str, str]:
@@ -61,28 +89,32 @@ def test_the_code_of_the_page_runs(page: Path, tmp_path: Path) -> None:
     text = page.read_text()
     for name, content in files(text).items():
         (tmp_path / name).write_text(content)
-    program = tmp_path / f"{page.stem}.py"
+    program = tmp_path / f"page_{page.stem}.py"  # A page of TRL is no module `trl`.
     program.write_text(script(text))
     tests = [name for name in files(text) if name.startswith("test_")]
 
     # The line numbers of the traceback are those of the page.
-    run(["-P", program.name], tmp_path)
+    told = run(["-u", program.name], tmp_path)
+    lines = set(map(comparable, told.splitlines()))
+    assert [] == [line for line in printed(text) if comparable(line) not in lines], told
     if tests:
         run(["-m", "pytest", "-q", "--import-mode=importlib", *tests], tmp_path)
 
 
-def run(arguments: list[str], folder: Path) -> None:
+def run(arguments: list[str], folder: Path) -> str:
     done = subprocess.run(
         [sys.executable, *arguments],
         check=False,
         capture_output=True,
         cwd=folder,
-        env=os.environ | {"NO_COLOR": "1"},
+        env=os.environ
+        | {"NO_COLOR": "1", "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
         stdin=subprocess.DEVNULL,
         text=True,
         timeout=300,
     )
     assert done.returncode == 0, f"{arguments[-1]} failed:\n{done.stdout}{done.stderr}"
+    return done.stdout + done.stderr
 
 
 def test_blocks_keep_their_lines_and_share_a_page() -> None:
@@ -105,3 +137,17 @@ def test_marked_blocks_become_files() -> None:
     page = '<!-- file: rows.jsonl -->\n```json\n{"a": 1}\n```\n'
 
     assert {"rows.jsonl": '{"a": 1}\n'} == files(page)
+
+
+def test_commands_marked_to_run_stand_in_their_place() -> None:
+    page = "# T\n<!-- run -->\n```console\n$ echo a\na\n```\n<!-- printed -->\n```text\nb\n```\n"
+
+    assert "_run('echo a')" == script(page).splitlines()[3]
+    assert ["a", "b"] == printed(page)
+
+
+def test_what_differs_from_run_to_run_is_not_compared() -> None:
+    page = "entry 3, 2026-11-21 09:23:14:  took (0.0177 s) in run-20261121-092313-4ed23c"
+    told = "entry 12, 2027-01-01 00:00:00: took (1e-05 s) in run-20270101-000000-ffffff"
+
+    assert comparable(page) == comparable(told) != comparable(told + "!")

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError, ToolError
+from verifier_ladder.text import printable
 from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.molecule import as_text, rough_size
 from verifier_ladder.tiers.simulation.conformer import Geometry, conformer
@@ -24,6 +25,8 @@ _MEGABYTES = 1500
 """What PySCF plans with; the worker's limit leaves room for the libraries themselves."""
 _HYDROGENS = {"C": 2.0, "c": 1.0, "N": 1.0, "O": 0.5}
 """Hydrogens on an average atom of each sort, to guess the size of a basis from text."""
+_LONGEST_LEVEL = 100
+"""Characters; a basis is also looked for among the files."""
 _SYMBOL = re.compile(r"Cl|Br|[BCNOPSFIbcnops]")
 
 
@@ -104,8 +107,10 @@ class DftHydration(SingleVerifier):
             ConfigError: If the level is not a functional and a basis.
         """
         functional, slash, basis = level.partition("/")
-        if not (functional and slash and basis):
-            raise ConfigError(f"level={level!r}: write functional/basis, such as 'pbe0/def2-svp'")
+        if not (functional and slash and basis) or len(level) > _LONGEST_LEVEL:
+            raise ConfigError(
+                f"level={printable(level)!r}: write functional/basis, such as 'pbe0/def2-svp'"
+            )
         super().__init__(
             level=level, solvent=solvent, max_heavy_atoms=max_heavy_atoms, grid_level=grid_level,
             surface_order=surface_order, tolerance=tolerance, max_cycles=max_cycles,

@@ -30,6 +30,8 @@ def import_code(where: str) -> ModuleType:
         'json'
     """
     path = Path(where).absolute()
+    if path.suffix == ".py" and not path.exists():
+        raise ConfigError(f"{where} can't be imported: there is no such file")
     folder, name = (
         (str(path.parent), path.stem) if path.suffix == ".py" else (str(Path.cwd()), where)
     )

@@ -120,6 +120,7 @@ def _verdicts(block: Block, key: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
             yield "verdict", {
                 "verifier": row.verifier, "version": row.version, "tier": Tier(row.tier).label,
                 "attempt": row.attempt, **verdict_facts(row.verdict), "seconds": seconds,
+                "check": row.check_key.hex(),
             }  # fmt: skip
 
 

@@ -111,11 +111,16 @@ def merge(
     """Take over what other ledgers know.
 
     Their verdicts answer here from now on. The other ledgers are only read. Samples and rewards
-    stay with them.
+    stay with them. A new ledger is made if there is none.
     """
     from verifier_ladder.cli.proving import signed_log
+    from verifier_ladder.ledger import open_ledger
     from verifier_ladder.ledger.merging import merge as take_over
 
+    for place in others:  # A name that is wrong makes no ledger.
+        with signed_log(place):
+            pass
+    open_ledger(ledger_place(ledger)).close()
     rows = []
     with signed_log(ledger, writes=True) as mine:
         for place in others:

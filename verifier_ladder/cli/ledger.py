@@ -245,7 +245,8 @@ def _verdict_words(facts: Any) -> str:
     at = f", failed at {facts['failed_at']}" if facts["failed_at"] else ""
     why = f": {printable(facts['reason'], 300)}" if facts["reason"] else ""
     took = f" ({facts['seconds']:.3g} s)" if facts["seconds"] is not None else ""
-    return f"{who}: {facts['outcome']}{score}{at}{why}{took}"
+    check = f", check {facts['check'][:12]}" if facts.get("check") else ""
+    return f"{who}: {facts['outcome']}{score}{at}{why}{took}{check}"
 
 
 def _measure(facts: Any) -> str:

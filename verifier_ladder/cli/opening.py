@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verifier_ladder.errors import ConfigError
+from verifier_ladder.text import printable
 
 if TYPE_CHECKING:
     from verifier_ladder.ledger import Ledger
@@ -54,10 +55,14 @@ def _existing(given: str | None) -> str:
     """Where a ledger lies that is there."""
     place = ledger_place(given)
     path = place.removeprefix("sqlite:///")
-    if "://" not in path and not Path(path).exists():
+    try:
+        found, why = "://" in path or Path(path).exists(), ""
+    except OSError as error:  # Its name is too long, or its folder can't be searched.
+        found, why = False, f" ({error.strerror})"
+    if not found:
         raise ConfigError(
-            f"there is no ledger at {path}; give its place with --ledger or VLADDER_LEDGER, or "
-            "make one with `vladder demo` or `vladder score`"
+            f"there is no ledger at {printable(path)}{why}; give its place with --ledger or "
+            "VLADDER_LEDGER, or make one with `vladder demo` or `vladder score`"
         )
     return place
 
@@ -77,6 +82,6 @@ def only_campaign(ledger: Ledger, name: str | None) -> CampaignRow:
         return next((row for row in reversed(rows) if not is_shadow(row.name)), rows[-1])
     found = next((row for row in rows if row.name == name), None)
     if found is None:
-        known = ", ".join(row.name for row in rows)
-        raise ConfigError(f"the ledger holds no campaign {name!r}; it holds {known}")
+        known = ", ".join(printable(row.name, 60) for row in rows)
+        raise ConfigError(f"the ledger holds no campaign {printable(name)!r}; it holds {known}")
     return found

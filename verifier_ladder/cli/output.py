@@ -207,7 +207,8 @@ def stop_output(error: OSError) -> NoReturn:
     if isinstance(error, BrokenPipeError):
         raise SystemExit(int(Exit.UNREAD))
     place = error.filename or "the output"
-    say(f"vladder: {printable(place)}: {error.strerror or error}; make room or give another place")
+    advice = "make room or give another place" if is_full(error) else "give another place"
+    say(f"vladder: {printable(place)}: {error.strerror or error}; {advice}")
     raise SystemExit(int(Exit.USAGE if error.filename and not is_full(error) else Exit.BROKEN))
 
 

@@ -106,8 +106,8 @@ def export(
             splits=_shares(split or ["train=1"]), seed=seed, prompts=_prompts(prompts),
             evaluation=evaluation,
         )  # fmt: skip
-    folder = out or Path(f"{made.run}-{kind.value}".replace("/", "-"))
-    written = made.write(folder, form.value)
+        folder = out or Path(f"{made.run}-{kind.value}".replace("/", "-"))
+        written = made.write(folder, form.value, inputs=[prompts, store.url])
     if as_json:
         output.print_json({**made.as_json(), "files": [str(path) for path in written]})
     else:

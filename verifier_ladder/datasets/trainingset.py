@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from math import isfinite
@@ -19,7 +19,12 @@ from verifier_ladder.datasets.selection import Selection
 from verifier_ladder.datasets.tables import FORMATS, Layout, as_table, write_rows
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import Ledger
-from verifier_ladder.private import make_private_folder, private_file, unwritable
+from verifier_ladder.private import (
+    check_other_file,
+    make_private_folder,
+    private_file,
+    unwritable,
+)
 from verifier_ladder.runs import Moment, RunRecord, read_run
 
 CARD = "export.json"
@@ -144,7 +149,9 @@ class TrainingSet:
             "pending": self.pending, "left_out": dict(self.left_out),
         }  # fmt: skip
 
-    def write(self, folder: str | Path, form: str = "parquet") -> list[Path]:
+    def write(
+        self, folder: str | Path, form: str = "parquet", *, inputs: Iterable[object] = ()
+    ) -> list[Path]:
         """Write one file for each split that holds rows, and `export.json` beside them.
 
         `datasets.load_dataset(folder)` finds the splits by their names.
@@ -152,12 +159,14 @@ class TrainingSet:
         Args:
             folder: Where to; it is made if it is missing. Files of an earlier export are replaced.
             form: `parquet` or `jsonl`.
+            inputs: Files that were read for it, none of which is replaced.
 
         Returns:
             What was written.
 
         Raises:
-            ConfigError: If it holds no row, can't be written, or pyarrow is missing.
+            ConfigError: If it holds no row, can't be written, would replace one of `inputs`, or
+                pyarrow is missing.
         """
         if not len(self):
             why = ", ".join(f"{count} {reason}" for reason, count in self.left_out.items())
@@ -167,12 +176,10 @@ class TrainingSet:
         if form not in FORMATS:
             raise ConfigError(f"form={form!r}: write {' or '.join(FORMATS)}")
         target = Path(folder)
-        _prepare(target)
-        written = []
-        for name, rows in self.splits.items():
-            if rows:
-                written.append(target / f"{name}.{form}")
-                write_rows(written[-1], self.layout, rows)
+        written = {target / f"{name}.{form}": rows for name, rows in self.splits.items() if rows}
+        _prepare(target, written, inputs)
+        for path, rows in written.items():
+            write_rows(path, self.layout, rows)
         card = target / CARD
         with private_file(card) as file:
             file.write(orjson.dumps(self.as_json(), option=orjson.OPT_INDENT_2))
@@ -257,15 +264,17 @@ def _lack_prompts(left_out: Counter[str]) -> bool:
     return left_out["its prompt is not known"] > 0
 
 
-def _prepare(folder: Path) -> None:
+def _prepare(folder: Path, written: Iterable[Path], inputs: Iterable[object]) -> None:
     """Make the folder, and take an earlier export out of it: its splits may have other names."""
     try:
         make_private_folder(folder)
         card = folder / CARD
         earlier = orjson.loads(card.read_bytes())["splits"] if card.exists() else {}
-        for name in earlier:
-            for form in FORMATS:
-                (folder / f"{Path(name).name}.{form}").unlink(missing_ok=True)
+        old = [folder / f"{Path(name).name}.{form}" for name in earlier for form in FORMATS]
+        for path in (card, *written, *old):
+            check_other_file(path, *inputs)
+        for path in old:
+            path.unlink(missing_ok=True)
     except OSError as error:
         raise unwritable(folder, error) from error
     except (ValueError, KeyError, TypeError):

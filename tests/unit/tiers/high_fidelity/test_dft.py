@@ -75,10 +75,12 @@ def test_what_is_not_treated_is_a_considered_abstention(
     assert reason in verdict.reason
 
 
-@pytest.mark.parametrize("level", ["", "m062x", "/6-31g*", "m062x/"])
+@pytest.mark.parametrize("level", ["", "m062x", "/6-31g*", "m062x/", "a/" + "b" * 10**6])
 def test_a_level_that_is_no_functional_and_basis_is_refused(level: str) -> None:
-    with pytest.raises(ConfigError, match="functional/basis"):
+    with pytest.raises(ConfigError, match="functional/basis") as refused:
         DftHydration(level=level)
+
+    assert len(str(refused.value)) < 400
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,17 @@ def test_a_wrong_configuration_exits_with_2_and_no_traceback(run: Any) -> None:
     assert "" == done.stdout
 
 
+def test_names_too_long_for_a_file_or_a_campaign_are_told_cut(run: Any, ledger: Path) -> None:
+    name = "a" * 10**5
+
+    place = run("ledger", "ls", "--ledger", name)
+    campaign = run("campaign", "show", name, "--ledger", ledger)
+
+    assert (2, 2) == (place.exit_code, campaign.exit_code)
+    assert "… (File name too long); give its place with --ledger" in place.stderr
+    assert "…'; it holds solvation" in campaign.stderr
+
+
 def test_a_wrong_setting_exits_with_2(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VLADDER_WORKERS", "many")
 

@@ -55,6 +55,18 @@ def test_ledgers_are_merged(run: Any, ledger: Path, tmp_path: Path) -> None:
     assert [0, 1] == [json.loads(again.stdout)[0][name] for name in ("entries", "known")]
 
 
+def test_merging_makes_the_ledger_if_what_it_reads_is_there(
+    run: Any, ledger: Path, tmp_path: Path
+) -> None:
+    none = run("ledger", "merge", ledger, "none.db", "--ledger", "team.db")
+    was_made = (tmp_path / "team.db").exists()
+    done = run("ledger", "merge", ledger, "--ledger", "team.db")
+
+    assert (2, False, 0) == (none.exit_code, was_made, done.exit_code)
+    with open_ledger(tmp_path / "team.db") as store:
+        assert ["merge"] == sorted({entry.kind for entry in store.entries()})
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

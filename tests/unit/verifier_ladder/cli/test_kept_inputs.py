@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from recordedruns import RecordedRun, Told
 
 from verifier_ladder.ledger import open_ledger
 
@@ -42,6 +43,23 @@ def test_the_scored_file_stays(run: Any, tmp_path: Path) -> None:
         assert done.exit_code == 2
         assert f"{out} would be lost" in done.stderr
         assert rows.read_text() == before
+
+
+def test_prompts_that_lie_in_the_folder_of_an_export_stay(run: Any, tmp_path: Path) -> None:
+    with open_ledger(tmp_path / "runs.db") as store:
+        RecordedRun(store, "c", run={"name": "r"}).score([Told("1", 1.0, "g")])
+    prompts = tmp_path / "set" / "train.jsonl"
+    prompts.parent.mkdir()
+    prompts.write_text('{"group": "g", "prompt": "1 · 1 ="}\n')
+    before, words = prompts.read_text(), ("run", "export", "--ledger", "runs.db", "--out", "set")
+
+    made = run(*words, "--prompts", "set/train.jsonl")  # The export is train.parquet: a neighbour.
+    again = run(*words, "--prompts", "set/train.jsonl")  # It would remove the set of before.
+    other = run(*words, "--prompts", "set/train.jsonl", "--form", "jsonl")
+
+    assert (0, 2, 2) == (made.exit_code, again.exit_code, other.exit_code)
+    assert "set/train.jsonl would be lost" in again.stderr
+    assert prompts.read_text() == before
 
 
 def test_a_ledger_is_not_replaced_by_its_own_export(ledger: Path) -> None:

@@ -114,7 +114,7 @@ def test_check_says_what_a_bad_verifier_breaks(
     [
         ("bad_verifiers.py:plain", "decorate the function"),
         ("bad_verifiers.py:nothing", "has no nothing"),
-        ("missing.py:x", "can't be imported"),
+        ("missing.py:x", "missing.py can't be imported: there is no such file"),
     ],
 )
 def test_check_of_what_is_no_verifier_says_what_to_do(
