@@ -1,27 +1,33 @@
 """What a thousand connections without a token cost those who have one.
 
-Run: `python benchmarks/strangers.py [--rounds 9] [--calls 3000] [--strangers 1000]`
+Run: `python benchmarks/strangers.py [--rounds 15] [--calls 2000] [--strangers 1000]`
 
 A server with tokens, started as users start it. An honest client asks for single rewards over
 64 connections, which are made anew after a thousand calls, while nobody else is there, and
 while a thousand connections without a token are held open by another process: *silent* ones say
 nothing; *slow* ones announce a large body and send a byte of their headers or their body a second.
-Each that the server ends comes back after a second. The cases take turns. What is told is the
-ratio of the honest client's calls a second without strangers to those with them, round by round;
-goal: at most 1.1. The processor time of the server beside it says how much of that is its own.
+Each that the server ends comes back after a second. The cases take turns, and each stands between
+two measurements without strangers, with whose mean it is compared, so what else the machine does
+falls on both. What is told is how many times as long the honest client's calls take, as the median
+of the rounds with its 95 % interval; goal: at most 1.1. The processor time of the server beside it
+says how much of that is its own. Strangers run at the lowest priority: they come from elsewhere,
+and would not take the server's cores. How many of them were there is told, too.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import itertools
+import os
 import resource
 import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from math import comb
 from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
@@ -36,8 +42,9 @@ _CONNECTIONS = 64
 _EACH = 1000
 """Calls for which a set of connections is used."""
 _HEAD = "POST /v1/score HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+_TAIL = 0.025
+"""What lies beyond either end of an interval."""
 _SAID = {
-    "nobody": [],
     "silent": [""],
     "slow": [_HEAD, f"{_HEAD}Content-Length: 60000000\r\n\r\n"],
 }
@@ -48,6 +55,20 @@ class Spent(NamedTuple):
 
     wall: float
     cpu: float
+
+
+class Round(NamedTuple):
+    """One case, and what was measured before and after it without strangers."""
+
+    before: Spent
+    during: Spent
+    after: Spent
+    files: int
+    """How many files and connections the server had open."""
+
+    def ratio(self, place: int) -> float:
+        """How many times as much as without strangers: 0 for the clock, 1 for the processor."""
+        return self.during[place] / statistics.mean([self.before[place], self.after[place]])
 
 
 async def stay(url: str, said: str, *, drips: bool) -> None:
@@ -73,10 +94,11 @@ async def _drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 async def besiege(url: str, kind: str, count: int) -> None:
     """Hold many connections open, until this process is ended."""
+    os.nice(19)
     said = _SAID[kind]
     staying = [
         asyncio.create_task(stay(url, said[i % len(said)], drips=kind == "slow"))
-        for i in range(count if said else 0)
+        for i in range(count)
     ]
     await asyncio.sleep(2)  # By then each has come, and the server has ended those before them.
     print("they are there", flush=True)
@@ -110,49 +132,59 @@ def asked(url: str, server: psutil.Process, secret: str, first: int, calls: int)
     return Spent(wall / calls * 1e6, used / calls * 1e6)
 
 
-def measure(folder: Path, rounds: int, calls: int, count: int) -> dict[str, list[Spent]]:
+def measure(folder: Path, rounds: int, calls: int, count: int) -> dict[str, list[Round]]:
     """What a call takes in each case, round by round."""
     ledger = folder / "served.db"
     secret = TokenFile(folder / "served.db.tokens").add("honest", ["score"])
-    spent: dict[str, list[Spent]] = {kind: [] for kind in _SAID}
+    found: dict[str, list[Round]] = {kind: [] for kind in _SAID}
     with serving(ledger) as url:
         (server,) = psutil.Process().children()
-        asked(url, server, secret, 0, 500)
-        first = 500
+        numbers = itertools.count(step=calls)
+
+        def ask() -> Spent:
+            return asked(url, server, secret, next(numbers), calls)
+
+        ask()  # The first calls take longer.
+        alone = ask()
         for turn in range(rounds):
-            for place in range(len(spent)):
-                kind = list(spent)[(turn + place) % len(spent)]
+            for kind in sorted(found, reverse=bool(turn % 2)):
                 with strangers(url, kind, count):
-                    spent[kind].append(asked(url, server, secret, first, calls))
-                first += calls
-    return spent
+                    during, files = ask(), server.num_fds()
+                before, alone = alone, ask()
+                found[kind].append(Round(before, during, alone, files))
+    return found
 
 
-def show(spent: dict[str, list[Spent]]) -> None:
+def middle(values: Sequence[float]) -> str:
+    """The median and its 95 % interval, as text; by the order of the values."""
+    ordered, count = sorted(values), len(values)
+    below, tail = 0, 1 / 2**count
+    while below < count // 2 and tail + comb(count, below + 1) / 2**count <= _TAIL:
+        below += 1
+        tail += comb(count, below) / 2**count
+    low, high = ordered[below], ordered[count - 1 - below]
+    return f"{statistics.median(ordered):.3f} ({low:.3f} to {high:.3f})"
+
+
+def show(found: dict[str, list[Round]]) -> None:
     """Print the cases and their ratios."""
-    alone = spent["nobody"]
-    for kind, made in spent.items():
-        wall, cpu = (statistics.median(column) for column in zip(*made, strict=True))
-        print(f"{kind:>8}: {1e6 / wall:6.0f} calls/s; {cpu:5.0f} µs of the server's time each")
-    for kind in list(_SAID)[1:]:
-        ratios = [
-            [with_them[i] / without[i] for with_them, without in zip(made, alone, strict=True)]
-            for made in [spent[kind]]
-            for i in range(2)
-        ]
-        wall, cpu = map(statistics.median, ratios)
+    busy = os.getloadavg()[0] / (os.cpu_count() or 1)
+    print(f"load of the machine: {busy:.1f} for each core; above 1 the clock says little")
+    for kind, rounds in found.items():
+        wall, cpu = (middle([one.ratio(place) for one in rounds]) for place in range(2))
+        calls = 1e6 / statistics.median(one.before.wall for one in rounds)
+        files = min(one.files for one in rounds)
         print(
-            f"{kind:>8}: the others take {wall:.3f} × as long (median of {len(alone)} rounds, "
-            f"{min(ratios[0]):.2f} to {max(ratios[0]):.2f}; goal 1.1), {cpu:.3f} × of the "
-            f"server's time ({min(ratios[1]):.2f} to {max(ratios[1]):.2f})"
+            f"{kind:>8}: the others take {wall} × as long, of the server's processor time {cpu} × "
+            f"(goal 1.1; {len(rounds)} rounds, {calls:.0f} calls/s alone, {files} files open)"
         )
 
 
 def main() -> None:
     """Measure, or be the strangers."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--calls", type=int, default=3000)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--calls", type=int, default=2000)
     parser.add_argument("--strangers", type=int, default=1000)
     parser.add_argument("--url", help=argparse.SUPPRESS)
     parser.add_argument("--kind", choices=_SAID, help=argparse.SUPPRESS)
