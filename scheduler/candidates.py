@@ -23,6 +23,7 @@ from verifier_ladder.keys import (
 )
 from verifier_ladder.ledger.records import CheckRow
 from verifier_ladder.task import refuse_overlooked
+from verifier_ladder.text import printable
 from verifier_ladder.verifiers import Verifier
 
 
@@ -127,7 +128,8 @@ def shown_candidate(check: CheckRow, verifiers: Iterable[Verifier]) -> Candidate
             candidate_of(check.payload) if verifier is None else proven_candidate(check, verifier)
         )
     except (ForgedCheckError, KeyError, TypeError, ValueError) as error:
-        _LOG.warning("case %s is not shown: %s", check.check_key.hex()[:12], error)
+        why = printable(error, None)
+        _LOG.warning("case %s is not shown: %s", check.check_key.hex()[:12], why)
         return None
 
 

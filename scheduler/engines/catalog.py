@@ -10,6 +10,7 @@ from verifier_ladder.errors import ConfigError, LadderError
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.recorded import Recorded
 from verifier_ladder.registry import REGISTRY, Registry
+from verifier_ladder.text import printable
 from verifier_ladder.tier import Tier
 from verifier_ladder.verifiers import Verifier
 
@@ -90,7 +91,7 @@ class Catalog:
         """Say that an entry of a campaign's row can't be read."""
         if what not in self._unread and len(self._unread) < _MOST_SAID:
             self._unread.add(what)
-            _LOG.warning("campaign %.200r is not served: %s", what, why)
+            _LOG.warning("campaign %.200r is not served: %s", what, printable(why, None))
 
     def _take(self, wanted: Recorded) -> None:
         digest = wanted.digest
@@ -103,7 +104,10 @@ class Catalog:
             made = wanted.among(self._registry)
         except LadderError as error:
             self.missing[digest] = f"{error}"
-            _LOG.warning("verifier %s %s is not run here: %s", wanted.name, wanted.version, error)
+            _LOG.warning(
+                "verifier %s %s is not run here: %s",
+                *map(printable, (wanted.name, wanted.version)), printable(error, None),
+            )  # fmt: skip
             return
         if self._resources is not None and resource_of(made) not in self._resources:
             self.missing[digest] = f"it wants {resource_of(made)}"

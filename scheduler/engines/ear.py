@@ -14,6 +14,7 @@ from threading import Event
 from typing import Any
 
 from celery import Celery
+from kombu.message import Message
 
 from verifier_ladder.scheduler.engines.bell import RING, SILENCE, celery_app
 
@@ -26,13 +27,25 @@ _MOST_SAID = 100
 """Strange messages of which a log tells; somebody may send very many."""
 
 
+class _AsSent(Message):
+    """A message whose body stays as it was sent: what is small there can be gigabytes unpacked."""
+
+    def __init__(self, **parts: Any) -> None:
+        """Take the parts of a message, whoever sent it."""
+        headers = parts.pop("headers", None)
+        kept = dict(headers) if isinstance(headers, dict) else {}
+        kept.pop("compression", None)
+        super().__init__(headers=kept, **parts)  # type: ignore[no-untyped-call]
+
+
 class Ear:
     """Makes a call for every message of the bell in some queues.
 
     It takes one message at a time: while the call lasts, others are left to other hosts.
 
     **Forged messages.** A message is known as the bell's by its name alone; its body is never
-    decoded, so it can be pickled, truncated or of any size. All others are dropped and told.
+    decoded or unpacked, so it can be pickled, truncated or of any size. All others are dropped and
+    told.
 
     Example:
         ear = Ear(broker, queues_for(host.tiers, None), host.wait_room)
@@ -75,6 +88,8 @@ class Ear:
                 prefetch_count=1,
             ),
         ):
+            # kombu unpacks in the constructor of its own class, which is the last in this order.
+            channel.Message = type("Message", (channel.Message, _AsSent), {})
             while not self._over.is_set():
                 with suppress(socket.timeout):
                     connection.drain_events(timeout=_POLL)

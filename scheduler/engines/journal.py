@@ -6,6 +6,7 @@ lock, or ends the process. So it writes each answer where its lane can read it.
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import pickle
@@ -14,7 +15,7 @@ from typing import Any
 
 from verifier_ladder.errors import EngineError
 from verifier_ladder.scheduler.engines.progress import Sendable, unnamed_file
-from verifier_ladder.scheduler.engines.wire import Item, PlainUnpickler
+from verifier_ladder.scheduler.engines.wire import LARGEST, Item, PlainUnpickler
 
 MOST = 4096
 """Answers that a journal holds; those of a larger batch come with its reply."""
@@ -88,7 +89,7 @@ class Journal(Sendable):
                 self._pickler = self._begun()
             try:
                 self._pickler.dump(item)
-            except OSError:  # no memory is left for it
+            except OSError:  # no room is left for it
                 return None
             end = self._seen[id(item)] = self._written - _TEXTS
         return end
@@ -103,6 +104,8 @@ class Journal(Sendable):
     def write(self, data: bytes) -> int:
         """Take text of the pickler."""
         start, size = self._written, len(data)
+        if start + size > _TEXTS + LARGEST:
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
         if start + size <= _MAPPED:
             self._whole[start : start + size] = data
         else:
@@ -164,7 +167,13 @@ class Reader:
         self._items: dict[int, Item] = {0: False, 1: True}
 
     def upto(self, descriptor: int, end: int) -> dict[int, Item]:
-        """Give truth values and texts, by where they end, up to one that ends at `end`."""
+        """Give truth values and texts, by where they end, up to one that ends at `end`.
+
+        Raises:
+            EngineError: If they can't be read.
+        """
+        if end > LARGEST:
+            raise EngineError(f"a worker's answers have {end} bytes; {LARGEST} is the most")
         buffer, items = self._buffer, self._items
         at = buffer.tell()
         if end not in items:

@@ -13,7 +13,9 @@ from collections.abc import Callable
 from math import modf
 from struct import Struct
 
+from verifier_ladder.errors import EngineError
 from verifier_ladder.scheduler.engines.progress import Sendable
+from verifier_ladder.scheduler.engines.wire import LARGEST
 
 _SIZE = Struct("!Q")
 _TIME = Struct("@ll")
@@ -31,11 +33,13 @@ class Line:
         self._piece = bytearray(_PIECE)
         self._unsent = memoryview(b"")
         self._heard = bytearray()
+        self._most = LARGEST
 
     def ask(self, request: bytes) -> None:
         """Begin with a request; `hear` sends it."""
         self._unsent = memoryview(_SIZE.pack(len(request)) + request)
         self._heard.clear()
+        self._most = LARGEST + len(request)  # A canonical form is about as long as what it is of.
 
     def hear(self, seconds: float) -> bytes | None:
         """Wait for the answer; None if it is not there whole after these seconds, or sooner.
@@ -43,6 +47,7 @@ class Line:
         Raises:
             EOFError: If the other end is closed.
             OSError: If it closes while something is sent.
+            EngineError: If the answer is larger than any can be.
         """
         part, whole = modf(max(seconds, 1e-3))
         pause = _TIME.pack(int(whole), int(part * 1e6))
@@ -65,7 +70,10 @@ class Line:
         heard = self._heard
         if len(heard) < _SIZE.size:
             return None
-        end = _SIZE.size + _SIZE.unpack_from(heard)[0]
+        (size,) = _SIZE.unpack_from(heard)
+        if size > self._most:
+            raise EngineError(f"a worker's answer has {size} bytes; {self._most} is the most")
+        end = _SIZE.size + size
         return bytes(memoryview(heard)[_SIZE.size : end]) if len(heard) >= end else None
 
     def close(self) -> None:

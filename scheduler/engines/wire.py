@@ -7,7 +7,7 @@ import pickle
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
-from typing import Any
+from typing import Any, ClassVar
 
 import orjson
 
@@ -18,6 +18,8 @@ from verifier_ladder.verifiers import Verifier, as_verdict, failure
 
 LARGEST_TEXT = 64 * 1024
 """Characters of a reason or a feedback, bytes of evidence; the rest is cut."""
+LARGEST = 1 << 27
+"""Bytes that the answers to one request may take; what says more was made up."""
 _MOST_TURNS = 10_000
 _EXACT = 2**53
 _ACCEPT = Outcome.ACCEPT
@@ -35,12 +37,26 @@ def pack(message: object) -> bytes:
     return pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
 
 
-class PlainUnpickler(pickle.Unpickler):
-    """Reads plain data and refuses everything that would run code."""
+_PLAIN = (
+    pickle.PROTO, pickle.FRAME, pickle.STOP, pickle.MEMOIZE, pickle.BINGET, pickle.LONG_BINGET,
+    pickle.NONE, pickle.NEWTRUE, pickle.NEWFALSE, pickle.BINFLOAT,
+    pickle.BININT, pickle.BININT1, pickle.BININT2, pickle.LONG1,
+    pickle.SHORT_BINUNICODE, pickle.BINUNICODE, pickle.SHORT_BINBYTES, pickle.BINBYTES,
+    pickle.MARK, pickle.EMPTY_TUPLE, pickle.TUPLE1, pickle.TUPLE2, pickle.TUPLE3, pickle.TUPLE,
+    pickle.EMPTY_LIST, pickle.APPEND, pickle.APPENDS,
+)  # fmt: skip
+"""What numbers, texts, lists and tuples are written with. Nothing of it makes an object of a
+class, and a few bytes of it can't ask for gigabytes, as those of others can."""
 
-    def find_class(self, module: str, name: str) -> Any:
-        """Refuse every class and function."""
-        raise EngineError(f"a worker answered with an object of {module}.{name}")
+
+class PlainUnpickler(pickle._Unpickler):  # noqa: SLF001 - the one that can be told what to read
+    """Reads plain data and refuses everything else."""
+
+    dispatch: ClassVar[dict[int, Callable[..., None]]] = {
+        code: read
+        for code, read in pickle._Unpickler.dispatch.items()  # noqa: SLF001
+        if bytes([code]) in _PLAIN
+    }
 
     def next(self) -> Any:
         """Read the next message.
@@ -50,10 +66,12 @@ class PlainUnpickler(pickle.Unpickler):
         """
         try:
             return self.load()
-        except EngineError:
-            raise
+        except KeyError:
+            raise EngineError(
+                "a worker's answer can't be read: it holds more than plain data"
+            ) from None
         except Exception as error:
-            raise EngineError(f"a worker's answer can't be read: {error}") from error
+            raise EngineError(f"a worker's answer can't be read: {error!r:.200}") from error
 
 
 def unpack(message: bytes) -> Any:

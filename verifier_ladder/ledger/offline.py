@@ -632,17 +632,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--checkpoint", type=Path, help="saved earlier; must be of the same log")
     options = parser.parse_args(arguments)
     try:
-        print(_told(options.path, options.key, options.checkpoint))  # noqa: T201 - a command
+        for line in _told(options.path, options.key, options.checkpoint):
+            print(_plain(line))  # noqa: T201 - a command
     except RejectedError as error:
-        print(f"REJECTED: {error}", file=sys.stderr)  # noqa: T201
+        print(_plain(f"REJECTED: {error}"), file=sys.stderr)  # noqa: T201
         return 1
     except (OSError, ValueError) as error:
-        print(f"can't be read: {error}", file=sys.stderr)  # noqa: T201
+        print(_plain(f"can't be read: {error}"), file=sys.stderr)  # noqa: T201
         return 2
     return 0
 
 
-def _told(path: Path, given: str | None, saved: Path | None) -> str:
+def _plain(text: str) -> str:
+    """One line in which a terminal finds nothing to obey: names come from whoever signed."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def _told(path: Path, given: str | None, saved: Path | None) -> list[str]:
     key = Key.read(given) if given else None
     if path.is_dir():
         text = saved.read_text("utf-8") if saved else None
@@ -654,7 +660,7 @@ def _told(path: Path, given: str | None, saved: Path | None) -> str:
         lines = [json.dumps(found.head)] if found.head else []
         lines += [json.dumps(record) for record in found.records]
     trust = "as asked" if key else "the key that lies beside it; compare it with a published one"
-    return "\n".join([*lines, f"log {checkpoint.origin}, signed by {signer} ({trust})", "OK"])
+    return [*lines, f"log {checkpoint.origin}, signed by {signer} ({trust})", "OK"]
 
 
 if __name__ == "__main__":

@@ -8,8 +8,32 @@ from typing import Any
 
 import orjson
 
+from verifier_ladder.text import json_printable, plain_lines, printable
+
 _TEXT = "%(levelname)s: %(message)s"
 _OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+
+
+class TextFormatter(logging.Formatter):
+    r"""A line for people, in which a terminal finds nothing to obey, whoever chose the words.
+
+    Example:
+        >>> record = logging.makeLogRecord({"msg": "a \x1b[2Jname\nERROR: b", "levelname": "INFO"})
+        >>> TextFormatter().format(record)
+        'INFO: a name ERROR: b'
+    """
+
+    def __init__(self) -> None:
+        """Level and message."""
+        super().__init__(_TEXT)
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
+        """The line; what breaks lines there would make up another message."""
+        return printable(super().formatMessage(record), None)
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802 - logging's name
+        """The traceback, of several lines."""
+        return plain_lines(super().formatException(ei))
 
 
 class JsonFormatter(logging.Formatter):
@@ -31,7 +55,7 @@ class JsonFormatter(logging.Formatter):
         }  # fmt: skip
         if record.exc_info:
             told["error"] = self.formatException(record.exc_info)
-        return orjson.dumps(told, default=str).decode()
+        return json_printable(orjson.dumps(told, default=str).decode())
 
 
 def write_logs(level: str, form: str = "text") -> None:
@@ -42,5 +66,5 @@ def write_logs(level: str, form: str = "text") -> None:
         form: `text` or `json`.
     """
     handler = logging.StreamHandler()
-    handler.setFormatter(JsonFormatter() if form == "json" else logging.Formatter(_TEXT))
+    handler.setFormatter(JsonFormatter() if form == "json" else TextFormatter())
     logging.basicConfig(level=level.upper(), handlers=[handler])

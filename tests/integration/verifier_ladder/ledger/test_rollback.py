@@ -17,21 +17,10 @@ from verifier_ladder.cli.app import app
 from verifier_ladder.ledger.backup import backup, restore
 from verifier_ladder.ledger.opening import open_evidence
 from verifier_ladder.ledger.sql import SqlLedger
-from verifier_ladder.testing.records import key, score_block
+from verifier_ladder.testing.records import key
 
 _PAGE = 4096
 NAMED = r"ledger\.db-journal lies beside the ledger"
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    path = tmp_path / "ledger.db"
-    with vl.open_ledger(path) as ledger:
-        assert isinstance(ledger, SqlLedger)
-        ledger.append(score_block(["a"]))
-        while ledger.sequence():
-            pass
-    return path
 
 
 def lay_journal(path: Path) -> Path:

@@ -13,9 +13,11 @@ import verifier_ladder as vl
 from verifier_ladder.cli.app import app
 from verifier_ladder.ledger.bundles import export_tiles
 from verifier_ladder.ledger.merging import merge
-from verifier_ladder.ledger.offline import check_export, check_proof
+from verifier_ladder.ledger.offline import check_export, check_proof, read_checkpoint
+from verifier_ladder.ledger.offline import main as offline
 from verifier_ladder.ledger.proof import prove
 from verifier_ladder.ledger.records import Block
+from verifier_ladder.ledger.signer import Signer
 from verifier_ladder.ledger.sql import SqlLedger
 from verifier_ladder.testing.records import key, score_block, verdict_row
 from verifier_ladder.transcript import Transcript
@@ -240,3 +242,22 @@ def test_a_new_key_of_an_old_log_is_told_once(
         assert former == ledger.signers()[0]
         new = str(ledger.signers()[1])
     assert 1 == sum(new in record.getMessage() for record in caplog.records)
+
+
+def test_the_verifier_without_a_ledger_shows_a_terminal_nothing(
+    path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stranger = Signer.at(tmp_path / "stranger.key", "a\x1b[2Jlog")
+    with vl.open_ledger(path) as ledger:
+        assert isinstance(ledger, SqlLedger)
+        proof = prove(ledger, 1)
+    checkpoint = read_checkpoint(proof["checkpoint"])._replace(origin=stranger.key.name)
+    resigned = {**proof, "key": str(stranger.key), "checkpoint": stranger.sign(checkpoint)}
+    (tmp_path / "proof.json").write_text(json.dumps(resigned))
+
+    code = offline([str(tmp_path / "proof.json")])
+
+    shown = capsys.readouterr().out
+    assert 0 == code
+    assert r"a\x1b[2Jlog" in shown
+    assert "\x1b" not in shown

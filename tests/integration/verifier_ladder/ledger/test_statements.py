@@ -10,18 +10,6 @@ import pytest
 import verifier_ladder as vl
 from verifier_ladder.ledger.opening import open_evidence
 from verifier_ladder.ledger.sql import SqlLedger
-from verifier_ladder.testing.records import score_block
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    path = tmp_path / "ledger.db"
-    with vl.open_ledger(path) as ledger:
-        assert isinstance(ledger, SqlLedger)
-        ledger.append(score_block(["a"]))
-        while ledger.sequence():
-            pass
-    return path
 
 
 def problems(path: Path) -> list[str]:

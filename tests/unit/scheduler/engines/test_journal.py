@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verifier_ladder.errors import EngineError
+from verifier_ladder.scheduler.engines import journal
 from verifier_ladder.scheduler.engines.journal import MOST, Journal
 
 FIELDS = st.tuples(st.text(max_size=9), st.none() | st.floats(allow_nan=False), st.binary())
@@ -114,3 +115,28 @@ def test_garbage_is_an_error_and_no_answer(sides: tuple[Journal, Journal]) -> No
 
     with pytest.raises(EngineError, match="can't be read"):
         lane.read(0, 1)
+
+
+def test_texts_that_are_said_to_be_longer_than_any_are_refused(
+    sides: tuple[Journal, Journal],
+) -> None:
+    worker, lane = begin(sides)
+    worker.note(("text",))
+    worker._words[0] = 0x7FF8 << 48 | 2**47
+    os.ftruncate(lane._descriptor, 2**40)
+
+    with pytest.raises(EngineError, match=f"have {2**47} bytes"):
+        lane.read(0, 1)
+    os.ftruncate(lane._descriptor, 2**20)
+
+
+def test_answers_have_room_up_to_what_is_read(
+    sides: tuple[Journal, Journal], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal, "LARGEST", 1000)
+    worker, lane = begin(sides)
+
+    notes = [worker.note((str(place) * 300,)) for place in range(6)]
+
+    assert [True, True, True, False, False, False] == notes
+    assert [("0" * 300,), ("1" * 300,), ("2" * 300,)] == lane.read(0, lane.count)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -10,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from verifier_ladder.errors import EngineError
 from verifier_ladder.scheduler.engines.line import Line
 
 LONG = 10.0
@@ -86,3 +89,13 @@ def test_the_worker_stops_when_the_lane_hangs_up(line: Line) -> None:
     line.close()
     worker.join(LONG)
     assert not worker.is_alive()
+
+
+def test_an_answer_that_is_said_to_be_longer_than_any_is_refused(line: Line) -> None:
+    line.ask(b"how much?")
+    line.hear(0.001)
+    with socket.socket(fileno=os.dup(line.far._descriptor)) as far:
+        far.sendall((2**60).to_bytes(8, "big"))
+
+        with pytest.raises(EngineError, match=f"has {2**60} bytes"):
+            line.hear(LONG)

@@ -1,7 +1,9 @@
 """What crosses the pipe is data."""
 
 import pickle
+import resource
 from math import inf, nan
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -100,8 +102,30 @@ def test_a_subclass_arrives_as_a_plain_verdict() -> None:
 
 
 def test_objects_are_refused() -> None:
-    with pytest.raises(EngineError, match=r"object of fractions\.Fraction"):
+    with pytest.raises(EngineError, match="more than plain data"):
         wire.unpack(pickle.dumps(__import__("fractions").Fraction(1, 2)))
+
+
+HUGE = 2**40
+GREEDY = {
+    "a place in the memo": b"\x80\x05Nr\xff\xff\xff\x3f.",
+    "a place in words": b"\x80\x05Np1073741823\n.",
+    "an array of bytes": b"\x80\x05\x96" + HUGE.to_bytes(8, "little") + b".",
+    "a text": b"\x80\x05\x8d" + HUGE.to_bytes(8, "little") + b".",
+    "a number": b"\x80\x05\x8b\xff\xff\xff\x7f.",
+}
+
+
+@pytest.mark.parametrize("message", GREEDY.values(), ids=list(GREEDY))
+def test_a_few_bytes_get_no_gigabytes(message: bytes) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + 2**29, hard))
+    try:
+        with pytest.raises(EngineError, match="more than plain data"):
+            wire.unpack(message)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 @pytest.mark.parametrize("message", [b"", b"garbage", b"\x80\x05."])

@@ -20,7 +20,7 @@ from verifier_ladder import telemetry
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.scheduler.policies.alltiers import AllTiers
 from verifier_ladder.telemetry.collector import LedgerCollector, serve_metrics
-from verifier_ladder.telemetry.logs import JsonFormatter
+from verifier_ladder.telemetry.logs import JsonFormatter, TextFormatter
 
 
 @vl.verifier(name="quick-o", tier="fast", kind="text", version="1", isolation="inline")
@@ -246,3 +246,16 @@ def test_a_log_record_is_one_line_of_json() -> None:
     assert ("two\nlines", "warning", "vl", "c") == tuple(
         made[name] for name in ("message", "level", "logger", "campaign")
     )
+
+
+@pytest.mark.parametrize("formatter", [JsonFormatter(), TextFormatter()])
+def test_a_log_tells_a_terminal_nothing(formatter: logging.Formatter) -> None:
+    said = "of \x1b[2J\x9b31m\u202e\nERROR: a stranger"
+    error = (RuntimeError, RuntimeError(said), None)
+    told = {"levelname": "INFO", "name": "vl", "msg": "%s", "args": (said,)}
+
+    line = formatter.format(logging.makeLogRecord(told))
+    whole = formatter.format(logging.makeLogRecord({**told, "exc_info": error}))
+
+    assert "\n" not in line
+    assert not {"\x1b", "\x9b", "\u202e"} & set(line + whole)
