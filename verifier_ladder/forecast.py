@@ -12,7 +12,7 @@ from verifier_ladder.horizon import horizon_of
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import Account, Block, CampaignRow
 from verifier_ladder.resource import Resource
-from verifier_ladder.status import recorded_campaign, tiers_of
+from verifier_ladder.status import campaign_status, recorded_campaign, tiers_of
 from verifier_ladder.tier import Tier
 
 _RECENT = 1000
@@ -110,7 +110,8 @@ class Forecast:
 def forecast(ledger: Ledger, name: str, samples: int | None = None) -> Forecast:
     """Look ahead from what the ledger tells; nothing needs to be running.
 
-    It takes samples to come to be like those so far. An account with a price is paced: it is
+    It takes samples to come to be like those so far. A check at work or open in the world counts,
+    with what is set aside for it. An account with a price is paced: it is
     expected to be spent at the horizon.
 
     Args:
@@ -129,7 +130,9 @@ def forecast(ledger: Ledger, name: str, samples: int | None = None) -> Forecast:
     horizon = max(planned or 0, came)
     known = ledger.accounts(name)
     accounts = tuple(account_forecast(account, came, horizon, prices) for account in known)
-    tiers = tuple(_tiers(row, known, accounts, horizon))
+    pairs = list(zip(known, accounts, strict=True))
+    at_work = {t.tier: t.running + t.waiting for t in campaign_status(ledger, name).tiers}
+    tiers = tuple(_tiers(row, pairs, came, horizon, at_work))
     shares = _paid(twice(chances), tiers, accounts)
     return Forecast(name, came, horizon, planned is None, accounts, *shares, tiers)
 
@@ -152,22 +155,36 @@ def _paid(
 
 
 def _tiers(
-    row: CampaignRow, known: Sequence[Account], ahead: Sequence[AccountForecast], horizon: int
+    row: CampaignRow,
+    accounts: Sequence[tuple[Account, AccountForecast]],
+    came: int,
+    horizon: int,
+    at_work: Mapping[Tier, int],
 ) -> Iterator[TierForecast]:
     """What each tier will have been asked, if all goes on as it went."""
     for tier in tiers_of(row):
-        mine = [pair for pair in zip(known, ahead, strict=True) if pair[0].tier == tier]
-        made = [
-            (there.binds_at is not None, a.checks * (there.expected or 0.0) / a.spent)
-            for a, there in mine if a.spent
+        mine = [pair for pair in accounts if pair[0].tier == tier]
+        asked = max((a.checks for a, _ in mine), default=0) + at_work[tier]
+        bound = [
+            _checks(a, at_work[tier]) * there.expected / _committed(a)
+            for a, there in mine if there.binds_at is not None and there.expected and _committed(a)
         ]  # fmt: skip
-        bound = [checks for binds, checks in made if binds]
-        checks = min(bound) if bound else max((checks for _, checks in made), default=0.0)
+        checks = min([asked * horizon / came if came else 0.0, *bound])
         names = [v["name"] for v in row.ladder["verifiers"] if Tier.parse(v["tier"]) is tier]
         yield TierForecast(
             tier, tuple(names), horizon, min(float(horizon), checks / len(names)),
             amounts={there.resource.label: there.expected for _, there in mine if there.expected},
         )  # fmt: skip
+
+
+def _committed(account: Account) -> float:
+    """What was spent, and what is set aside for checks at work."""
+    return account.spent + account.reserved
+
+
+def _checks(account: Account, at_work: int) -> int:
+    """How many checks that is for."""
+    return account.checks + (at_work if account.reserved else 0)
 
 
 def account_forecast(
@@ -182,7 +199,7 @@ def account_forecast(
         prices: Present prices, by `tier.resource`.
     """
     price = prices.get(f"{place_label(account.tier)}.{account.resource.label}", 0.0)
-    expected = account.spent / samples * horizon if samples else None
+    expected = _committed(account) / samples * horizon if samples else None
     binds_at = None
     if account.cap is not None and expected is not None and (price > 0 or expected > account.cap):
         is_early = not price > 0 and expected > 0

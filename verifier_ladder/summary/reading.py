@@ -49,7 +49,7 @@ def if_all_climbed(
     candidates: int,
     *,
     settled: Sequence[float],
-    judged: int,
+    judged: float,
     expected: Sequence[float],
 ) -> dict[Resource, float | None]:
     """What a tier would have taken, resource by resource.
@@ -57,9 +57,9 @@ def if_all_climbed(
     Args:
         tier: The tier.
         candidates: How many candidates would have climbed.
-        settled: What its answers took, without those that only declined to judge: they are
-            cheap, and say nothing of what judging takes.
-        judged: How many candidates those are.
+        settled: What its answers took, and what is set aside for those at work. Those that only
+            declined to judge are left out: they are cheap, and say nothing of what judging takes.
+        judged: How many candidates those are; one of two checks is half a candidate.
         expected: What one is declared to take, for a tier that has judged none.
 
     Returns:
@@ -230,11 +230,11 @@ class _Writer:
                 account.resource: account.spent for account in self.budgets
                 if account.tier == tier and account.spent
             },
-            mean_seconds=mean, everything=self._everything(tier, spent, own), **open_,
+            mean_seconds=mean, everything=self._everything(tier, spent, own, status), **open_,
         )  # fmt: skip
 
     def _everything(
-        self, tier: Tier, seconds: float, answered: int
+        self, tier: Tier, seconds: float, answered: int, status: TierStatus | None
     ) -> dict[Resource, float | None]:
         """What the tier would have taken of every acceptable candidate.
 
@@ -242,15 +242,21 @@ class _Writer:
             tier: The tier.
             seconds: Cpu-seconds of its answers.
             answered: How many candidates it has answered.
+            status: Its queue. What is at work counts with what is set aside for it: a tier that
+                answers the cheap candidates first, as from a table, has others still open.
         """
-        settled = [seconds, *(0.0 for _ in Resource)][: len(Resource)]
+        reserved = status.reserved if status is not None else 0.0
+        settled = [seconds + reserved, *(0.0 for _ in Resource)][: len(Resource)]
         for account in self.budgets:
             if account.tier == tier:
-                settled[account.resource] = account.settled
+                settled[account.resource] = account.settled + account.reserved
         declined = self.tally.declined.get(tier, [])
         without = [sum(cost.amounts[place] for cost in declined) for place in Resource]
+        at_work = 0.0
+        if status is not None:
+            at_work = (status.running + status.waiting) / max(1, len(self._verifiers(tier)))
         return if_all_climbed(
-            tier, self._acceptable(), judged=max(0, answered - len(declined)),
+            tier, self._acceptable(), judged=max(0, answered + at_work - len(declined)),
             settled=[max(0.0, a - b) for a, b in zip(settled, without, strict=True)],
             expected=declared(self.row.ladder, tier),
         )  # fmt: skip

@@ -14,7 +14,7 @@ from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.ledger.records import Block, Charged, DecisionColumns
 from verifier_ladder.resource import Resource
 from verifier_ladder.reward import Reward
-from verifier_ladder.testing.records import samples
+from verifier_ladder.testing.records import NOW, check_row, claim, enqueue, samples
 from verifier_ladder.tier import Tier
 
 CPU, MONEY = Resource.CPU_SECONDS, Resource.MONEY
@@ -58,6 +58,24 @@ def test_spend_goes_on_as_it_went(ledger: Ledger) -> None:
     assert {(CPU, 800.0), (MONEY, 400.0)} == {(a.resource, a.expected) for a in made.accounts}
     assert [4.0, 2.0] == [a.per_check for a in made.accounts]
     assert [None, None] == [a.binds_at for a in made.accounts]
+
+
+def test_open_cases_count_with_what_is_set_aside_for_them() -> None:
+    store, minutes = open_ledger(None), Resource.PERSON_MINUTES
+    store.open_campaign("try", LADDER, b"0" * 32)
+    store.set_caps("try", {(1, minutes): 60.0})
+    store.append(decided([1.0] * 4, [1.0] * 4))
+    for number in range(4):
+        enqueue(
+            store, check_row(f"case {number}", campaign="try", reserve=Cost(person_minutes=5.0))
+        )
+    store.wait(claim(store), deadline=None, now=NOW)
+
+    same, more = forecast(store, "try"), forecast(store, "try", 400)
+
+    (account,) = [a for a in more.accounts if a.resource is minutes]
+    assert (0.0, 60.0, 12) == (account.spent, account.expected, account.binds_at)
+    assert ([4.0], [12.0]) == ([t.chosen for t in same.tiers], [t.chosen for t in more.tiers])
 
 
 def test_without_a_plan_no_more_samples_are_expected_than_came(ledger: Ledger) -> None:

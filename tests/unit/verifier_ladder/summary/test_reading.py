@@ -174,6 +174,19 @@ def test_climbing_everything_is_mean_cost_times_acceptable_candidates(history: H
     assert summary.everything == {Resource.CPU_SECONDS: pytest.approx(3 * 3.25 / 4 + 12 + 90)}
 
 
+def test_what_is_at_work_counts_in_the_cost_of_climbing_everything(history: History) -> None:
+    """As where a table answers for nothing, and people are asked for the rest."""
+    history.score([WATER, ETHANOL, BENZENE])
+    history.check(WATER, MEASURED, accept(-6.3, 0.0))
+    history.enqueue(ETHANOL, MEASURED, CheckState.WAITING)
+
+    world = tier(history.ledger, Tier.WORLD)
+
+    assert world.reserved > 0.0
+    found = world.everything[Resource.CPU_SECONDS]
+    assert found == pytest.approx(3 * (0.0 + world.reserved) / 2)
+
+
 def test_what_is_declared_stands_in_for_a_tier_that_only_declined(ledger: Ledger) -> None:
     ladder = ladder_spec()
     ladder["verifiers"][-2]["cost"] = {"seconds": 60.0}
