@@ -55,8 +55,7 @@ def test_worth_is_the_truth_however_far_the_reward_was_corrected(
         record = read_run(ledger)
 
     (sample,) = record.samples
-    expected = truth if factor else believed  # Without a weight the belief was left as it is.
-    assert expected == pytest.approx(sample.worth, abs=1e-9)
+    assert truth == pytest.approx(sample.worth, abs=1e-9)
     assert believed == sample.believed
     assert record.has_truth(sample)
     assert 4.0 == sample.weight
