@@ -114,8 +114,15 @@ def console(*, to_stderr: bool = False) -> Console:
     return Quiet(stderr=to_stderr, width=width, markup=False, highlight=False, emoji=False)
 
 
-def table(*columns: str, right: tuple[str, ...] = (), title: str = "") -> Table:
-    """A table without lines between its cells; columns named in `right` hold numbers."""
+def table(*columns: str, right: tuple[str, ...] = (), whole: str = "", title: str = "") -> Table:
+    """A table without lines between its cells.
+
+    Args:
+        columns: Their names.
+        right: Those that hold numbers.
+        whole: One whose text other commands take: a narrow terminal cuts others first.
+        title: What stands above.
+    """
     from rich import box
     from rich.table import Table
 
@@ -129,7 +136,9 @@ def table(*columns: str, right: tuple[str, ...] = (), title: str = "") -> Table:
     for name in columns:
         is_number = name in right
         made.add_column(
-            printable(name, None), justify="right" if is_number else "left", no_wrap=is_number
+            printable(name, None),
+            justify="right" if is_number else "left",
+            no_wrap=is_number or name == whole,
         )
     return made
 

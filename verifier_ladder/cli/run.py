@@ -43,7 +43,7 @@ def ls(
         output.print_json(rows)
         return
     names = ("run", "campaign", "project", "user", "last step", "begun (UTC)")
-    made = output.table(*names, right=("last step",))
+    made = output.table(*names, right=("last step",), whole="run")
     for row in rows:
         begun = output.moment(row["recorded_at"])
         named = (row["name"], row["campaign"], row["project"], row["user"])

@@ -135,7 +135,9 @@ def ls(*, as_json: options.AsJson = False) -> None:
     if as_json:
         output.print_json(rows)
         return
-    made = output.table("verifier", "version", "tier", "kind", "package", "state")
+    made = output.table(
+        "verifier", "version", "tier", "kind", "package", "state", whole="verifier"
+    )
     for row in rows:
         cells = (row["name"], row["version"], row["tier"], row["kind"], row["package"])
         made.add_row(*cells, row["error"] or "ok")

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 MOST_LINES = 8
 _BAR = 10
+_WIDE = 100
+"""Columns of a terminal that has room for bars in the table of costs."""
 _ALARMS = 2
 _HINT = "dim"
 
@@ -63,7 +65,7 @@ def print_summary(
     _alarms(summary, console)
     console.print(_funnel(summary))
     console.print()
-    console.print(_spending(summary))
+    console.print(_spending(summary, has_bar=console.width >= _WIDE))
     if summary.budgets:
         console.print()
         console.print(_budgets(summary))
@@ -165,12 +167,12 @@ def _alarms(summary: Summary, console: Console) -> None:
 
 
 def _table(*columns: tuple[str, str]) -> Table:
-    """A table without lines; a column is left, right or `fold`ed."""
+    """A table without lines; a column is left or right, and may `fold`."""
     table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
     for name, side in columns:
         table.add_column(
-            name, justify="right" if side == "right" else "left",
-            no_wrap=side != "fold", overflow="ellipsis",
+            name, justify="right" if side.startswith("right") else "left",
+            no_wrap=not side.endswith("fold"), overflow="ellipsis",
         )  # fmt: skip
     return table
 
@@ -205,12 +207,12 @@ def _funnel(summary: Summary) -> Table:
     return table
 
 
-def _spending(summary: Summary) -> Table:
+def _spending(summary: Summary, *, has_bar: bool) -> Table:
     """What each tier took: checks, cpu time, wall time, and what else was spent."""
     others = sorted(summary.resources)
     table = _table(
         ("cost", "left"), ("checks", "right"), ("cpu time", "right"), ("wall time", "right"),
-        ("median answer", "right"), *((resource.label.replace("_", " "), "right")
+        ("median answer", "right fold"), *((resource.label.replace("_", " "), "right")
         for resource in others), ("cpu budget", "left"),
     )  # fmt: skip
     for tier in summary.tiers:
@@ -221,19 +223,22 @@ def _spending(summary: Summary) -> Table:
             duration(tier.wall), latency_text(tier.latency),
             *(shown_in(resource)(amount) if amount else "·"
               for resource, amount in zip(others, amounts, strict=True)),
-            _budget(tier.spent, tier.cap, duration),
+            _budget(tier.spent, tier.cap, duration, has_bar=has_bar),
         )  # fmt: skip
     return table
 
 
-def _budget(spent: float, cap: float | None, show: Callable[[float], str]) -> Text:
+def _budget(
+    spent: float, cap: float | None, show: Callable[[float], str], *, has_bar: bool = True
+) -> Text:
     if cap is None:
         return Text("no cap", style=_HINT)
     used = min(1.0, spent / cap) if cap else 1.0
     full = round(used * _BAR)
     text = Text("━" * full, style="magenta")
-    text.append("━" * (_BAR - full), style=_HINT)
-    return text.append(f" {share(spent, cap)} of {show(cap)}")
+    text.append("━" * (_BAR - full) + " ", style=_HINT)
+    told = f"{share(spent, cap)} of {show(cap)}"
+    return text.append(told) if has_bar else Text(told)
 
 
 def _budgets(summary: Summary) -> Table:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from verifier_ladder.cli.output import Exit, amount, moment, print_json, report
+from verifier_ladder.cli.output import Exit, amount, console, moment, print_json, report, table
 from verifier_ladder.errors import (
     BudgetError,
     ConfigError,
@@ -43,6 +43,17 @@ def test_an_error_is_told_without_markup_or_escapes(capsys: pytest.CaptureFixtur
     report(ConfigError("no [bold]such\x1b[31m thing"))
 
     assert "vladder: no [bold]such thing\n" == capsys.readouterr().err
+
+
+def test_a_narrow_terminal_cuts_no_name_that_commands_take(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    rows = table("name", "package", whole="name")
+    rows.add_row("a" * 30, "b" * 30)
+    console().print(rows)
+
+    assert "a" * 30 in capsys.readouterr().out
 
 
 def test_what_is_not_known_is_no_zero() -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from verifier_ladder.ledger import open_ledger
+from verifier_ladder.resource import Resource
 from verifier_ladder.reward import Reward
 from verifier_ladder.summary import print_summary, summarise
 from verifier_ladder.summary.terminal import commands
@@ -63,6 +64,15 @@ def test_it_fits_any_width(history: History, width: int) -> None:
         for line in lines
         if not line.startswith("Ledger") and "vladder " not in line  # To be copied, never cut.
     )
+
+
+def test_80_columns_hold_every_heading_and_number_of_the_costs(history: History) -> None:
+    history.ledger.set_caps("solvation", {(2, Resource.CPU_SECONDS): 100.0})
+    shown = printed(history, width=80)
+
+    table = shown[shown.index("\ncost") : shown.index("\nSpent")]
+    assert "…" not in table
+    assert all(word in table for word in ("checks", "cpu time", "wall time", "high_fidelity"))
 
 
 def test_an_empty_campaign_is_summed_up_too() -> None:
