@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 _FLAGS = ("evaluation", "validate", "is_validate", "is_eval")
-_SPLITS = frozenset(
-    {"eval", "evaluation", "val", "valid", "validate", "validation", "dev", "test", "testing"}
+_SPLIT = re.compile(
+    r"(eval|evaluation|val|valid|validate|validation|dev|test|testing|held[-_ ]?out|holdout)"
+    r"(?![a-z])",
+    re.IGNORECASE,
 )
-"""What the column `split` holds for rows that are not trained on, as data sets are written."""
+"""How the column `split` begins for rows that are not trained on: `test[:100]`, `test_hard`."""
 _NESTED = ("extra_info", "info", "metadata")
 EVALUATION_FIELDS = frozenset({*_FLAGS, *_NESTED, "split"})
 """Fields that may say it."""
@@ -38,5 +41,5 @@ def evaluates(fields: Mapping[str, Any]) -> bool | None:
                 return flag
         split = held.get("split")
         if isinstance(split, str):
-            return split.strip().lower() in _SPLITS
+            return _SPLIT.match(split.strip()) is not None
     return None
