@@ -47,7 +47,7 @@ class Outlook:
         return len(self._costs)
 
     def add(
-        self, situation: Situation, costs: Floats, start: int, *, is_last: bool = False
+        self, situation: Situation, costs: Floats, start: int, *, left: int | None = None
     ) -> None:
         """Take some samples of a call, from all over it; the oldest ones are forgotten.
 
@@ -55,12 +55,14 @@ class Outlook:
             situation: The samples of the call.
             costs: What asking each tier takes. Shape (n, tiers, resources).
             start: How many samples came before, so that every call is looked at elsewhere.
-            is_last: Whether what is left is spent on this call, so that it alone counts.
+            left: How many samples can still spend, if all are known: no more are remembered, or
+                those that were decided when less was known would have a part of the budget too.
         """
         if not len(costs):
             return
-        part = _some(situation.group, start, _MOST if is_last else _PART)
-        keep = slice(max(0, len(self) + len(part) - _MOST), None)
+        part = _some(situation.group, start, _PART if left is None else _MOST)
+        most = _MOST if left is None else min(_MOST, left)
+        keep = slice(min(len(self), max(0, len(self) + len(part) - most)), None)
         apart = self._columns["group"].max(initial=-1) + 1
         for name, had in self._columns.items():
             new = getattr(situation, name)[part]

@@ -144,10 +144,11 @@ class Prices:
         is_last = self._is_last(samples)
         if samples:
             self._recent = self._recent * _FADING + [samples, len(costs)]
+        left = self._open(situation.reached, self._top) if is_last else None
         if samples or is_last:
             self._fresh += len(costs)
-            self._outlook.add(situation, dithered, self._rows, is_last=is_last)
-        self.floor = self._least(self._open(situation.reached, self._top) if is_last else to_come)
+            self._outlook.add(situation, dithered, self._rows, left=left)
+        self.floor = self._least(to_come if left is None else left)
         if self._is_paced:
             if is_last:
                 self._pace_last(situation.reached)
