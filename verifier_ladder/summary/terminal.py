@@ -74,7 +74,7 @@ def print_summary(
         console.print(line, highlight=False, markup=False)
     if summary.best:
         console.print()
-        console.print(_candidates(summary, best, max(14, min(40, console.width - 72))))
+        console.print(_candidates(summary, best, console.width))
         _explain_order(summary, console)
     _rejects(summary, console)
     _failures(summary, console)
@@ -277,12 +277,13 @@ def _costs(summary: Summary, console: Console) -> None:
         )  # fmt: skip
 
 
-def _candidates(summary: Summary, best: int, longest: int) -> Table:
+def _candidates(summary: Summary, best: int, width: int) -> Table:
+    longest, space = max(14, min(40, width - 72)), " " if width >= _WIDE else "\n"
     shown = [t.tier for t in summary.tiers if any(t.tier in c.scores for c in summary.best)]
-    names = {tier: _HEADINGS.get(tier, tier.label) for tier in shown}
+    names = [_HEADINGS.get(tier, tier.label).replace(" ", space) for tier in shown]
     table = _table(
-        ("best", "left"), ("known", "right"), *((names[tier], "right") for tier in shown),
-        ("training reward", "right"),
+        ("best", "left"), ("known", "right"), *((name, "right") for name in names),
+        (f"training{space}reward", "right"),
     )  # fmt: skip
     for candidate in summary.best[:best]:
         known = number(candidate.known, candidate.known_uncertainty)

@@ -3,7 +3,7 @@
 import io
 
 import pytest
-from histories import ESTIMATE, GATE, XTB, History, Item, cost
+from histories import DFT, ESTIMATE, GATE, MEASURED, XTB, History, Item, cost
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
@@ -73,6 +73,20 @@ def test_80_columns_hold_every_heading_and_number_of_the_costs(history: History)
     table = shown[shown.index("\ncost") : shown.index("\nSpent")]
     assert "…" not in table
     assert all(word in table for word in ("checks", "cpu time", "wall time", "high_fidelity"))
+
+
+def test_80_columns_hold_the_numbers_of_the_best(history: History) -> None:
+    said = cost(Verdict.accept(-12.34, uncertainty=1.6), 1.0)
+    verdicts = {GATE: Verdict.accept(), ESTIMATE: said}
+    item = Item("C" * 14, "C" * 14, verdicts, Reward(12.34, 1.6, Tier.WORLD), -12.34, 1.6)
+    history.score([item])
+    for verifier in (XTB, DFT, MEASURED):
+        history.check(item, verifier, said)
+
+    shown = printed(history, width=80)
+
+    (line,) = [line for line in shown.splitlines() if line.startswith("CCCC")]
+    assert "…" not in line
 
 
 def test_an_empty_campaign_is_summed_up_too() -> None:
