@@ -103,16 +103,7 @@ def proven_candidate(check: CheckRow, verifier: Verifier) -> Candidate:
         raise ForgedCheckError(
             f"the queue's row names {check.verifier} {check.version} and is of another verifier"
         )
-    try:
-        candidate = candidate_of(check.payload)
-        is_proven = _is_proven(check, candidate, verifier)
-    except Exception as error:  # noqa: BLE001 - whoever can write there can have written anything
-        raise ForgedCheckError(f"the queue's row can't be read: {error!r:.200}") from None
-    if not is_proven:
-        raise ForgedCheckError(
-            "the queue's row was changed: what it holds is not what its check key stands for"
-        )
-    return candidate
+    return _keyed_candidate(check, verifier)
 
 
 def shown_candidate(check: CheckRow, verifiers: Iterable[Verifier]) -> Candidate | None:
@@ -120,33 +111,61 @@ def shown_candidate(check: CheckRow, verifiers: Iterable[Verifier]) -> Candidate
 
     Args:
         check: A row of the work queue.
-        verifiers: Those of its campaign; where none is the check's, nothing can be compared.
+        verifiers: Those of its campaign; none where its code is not here, and then the row is
+            compared with its own key alone.
     """
-    verifier = next((v for v in verifiers if v.name == check.verifier), None)
+    known = {verifier.name: verifier for verifier in verifiers}
     try:
-        return (
-            candidate_of(check.payload) if verifier is None else proven_candidate(check, verifier)
-        )
-    except (ForgedCheckError, KeyError, TypeError, ValueError) as error:
+        return _compared(check, known)
+    except ForgedCheckError as error:
         why = printable(error, None)
         _LOG.warning("case %s is not shown: %s", check.check_key.hex()[:12], why)
         return None
 
 
-def _is_proven(check: CheckRow, candidate: Candidate, verifier: Verifier) -> bool:
-    """Whether the keys of a check follow from what the verifier would be given."""
+def _compared(check: CheckRow, known: Mapping[str, Verifier]) -> Candidate:
+    if not known:
+        return _keyed_candidate(check)
+    if check.verifier not in known:
+        raise ForgedCheckError(
+            f"the queue's row names {check.verifier}, and the ladder has no such verifier"
+        )
+    return proven_candidate(check, known[check.verifier])
+
+
+def _keyed_candidate(check: CheckRow, verifier: Verifier | None = None) -> Candidate:
+    """The candidate that a row holds, if it is the one that its check key stands for.
+
+    Args:
+        check: The row.
+        verifier: The verifier, whose digest the row has; None where it is not here.
+
+    Raises:
+        ForgedCheckError: If it is another one, or can't be read.
+    """
+    try:
+        candidate = candidate_of(check.payload)
+        ways = ("canonical", "raw") if verifier is None else (verifier.reads,)
+        is_proven = any(_is_proven(check, candidate, reads) for reads in ways)
+    except Exception as error:  # noqa: BLE001 - whoever can write there can have written anything
+        raise ForgedCheckError(f"the queue's row can't be read: {error!r:.200}") from None
+    if not is_proven or (verifier is not None and candidate.kind != verifier.kind):
+        raise ForgedCheckError(
+            "the queue's row was changed: what it holds is not what its check key stands for"
+        )
+    return candidate
+
+
+def _is_proven(check: CheckRow, candidate: Candidate, reads: str) -> bool:
+    """Whether the keys of a check follow from what a verifier that reads so would be given."""
     payload, kind, content = check.payload, candidate.kind, candidate.content
-    read = raw_key(kind, content) if verifier.reads == "raw" else content_key(kind, content)
+    read = raw_key(kind, content) if reads == "raw" else content_key(kind, content)
     made = check_key(
-        in_namespace(verifier.digest, payload.get("namespace", "")), read,
+        in_namespace(check.digest, payload.get("namespace", "")), read,
         task_digest(candidate.task or {}), turns_digest(candidate.turns),
         payload.get("replicate", 0),
     )  # fmt: skip
-    return (
-        kind == verifier.kind
-        and made == check.check_key
-        and (verifier.reads == "raw" or read == check.content_key)
-    )
+    return made == check.check_key and (reads == "raw" or read == check.content_key)
 
 
 def task_fields(task: Mapping[str, Any], verifier: Verifier) -> dict[str, Any]:

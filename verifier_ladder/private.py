@@ -97,7 +97,12 @@ def beside(path: Path) -> Iterator[Path]:
     """A place beside another, for a file or folder that takes its name when it is whole.
 
     What is left there at the end is removed.
+
+    Raises:
+        IsADirectoryError: If the place can only be a folder, such as `/`.
     """
+    if not path.name:
+        raise IsADirectoryError(errno.EISDIR, "that is a folder; name a file in it", str(path))
     part = path.with_name(f".{secrets.token_hex(8)}.part")  # However long the other's name is.
     try:
         yield part

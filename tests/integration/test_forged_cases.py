@@ -27,6 +27,10 @@ FORGED: dict[str, dict[str, Any]] = {
     "nothing": {"payload": b"nothing"},
     "another candidate": {"content_key": content_key("text", "something worse")},
     "another verifier": {"digest": bytes(32)},
+    "a verifier that nobody has": {
+        "verifier": "nobody",
+        "payload": dumps({"kind": "text", "content": "something worse"}),
+    },
 }
 
 
@@ -51,11 +55,14 @@ def test_a_person_is_neither_asked_nor_heard_about_a_changed_row(
         with caplog.at_level(logging.WARNING):
             shown = [case.candidate.content for case in campaign.cases()]
         listed = [case.candidate.content for case in open_cases(campaign.ledger, "c", ladder)]
-        with pytest.raises(vl.ConfigError, match="can't be answered: the queue's row"):
+        without = [case.candidate.content for case in open_cases(campaign.ledger, "c", None)]
+        with pytest.raises(vl.ConfigError, match=r"can't be answered|has no verifier"):
             campaign.answer(forged.check_key, 5.0, source="expert")
         (honest,) = campaign.cases()
         assert campaign.answer(honest.check_key, 5.0, source="expert")
 
         assert (["honest"], ["honest"]) == (shown, listed)
+        if "payload" in change:
+            assert ["honest"] == without
         assert f"case {forged.check_key.hex()[:12]} is not shown" in caplog.text
         assert {} == campaign.ledger.verdicts([forged.check_key])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import reprlib
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -79,7 +80,7 @@ def _inputs(given: Mapping[str, Any]) -> list[object]:
 
 def _unusable(value: Any) -> str:
     is_odd = isinstance(value, float) and not isfinite(value)
-    return f"{value} is not a finite number." if is_odd else f"{value:.2e} is too large."
+    return f"{value} is not a finite number." if is_odd else f"{reprlib.repr(value)} is too large."
 
 
 class Noun(typer.Typer):
