@@ -7,7 +7,7 @@ recorded by its caller, and can be computed again from what was recorded.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import isnan, nan
 from typing import NamedTuple
 
@@ -19,9 +19,10 @@ from verifier_ladder.decision import Action, Belief, Decisions, Situation, decid
 from verifier_ladder.ledger.records import Account, DecisionColumns
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.audits import stratum_of
-from verifier_ladder.scheduler.draws import Draw, Stratum, drawn_together, fitted, uniform
+from verifier_ladder.scheduler.draws import Draw, Lot, Stratum, drawn_together, fitted, uniform
 from verifier_ladder.scheduler.estimator import corrected
 from verifier_ladder.scheduler.knowledge import Knowledge
+from verifier_ladder.scheduler.outlook import climbs
 from verifier_ladder.scheduler.policies import ValueOfInformation
 from verifier_ladder.scheduler.samples import StepSamples
 from verifier_ladder.scheduler.situations import Situations
@@ -32,9 +33,12 @@ _UNKNOWN = Belief(nan, nan)
 _AUDITED = len(ENDS)
 _BEGUN = "its other replicates are missing"
 _ON_ITS_WAY = "it was drawn, and the {tier} tier has not said all yet"
+_ANSWERS = ("reached", "deviation", "explained", "answered")
+"""What changes in a situation as tiers answer."""
 _FIRST = 1e9
 """Benefit that puts what has begun before all that has not."""
 _UNPAID = "the {tier} tier is worth its cost, and the budget pays for some of such samples only"
+_PASSED = "the budget of a cheaper tier does not pay for it"
 _DRAWN = "drawn for the {tier} tier with probability {propensity:.3g}"
 
 
@@ -50,6 +54,8 @@ class Escalation(NamedTuple):
     """The draw that sent it to the top, if one did."""
     is_deferred: bool = False
     """Whether it has to wait until its policy or budget lets it."""
+    lot: Lot | None = None
+    """The draw for the top that counts once its climb stops, if one was made ahead."""
 
 
 @dataclass(slots=True)
@@ -60,6 +66,8 @@ class Step:
     rewards: list[Reward]
     """One per sample."""
     escalate: list[Escalation]
+    lots: dict[int, Lot] = field(default_factory=dict)
+    """Draws that were made ahead, by place, in the order in which replay needs them."""
 
 
 class Peer(NamedTuple):
@@ -95,6 +103,14 @@ class Scene:
     """Column of the tier that has told each sample some of its replicates; -1 for none."""
     more: int | None = None
     """How many samples follow in later calls, as far as the caller knows."""
+    lots: Sequence[Lot | None] | None = None
+    """The draw that was made ahead for each sample, if one was."""
+    is_passed_over: bool = False
+    """Whether their climb stops here, because what they wait for can't be paid."""
+
+    def lot(self, place: int) -> Lot | None:
+        """The draw that was made ahead for a sample."""
+        return self.lots[place] if self.lots else None
 
     def group(self, place: int) -> Hashable:
         """The group of a sample; groups of different steps are different."""
@@ -232,15 +248,28 @@ class Climb:
             index for index in over
             if standings[index].end == REJECTED and _may_know_better(standings[index])
         ]  # fmt: skip
-        if not rejected or not self.knowledge.affordable(scene.accounts)[-1]:
-            return {}
         shared = _twins(rejected, scene)
+        kept, fresh = _parted_by_lot(shared, scene)
+        drawn = self._draw_kept(kept, self._floors(kept, scene), scene, result)
+        drawn |= self._audit_fresh(fresh, scene, result)
+        return drawn
+
+    def _audit_fresh(
+        self, shared: Sequence[list[int]], scene: Scene, result: Step
+    ) -> dict[int, Draw]:
+        if not shared or not self.knowledge.affordable(scene.accounts)[-1]:
+            return {}
         chance = self._floors(shared, scene)
         if not chance.any():
             return {}
         self.knowledge.prices.balance(scene.accounts)
         drawn = self._draw(shared, chance, scene, result)
-        return {index: draw for row, draw in drawn.items() for index in shared[row]}
+        return {
+            index: draw
+            for row, draw in drawn.items()
+            if isinstance(draw, Draw)
+            for index in shared[row]
+        }
 
     # -- climbs that go on -------------------------------------------------------------------
 
@@ -250,16 +279,96 @@ class Climb:
         decisions = self._asked(situation, scene, open_)
         if scene.begun is not None:
             _complete(decisions, scene.begun, open_)
+        lots = {row: lot for row, twins in enumerate(open_) if (lot := scene.lot(twins[0]))}
+        self._leave_to(lots, decisions, is_passed_over=scene.is_passed_over)
+        draws = self._drawn_before(lots, decisions, open_, scene, result)
         is_top = (decisions.action == Action.ESCALATE) & (decisions.to == self._top)
         _ask(np.flatnonzero(~is_top), decisions, open_, result)
-        self._spare(np.flatnonzero(is_top), decisions, open_, scene, result)
+        ahead = self._ahead(decisions, situation, open_, scene)
+        self._spare(np.flatnonzero(is_top), decisions, open_, scene, result, ahead=ahead)
         _ask(np.flatnonzero(is_top), decisions, open_, result)
-        draws = self._verify(decisions, situation, open_, scene, result)
+        draws |= self._verify(decisions, situation, open_, scene, result, ahead=ahead)
+        result.escalate = [_with_lot(e, scene, result) for e in result.escalate]
         for row, draw in draws.items():
-            if draw.is_hit:
+            if draw.is_hit and isinstance(draw, Draw):
                 decisions.action[row], decisions.to[row] = Action.ESCALATE, self._top
                 decisions.reason[row] = len(decisions.reasons)
         result.decisions.append(self._written(decisions, situation, open_, draws))
+
+    def _leave_to(
+        self, lots: Mapping[int, Lot], decisions: Decisions, *, is_passed_over: bool
+    ) -> None:
+        """Have the draws that were made ahead decide who goes to the top tier."""
+        rows = np.array(list(lots), dtype=np.int64)
+        rows = rows[is_passed_over | (decisions.to[rows] == self._top)]
+        decisions.action[rows] = Action.STOP
+        decisions.reason[rows] = len(decisions.reasons)
+        decisions.reasons = (*decisions.reasons, _PASSED if is_passed_over else _UNPAID)
+
+    def _drawn_before(
+        self,
+        lots: Mapping[int, Lot],
+        decisions: Decisions,
+        open_: Sequence[list[int]],
+        scene: Scene,
+        result: Step,
+    ) -> dict[int, Draw | Lot]:
+        """The draws that were made ahead for rows whose climb stops; now they count."""
+        stops = [row for row in lots if decisions.action[row] == Action.STOP]
+        rows = [r for r in stops if not _has_answered(scene.standings[open_[r][0]])]
+        kept = [open_[row] for row in rows]
+        drawn = self._draw_kept(kept, np.ones(len(rows)), scene, result)
+        return {row: drawn[open_[row][0]] for row in rows}
+
+    def _draw_kept(
+        self,
+        shared: Sequence[list[int]],
+        most: NDArray[np.float64],
+        scene: Scene,
+        result: Step,
+    ) -> dict[int, Draw]:
+        """Draws that were made ahead, by place.
+
+        Args:
+            shared: Places of the samples of each candidate.
+            most: The largest chance that each may have: less than was planned is right too.
+            scene: The samples.
+            result: Gets those that the draw falls on.
+        """
+        made = [lot for twins in shared if (lot := scene.lot(twins[0]))]
+        chance = np.minimum([lot.propensity for lot in made], most)
+        factors = self.knowledge.factors(chance, scene.size)
+        lots = map(Lot, chance.tolist(), [lot.number for lot in made])
+        draws: dict[int, Draw] = {}
+        for twins, lot, factor in zip(shared, lots, factors, strict=True):
+            draws |= dict.fromkeys(twins, self._told(twins, lot, factor, scene, result))
+        return draws
+
+    def _ahead(
+        self,
+        decisions: Decisions,
+        situation: Situation,
+        open_: Sequence[list[int]],
+        scene: Scene,
+    ) -> dict[int, float]:
+        """Chances to be drawn for the top tier of rows that ask a cheaper one first.
+
+        Where the budget can't pay for every row, the cheaper tier may never answer some, and
+        draws that are made as it answers may leave the last nothing. So all are drawn now.
+        """
+        goes_on = (decisions.action != Action.STOP) & (decisions.to < self._top)
+        goes_on[[row for row, twins in enumerate(open_) if scene.lot(twins[0])]] = False
+        if not (goes_on.any() and self._draws_lots and self.knowledge.prices.has_caps):
+            return {}
+        standings = [scene.standings[twins[0]] for twins in open_]
+        if self.knowledge.pays_all(standings):
+            return {}
+        alike = replace(situation, affordable=np.ones_like(situation.affordable))
+        for name in _ANSWERS:
+            setattr(alike, name, getattr(situation, name).copy())
+        asked, drawn = climbs(self.ladder.policy, alike, self.knowledge.prices.floor)
+        chance = asked[:, -1] + drawn
+        return {row: float(chance[row]) for row in np.flatnonzero(goes_on).tolist()}
 
     def _spare(
         self,
@@ -268,6 +377,8 @@ class Climb:
         open_: Sequence[list[int]],
         scene: Scene,
         result: Step,
+        *,
+        ahead: Mapping[int, float],
     ) -> None:
         """Draw lots where the budget can't pay for all that is worth the top tier's cost.
 
@@ -276,10 +387,10 @@ class Climb:
         rows = rows[decisions.benefit[rows] < _FIRST]  # What has begun is not broken off.
         if not (len(rows) and self._draws_lots and self.knowledge.prices.has_caps):
             return
-        stops = np.flatnonzero(decisions.action == Action.STOP)
-        both = [scene.standings[open_[row][0]] for row in (*rows, *stops)]
-        share = self.knowledge.shares(both, self._spoken(scene, result))
-        chance = np.concatenate([np.ones(len(rows)), decisions.verify[stops]])
+        stops = _stops(decisions, open_, scene)
+        all_ = [scene.standings[open_[row][0]] for row in (*rows, *stops, *ahead)]
+        share = self.knowledge.shares(all_, self._spoken(scene, result))
+        chance = np.array([*np.ones(len(rows)), *decisions.verify[stops], *ahead.values()])
         if share[chance > 0.0] @ chance[chance > 0.0] > 1.0:
             decisions.action[rows], decisions.verify[rows] = Action.STOP, 1.0
             decisions.reason[rows] = len(decisions.reasons)
@@ -298,18 +409,23 @@ class Climb:
         open_: Sequence[list[int]],
         scene: Scene,
         result: Step,
-    ) -> dict[int, Draw]:
-        """Draw those whose climb stops for the top tier, by row."""
-        rows = [
-            row for row in np.flatnonzero(decisions.action == Action.STOP).tolist()
+        *,
+        ahead: Mapping[int, float],
+    ) -> dict[int, Draw | Lot]:
+        """Draw those whose climb stops for the top tier, by row, and some ahead of that."""
+        stops = [
+            row
+            for row in _stops(decisions, open_, scene)
             if not _has_answered(scene.standings[open_[row][0]])
-        ]  # fmt: skip
+        ]
+        rows = [*stops, *ahead]
         shared = [open_[row] for row in rows]
-        chance = np.maximum(decisions.verify[rows], self._floors(shared, scene))
+        wished = np.array([*decisions.verify[stops], *ahead.values()])
+        chance = np.maximum(wished, self._floors(shared, scene))
         chance = np.where(situation.affordable[rows, -1], chance, 0.0)
         if not chance.any():
             return {}
-        drawn = self._draw(shared, chance, scene, result)
+        drawn = self._draw(shared, chance, scene, result, ahead=len(ahead))
         return {rows[number]: draw for number, draw in drawn.items()}
 
     def _floors(self, shared: Sequence[list[int]], scene: Scene) -> NDArray[np.float64]:
@@ -322,26 +438,43 @@ class Climb:
         chance: NDArray[np.float64],
         scene: Scene,
         result: Step,
-    ) -> dict[int, Draw]:
+        ahead: int = 0,
+    ) -> dict[int, Draw | Lot]:
         """One draw for the samples of each candidate; those it falls on ask the top tier.
 
-        Gives them in the order in which they are to be recorded: replay needs it.
+        Gives them in the order in which they are to be recorded: replay needs it. The last ones,
+        as many as are said, are drawn ahead.
         """
         firsts = [twins[0] for twins in shared]
-        chance, numbers, order = self._numbers(firsts, chance, scene, result)
+        is_ahead = np.arange(len(firsts)) >= len(firsts) - ahead
+        chance, numbers, order = self._numbers(firsts, chance, is_ahead, scene, result)
         factors = self.knowledge.factors(chance, scene.size)
-        draws: dict[int, Draw] = {}
+        draws: dict[int, Draw | Lot] = {}
         for row in order.tolist():
-            p, first = float(chance[row]), firsts[row]
-            judged = _judged(scene.standings[first])
-            value = result.rewards[first].value
-            draw = draws[row] = Draw(p, float(numbers[row]), value, factors[row], *judged)
-            if draw.is_hit:
-                result.escalate += [Escalation(i, self._top, p, draw) for i in shared[row]]
+            lot = Lot(float(chance[row]), float(numbers[row]))
+            if not is_ahead[row]:
+                draws[row] = self._told(shared[row], lot, factors[row], scene, result)
+            elif lot.propensity > 0.0:
+                draws[row] = lot
+                result.lots |= dict.fromkeys(shared[row], lot)
         return draws
 
+    def _told(self, twins: list[int], lot: Lot, factor: float, scene: Scene, result: Step) -> Draw:
+        """The draw of a candidate; if it falls on it, its samples ask the top tier."""
+        first = twins[0]
+        judged = _judged(scene.standings[first])
+        draw = Draw(lot.propensity, lot.number, result.rewards[first].value, factor, *judged)
+        if draw.is_hit:
+            result.escalate += [Escalation(i, self._top, lot.propensity, draw) for i in twins]
+        return draw
+
     def _numbers(
-        self, firsts: Sequence[int], chance: NDArray[np.float64], scene: Scene, result: Step
+        self,
+        firsts: Sequence[int],
+        chance: NDArray[np.float64],
+        is_ahead: NDArray[np.bool_],
+        scene: Scene,
+        result: Step,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
         """Chances that can be paid, the numbers that decide, and the order of the draws.
 
@@ -362,7 +495,7 @@ class Climb:
             some = [standings[row] for row in rows]
             share = self.knowledge.shares(some, spoken)
             chance[rows], numbers[rows], line = drawn_together(
-                self.seed, [samples[row] for row in rows], chance[rows], share
+                self.seed, [samples[row] for row in rows], chance[rows], share, is_ahead[rows]
             )
             ordered += rows[line].tolist()
             hits = [standings[row] for row in rows[numbers[rows] < chance[rows]]]
@@ -383,12 +516,13 @@ class Climb:
         decisions: Decisions,
         situation: Situation,
         open_: Sequence[list[int]],
-        draws: Mapping[int, Draw],
+        draws: Mapping[int, Draw | Lot],
     ) -> DecisionColumns:
         """One decision per sample, as the ledger records it."""
         lines = [*draws, *(row for row in range(len(open_)) if row not in draws)]
         rows = [row for row in lines for _ in open_[row]]
         found = [draws.get(row) for row in rows]
+        told = [draw if isinstance(draw, Draw) else None for draw in found]
         action, to = decisions.action[rows].tolist(), decisions.to[rows].tolist()
         tiers = [*map(int, self.ladder.tiers), -1]  # Column -1 is no tier.
         return DecisionColumns(
@@ -408,8 +542,8 @@ class Climb:
             limit=None if decisions.limit is None else decisions.limit[rows].tolist(),
             belief=self.knowledge.model.version,
             prices=self.knowledge.named_prices(),
-            draw=_numbers(found),
-            factor=_factors(found),
+            draw=_numbers(told),
+            factor=_factors(told),
         )
 
     def _certain(self, action: int, column: int) -> float:
@@ -431,6 +565,28 @@ def _ask(
             result.escalate += [
                 Escalation(i, to[row], benefit[row], is_deferred=later) for i in open_[row]
             ]
+
+
+def _stops(decisions: Decisions, open_: Sequence[list[int]], scene: Scene) -> list[int]:
+    """Rows whose climb stops, and for which no draw was made ahead."""
+    rows = np.flatnonzero(decisions.action == Action.STOP).tolist()
+    return [row for row in rows if not scene.lot(open_[row][0])]
+
+
+def _with_lot(escalation: Escalation, scene: Scene, result: Step) -> Escalation:
+    """An escalation with the draw that was made ahead for its sample and still waits."""
+    if escalation.draw is not None:
+        return escalation
+    lot = result.lots.get(escalation.place) or scene.lot(escalation.place)
+    return escalation if lot is None else escalation._replace(lot=lot)
+
+
+def _parted_by_lot(
+    shared: Sequence[list[int]], scene: Scene
+) -> tuple[list[list[int]], list[list[int]]]:
+    """Candidates with a draw that was made ahead, and those without."""
+    kept = [twins for twins in shared if scene.lot(twins[0])]
+    return kept, [twins for twins in shared if not scene.lot(twins[0])]
 
 
 def _by_step(samples: Sequence[SampleId]) -> list[NDArray[np.int64]]:

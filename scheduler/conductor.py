@@ -115,6 +115,8 @@ class Conductor:
         self._learning.restore()
         self._prices.take_up(self._ledger.count_samples(self.name), self._unfinished())
         self._holding.restore()
+        if any(tier is not Tier.FAST for tier in self.ladder.tiers[:-1]):
+            self._reviser.keep_promises()
 
     def _be_current(self) -> bool:
         """Make sure that this process decides, and that it knows what the ledger holds.
@@ -311,6 +313,16 @@ class Conductor:
         if count:
             self._engine.wake()
         return count
+
+    def pass_over(self) -> int:
+        """End the climbs of samples that wait for checks which can't be paid; count them."""
+        if not self._prices.promised:
+            return 0
+        try:
+            with self._working():
+                return self._reviser.pass_over()
+        except BatonLostError:  # Whoever decides now does it.
+            return 0
 
     def withdraw(self, wanted: Wanted, at_work: bool) -> Withdrawn:  # noqa: FBT001 - it travels so
         """End the climbs of samples that nobody wants any more."""

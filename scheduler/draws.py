@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,6 +54,30 @@ class Draw(NamedTuple):
         return cls(propensity, number, estimate, factor, mean, deviation, Stratum(*stratum))
 
 
+class Lot(NamedTuple):
+    """A draw for the top tier that was made ahead: it counts once the sample's climb stops."""
+
+    propensity: float
+    """Probability that it falls on the sample."""
+    number: float
+    """The uniform random number."""
+
+    @property
+    def is_hit(self) -> bool:
+        """Whether it falls on the sample."""
+        return self.number < self.propensity
+
+
+def facts_of(lots: Mapping[int, Lot], positions: Sequence[int]) -> dict[str, Any]:
+    """What the ledger keeps of draws that were made ahead, so that they can be drawn again.
+
+    Args:
+        lots: By place among the positions.
+        positions: Positions of the samples.
+    """
+    return {"ahead": [[positions[place], *lot] for place, lot in lots.items()]} if lots else {}
+
+
 def uniform(seed: bytes, samples: Sequence[SampleId]) -> Floats:
     """One number in [0, 1) for each sample; the same sample always gets the same.
 
@@ -78,7 +102,11 @@ def uniform(seed: bytes, samples: Sequence[SampleId]) -> Floats:
 
 
 def drawn_together(
-    seed: bytes, samples: Sequence[SampleId], chance: Floats, share: Floats
+    seed: bytes,
+    samples: Sequence[SampleId],
+    chance: Floats,
+    share: Floats,
+    kind: NDArray[np.bool_] | None = None,
 ) -> tuple[Floats, Floats, NDArray[np.int64]]:
     """Draw samples so that those which are drawn can all be paid.
 
@@ -95,12 +123,14 @@ def drawn_together(
         samples: What names them.
         chance: The chance that each should have, if it can be paid. Shape (n,).
         share: The share of what is left that each would take. Shape (n,).
+        kind: Samples that cost the same lie side by side by this, so that as many of each kind
+            are drawn as are expected. Shape (n,).
 
     Returns:
         The chances that they have, the numbers that decide, and the order on the line.
     """
     among = uniform(hashlib.blake2b(b"order", key=seed[:64]).digest(), samples)
-    order = np.lexsort((among, share))
+    order = np.lexsort((among, share) if kind is None else (among, kind, share))
     chance = fitted(chance, share)
     (begin,) = uniform(seed, [samples[order[0]]])
     before = np.concatenate([[0.0], np.cumsum(chance[order])[:-1]])

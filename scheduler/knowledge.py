@@ -21,9 +21,9 @@ from verifier_ladder.scheduler.audits import Audit, Audits, stratum_of
 from verifier_ladder.scheduler.beliefs import BeliefModel
 from verifier_ladder.scheduler.conclusions import Conclusions, reward_of
 from verifier_ladder.scheduler.costs import CostModel
-from verifier_ladder.scheduler.draws import Draw
+from verifier_ladder.scheduler.draws import Draw, Lot
 from verifier_ladder.scheduler.drift import Alarm
-from verifier_ladder.scheduler.engines.reservation import MARGIN
+from verifier_ladder.scheduler.engines.reservation import LEAST, MARGIN
 from verifier_ladder.scheduler.estimator import Estimator
 from verifier_ladder.scheduler.lessons import Lessons, teach
 from verifier_ladder.scheduler.policies import ValueOfInformation
@@ -103,6 +103,21 @@ class Knowledge:
         for check, cost in zip(checks, expected, strict=True):
             self.prices.commit(check.check_key, tiers.index(check.tier), cost.amounts)
 
+    def promise(self, check_key: bytes, standing: Standing, lot: Lot) -> None:
+        """Keep what the top tier takes of a candidate whose draw was made ahead, if it fell on it.
+
+        Args:
+            check_key: The check of a cheaper tier that it waits for.
+            standing: The candidate.
+            lot: The draw.
+        """
+        taken = self.costs.predict([standing])[0, -1] * lot.is_hit
+        self.prices.promise(check_key, taken.tolist())
+
+    def pays_all(self, standings: Sequence[Standing]) -> bool:
+        """Whether the budget can pay for asking every tier about every candidate."""
+        return self.prices.pays_all(self.costs.predict(standings))
+
     def audit_floors(self, standings: Sequence[Standing]) -> NDArray[np.float64]:
         """The least probability with which the top tier is asked. Shape (n,)."""
         floors = np.full(len(standings), self.prices.floor)
@@ -130,7 +145,11 @@ class Knowledge:
         """
         costs = self.costs.predict(standings)[:, -1]
         waits = all(verifier.waits for verifier in self.ladder.rungs[-1].verifiers)
-        return self.prices.shares(costs, spoken, 0.0 if waits else MARGIN - 1.0)
+        least = np.zeros(len(Resource))
+        if waits:
+            return self.prices.shares(costs, spoken, 0.0, least)
+        least[Resource.CPU_SECONDS] = LEAST[self.ladder.tiers[-1]]
+        return self.prices.shares(costs, spoken, MARGIN - 1.0, least)
 
     def factors(self, chance: NDArray[np.float64], samples: int) -> list[float]:
         """Weight of the top tier's correction.

@@ -27,7 +27,7 @@ from verifier_ladder.ledger.values import dumps
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.audits import stratum_of
 from verifier_ladder.scheduler.candidates import candidate_of, turns_digest
-from verifier_ladder.scheduler.draws import Draw
+from verifier_ladder.scheduler.draws import Draw, Lot
 from verifier_ladder.scheduler.intake import Intake
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.survey import Survey
@@ -57,6 +57,8 @@ class _Sample:
     """The tier that it was sent to last."""
     draw: Draw | None = None
     """The draw that sent it to the top tier; its stratum is left out."""
+    lot: Lot | None = None
+    """The draw for the top tier that was made ahead."""
     left: float = 1.0
     """Share of the draws that its own is one of which was not cancelled meanwhile."""
     before: tuple[bytes, ...] = ()
@@ -152,6 +154,7 @@ class OpenRequests:
             "learner_version": sample.learner_version, "weight": sample.weight,
             "value": sample.reward.value, "revision": sample.reward.revision,
             "draw": self._drawn(sample, candidate), "size": sample.size, "left": sample.left,
+            "lot": sample.lot,
         }  # fmt: skip
         return row._replace(state={**told, **_hints(row.state)})
 
@@ -263,6 +266,8 @@ def _take(found: dict[int, _Sample], block: Block) -> None:
         told.left = state.get("left", 1.0)
         if told.draw is not None and state.get("draw"):  # Others may speak for it by now.
             told.draw = Draw.from_json(state["draw"])
+    for position, propensity, number in block.facts.get("ahead", ()):
+        found[position].lot = Lot(propensity, number)
     share, positions = block.facts.get("left", (1.0, ()))
     for position in positions:
         found[position].left *= share

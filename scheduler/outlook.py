@@ -135,21 +135,7 @@ class Outlook:
         Returns:
             1 where a tier is asked, of shape (n, tiers), and chances of shape (n,).
         """
-        situation = self._situation(rates)
-        chance, drawn = np.zeros(situation.cost.shape), np.zeros(len(self))
-        climbing = np.arange(len(self))
-        for _ in self._tiers:
-            decisions = decided(self._policy, situation)
-            stops = climbing[decisions.action[climbing] == Action.STOP]
-            verify = np.maximum(decisions.verify[stops], floor)
-            drawn[stops] = np.where(situation.answered[stops, -1], 0.0, verify)
-            climbing = climbing[decisions.action[climbing] == Action.ESCALATE]
-            chance[climbing, decisions.to[climbing]] = 1.0
-            climbing = climbing[decisions.to[climbing] < len(self._tiers) - 1]
-            if not len(climbing):
-                break
-            _answer(situation, climbing, decisions.to[climbing])
-        return chance, drawn
+        return climbs(self._policy, self._situation(rates), floor)
 
     def _situation(self, rates: Floats) -> Situation:
         cost = priced(self._costs, rates)
@@ -209,6 +195,34 @@ def priced(costs: Floats, rates: Floats) -> Floats:
     """
     made: Floats = np.einsum("ijr,jr->ij", costs, rates)
     return made
+
+
+def climbs(policy: EscalationPolicy, situation: Situation, floor: float) -> tuple[Floats, Floats]:
+    """How samples would climb if every tier explained what it is expected to.
+
+    Args:
+        policy: What decides.
+        situation: The samples; it is written over.
+        floor: Least probability that the top tier is asked.
+
+    Returns:
+        1 where a tier is asked for its worth, of shape (n, tiers), and the chances to be drawn
+        for the top one, of shape (n,).
+    """
+    chance, drawn = np.zeros(situation.cost.shape), np.zeros(len(situation))
+    climbing = np.arange(len(situation))
+    for _ in situation.tiers:
+        decisions = decided(policy, situation)
+        stops = climbing[decisions.action[climbing] == Action.STOP]
+        verify = np.maximum(decisions.verify[stops], floor)
+        drawn[stops] = np.where(situation.answered[stops, -1], 0.0, verify)
+        climbing = climbing[decisions.action[climbing] == Action.ESCALATE]
+        chance[climbing, decisions.to[climbing]] = 1.0
+        climbing = climbing[decisions.to[climbing] < len(situation.tiers) - 1]
+        if not len(climbing):
+            break
+        _answer(situation, climbing, decisions.to[climbing])
+    return chance, drawn
 
 
 def _answer(situation: Situation, rows: NDArray[np.int64], to: NDArray[np.int64]) -> None:

@@ -37,6 +37,9 @@ _DOUBT = 32.0
 the price."""
 _STEP, _FINE = 1.3, 1.02
 """First step of a search and how exactly a price is found, both as factors."""
+_FINER = 1.001
+"""The same below the top: there a price decides who is asked, not with what chance; and prices
+that differ by a tenth for all must not pass a fifth of them at once."""
 _HALVINGS = 20
 """More than any two finite prices need; one that is beyond counting ends the search too."""
 _HIGHEST = 1e12
@@ -101,6 +104,8 @@ class Prices:
         """The price, times what each row may spend; as far as searches agree."""
         self._left: dict[Place, float] = {}
         self._pending: dict[bytes, tuple[int, tuple[float, ...]]] = {}
+        self._promised: dict[bytes, tuple[float, ...]] = {}
+        """What the top tier will take once a cheaper check has ended, by that check."""
         self._samples = self._rows = self._fresh = 0
         self._recent = np.zeros(2)
         """Samples that came lately, and rows that they made: one for each candidate."""
@@ -181,7 +186,8 @@ class Prices:
             for a in accounts
             if a.cap is not None and a.tier in ours
         }
-        for column, amounts in self._pending.values():
+        promised = ((self._top, amounts) for amounts in self._promised.values())
+        for column, amounts in (*self._pending.values(), *promised):
             shares = {place: self._share(place, column, amounts) for place in self._left}
             # What an account can't pay is parked, and nobody spends it.
             if all(share <= self._left[place] for place, share in shares.items()):
@@ -205,6 +211,21 @@ class Prices:
             for place in self._asked:
                 self._asked[place] += self._share(place, column, cost)
 
+    def promise(self, check_key: bytes, cost: Sequence[float]) -> None:
+        """Keep what the top tier will take of candidates whose draw was made ahead.
+
+        Args:
+            check_key: The check of a cheaper tier that has to end first.
+            cost: What the top tier is expected to take: nothing where the draw did not fall.
+        """
+        had = self._promised.get(check_key, cost)
+        self._promised[check_key] = tuple(map(max, had, cost))
+
+    @property
+    def promised(self) -> list[bytes]:
+        """Checks of cheaper tiers for which candidates wait whose draw was made ahead."""
+        return list(self._promised)
+
     def take_up(self, samples: int, checks: Iterable[CheckRow]) -> None:
         """Go on after a restart.
 
@@ -221,6 +242,7 @@ class Prices:
     def settle(self, check_key: bytes) -> None:
         """Take note that a check has ended, one way or another."""
         self._pending.pop(check_key, None)
+        self._promised.pop(check_key, None)
 
     @property
     def to_follow(self) -> int:
@@ -274,11 +296,16 @@ class Prices:
     def _open(self, reached: NDArray[np.int64], column: int) -> int:
         """How many rows can still ask a tier: of these, and of those that wait for one below.
 
+        Those whose draw for the top tier was made ahead ask that no more.
+
         Args:
             reached: Column of the highest tier that has answered for each of these rows.
             column: Column of the tier.
         """
-        waiting = sum(asked < column for asked, _ in self._pending.values())
+        waiting = sum(
+            asked < column and not (column == self._top and key in self._promised)
+            for key, (asked, _) in self._pending.items()
+        )
         return max(1, int((reached < column).sum()) + waiting)
 
     @property
@@ -357,8 +384,9 @@ class Prices:
         step = _STEP
         while low > 1.0 / (usual * _HIGHEST) and self._spend(place, low) <= amount:
             high, low, step = low, low / step, step * step
+        fine = _FINE if self._last_payer(place) == self._top else _FINER
         for _ in range(_HALVINGS):
-            if high <= low * _FINE:
+            if high <= low * fine:
                 break
             middle = sqrt(low * high)
             low, high = (middle, high) if self._spend(place, middle) > amount else (low, middle)
@@ -416,6 +444,11 @@ class Prices:
         """What samples like the last ones ask for its worth, and their chance to be drawn."""
         return self._outlook.climbs(self.rates, self.floor)
 
+    def pays_all(self, costs: Floats) -> bool:
+        """Whether the budget can pay for asking every tier about every row."""
+        taken = costs.sum(axis=0)
+        return all(self._of(place, taken) <= left for place, left in self._left.items())
+
     @property
     def has_caps(self) -> bool:
         """Whether any account has a cap."""
@@ -435,13 +468,16 @@ class Prices:
             pays[:, columns] &= (needed <= left) | (needed == 0.0)
         return pays
 
-    def shares(self, costs: Floats, spoken: Floats, margin: float) -> Floats:
+    def shares(
+        self, costs: Floats, spoken: Floats, margin: float, least: Floats | None = None
+    ) -> Floats:
         """How much of what the budget has left asking the top tier about each row takes.
 
         Args:
             costs: What it takes. Shape (n, resources).
             spoken: What was asked for since the accounts were looked at. Shape (tiers, resources).
             margin: How much more than it takes a check must find reserved, as a share of that.
+            least: The least that a check must find of each resource. Shape (resources,).
 
         Returns:
             The share of the account that has least left for it: 0 where nothing is capped, more
@@ -453,8 +489,10 @@ class Prices:
             needed = costs[:, place[1]]
             if place[0] in {TOTAL, top} and needed.any():
                 rest = left - self._of(place, spoken)
-                is_payable = needed * (1.0 + margin) <= rest
-                rest -= margin * needed[is_payable].max(initial=0.0)
+                floor = 0.0 if least is None else float(least[place[1]])
+                reserved = np.maximum(needed * (1.0 + margin), floor)
+                is_payable = reserved <= rest
+                rest -= (reserved - needed)[is_payable & (needed > 0.0)].max(initial=0.0)
                 share = np.where(needed > 0.0, np.inf, 0.0)
                 np.divide(needed, rest, out=share, where=is_payable & (needed > 0.0))
                 made = np.maximum(made, share)

@@ -115,6 +115,9 @@ def checks_of(
     ]  # fmt: skip
     if not is_held:
         knowledge.asked(checks, expected)
+    for check, standing, escalation in zip(checks, going, escalations, strict=True):
+        if escalation.lot is not None:
+            knowledge.promise(check.check_key, standing, escalation.lot)
     return checks
 
 

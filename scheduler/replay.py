@@ -95,6 +95,8 @@ class _Replay:
         self._verdicts: dict[bytes, tuple[str, Verdict]] = {}
         self._problems: dict[bytes, Verdict] = {}
         self._draws: dict[SampleId, Draw] = {}
+        self._ahead: dict[SampleId, float] = {}
+        """Numbers of the draws that were made ahead."""
         self.report = ReplayReport()
 
     def take(self, entry: int, block: Block) -> None:
@@ -116,6 +118,7 @@ class _Replay:
     def _judge(self, entry: int, block: Block) -> None:
         rows = dict(_decisions(block))
         lines = self._lines(block)
+        self._take_ahead(entry, block, lines)
         twins: dict[bytes, list[SampleId]] = {}
         for place, reward in enumerate(block.rewards):
             sample = self._sample(block, place)
@@ -177,21 +180,37 @@ class _Replay:
         self.report.draws += 1
         if row["draw"] < row["propensity"]:
             self._draws[sample] = Draw(row["propensity"], row["draw"], reward.value, row["factor"])
-        numbers = uniform(self._seed, alike).tolist()
+        numbers = [*map(self._ahead.get, alike), *uniform(self._seed, alike).tolist()]
         if row["draw"] not in numbers and row["draw"] != on_line:
             self.report.note(
                 Difference(entry, "draw", sample_place(*sample), row["draw"], numbers[-1])
             )
 
+    def _take_ahead(self, entry: int, block: Block, lines: Mapping[int, float]) -> None:
+        """Take draws that were made ahead, and draw again; they are told once climbs stop."""
+        told = {position: number for position, _, number in block.facts.get("ahead", ())}
+        for place in range(len(block.rewards)) if told else ():
+            sample = self._sample(block, place)
+            number = told.get(sample.position)
+            if number is None:
+                continue
+            self._ahead[sample] = number
+            own = float(uniform(self._seed, [sample])[0])
+            if number not in {own, lines.get(place)}:
+                of = sample_place(*sample)
+                self.report.note(Difference(entry, "draw", of, number, lines.get(place, own)))
+
     def _lines(self, block: Block) -> dict[int, float]:
         """The number of each sample if it was drawn together with those before it."""
         found: dict[int, float] = {}
+        ahead = {position: number for position, _, number in block.facts.get("ahead", ())}
         for columns in block.decisions:
             begin, before, known = nan, 0.0, dict[bytes, float]()
             for row, place in enumerate(columns.sample):
                 sample = self._sample(block, place)
                 number = nan if columns.draw is None else columns.draw[row]
-                if isnan(number) or sample in self._draws:
+                number = ahead.get(sample.position, number)
+                if isnan(number) or sample in self._draws or number == self._ahead.get(sample):
                     continue
                 content = block.samples.contents[place] if block.samples else b""
                 if content not in known:

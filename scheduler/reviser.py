@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 
 from verifier_ladder.candidate import SampleId
+from verifier_ladder.ledger.protocol import PARKED
 from verifier_ladder.ledger.records import CheckRow, CheckState, Request
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.candidates import candidate_of
@@ -15,7 +16,13 @@ from verifier_ladder.scheduler.draws import Draw
 from verifier_ladder.scheduler.holding import Holding
 from verifier_ladder.scheduler.learning import Ended, Learning
 from verifier_ladder.scheduler.punctuality import LEAST
-from verifier_ladder.scheduler.revisions import Revisions, draw_of, left_of
+from verifier_ladder.scheduler.revisions import (
+    PassedOver,
+    Revisions,
+    draw_of,
+    left_of,
+    lot_of,
+)
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.watch import SampleKey
 from verifier_ladder.scheduler.withdrawal import Wanted, Withdrawn, withdraw
@@ -159,6 +166,35 @@ class Reviser:
         self._desk.climb.knowledge.punctuality.forget(request[2:5] for request in requests)
         self._desk.intake.forget(standings)
         self._holding.reconsider()
+
+    def pass_over(self) -> int:
+        """End the climbs of samples that wait for checks which can't be paid; count them.
+
+        To be called when nothing more will happen by itself. Their draws, which were made ahead,
+        count now, whether they fell on them or not: all that is known is known of both.
+        """
+        ledger, prices = self._desk.ledger, self._desk.climb.knowledge.prices
+        with self._desk.lock:
+            if not prices.promised:
+                return 0
+            rows = ledger.checks(keys=prices.promised, states=[CheckState.QUEUED])
+            keys = [row.check_key for row in rows if row.note == PARKED]
+            waiting = self._desk.requests.read(check_keys=keys)
+            requests = [request for request in waiting if lot_of(request)]
+            standings = [self._standing(request, {}) for request in requests]
+            for key in keys:
+                prices.settle(key)
+            if requests:
+                over = PassedOver(self._desk, requests, standings, is_held=False)
+                over.write(range(len(requests)))
+        return len(requests)
+
+    def keep_promises(self) -> None:
+        """Know after a restart who goes to the top tier once a cheaper one has answered."""
+        knowledge = self._desk.climb.knowledge
+        for request in self._desk.requests.read(final=False):
+            if (lot := lot_of(request)) is not None:
+                knowledge.promise(request.check_key, self._standing(request, {}), lot)
 
     def _ended(self, requests: Sequence[Request]) -> dict[bytes, Verdict]:
         keys = list({request.check_key for request in requests})

@@ -13,7 +13,7 @@ from verifier_ladder.ledger.records import Block, CheckRow, DecisionColumns, Req
 from verifier_ladder.scheduler.candidates import candidate_json
 from verifier_ladder.scheduler.climb import Escalation, Peer, Scene, Step
 from verifier_ladder.scheduler.desk import Desk
-from verifier_ladder.scheduler.draws import Draw
+from verifier_ladder.scheduler.draws import Draw, Lot, facts_of
 from verifier_ladder.scheduler.queueing import Enqueue, awaited, carried_on, checks_of, join
 from verifier_ladder.scheduler.standing import Standing, subject_columns
 from verifier_ladder.scheduler.unanswered import unanswered
@@ -22,6 +22,8 @@ from verifier_ladder.tier import Tier
 
 class Revisions:
     """Samples of one campaign that have waited, decided together once more."""
+
+    _is_passed_over = False
 
     def __init__(
         self,
@@ -54,6 +56,7 @@ class Revisions:
             [str(r.state["group"]) for r in requests],
             [self._draw(request, share) for request in requests],
             peers, _begun(desk.ladder, requests, standings),
+            lots=list(map(lot_of, requests)), is_passed_over=self._is_passed_over,
         )  # fmt: skip
         self.step = self._decided(scene)
         self.rewards = [
@@ -91,6 +94,12 @@ class Revisions:
         """What is kept of samples that would hear of their check if it were tried again."""
         requests = [self.requests[place] for place in places]
         return unanswered(self._desk.ladder, requests, [self.standings[i] for i in places])
+
+    def _made_ahead(self, places: Sequence[int]) -> dict[str, Any]:
+        """What is kept of draws that were made ahead."""
+        chosen, positions = set(places), [request.position for request in self.requests]
+        lots = {place: lot for place, lot in self.step.lots.items() if place in chosen}
+        return facts_of(lots, positions)
 
     def write(self, places: Sequence[int]) -> list[Request]:
         """Record those at some places, one entry per run and step; gives their new requests."""
@@ -139,6 +148,8 @@ class Revisions:
                 "value": reward.value, "revision": reward.revision,
                 "draw": request.state.get("draw") or draw,
             }  # fmt: skip
+            if escalation.lot is not None:
+                state["lot"] = escalation.lot
             made.append(request._replace(check_key=check.check_key, state=state))
         self._desk.climb.knowledge.punctuality.expect(
             request[2:5] for request in made
@@ -186,9 +197,18 @@ class Revisions:
             facts={
                 "previous": [request.state["value"] for request in requests],
                 **({"early": True} if self._is_early else {}),
-                **self._unanswered(places),
+                **self._unanswered(places), **self._made_ahead(places),
             },
         )  # fmt: skip
+
+
+class PassedOver(Revisions):
+    """Samples that wait for a tier which can't pay for them, and whose draws were made ahead."""
+
+    _is_passed_over = True
+
+    def _unwanted(self, places: Sequence[int]) -> list[bytes]:
+        return list(dict.fromkeys(self.requests[place].check_key for place in places))
 
 
 def _begun(
@@ -217,6 +237,12 @@ def draw_of(request: Request) -> Draw | None:
 def left_of(request: Request) -> float:
     """Share of the draws that its own is one of which was not cancelled while it was open."""
     return float(request.state.get("left", 1.0))
+
+
+def lot_of(request: Request) -> Lot | None:
+    """The draw that was made ahead for a sample, if it still waits for a cheaper tier."""
+    found = None if request.state.get("draw") else request.state.get("lot")
+    return None if found is None else Lot(*found)
 
 
 def _part(columns: DecisionColumns, places: Sequence[int]) -> DecisionColumns:

@@ -22,6 +22,7 @@ from verifier_ladder.scheduler.arrivals import Arrivals
 from verifier_ladder.scheduler.candidates import candidate_json
 from verifier_ladder.scheduler.climb import Scene, Step
 from verifier_ladder.scheduler.desk import Desk
+from verifier_ladder.scheduler.draws import facts_of
 from verifier_ladder.scheduler.expecting import Expecting
 from verifier_ladder.scheduler.headroom import Headroom
 from verifier_ladder.scheduler.holding import Holding
@@ -131,7 +132,7 @@ class Scorer:
                 self._desk.campaign, len(standings), arrivals.verdicts, arrivals.took
             )
         self._desk.watches.open(batch.run, batch.step, batch.positions, rewards)
-        facts = arrivals.facts()
+        facts = arrivals.facts() | facts_of(step.lots, batch.positions)
         if size != len(batch.positions):
             facts["size"] = size  # What its update was drawn with, after a restart too.
         block = Block(
@@ -201,7 +202,7 @@ class Scorer:
             index = escalation.place
             standing = standings[index]
             rewards[index] = awaited(rewards[index])
-            state = {
+            state: dict[str, Any] = {
                 "candidate": candidate_json(standing.candidate), "given": _text(standing),
                 "group": batch.groups[index] if batch.groups else "",
                 "learner_version": (
@@ -211,6 +212,8 @@ class Scorer:
                 "value": rewards[index].value, "revision": 0, "draw": escalation.draw,
                 "size": size,
             }  # fmt: skip
+            if escalation.lot is not None:
+                state["lot"] = escalation.lot
             if standing.expected:
                 state["expected"] = dict(standing.expected)
             request = Request(

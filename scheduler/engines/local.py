@@ -53,6 +53,10 @@ class Climber(Protocol):
         """Take the samples that wait for these checks further, or say later: `catch_up`."""
         ...
 
+    def pass_over(self) -> int:
+        """Go on with samples that wait for what can't be paid, as far as that is possible."""
+        ...
+
     def nudge(self) -> None:
         """Hear that nothing more will happen by itself."""
         ...
@@ -267,7 +271,20 @@ class LocalEngine(Dispatcher):
         if any(self._is_at_work(name) for name in names):
             return True
         # What others ended between the last look and this one has not been taken up yet.
-        return self._has_helpers and self._look_again()
+        return (self._has_helpers and self._look_again()) or self._pass_over()
+
+    def _pass_over(self) -> bool:
+        """Whether samples that waited for what can't be paid have other work now."""
+        passed = 0
+
+        def pass_over(climber: Climber) -> None:
+            nonlocal passed
+            passed += climber.pass_over()
+
+        self._each(pass_over)
+        if passed:
+            self._wake.set()
+        return passed > 0
 
     def _is_at_work(self, name: str) -> bool:
         # What is queued comes first: a check that is just being leased is then seen at least once.

@@ -371,3 +371,27 @@ def test_a_row_that_can_never_be_paid_takes_nothing_from_the_others() -> None:
     share = prices.shares(costs, NOTHING, 0.25)
 
     assert [1 / 9.5, 2 / 9.5, np.inf] == pytest.approx(share.tolist())
+
+
+def test_what_is_reserved_at_the_least_is_not_given_to_the_last_row() -> None:
+    prices = Prices(ValueOfInformation(), TIERS)
+    prices.balance([account(10.0)])
+    costs, least = np.zeros((3, 4)), np.zeros(4)
+    costs[:, CPU], least[CPU] = 0.5, 2.0
+
+    assert [0.5 / 8.5] * 3 == pytest.approx(prices.shares(costs, NOTHING, 0.25, least).tolist())
+    least[CPU] = 11.0
+    assert np.isinf(prices.shares(costs, NOTHING, 0.25, least)).all()
+
+
+def test_what_the_top_tier_was_promised_is_kept_until_the_cheaper_check_has_ended() -> None:
+    prices, costs = Prices(ValueOfInformation(), TIERS), np.zeros((1, 4))
+    costs[:, CPU] = 2.0
+    prices.commit(b"middle", 1, [1.0, 0.0, 0.0, 0.0])
+    prices.promise(b"middle", [6.0, 0.0, 0.0, 0.0])
+
+    prices.balance([account(10.0)])
+    assert prices.shares(costs, NOTHING, 0.0).tolist() == [2.0 / 4.0]
+    prices.settle(b"middle")
+    prices.balance([account(10.0)])
+    assert prices.shares(costs, NOTHING, 0.0).tolist() == [2.0 / 10.0]
