@@ -98,6 +98,9 @@ def _tell_plan(plan: Forecast) -> None:
     from verifier_ladder.cli.forecast import plan_lines
 
     screen = output.console(to_stderr=True)
+    if not plan.horizon:
+        screen.print("No candidate is new: nothing is planned.")
+        return
     screen.print(f"Plan for {plan.horizon:,} candidates, if all pass the fast tier:")
     for line in plan_lines(plan):
         screen.print(line, soft_wrap=True)

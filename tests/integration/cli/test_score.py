@@ -143,6 +143,17 @@ def test_a_row_that_crashes_its_verifier_costs_only_itself(folder: Path, start: 
     assert (3, {}) == (made["known"], made["unknown"])
 
 
+def test_a_file_scored_before_is_told_to_hold_nothing_new(folder: Path, start: Start) -> None:
+    (folder / "rollouts.jsonl").write_text('{"completion":"a","target":"a"}\n')
+
+    _, _, first = run(start, *SCORE)
+    _, _, again = run(start, *SCORE)
+
+    assert "Plan for 1 candidate" in first
+    assert "No candidate is new: nothing is planned." in again
+    assert "Plan for" not in again
+
+
 def test_strict_makes_bad_rows_an_exit_code(folder: Path, start: Start) -> None:
     (folder / "rollouts.jsonl").write_text('{"completion":"a","target":"a"}\nnonsense\n')
 
