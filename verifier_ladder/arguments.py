@@ -327,7 +327,9 @@ def _simple(part: str, least: float, names: Mapping[str, Any]) -> Rule | None:
         words = [word.strip(" \"'") for word in inner.rstrip("]").split(",")]
         return Rule(lambda value: isinstance(value, str) and value in words, " or ".join(words))
     if name in {"Sequence", "Collection", "Iterable", "list", "tuple"}:
-        return _many(inner.removesuffix("]"), least)
+        item = names.get(inner.removesuffix(", ...]")) if name == "tuple" else None
+        many = inner.removesuffix("]")
+        return _tuple(item) if isinstance(item, type) else _many(many, least)
     meant = names.get(name)
     if get_origin(meant) is Callable:
         return plain["Callable"]
@@ -357,6 +359,14 @@ def _many(inner: str, least: float) -> Rule:
         return len(value) >= least and (each is None or all(map(each.accepts, value)))
 
     return Rule(accepts, f"a list{what}" + (" that is not empty" if least >= 1 else ""))
+
+
+def _tuple(of: type) -> Rule:
+    """Objects of a class; a list of them is good enough."""
+    return Rule(
+        lambda value: isinstance(value, (tuple, list)) and all(isinstance(v, of) for v in value),
+        f"a tuple of {public_name(of)}",
+    )
 
 
 def _time(least: float) -> Rule:

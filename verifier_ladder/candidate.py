@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -56,22 +57,23 @@ class Candidate:
             raise ConfigError(
                 f"a candidate's content must be text or bytes, not {type(self.content).__name__}"
             )
-        if not kind or not isinstance(kind, str) or "\0" in kind:
+        if not isinstance(kind, str) or not kind or "\0" in kind:
             raise ConfigError(f"a candidate's kind must be a name, not {kind!r}")
         if self.task is not None and not isinstance(self.task, (dict, Mapping)):
             raise ConfigError(
                 "a candidate's task must hold fields by name, such as {'answer': '4'}, "
                 f"not {type(self.task).__name__}"
             )
-        if self.turns:
+        if type(self.turns) is not tuple or self.turns:
             _check_turns(self.turns)
-        elif self.turns != ():
-            object.__setattr__(self, "turns", ())
+            object.__setattr__(self, "turns", self.turns or ())
 
 
 def _check_turns(turns: object) -> None:
-    if not isinstance(turns, (tuple, list)) or not all(isinstance(turn, Turn) for turn in turns):
-        raise ConfigError(f"a candidate's turns must be vl.Turn in a tuple, not {turns!r:.80}")
+    is_list = turns is None or isinstance(turns, (tuple, list))
+    if not is_list or not all(isinstance(turn, Turn) for turn in turns or ()):  # type: ignore[attr-defined]
+        shown = reprlib.repr(turns)
+        raise ConfigError(f"a candidate's turns must be vl.Turn in a tuple, not {shown}")
 
 
 def checked_candidate(kind: str, content: str | bytes) -> Candidate:

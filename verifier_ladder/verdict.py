@@ -90,6 +90,10 @@ class _NoEvidence(dict[str, Any]):
 NO_EVIDENCE = _NoEvidence()
 
 
+def _given(evidence: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    return {} if evidence is None else evidence
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """What one check says. It is not a reward: the ladder's reward rule makes that.
@@ -127,7 +131,7 @@ class Verdict:
 
         Raises:
             AnswerError: If the outcome is unknown, a number is not finite, the uncertainty is
-                negative, or an abstention has a score.
+                negative, an abstention has a score, or a field holds what it should not.
         """
         if type(self.outcome) is not Outcome:
             object.__setattr__(self, "outcome", _outcome_of(self.outcome))
@@ -145,11 +149,13 @@ class Verdict:
             check_fields(self)
         except ConfigError as error:
             raise AnswerError(str(error)) from None
+        object.__setattr__(self, "turns", tuple(self.turns))
 
     def _is_plain(self) -> bool:
         """Whether its other fields are what nearly all verdicts hold: there are millions."""
         texts = type(self.unit) is type(self.reason) is type(self.feedback) is str
-        is_short = self.failed_at is None and self.cost is None and self.turns == ()
+        has_turns = type(self.turns) is not tuple or self.turns
+        is_short = self.failed_at is None and self.cost is None and not has_turns
         return (
             texts
             and is_short
@@ -172,7 +178,7 @@ class Verdict:
         """Say that the candidate passes, and how good it is; `cost` is what the check took."""
         return cls(
             Outcome.ACCEPT, score, uncertainty, unit,
-            feedback=feedback, turns=turns, evidence=evidence or {}, cost=cost,
+            feedback=feedback, turns=turns, evidence=_given(evidence), cost=cost,
         )  # fmt: skip
 
     @classmethod
@@ -190,7 +196,7 @@ class Verdict:
         """Say that the candidate is bad, and why; `cost` is what the check took."""
         return cls(
             Outcome.REJECT, score, None, unit, reason,
-            feedback=feedback, turns=turns, evidence=evidence or {}, cost=cost,
+            feedback=feedback, turns=turns, evidence=_given(evidence), cost=cost,
         )  # fmt: skip
 
     @classmethod
@@ -212,7 +218,11 @@ class Verdict:
             cost: What the check took.
         """
         return cls(
-            Outcome.ABSTAIN, reason=reason, failed_at=failed_at, evidence=evidence or {}, cost=cost
+            Outcome.ABSTAIN,
+            reason=reason,
+            failed_at=failed_at,
+            evidence=_given(evidence),
+            cost=cost,
         )
 
     @property

@@ -21,6 +21,7 @@ from verifier_ladder import telemetry
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.canonicaliser import Canonicaliser
 from verifier_ladder.containment import ContainedLog, text_of
+from verifier_ladder.cost import Cost
 from verifier_ladder.errors import EngineError, LedgerAwayError, LedgerError
 from verifier_ladder.keys import seed
 from verifier_ladder.ledger import Ledger
@@ -42,6 +43,7 @@ from verifier_ladder.scheduler.engines.owners import has_died, new_owner
 from verifier_ladder.scheduler.engines.pool import WorkerPool
 from verifier_ladder.scheduler.engines.reservation import Reservation
 from verifier_ladder.scheduler.engines.retry import retry_at
+from verifier_ladder.scheduler.engines.wire import plain
 from verifier_ladder.scheduler.engines.work import Proof, Work, claims_in_turn, refusal
 from verifier_ladder.scheduler.flights import Flight
 from verifier_ladder.tier import Tier
@@ -136,6 +138,8 @@ class Dispatcher(ABC):
         self._clock = ClockWatch(ledger)
         self._thread: Thread | None = None
         self._working: list[Work | Proof] = []
+        self._at: tuple[Verifier, Sequence[Claim]] | None = None
+        """The checks that the thread is just beginning, or writing down."""
         self._measured = Measurements()
         self._retries: list[float] = []
         self._failure: BaseException | None = None
@@ -276,6 +280,11 @@ class Dispatcher(ABC):
             try:
                 try:
                     self._work()
+                except PoolClosed:
+                    raise
+                except BaseException as error:
+                    self._blame(error)
+                    raise
                 finally:
                     self._give_back()
             except PoolClosed as error:  # The interpreter ends: what is at work goes back.
@@ -316,6 +325,7 @@ class Dispatcher(ABC):
 
     def _round(self) -> None:
         """Do once all that is due."""
+        self._at = None
         if jump := self._clock.look():
             self._follow(jump)
         now = monotonic()
@@ -436,7 +446,9 @@ class Dispatcher(ABC):
                 self.announce(known)
                 fit = [claim for claim in fit if claim.check.check_key not in known]
             if fit:
+                self._at = verifier, fit
                 self._begin(verifier, fit, flight)
+                self._at = None
                 ours.pop_all()  # The work has it now.
         return bool(fit or known or len(proven) < len(claims))
 
@@ -588,6 +600,7 @@ class Dispatcher(ABC):
         over: list[Work] = []
         for work in list(self._working):
             is_over = work.future.done()
+            self._at = work.verifier, work.claims
             if isinstance(work, Proof):
                 if is_over:
                     self._proved(work)
@@ -600,6 +613,7 @@ class Dispatcher(ABC):
                 self._working.remove(work)
                 over.append(work)
                 self._measured.of(work.verifier).note_batch(work.size, work.future.took)
+        self._at = None
         try:
             if ended:
                 self.announce(ended)
@@ -678,6 +692,16 @@ class Dispatcher(ABC):
             return True
         self._retries.clear()
         return False
+
+    def _blame(self, error: BaseException) -> None:
+        """Count the attempt at the checks that an error came from: none is tried for ever."""
+        if self._at is None:
+            return
+        verifier, claims = self._at
+        why = f"the engine failed at this check: {text_of(error)}"
+        said = plain(Verdict.abstain(why, failed_at="engine", cost=Cost()))
+        for claim in claims:
+            self._finish([claim], [said], verifier)
 
     def _give_back(self) -> None:
         claims = [claim for work in self._working for claim in work.claims]

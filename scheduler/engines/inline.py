@@ -12,7 +12,8 @@ from verifier_ladder.candidate import Candidate
 from verifier_ladder.canonicaliser import Canonicaliser, canonical_form
 from verifier_ladder.containment import ends_program
 from verifier_ladder.cost import Cost
-from verifier_ladder.errors import CandidateError
+from verifier_ladder.errors import AnswerError, CandidateError
+from verifier_ladder.scheduler.engines import wire
 from verifier_ladder.scheduler.engines.blame import Answers, Case
 from verifier_ladder.scheduler.engines.control import Controls, is_small
 from verifier_ladder.scheduler.engines.job import (
@@ -27,7 +28,7 @@ from verifier_ladder.scheduler.engines.job import (
 from verifier_ladder.scheduler.engines.reservation import Reservation
 from verifier_ladder.scheduler.engines.watch import Failure
 from verifier_ladder.task import seen_by
-from verifier_ladder.verdict import Verdict
+from verifier_ladder.verdict import NO_EVIDENCE, Verdict
 from verifier_ladder.verifiers import Verifier, failure
 
 T = TypeVar("T")
@@ -77,13 +78,26 @@ def _judged(verifier: Verifier, candidates: Sequence[Candidate]) -> list[Verdict
             raise
         return [failure(error)] * len(candidates)
     try:
-        return verifier.judge(seen_by(verifier.name, verifier.task_fields, candidates))
+        said = verifier.judge(seen_by(verifier.name, verifier.task_fields, candidates))
+        return said if all(map(_is_bare, said)) else list(map(_plain, said))
     except BaseException as error:
         if ends_program(error):
             raise
         if len(candidates) == 1:
             return [failure(error)]
         return [_judged(verifier, [one])[0] for one in candidates]
+
+
+def _is_bare(verdict: Verdict) -> bool:
+    """Whether it was made here of a number or a truth value, as most are, and is plain already."""
+    return type(verdict) is Verdict and verdict.evidence is NO_EVIDENCE
+
+
+def _plain(verdict: Verdict) -> Verdict:
+    try:
+        return wire.plain(verdict)
+    except AnswerError as error:
+        return failure(error)
 
 
 def _settled(job: Job[T], first: list[T], judge: Callable[[Sequence[Any]], list[T]]) -> list[T]:

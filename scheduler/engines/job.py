@@ -12,6 +12,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.canonicaliser import Canonicaliser
+from verifier_ladder.containment import ends_program
 from verifier_ladder.cost import Amounts, Cost
 from verifier_ladder.errors import EngineError, LadderError
 from verifier_ladder.function import FunctionVerifier, RewardFunctionVerifier
@@ -39,6 +40,11 @@ _RAISED = ("answer", "data", "error")
 """Causes that `verifiers.failure` tells of errors which content may have brought about."""
 UNCOMPARED = "uncompared"
 """Evidence of a failure that is nobody's yet, because no other candidate had passed before."""
+_CALLED = {
+    "verify": "verifier",
+    "canonicalise": "canonicaliser",
+    "expect": "expected_cost of verifier",
+}
 _WORDS = (MESSAGES, LISTS["completion_ids"])
 """Task fields that hold what the model wrote."""
 
@@ -183,7 +189,7 @@ class Job(ABC, Generic[T]):
     @property
     def name(self) -> str:
         """What the job is called in messages."""
-        return f"{'verifier' if self.work == 'verify' else 'canonicaliser'} {self.thing.name}"
+        return f"{_CALLED[self.work]} {self.thing.name}"
 
     def give_up(self, position: int, failure: Failure) -> T:
         """The answer for a candidate that could not be tried, through no fault of its own."""
@@ -352,7 +358,9 @@ def expected_amounts(verifier: Verifier, candidate: Candidate) -> Expected:
         if not isinstance(cost, Cost):
             return f"it returned a {type(cost).__name__}, not a vl.Cost"
         cpu, gpu, money, person = (float(amount) for amount in cost.amounts)
-    except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+    except BaseException as error:
+        if ends_program(error):
+            raise
         return failure(error).reason[:_LONGEST]
     if not all(0.0 <= amount <= MOST_RESERVED for amount in (cpu, gpu, money, person)):
         return f"its amounts are not from 0 to {MOST_RESERVED:,.0f}"

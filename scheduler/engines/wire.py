@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import orjson
 
+from verifier_ladder.containment import ends_program, text_of
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import AnswerError, EngineError, LadderError
 from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict, plain_verdict
@@ -86,20 +87,32 @@ def unpack(message: bytes) -> Any:
 def flatten(verdict: Verdict) -> Fields:
     """Take a verdict apart into exact built-in types, cut to size."""
     cost = verdict.cost
+    if not isinstance(cost, Cost | None):
+        raise AnswerError(f"a verdict's cost must be a vl.Cost, not {_kind(cost)}")
     return (
         str.__str__(Outcome(verdict.outcome).value),
         _number(verdict.score), _number(verdict.uncertainty),
         _text(verdict.unit, 100), _text(verdict.reason), _text(verdict.feedback),
         None if verdict.failed_at is None else _text(verdict.failed_at, 100),
-        [
-            (int(turn.turn), _number(turn.score), _text(turn.feedback, 4096))
-            for turn in verdict.turns[:_MOST_TURNS]
-        ],
+        _turns(verdict.turns),
         _evidence(verdict.evidence),
         cost and tuple(map(float, (
             cost.seconds, cost.gpu_seconds, cost.money, cost.person_minutes
         ))),
     )  # fmt: skip
+
+
+def _kind(value: object) -> str:
+    return type(value).__name__
+
+
+def _turns(turns: Any) -> list[tuple[int, float | None, str]]:
+    if not isinstance(turns, (tuple, list)) or not all(isinstance(t, TurnVerdict) for t in turns):
+        raise AnswerError("a verdict's turns must be vl.TurnVerdict in a tuple")
+    return [
+        (int(turn.turn), _number(turn.score), _text(turn.feedback, 4096))
+        for turn in turns[:_MOST_TURNS]
+    ]
 
 
 def _number(value: Any) -> float | None:
@@ -121,11 +134,13 @@ def _text(value: Any, most: int = LARGEST_TEXT) -> str:
 
 
 def _evidence(evidence: Any) -> bytes:
+    if not isinstance(evidence, Mapping):
+        raise AnswerError(f"a verdict's evidence must be values by name, not {_kind(evidence)}")
     if not evidence:
         return b""
-    if _weight(evidence, LARGEST_TEXT) > LARGEST_TEXT:  # measured first: writing takes memory
-        return orjson.dumps({"dropped": f"the evidence exceeded {LARGEST_TEXT} bytes"})
     try:
+        if _weight(evidence, LARGEST_TEXT) > LARGEST_TEXT:  # measured first: writing takes memory
+            return orjson.dumps({"dropped": f"the evidence exceeded {LARGEST_TEXT} bytes"})
         written = orjson.dumps(dict(evidence), option=_JSON)
     except (TypeError, ValueError, RecursionError) as error:
         return orjson.dumps({"dropped": f"the evidence was not JSON: {error}"[:500]})
@@ -158,17 +173,50 @@ def rebuild(fields: Fields, seconds: float, declared: Cost = _NOTHING) -> Verdic
     Fields that contradict each other, as those of a verdict that was changed after it was made,
     become an abstention of the verifier.
     """
-    outcome, score, uncertainty, unit, reason, feedback, failed_at, turns, evidence, cost = fields
+    measured = replace(declared, seconds=seconds)
     try:
-        return Verdict(
-            Outcome(outcome), score, uncertainty, unit, reason, feedback, failed_at,
-            tuple(TurnVerdict(*turn) for turn in turns),
-            orjson.loads(evidence) if evidence else {},
-            replace(declared, seconds=seconds) if cost is None else Cost(*cost),
-        )  # fmt: skip
+        return _rebuilt(fields, measured)
     except (LadderError, TypeError, ValueError) as error:
-        said = failure(AnswerError(f"{error}"))
-        return replace(said, cost=replace(declared, seconds=seconds))
+        return replace(failure(AnswerError(f"{error}")), cost=measured)
+
+
+def _rebuilt(fields: Fields, measured: Cost | None) -> Verdict:
+    outcome, score, uncertainty, unit, reason, feedback, failed_at, turns, evidence, cost = fields
+    return Verdict(
+        Outcome(outcome), score, uncertainty, unit, reason, feedback, failed_at,
+        tuple(TurnVerdict(*turn) for turn in turns),
+        orjson.loads(evidence) if evidence else {},
+        measured if cost is None else Cost(*cost),
+    )  # fmt: skip
+
+
+def plain(verdict: Verdict) -> Verdict:
+    """The verdict as it would come from a worker: of plain data, cut to size.
+
+    Raises:
+        AnswerError: If it cannot be read.
+
+    Example:
+        >>> plain(Verdict.accept(1.0, evidence={"step": (1, object())})).evidence["dropped"]
+        'the evidence was not JSON: Type is not JSON serializable: object'
+    """
+    fields = _flat(verdict)
+    try:
+        return _rebuilt(fields, None)
+    except (LadderError, TypeError, ValueError) as error:
+        raise AnswerError(f"{error}") from error
+
+
+def _flat(verdict: Verdict) -> Fields:
+    """Take a verdict apart that anybody may have made, or changed after it was made."""
+    try:
+        return flatten(verdict)
+    except AnswerError:
+        raise
+    except BaseException as error:
+        if ends_program(error):
+            raise
+        raise AnswerError(f"a verdict that can't be read: {text_of(error)}") from error
 
 
 class Encoder:
@@ -203,7 +251,7 @@ class Encoder:
 
     def _fields(self, answer: Any) -> Fields:
         try:
-            return flatten(self._verifier.verdict_of(answer))
+            return _flat(self._verifier.verdict_of(answer))
         except Exception as error:  # noqa: BLE001 - a hostile answer may raise anything
             return flatten(failure(error))
 

@@ -35,12 +35,21 @@ def throw() -> Any:
     raise RuntimeError("bad luck")
 
 
+class Panic(BaseException):
+    """As libraries written in Rust raise it."""
+
+
+def panic() -> Any:
+    raise Panic("lost")
+
+
 def recurse() -> Any:
     return recurse()
 
 
 HARM: dict[str, Callable[[], Any]] = {
     "throw": throw,
+    "panic": panic,
     "recurse": recurse,
     "leave": lambda: sys.exit(0),
     "die": lambda: os._exit(0),
@@ -144,7 +153,7 @@ def test_what_keeps_a_cost_model_from_telling_is_told_once(
     ladder = vl.Ladder("told", [quick, foretold], policy=AllTiers())
     with vl.Campaign.open("told", ladder=ladder, workers=1) as campaign:
         campaign.pause(vl.Tier.SIMULATION)
-        campaign.score(["throw", "text", "2.0", "endless"])
+        campaign.score(["throw", "panic", "text", "2.0", "endless"])
         campaign.score(["nothing", "throw", "number", "negative"])
 
     told = [record.getMessage() for record in caplog.records if "foretold" in record.getMessage()]
@@ -153,6 +162,7 @@ def test_what_keeps_a_cost_model_from_telling_is_told_once(
         begin + why
         for why in (
             "RuntimeError: bad luck",
+            "Panic: lost",
             "it returned a str, not a vl.Cost",
             "Cost(seconds=1e+300): give a number of at least 0 and below 9,007,199,255",
             "it returned a NoneType, not a vl.Cost",

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from verifier_ladder.candidate import Candidate, Sample, sample_place
@@ -14,10 +15,16 @@ def test_content_that_no_verifier_could_read_is_refused(content: Any) -> None:
         Candidate("molecule", content)
 
 
-@pytest.mark.parametrize("kind", ["", "a\0b", None, 5])
+@pytest.mark.parametrize("kind", ["", "a\0b", None, 5, np.zeros(2)])
 def test_a_kind_must_be_a_name(kind: Any) -> None:
     with pytest.raises(ConfigError, match="must be a name"):
         Candidate(kind, "CCO")
+
+
+@pytest.mark.parametrize("turns", [0, "", [1], np.zeros(0), np.zeros(2)], ids=repr)
+def test_turns_must_be_turns(turns: Any) -> None:
+    with pytest.raises(ConfigError, match=r"must be vl\.Turn in a tuple"):
+        Candidate("text", "4", turns=turns)
 
 
 @pytest.mark.parametrize("task", ["4", ["4"], 4])

@@ -47,6 +47,24 @@ def test_an_uncertainty_that_is_no_spread_is_refused(uncertainty: Any) -> None:
         Verdict.accept(1.0, uncertainty=uncertainty)
 
 
+ODD_TURNS = [[1], [None], {"ab"}, np.zeros(2), np.zeros(0), 0]
+ODD_EVIDENCE = [0, "", [], np.zeros(2)]
+
+
+@pytest.mark.parametrize(
+    "field",
+    [*({"turns": turns} for turns in ODD_TURNS), *({"evidence": one} for one in ODD_EVIDENCE)],
+    ids=str,
+)
+def test_turns_and_evidence_that_no_ledger_could_keep_are_refused(field: dict[str, Any]) -> None:
+    with pytest.raises(VerifierError, match=r"give (a tuple of vl|values by name)"):
+        Verdict.accept(1.0, **field)
+
+
+def test_turns_may_be_given_as_a_list() -> None:
+    assert (TurnVerdict(0),) == Verdict.accept(1.0, turns=[TurnVerdict(0)]).turns  # type: ignore[arg-type]
+
+
 def test_an_outcome_may_be_given_as_its_word() -> None:
     assert Verdict("reject").outcome is Outcome.REJECT  # type: ignore[arg-type]
 

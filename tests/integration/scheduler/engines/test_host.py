@@ -38,6 +38,14 @@ def host_costly(candidate: vl.Candidate) -> float:
     return float(len(candidate.content))
 
 
+@vl.verifier(tier="simulation", kind="text", version="1", isolation="inline")
+def host_odd(candidate: vl.Candidate) -> vl.Verdict:
+    verdict = vl.Verdict.accept(1.0)
+    if candidate.content == "odd":
+        object.__setattr__(verdict, "turns", (1,))
+    return verdict
+
+
 class Gated(vl.Verifier):
     """Waits until a file is there."""
 
@@ -134,6 +142,42 @@ def test_a_host_outlives_whatever_is_raised(
         assert host.wait_idle(60)
 
     assert ([], 1) == (faults, host.done)
+
+
+def test_a_check_at_which_the_engine_fails_each_time_holds_up_no_other(
+    open_: Open, host: WorkerHost, ledger: Ledger, monkeypatch: pytest.MonkeyPatch, until: Until
+) -> None:
+    complete = ledger.complete
+
+    def complete_or_fail(answers: Any, **how: Any) -> Any:
+        if any("worst" == end.claim.check.payload["content"] for end in answers):
+            raise AttributeError("an answer of an odd shape")
+        return complete(answers, **how)
+
+    monkeypatch.setattr("verifier_ladder.scheduler.engines.dispatcher._REST", 0.0)
+    monkeypatch.setattr("verifier_ladder.scheduler.engines.retry._FIRST_PAUSE", 0.0)
+    monkeypatch.setattr(WorkerHost, "_most", lambda *_: 1)
+    monkeypatch.setattr(ledger, "complete", complete_or_fail)
+    with open_() as campaign:
+        campaign.score(["worst", "fine", "good"])
+        host.wake()
+        until(lambda: not ledger.checks(states=[CheckState.QUEUED, CheckState.LEASED]))
+
+    ended = {check.payload["content"]: check.state for check in ledger.checks()}
+    assert {"worst": CheckState.DEAD, "fine": CheckState.DONE, "good": CheckState.DONE} == ended
+
+
+def test_an_odd_answer_of_an_inline_verifier_holds_up_no_other(
+    place: Path, host: WorkerHost, ledger: Ledger, until: Until
+) -> None:
+    ladder = vl.Ladder("l", [host_cheap, host_odd], policy="all_tiers")
+    with vl.Campaign.open("c", ladder=ladder, ledger=place, engine="workers") as campaign:
+        campaign.score(["odd", "fine"])
+        host.wake()
+        until(lambda: not ledger.checks(states=[CheckState.QUEUED, CheckState.LEASED]))
+
+    states = {check.payload["content"]: check.state for check in ledger.checks()}
+    assert CheckState.DONE is states["fine"]
 
 
 def test_a_deadline_waits_for_the_host(open_: Open, host: WorkerHost) -> None:

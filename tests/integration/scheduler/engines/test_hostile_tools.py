@@ -186,6 +186,53 @@ def test_trouble_of_the_host_is_never_held_against_a_candidate(
     ]
 
 
+def deep() -> dict[str, Any]:
+    evidence: dict[str, Any] = {}
+    for _ in range(3_000):
+        evidence = {"below": evidence}
+    return evidence
+
+
+def changed(**fields: Any) -> Verdict:
+    verdict = Verdict.accept(1.0)
+    for name, value in fields.items():
+        object.__setattr__(verdict, name, value)
+    return verdict
+
+
+CHANGED: dict[str, dict[str, Any]] = {
+    "score": {"score": "x"}, "outcome": {"outcome": 7}, "turns": {"turns": 5},
+    "items": {"turns": (1,)}, "evidence": {"evidence": [1]}, "cost": {"cost": 3},
+}  # fmt: skip
+
+
+def of_shape(candidate: Candidate) -> Verdict:
+    if candidate.content == "deep":
+        return Verdict.accept(1.0, evidence=deep())
+    return changed(**CHANGED.get(str(candidate.content), {}))
+
+
+@pytest.mark.parametrize("isolation", ["process", "inline"])
+@pytest.mark.parametrize("deed", CHANGED)
+def test_a_verdict_that_cannot_be_read_costs_only_its_own_candidate(
+    pool: WorkerPool, deed: str, isolation: str
+) -> None:
+    verifier = FunctionVerifier(
+        of_shape, name=f"shape {isolation}", version="1", isolation=isolation,
+        control=Candidate("text", deed),
+    )  # fmt: skip
+    asked = [FINE, Candidate("text", deed), Candidate("text", "deep")]
+
+    said = judge_inline(verifier, asked)[0] if isolation == "inline" else (
+        pool.verify(verifier, asked).result().verdicts
+    )  # fmt: skip
+
+    assert [1.0, 1.0] == [said[0].score, said[2].score]
+    assert "not JSON" in said[2].evidence["dropped"]
+    assert (Outcome.ABSTAIN, "verifier") == (said[1].outcome, said[1].failed_at)
+    assert "verdict" in said[1].reason
+
+
 def test_content_that_ends_a_service_is_rejected_where_a_control_passes(pool: WorkerPool) -> None:
     verifier = FunctionVerifier(of_errno, name="errno", version="1", control=CONTROL)
 

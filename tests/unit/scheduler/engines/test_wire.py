@@ -148,6 +148,21 @@ def test_evidence_that_is_not_json_is_dropped_and_the_verdict_kept() -> None:
     assert "not JSON" in arrived.evidence["dropped"]
 
 
+@pytest.mark.parametrize("depth", [3_000, inf])
+def test_evidence_without_a_floor_is_dropped_and_the_verdict_kept(depth: float) -> None:
+    evidence: dict[str, Any] = {}
+    if depth == inf:
+        evidence["itself"] = evidence
+    else:
+        for _ in range(int(depth)):
+            evidence = {"below": evidence}
+
+    (arrived,) = crossed(Verdict.accept(1.0, evidence=evidence))
+
+    assert 1.0 == arrived.score
+    assert "not JSON" in arrived.evidence["dropped"]
+
+
 def test_long_reasons_are_cut() -> None:
     (arrived,) = crossed(Verdict.reject("x" * 10**6))
 
