@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field, ValidationError
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from verifier_ladder.errors import ConfigError, LadderError
 from verifier_ladder.registry import Registry
@@ -26,6 +27,8 @@ class Recorded(BaseModel):
         >>> Recorded.read({"name": "length", "version": "1", "digest": "00" * 32}).name
         'length'
     """
+
+    model_config = ConfigDict(extra="allow")
 
     name: _Text
     version: _Text
@@ -47,17 +50,18 @@ class Recorded(BaseModel):
     def among(self, registry: Registry) -> Verifier:
         """The verifier of this name, version and digest that a registry holds.
 
-        The digest stands for settings and tools too. Nothing is imported, and nothing is made of
-        what the row says, but with settings that the class of a verifier that is held declares
-        as data.
+        The digest stands for settings and tools too. Of several with one digest, which differ in
+        what is said of their numbers, it is the one that the whole row describes. Nothing is
+        imported, and nothing is made of what the row says, but with settings that the class of a
+        verifier that is held declares as data.
 
         Raises:
             ConfigError: If it is not there.
         """
         held = registry.held(self.name, self.version)
-        for verifier in held:
-            if verifier.digest.hex() == self.digest:
-                return verifier
+        alike = [verifier for verifier in held if verifier.digest.hex() == self.digest]
+        if alike:
+            return next(filter(self._describes, alike), alike[0])
         why = "its settings, tools or what it reads differ from the campaign's"
         for kind in dict.fromkeys(type(verifier) for verifier in held):
             if kind.data_settings is None:
@@ -75,6 +79,10 @@ class Recorded(BaseModel):
             "the ladder file that makes it (--import, --ladder), with the same versions of its "
             "tools"
         )
+
+    def _describes(self, verifier: Verifier) -> bool:
+        told = orjson.loads(orjson.dumps(verifier.as_json()))
+        return bool(told == self.model_dump())
 
 
 def _with_data(

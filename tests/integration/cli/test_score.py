@@ -71,7 +71,7 @@ def run(start: Start, *arguments: str, **environment: str) -> tuple[int, str, st
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not condition():
         assert time.monotonic() < deadline, "it never came to that"
         time.sleep(0.02)

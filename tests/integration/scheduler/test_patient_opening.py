@@ -44,7 +44,7 @@ def test_opening_waits_for_a_server_that_recovers() -> None:
             )
             assert heard.waits.wait(300)
             server.start()
-            with opening.result(100) as campaign:
+            with opening.result(300) as campaign:
                 assert [3.0] == [reward.value for reward in campaign.score(["abc"])]
     finally:
         log.removeHandler(heard)

@@ -70,6 +70,22 @@ def test_each_of_several_settings_is_found_by_its_digest(registry: Registry) -> 
         assert settings == found.settings
 
 
+def test_of_several_with_one_digest_the_one_that_the_row_describes_is_taken() -> None:
+    class InPoints(Fixed):
+        unit = "points"
+
+    class InVolts(Fixed):
+        unit, deviation = "volts", 3.0
+
+    held = [InPoints(), InVolts(), Fixed()]
+    registry = Registry()
+    for verifier in held:
+        registry.add(verifier)
+
+    assert 1 == len({verifier.digest for verifier in held})
+    assert held == [Recorded.read(row(verifier)).among(registry) for verifier in held]
+
+
 def test_settings_that_nobody_holds_are_not_made(registry: Registry) -> None:
     wanted = row(Fixed(path="/etc/passwd"))
     before = Fixed.made

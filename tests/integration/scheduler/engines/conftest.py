@@ -22,7 +22,7 @@ def until() -> Until:
     """Wait for a condition on other processes, with a deadline."""
 
     def wait(condition: Callable[[], object]) -> None:
-        deadline = monotonic() + 20.0
+        deadline = monotonic() + 300.0
         while not condition():
             assert monotonic() < deadline, "the condition never came true"
             sleep(0.005)

@@ -18,7 +18,7 @@ def write_everywhere(ledger: Ledger, path: Path) -> None:
     """Write in this thread, in another one, and over another connection."""
     ledger.append(Block("after", "c"))
     with ThreadPoolExecutor(1) as pool:
-        pool.submit(ledger.append, Block("after", "c")).result(60)
+        pool.submit(ledger.append, Block("after", "c")).result(300)
     with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
 

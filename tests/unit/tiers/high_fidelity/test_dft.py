@@ -29,7 +29,7 @@ def worker() -> Iterator[ProcessPoolExecutor]:
 def hydration(worker: ProcessPoolExecutor) -> Hydration:
     def judge(smiles: str, **settings: Any) -> Verdict:
         verifier, candidate = DftHydration(**settings), Candidate("molecule", smiles)
-        return worker.submit(verifier.judge, [candidate]).result(timeout=110)[0]
+        return worker.submit(verifier.judge, [candidate]).result(timeout=300)[0]
 
     return judge
 
