@@ -329,7 +329,8 @@ def _simple(part: str, least: float, names: Mapping[str, Any]) -> Rule | None:
     if name in {"Sequence", "Collection", "Iterable", "list", "tuple"}:
         item = names.get(inner.removesuffix(", ...]")) if name == "tuple" else None
         many = inner.removesuffix("]")
-        return _tuple(item) if isinstance(item, type) else _many(many, least)
+        listed = _many(many, least, is_read_once=name == "Iterable")
+        return _tuple(item) if isinstance(item, type) else listed
     meant = names.get(name)
     if get_origin(meant) is Callable:
         return plain["Callable"]
@@ -343,7 +344,7 @@ def _instance(name: str) -> Rule | None:
     return Rule(lambda value: any(of.__name__ == name for of in type(value).__mro__), f"a {name}")
 
 
-def _many(inner: str, least: float) -> Rule:
+def _many(inner: str, least: float, *, is_read_once: bool) -> Rule:
     each = _rule(inner, _NO_LEAST) if inner in {"str", "int", "str | Path", "Transcript"} else None
     what = {"str": " of texts", "str | Path": " of texts", "int": " of whole numbers"}.get(
         inner, ""
@@ -355,7 +356,7 @@ def _many(inner: str, least: float) -> Rule:
         ):
             return False
         if not isinstance(value, Collection):
-            return True  # Looked at when it is read.
+            return is_read_once  # Looked at when it is read.
         return len(value) >= least and (each is None or all(map(each.accepts, value)))
 
     return Rule(accepts, f"a list{what}" + (" that is not empty" if least >= 1 else ""))
@@ -396,7 +397,8 @@ def whole_number(text: str) -> int | None:
 
 
 def _is_path(value: Any) -> bool:
-    return isinstance(value, str | os.PathLike) and "\0" not in str(os.fspath(value))
+    """Whether a file could be called so; half of a character can't be part of a name."""
+    return isinstance(value, str | os.PathLike) and b"\0" not in os.fsencode(value)
 
 
 def _is_whole(value: Any) -> bool:

@@ -484,11 +484,9 @@ def _beside(
 
 def _following(more: int | None) -> int | None:
     """How many samples follow, checked."""
-    if more is not None and (type(more) is not int or more < 0):
-        raise ConfigError(
-            f"more={more!r}: give the number of samples that follow, or None if nobody knows"
-        )
-    return more
+    if more is None:
+        return None
+    return int(checked_value("Campaign.score", "more", more, "int", 0))
 
 
 def _left(until: float | None) -> float | None:

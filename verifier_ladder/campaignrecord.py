@@ -191,11 +191,15 @@ class CampaignRecord:
 
         return spending(self.ledger, by, campaign=self.name)
 
+    @checked(samples=1)
     def forecast(self, samples: int | None = None) -> Forecast:
         """Estimate what will be spent until the horizon, and what twice the budget would buy.
 
         Args:
             samples: How many samples there will have been in all; by default the horizon.
+
+        Raises:
+            ConfigError: If that is no whole number of at least 1.
         """
         from verifier_ladder.forecast import forecast
 

@@ -234,6 +234,8 @@ class CampaignTruth(CampaignRecord):
         """
         from verifier_ladder.rollouts.imported import ImportTable
 
+        if isinstance(rows, str):
+            checked_value("Campaign.import_verdicts", "rows", rows, "str | Path")
         report = ImportReport()
         table = ImportTable(rows, self.ladder, columns=columns, ignore=ignore)
         for good, bad in table.chunks():

@@ -46,10 +46,10 @@ def seconds(value: float | str) -> float:
         match = _QUANTITY.fullmatch(str(value))
         amount, unit = (float(match[1]), match[2].lower() or "s") if match else (-1.0, "")
     total = _float(amount) * _UNITS.get(unit, nan)
-    if not 0.0 <= total < inf:
+    if not 0.0 <= total < LARGEST:
         raise ConfigError(
-            f"{value!r} is not an amount of time; write a number and a unit, "
-            'such as "90 s", "15 min", "2 h" or "3 d"'
+            f"{value!r:.200} is not an amount of time; write a number and a unit, "
+            'such as "90 s", "15 min", "2 h" or "3 d", below 280 years'
         )
     return total
 

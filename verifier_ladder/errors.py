@@ -19,7 +19,13 @@ it about again and again while others are judged well: then that candidate is re
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
+
+from verifier_ladder.text import plain_lines
+
+_HEAD: Final = 600
+_TAIL: Final = 380
+"""Characters of a longer message that are kept: what to do stands at its end."""
 
 
 class LadderError(Exception):
@@ -31,8 +37,15 @@ class LadderError(Exception):
     """What content may have to do with it, as stored in a failure's evidence; "" for nothing."""
 
     def __init__(self, message: str | None = None) -> None:
-        """Take the class docstring as the message when none is given."""
-        super().__init__(message or (type(self).__doc__ or "").split("\n", maxsplit=1)[0])
+        """Take the class docstring as the message when none is given.
+
+        Messages repeat what users and models wrote: they are cut, and hold nothing that a
+        terminal obeys.
+        """
+        told = message or (type(self).__doc__ or "").split("\n", maxsplit=1)[0]
+        if len(told) > _HEAD + _TAIL:
+            told = f"{told[:_HEAD]} … {told[-_TAIL:]}"
+        super().__init__(plain_lines(told))
 
 
 class CandidateError(LadderError):

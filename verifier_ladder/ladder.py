@@ -139,7 +139,8 @@ class Ladder:
         self.alerts = alerts
 
     def _one_kind(self, verifiers: Sequence[Verifier]) -> str:
-        if not self.name or not isinstance(self.name, str):
+        given: Any = self.name
+        if not isinstance(given, str) or not given:
             raise ConfigError("a ladder needs a name; verdicts and rewards are filed under it")
         if not verifiers:
             raise ConfigError(f"ladder {self.name} has no verifiers; give at least one")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Literal, NamedTuple, get_args
 
-from verifier_ladder.arguments import check_fields
+from verifier_ladder.arguments import check_fields, checked_value
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.tier import Tier
 
@@ -143,6 +143,9 @@ class RewardRule:
 
     def scale(self, value: float, *, sign: float = 1.0) -> float:
         """Map one value in target units; scalar arithmetic in a fixed order, so it replays."""
+        if not type(value) is type(sign) is float:  # Thousands are scaled in a call.
+            value = checked_value("RewardRule.scale", "value", value, "float")
+            sign = checked_value("RewardRule.scale", "sign", sign, "float")
         if self.low is None or self.high is None:
             return value if sign > 0 else -value
         share = (value - self.low) / (self.high - self.low)
@@ -150,6 +153,8 @@ class RewardRule:
 
     def spread(self, deviation: float) -> float:
         """Map one standard deviation in target units."""
+        if type(deviation) is not float:
+            deviation = checked_value("RewardRule.spread", "deviation", deviation, "float")
         if self.low is None or self.high is None:
             return deviation
         return abs(deviation / (self.high - self.low))

@@ -97,13 +97,33 @@ def parameters(name: str) -> list[str]:
 
 
 CASES = [(name, parameter) for name in GOOD for parameter in parameters(name)]
-METHODS = [
-    (name, parameter)
-    for name in sorted(dir(vl.Campaign))
-    if not name.startswith("_") and callable(getattr(vl.Campaign, name)) and name != "open"
-    for parameter in inspect.signature(getattr(vl.Campaign, name)).parameters
-    if parameter != "self"
-]
+OBJECTS: dict[str, Callable[[], Any]] = {
+    "Cost": vl.Cost, "Ladder": ladder, "RewardRule": vl.RewardRule, "Run": lambda: vl.Run("r"),
+    "Target": vl.Target, "Transcript": vl.Transcript,
+}  # fmt: skip
+"""What has methods that users call, beside campaigns and clients."""
+
+
+def methods(name: str) -> list[tuple[str, str, str]]:
+    owner = getattr(vl, name)
+    return [
+        (name, method, parameter)
+        for method in sorted(dir(owner))
+        if not method.startswith("_") and callable(getattr(owner, method)) and method != "open"
+        for parameter in inspect.signature(getattr(owner, method)).parameters
+        if parameter != "self"
+    ]
+
+
+METHODS = [each for name in ("Campaign", *OBJECTS) for each in methods(name)]
+HOSTILE: list[Callable[[], Any]] = [
+    lambda: True, lambda: 1.5, lambda: -1, lambda: math.nan, lambda: math.inf, lambda: 10**400,
+    lambda: 2**63, lambda: 1e300, lambda: "", lambda: "\ud800", lambda: "x" * 100_000,
+    lambda: "a\x1b[31m\x9b2J\u202e", list, lambda: (each for each in "ab"), lambda: b"a",
+    lambda: {"a": 1}, lambda: np.zeros(3),
+]  # fmt: skip
+"""Made anew for each call, for a generator is read once."""
+NO_WHOLE_NUMBER = HOSTILE[:2] + HOSTILE[3:6] + HOSTILE[8:]
 WRONG: dict[str, Any] = {"case": "nonsense", "value": object(), "values": 3, "rows": 3}
 """Values that no annotation tells to be wrong."""
 
@@ -151,25 +171,49 @@ def what_is_told(name: str, parameter: str, odd: Any) -> Exception | None:
     return None
 
 
-@pytest.mark.parametrize(("name", "parameter"), METHODS)
-def test_a_campaigns_methods_refuse_what_makes_no_sense(
-    campaign: vl.Campaign, name: str, parameter: str
+@pytest.mark.parametrize(("owner", "name", "parameter"), METHODS)
+def test_methods_refuse_what_makes_no_sense(
+    campaign: vl.Campaign, owner: str, name: str, parameter: str
 ) -> None:
-    method = getattr(campaign, name)
+    """Only by an error of the library's own, which is short and can be shown."""
+    method = getattr(OBJECTS[owner]() if owner in OBJECTS else campaign, name)
     given: dict[str, Any] = {
         "samples": ["a"], "run": "r", "step": 0, "case": b"k" * 32, "value": 1.0,
         "source": "me", "values": {}, "rows": [], "transcripts": [], "tier": "fast",
+        "factor": 1.0, "deviation": 1.0, "namespace": "n", "path": "nothing.toml", "table": {},
     }  # fmt: skip
     known = inspect.signature(method).parameters
-    needed = {n: given[n] for n, p in known.items() if p.default is p.empty}
+    needed = {n: given.get(n) for n, p in known.items() if p.default is p.empty}
 
-    with pytest.raises(ERRORS):
+    with pytest.raises(vl.LadderError):
         finished(method(**{**needed, parameter: WRONG.get(parameter, object())}))
+    is_whole = "bool" not in str(known[parameter].annotation) and "int" in str(
+        known[parameter].annotation
+    ).split(" | ")
+    # So long as `revisions` is told to wait, it waits.
+    for make in HOSTILE if parameter != "wait" else HOSTILE[8:]:
+        told = ""
+        try:
+            finished(method(**{**needed, parameter: make()}))
+        except vl.LadderError as error:
+            told = str(error)
+        assert told or not (is_whole and make in NO_WHOLE_NUMBER), make()
+        assert len(told) <= 1000
+        assert told.replace("\n", "").isprintable()
+
+
+def test_constructors_say_little_of_what_is_long_and_nothing_a_terminal_obeys() -> None:
+    for name, parameter in CASES:
+        for odd in ("x" * 100_000, "a\x1b[31m\x9b2J\u202e", "\ud800", np.zeros(3)):
+            told = what_is_told(name, parameter, odd)
+            if isinstance(told, vl.LadderError):
+                assert len(str(told)) <= 1000, (name, parameter)
+                assert str(told).replace("\n", "").isprintable(), (name, parameter)
 
 
 def finished(made: Any) -> None:
     if inspect.isgenerator(made):
-        list(made)
+        next(made, None)
     if inspect.iscoroutine(made):
         asyncio.run(made)
     if inspect.isasyncgen(made):

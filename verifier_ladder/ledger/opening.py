@@ -56,7 +56,7 @@ def open_ledger(
         from verifier_ladder.ledger.memory import MemoryLedger
 
         return MemoryLedger()
-    path = Path(text).expanduser().absolute()
+    path = _place(text)
     if not (make or path.exists()):
         raise ConfigError(f"there is no ledger at {path}; correct the path, or make one there")
     return _open_file(path)
@@ -121,6 +121,15 @@ def _path_of(scheme: str, rest: str, url: str) -> str:
     if rest and not rest.startswith("/"):
         raise ConfigError(f"ledger {url}: write three slashes, sqlite:///{rest}")
     return rest[1:]
+
+
+def _place(text: str) -> Path:
+    try:
+        path = Path(text).expanduser().absolute()
+        path.exists()
+    except (OSError, RuntimeError) as error:  # Too long a name, or nobody's home.
+        raise ConfigError(f"there can be no ledger at {text}: {error}; correct the path") from None
+    return path
 
 
 def _open_file(path: Path) -> SqlLedger:
