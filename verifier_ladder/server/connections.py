@@ -7,7 +7,7 @@ import resource
 import sys
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from verifier_ladder.server.access import CONNECTION
 
@@ -63,7 +63,14 @@ class Connection(HttpToolsProtocol):
         _strangers.pop(self, None)
 
     def on_message_begin(self) -> None:
-        """Wait for the headers of a request."""
+        """Wait for the headers of a request.
+
+        Raises:
+            ValueError: If the request before it is not answered yet; it is answered with 400.
+        """
+        last: RequestResponseCycle | None = self.cycle
+        if last is not None and not last.response_complete:
+            raise ValueError("a request before the answer to the last one")
         super().on_message_begin()
         self.scope[CONNECTION] = self.let_in  # type: ignore[literal-required]
         self._is_whole = False

@@ -4,6 +4,7 @@ import resource
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from http.client import HTTPConnection
 from pathlib import Path
 from time import time
 from typing import Any
@@ -124,6 +125,29 @@ def test_a_connection_that_stays_silent_or_slow_is_ended(served: tuple[str, str]
 
 
 @pytest.mark.slow
+def test_requests_that_do_not_wait_for_their_answers_end_the_connection(
+    served: tuple[str, str],
+) -> None:
+    url, _ = served
+    request = f"GET /healthz HTTP/1.1\r\n{JSON}\r\n"
+    with connections(url, request * 400, 1) as (made,):
+        answers = b"".join(iter(lambda: made.recv(65536), b""))
+    assert answers.count(b"HTTP/1.1 ") <= 2
+    assert b"HTTP/1.1 400 " in answers
+
+
+def test_requests_that_wait_for_their_answers_share_a_connection(served: tuple[str, str]) -> None:
+    place = urlsplit(served[0])
+    made = HTTPConnection(str(place.hostname), place.port, timeout=300)
+    made.connect()
+    socket_ = made.sock
+    for page in ("/healthz", "/nowhere", "/openapi.json") * 20:
+        made.request("GET", page)
+        assert made.getresponse().read()
+    assert made.sock is socket_
+    made.close()
+
+
 def test_a_known_sender_whose_body_does_not_come_is_told(served: tuple[str, str]) -> None:
     url, secret = served
     sent = f"POST /v1/score HTTP/1.1\r\nAuthorization: Bearer {secret}\r\n{LARGE}["
