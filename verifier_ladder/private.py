@@ -100,9 +100,13 @@ def beside(path: Path) -> Iterator[Path]:
 
     Raises:
         IsADirectoryError: If the place can only be a folder, such as `/`.
+        OSError: If a device or a pipe lies there, such as `/dev/null`: a file would take its place
+            for all programs of the machine.
     """
     if not path.name:
         raise IsADirectoryError(errno.EISDIR, "that is a folder; name a file in it", str(path))
+    if _is_device(path):
+        raise OSError(errno.EINVAL, "that is a device or a pipe; name a file", str(path))
     part = path.with_name(f".{secrets.token_hex(8)}.part")  # However long the other's name is.
     try:
         yield part
@@ -111,6 +115,12 @@ def beside(path: Path) -> Iterator[Path]:
             shutil.rmtree(part, ignore_errors=True)
         with suppress(OSError):
             part.unlink()
+
+
+def _is_device(path: Path) -> bool:
+    """Whether a name is taken by what is no file, or stands for one in the folder of devices."""
+    is_there = path.exists() and not (path.is_file() or path.is_dir())
+    return is_there or path.absolute().parent == Path("/dev")
 
 
 def open_shared(path: Path) -> IO[str]:

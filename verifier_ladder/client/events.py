@@ -41,5 +41,5 @@ class Events:
         """Take a cursor, which may come without an event, and give the event's data."""
         if self._id is not None:
             self.last, self._id = self._id, None
-        data, self._data = "\n".join(self._data).encode(), []
-        return data or None
+        data, self._data = self._data, []
+        return "\n".join(data).encode() if data else None

@@ -12,7 +12,7 @@ from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.ledger.backup import backup
 from verifier_ladder.ledger.export import export_csv, export_jsonl
-from verifier_ladder.private import replacing, write_private
+from verifier_ladder.private import beside, replacing, write_private
 from verifier_ladder.report.page import write_report
 
 
@@ -128,3 +128,16 @@ def test_a_file_may_have_the_longest_name_that_the_disk_allows(tmp_path: Path, n
     write_private(tmp_path / name, b"whole again")
 
     assert [name] == [path.name for path in tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("name", ["pipe", "link", "/dev/null", "/dev/stdout"])
+def test_nothing_takes_the_place_of_a_device_or_a_pipe(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    place = tmp_path / name
+    before = place.lstat()
+
+    with pytest.raises(OSError, match="that is a device or a pipe; name a file"), beside(place):
+        pass
+
+    assert before.st_mode == place.lstat().st_mode

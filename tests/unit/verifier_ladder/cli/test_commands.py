@@ -60,7 +60,7 @@ CALLS: dict[str, list[str]] = {
 }  # fmt: skip
 MAKE_A_LEDGER = {
     "demo", "score", "serve", "campaign import", "ledger seal", "ledger restore", "token add",
-    "worker start",
+    "worker start", "ledger merge",
 }  # fmt: skip
 """Commands that make the ledger, if there is none."""
 NOT_JSON = {
