@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, current_thread
 from typing import Any
@@ -181,14 +182,20 @@ def test_every_caller_that_waits_is_told(tmp_path: Path) -> None:
                 call.result(300)
 
 
-def test_a_call_after_the_fault_is_told_once_and_the_next_goes_on(tmp_path: Path) -> None:
+@contextmanager
+def stopped_and_mended(folder: Path) -> Iterator[vl.Campaign]:
+    """A campaign whose caller was told of a fault of its policy, which has none any more."""
     policy = Faulty(boom)
-    with vl.Campaign.open("faulty", ladder=ladder(policy), ledger=tmp_path / "l.db") as campaign:
+    with vl.Campaign.open("faulty", ladder=ladder(policy), ledger=folder / "l.db") as campaign:
         campaign.score(["abc"])
         with pytest.raises(vl.EngineError, match="boom"):
             campaign.drain(300)
         policy.is_faulty = False
+        yield campaign
 
+
+def test_a_call_after_the_fault_is_told_once_and_the_next_goes_on(tmp_path: Path) -> None:
+    with stopped_and_mended(tmp_path) as campaign:
         assert [300.0] == [reward.value for reward in campaign.score(["abc"], deadline=300)]
         assert {300.0} == {reward.value for reward in latest(campaign).values()}
 
@@ -234,12 +241,7 @@ def test_a_question_that_cannot_be_worded_hides_no_case() -> None:
 def test_what_ended_while_a_campaign_was_stopped_is_taken_up_by_the_next_call(
     tmp_path: Path,
 ) -> None:
-    policy = Faulty(boom)
-    with vl.Campaign.open("faulty", ladder=ladder(policy), ledger=tmp_path / "l.db") as campaign:
-        campaign.score(["abc"])
-        with pytest.raises(vl.EngineError, match="boom"):
-            campaign.drain(300)
-        policy.is_faulty = False
+    with stopped_and_mended(tmp_path) as campaign:
         campaign.score(["another"])
         assert campaign.drain(300)
 
