@@ -19,6 +19,8 @@ from verifier_ladder.verdict import Outcome, Verdict
 from verifier_ladder.verifiers import Verifier
 
 _KEPT = 4096
+NOT_ASKED = "no tier has been asked"
+"""Why nothing is known of a sample that the budget paid for on no tier, or not yet."""
 Conclusion = tuple[Belief | None, Reward | None]
 
 
@@ -174,7 +176,8 @@ def _reward_of_belief(ladder: Ladder, survey: Survey, belief: Belief) -> Reward:
     reason = failed.reason if failed is not None else ""
     failed_at = failed.failed_at if failed is not None else None
     if survey.tier is None:
-        reason = reason or survey.why or ("no tier has given a score" if survey.components else "")
+        unknown = "no tier has given a score" if survey.components else NOT_ASKED
+        reason = reason or survey.why or unknown
         return Reward(None, None, None, 0, survey.components, reason, failed_at)
     rule = ladder.reward
     value = rule.scale(belief.mean, sign=ladder.target.sign)

@@ -23,7 +23,7 @@ from verifier_ladder.scheduler.candidates import ForgedCheckError, proven_candid
 from verifier_ladder.scheduler.climb import Climb
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.engines.local import LocalEngine
-from verifier_ladder.scheduler.engines.wire import plain
+from verifier_ladder.scheduler.engines.wire import told
 from verifier_ladder.scheduler.expecting import Expecting
 from verifier_ladder.scheduler.headroom import Headroom
 from verifier_ladder.scheduler.holding import Holding
@@ -41,7 +41,6 @@ from verifier_ladder.scheduler.watch import SampleKey, Watches
 from verifier_ladder.scheduler.withdrawal import Wanted, Withdrawn
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
-from verifier_ladder.verifiers import as_verdict
 
 
 class OccupiedError(Exception):
@@ -399,7 +398,7 @@ class Conductor:
             candidate = proven_candidate(check, verifier)
         except ForgedCheckError as error:
             raise ConfigError(f"case {key.hex()} can't be answered: {error}") from None
-        return plain(as_verdict(verifier.answered(candidate, value), unit=verifier.unit))
+        return told(verifier, candidate, value)
 
     def import_rows(self, rows: Sequence[ImportRow], source: str) -> ImportReport:
         """Take old verdicts into the ledger, and learn from them."""

@@ -11,6 +11,7 @@ from verifier_ladder.ledger.records import HELD, CheckRow, CheckState, Request
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.candidates import candidate_json
 from verifier_ladder.scheduler.climb import Escalation
+from verifier_ladder.scheduler.conclusions import NOT_ASKED
 from verifier_ladder.scheduler.engines.reservation import to_reserve
 from verifier_ladder.scheduler.knowledge import Knowledge
 from verifier_ladder.scheduler.standing import Standing
@@ -21,7 +22,7 @@ Enqueue = list[tuple[CheckRow, Sequence[Request]]]
 
 def awaited(reward: Reward) -> Reward:
     """The reward of a sample that climbs on."""
-    if reward.value is None and not reward.reason:
+    if reward.reason == NOT_ASKED:
         return reward._replace(pending=True, reason="no tier has answered yet")
     return reward._replace(pending=True)
 

@@ -10,8 +10,7 @@ from uuid import uuid4
 from verifier_ladder.arguments import checked, checked_value
 from verifier_ladder.campaignrecord import CampaignRecord
 from verifier_ladder.candidate import Candidate
-from verifier_ladder.case import Case
-from verifier_ladder.containment import ContainedLog
+from verifier_ladder.case import Case, question_of
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.imports import ImportReport
 from verifier_ladder.ladder import Ladder
@@ -23,12 +22,9 @@ from verifier_ladder.scheduler.candidates import shown_candidate
 from verifier_ladder.scheduler.withdrawal import Wanted, Withdrawn, check_known
 from verifier_ladder.tier import Tier, tier_of
 from verifier_ladder.verdict import Verdict
-from verifier_ladder.verifiers import Verifier
 
 _ANSWERS = 256
 """Results of the world that are taken in one transaction."""
-
-_LOG = ContainedLog("verifier_ladder")
 
 
 class CampaignTruth(CampaignRecord):
@@ -127,7 +123,7 @@ class CampaignTruth(CampaignRecord):
 
     def _case(self, check: CheckRow, candidate: Candidate) -> Case:
         verifier = next((v for v in self.ladder.verifiers if v.name == check.verifier), None)
-        question = _question(verifier, candidate, check.verifier)
+        question = question_of(verifier, candidate, check.verifier)
         unit = verifier.unit if verifier else ""
         return Case(check.check_key, check.verifier, candidate, question, unit, check.deadline)
 
@@ -263,14 +259,3 @@ def _key(case: Case | bytes | str) -> bytes:
         raise ConfigError(
             f"{str(case)[:60]!r} is no case; give one of campaign.cases(), or its check_key"
         ) from None
-
-
-def _question(verifier: Verifier | None, candidate: Candidate, name: str) -> str:
-    """What the world is asked; a question that can't be worded hides no other case."""
-    ask: Callable[[Candidate], object] | None = getattr(verifier, "question", None)
-    asked: object = None
-    try:
-        asked = ask(candidate) if ask else None
-    except Exception:  # noqa: BLE001 - it is a user's code
-        _LOG.exception("the verifier %s could not word its question", name)
-    return asked if isinstance(asked, str) else f"What does {name} say of it?"

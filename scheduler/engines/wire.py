@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import orjson
 
+from verifier_ladder.candidate import Candidate
 from verifier_ladder.containment import ends_program, text_of
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import AnswerError, EngineError, LadderError
@@ -205,6 +206,16 @@ def plain(verdict: Verdict) -> Verdict:
         return _rebuilt(fields, None)
     except (LadderError, TypeError, ValueError) as error:
         raise AnswerError(f"{error}") from error
+
+
+def told(verifier: Verifier, candidate: Candidate, value: object) -> Verdict:
+    """The verdict, of plain data, that an answer from outside amounts to.
+
+    Raises:
+        VerifierError: If it can't be an answer of this verifier. Whatever else the verifier's own
+            `answered` raises comes through.
+    """
+    return plain(as_verdict(verifier.answered(candidate, value), unit=verifier.unit))
 
 
 def _flat(verdict: Verdict) -> Fields:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verifier_ladder.candidate import Candidate
+from verifier_ladder.case import question_of
 from verifier_ladder.cli import output
 from verifier_ladder.cli.history import events
-from verifier_ladder.errors import LadderError
 from verifier_ladder.ledger.records import CheckState
 
 if TYPE_CHECKING:
@@ -60,10 +60,9 @@ def open_cases(ledger: Ledger, campaign: str, ladder: Ladder | None) -> Iterator
 def _case(check: CheckRow, candidate: Candidate, ladder: Ladder | None) -> OpenCase:
     verifiers = ladder.verifiers if ladder else ()
     verifier = next((v for v in verifiers if v.name == check.verifier), None)
-    ask: Callable[[Candidate], str] | None = getattr(verifier, "question", None)
     return OpenCase(
         check.check_key, check.content_key, check.verifier, candidate,
-        ask(candidate) if ask else f"What does {check.verifier} say of it?",
+        question_of(verifier, candidate, check.verifier),
         verifier.unit if verifier else "", check.deadline,
         verifier is None or _takes_yes(verifier, candidate),
     )  # fmt: skip
@@ -72,7 +71,7 @@ def _case(check: CheckRow, candidate: Candidate, ladder: Ladder | None) -> OpenC
 def _takes_yes(verifier: Verifier, candidate: Candidate) -> bool:
     try:
         verifier.answered(candidate, True)  # noqa: FBT003 - the answer itself
-    except LadderError:
+    except Exception:  # noqa: BLE001 - a verifier's own reading of answers may raise anything
         return False
     return True
 

@@ -13,12 +13,14 @@ import orjson
 
 from verifier_ladder.badrow import BadRow
 from verifier_ladder.candidate import Candidate
+from verifier_ladder.containment import text_of
 from verifier_ladder.errors import ConfigError, VerifierError
 from verifier_ladder.imports import ImportRow
 from verifier_ladder.keys import canonical_json, task_digest
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.rollouts.records import Record, RolloutFile, in_parts, words
 from verifier_ladder.rollouts.rows import RowError
+from verifier_ladder.scheduler.engines.wire import told
 from verifier_ladder.text import decimal
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
@@ -130,9 +132,11 @@ class ImportTable:
             value = _value_of(cell)
             if value is None:
                 return None
-            verdict = self._verifiers[name].answered(candidate, value)
+            verdict = told(self._verifiers[name], candidate, value)
         except (VerifierError, RowError) as error:
             raise RowError(f"{name}: {error}") from error
+        except Exception as error:  # A verifier's own reading of answers may raise anything.
+            raise RowError(f"{name}: {text_of(error)}") from error
         if not verdict.is_answer:
             raise RowError(f"{name}: a failure is no answer; leave the cell empty")
         return verdict

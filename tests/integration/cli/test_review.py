@@ -68,6 +68,20 @@ def test_a_case_is_shown_with_its_question_and_unit(run: Run) -> None:
     assert case["question"].startswith("What is the energy of 'C")
 
 
+def test_a_case_is_shown_whatever_its_verifier_raises(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> str:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Laboratory, "question", broken)
+    monkeypatch.setattr(Laboratory, "answered", broken)
+
+    case = json.loads(run("--json").stdout)["case"]
+
+    assert "What does laboratory say of it?" == case["question"]
+
+
 def test_what_other_tiers_said_is_hidden_unless_asked_for(run: Run) -> None:
     blind = json.loads(run("--json").stdout)["case"]
     seeing = json.loads(run("--json", "--unblind").stdout)["case"]

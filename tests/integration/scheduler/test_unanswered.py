@@ -99,3 +99,12 @@ def test_learners_metrics_count_these_alarms() -> None:
 
         assert before == {"gaming_alarms": 0.0, "unanswered_alarms": 0.0}
         assert attachment.alarms == {"gaming_alarms": 0.0, "unanswered_alarms": 1.0}
+
+
+def test_a_sample_that_nobody_pays_for_says_so() -> None:
+    paid = vl.verifier(name="paid", tier="world", version="1", cost=vl.Cost(money=1.0))(masking)
+    with vl.Campaign.open("unpaid", ladder=vl.Ladder("l", [paid])) as campaign:
+        (reward,) = campaign.score(["fine"])
+        told = reward.value, reward.pending, reward.reason
+
+    assert told == (None, False, "no tier has been asked")

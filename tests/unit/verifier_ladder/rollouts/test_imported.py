@@ -200,3 +200,30 @@ def test_chunks_hold_every_row_once() -> None:
     assert 3000 == sum(len(good) for good, _ in chunks)
     assert [3001] == [row.line for _, bad in chunks for row in bad]
     assert max(len(good) for good, _ in chunks) < 3000
+
+
+class Laboratory(ExpertCase):
+    """Reads answers in a way of its own."""
+
+    def answered(self, candidate: vl.Candidate, value: object) -> Any:
+        del candidate
+        if value == 0:
+            raise ZeroDivisionError("division by zero")
+        return value if value == 1 else object()
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"), [(0, "ZeroDivisionError: division by zero"), (2, "not object")]
+)
+def test_a_row_that_the_verifier_can_not_read_is_bad_and_the_others_are_taken(
+    cell: int, message: str
+) -> None:
+    laboratory = Laboratory(ask="Good?", kind="text", low=0.0, high=10.0)
+    rows = [{"content": "a", laboratory.name: cell}, {"content": "b", laboratory.name: 1}]
+
+    bad, good = ImportTable(rows, vl.Ladder("old", [laboratory])).rows()
+
+    assert isinstance(bad, BadRow)
+    assert message in bad.reason
+    assert isinstance(good, ImportRow)
+    assert good.verdicts[laboratory.name].score == 1.0
