@@ -133,6 +133,8 @@ class Dispatcher(ABC):
         self._was_away = False
         self._last_fault = ""
         self._left: dict[bytes, float] = {}
+        self._aside: dict[int, float] = {}
+        """Until when verifiers are left alone whose own code raised here, by identity."""
         self._missing: set[str] = set()
         self._duties = Duties()
         self._clock = ClockWatch(ledger)
@@ -169,6 +171,11 @@ class Dispatcher(ABC):
     @abstractmethod
     def _verifiers(self, tier: Tier) -> Iterable[Verifier]:
         """The verifiers of a tier that can be run here."""
+
+    def _tell_fault(self, verifier: Verifier, error: BaseException) -> None:
+        """Tell whom it concerns that a verifier's own code failed here."""
+        del verifier, error
+        _LOG.exception("a verifier can't be asked for a while; the others go on")
 
     @abstractmethod
     def _canonicaliser(self, digest: str) -> Canonicaliser | None:
@@ -414,8 +421,27 @@ class Dispatcher(ABC):
         for campaigns in self._ranks():
             for tier in self.tiers:
                 for verifier in self._verifiers(tier):
-                    while self._may_claim(verifier) and self._claim_batch(verifier, campaigns):
-                        pass
+                    self._fill(verifier, campaigns)
+
+    def _fill(self, verifier: Verifier, campaigns: Sequence[str] | None) -> None:
+        """Take batches of one verifier while there is room.
+
+        What it declares may be read by its user's code. Where that raises, the verifier is left
+        alone for a while, and holds up no other.
+        """
+        if self._aside.get(id(verifier), 0.0) > monotonic():
+            return
+        try:
+            while self._may_claim(verifier) and self._claim_batch(verifier, campaigns):
+                pass
+        except (LedgerError, EngineError):
+            raise
+        except BaseException as error:  # noqa: BLE001 - it may be anybody's code
+            self._blame(error)
+            self._at = None
+            self._aside[id(verifier)] = monotonic() + _REST
+            self._retries.append(self.ledger.clock() + _REST)
+            self._tell_fault(verifier, error)
 
     def _may_claim(self, verifier: Verifier) -> bool:
         """Whether to take another batch; a short one already while the workers are busy.
@@ -434,6 +460,7 @@ class Dispatcher(ABC):
             limit=self._most(verifier), now=self.ledger.clock(), reserve=measured.reserve,
             takes=self._provable(verifier), in_turn=claims_in_turn(verifier),
         )  # fmt: skip
+        self._at = verifier, claims
         if claims:
             self._left.pop(verifier.digest, None)
         proven = self._proven(verifier, claims)
@@ -448,8 +475,8 @@ class Dispatcher(ABC):
             if fit:
                 self._at = verifier, fit
                 self._begin(verifier, fit, flight)
-                self._at = None
                 ours.pop_all()  # The work has it now.
+        self._at = None
         return bool(fit or known or len(proven) < len(claims))
 
     def _most(self, verifier: Verifier) -> int:
@@ -646,7 +673,7 @@ class Dispatcher(ABC):
         answers: list[Completion] = []
         ended: dict[bytes, Verdict] = {}
         for claim, verdict in zip(claims, verdicts, strict=True):
-            if verifier.waits and verdict.evidence.get("waiting"):
+            if verdict.evidence.get("waiting") and verifier.waits:
                 refused = self._open_case(claim, verifier, now)
                 if refused is None:
                     continue

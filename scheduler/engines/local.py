@@ -182,11 +182,17 @@ class LocalEngine(Dispatcher):
             except BaseException as error:
                 if ends_program(error):
                     raise
-                self.forget(name, climber)
-                climber.fail(error)
-                _LOG.exception(
-                    "campaign %s stopped; its next call raises this, then goes on", name
-                )
+                self._stop_one(name, climber, error)
+
+    def _stop_one(self, name: str, climber: Climber, error: BaseException) -> None:
+        self.forget(name, climber)
+        climber.fail(error)
+        _LOG.exception("campaign %s stopped; its next call raises this, then goes on", name)
+
+    def _tell_fault(self, verifier: Verifier, error: BaseException) -> None:
+        for name, climber in self._open():
+            if any(each is verifier for each in climber.ladder.verifiers):
+                self._stop_one(name, climber, error)
 
     def _tell_failure(self, error: BaseException) -> None:
         for name, climber in self._open():

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event, current_thread
 from typing import Any
@@ -236,6 +236,51 @@ def test_a_question_that_cannot_be_worded_hides_no_case() -> None:
 
         questions = [case.question for case in campaign.cases()]
         assert ["What does endless-f say of it?"] * 2 == questions
+
+
+class Moody(vl.Verifier):
+    """Can't say what it declares away from its callers' threads."""
+
+    name, version, tier, kind, same_quantity = "moody-f", "1", "simulation", "text", True
+    isolation = "inline"
+
+    def verify(self, candidates: Sequence[vl.Candidate]) -> list[float]:
+        return [1.0 for _ in candidates]
+
+
+def moody(attribute: str) -> tuple[vl.Verifier, Event]:
+    """A verifier of which an attribute can't be read in the background, until the event."""
+    usual, is_well = getattr(Moody(), attribute), Event()
+
+    def read(_: vl.Verifier) -> Any:
+        if current_thread().name == "vl-dispatcher" and not is_well.is_set():
+            raise ValueError(f"no {attribute}")
+        return usual
+
+    return type("Moodier", (Moody,), {attribute: property(read)})(), is_well
+
+
+@pytest.mark.parametrize(
+    "attribute", ["batch_size", "timeout", "isolation", "waits", "reads", "kind"]
+)
+def test_a_verifier_that_can_not_say_what_it_declares_stops_no_neighbour(
+    tmp_path: Path, attribute: str
+) -> None:
+    verifier, is_well = moody(attribute)
+    odd = vl.Ladder("odd", [quick, verifier], policy=AllTiers())
+    with (
+        vl.Campaign.open("sound", ladder=ladder(), ledger=tmp_path / "ledger.db") as sound,
+        vl.Campaign.open("odd", ladder=odd, ledger=tmp_path / "ledger.db") as faulty,
+    ):
+        with pytest.raises(vl.EngineError, match=f"campaign odd stopped .* no {attribute}"):
+            faulty.score(["abc"], deadline=300)
+
+        assert [400.0] == [reward.value for reward in sound.score(["abcd"], deadline=300)]
+        assert sound.drain(300)
+        is_well.set()
+        with suppress(vl.EngineError):  # It may have been met once more since.
+            faulty.drain(300)
+        assert [1.0] == [reward.value for reward in faulty.score(["another"], deadline=300)]
 
 
 def test_what_ended_while_a_campaign_was_stopped_is_taken_up_by_the_next_call(

@@ -7,9 +7,10 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
-from threading import Event
+from threading import Event, current_thread
 from time import time
 from typing import Any
 
@@ -44,6 +45,15 @@ def host_odd(candidate: vl.Candidate) -> vl.Verdict:
     if candidate.content == "odd":
         object.__setattr__(verdict, "turns", (1,))
     return verdict
+
+
+class Moody(vl.Verifier):
+    """One of which an attribute will be a property."""
+
+    name, version, tier, kind, isolation = "moody", "1", "simulation", "text", "inline"
+
+    def verify(self, candidates: Sequence[vl.Candidate]) -> list[float]:
+        return [1.0 for _ in candidates]
 
 
 class Gated(vl.Verifier):
@@ -178,6 +188,34 @@ def test_an_odd_answer_of_an_inline_verifier_holds_up_no_other(
 
     states = {check.payload["content"]: check.state for check in ledger.checks()}
     assert CheckState.DONE is states["fine"]
+
+
+@pytest.mark.parametrize("attribute", ["batch_size", "isolation"])
+def test_a_verifier_that_can_not_say_what_it_declares_holds_up_no_other(
+    open_: Open, ledger: Ledger, place: Path, until: Until, attribute: str
+) -> None:
+    usual = getattr(Moody(), attribute)
+
+    def read(_: vl.Verifier) -> Any:
+        if current_thread().name == "vl-dispatcher":
+            raise ValueError(f"no {attribute}")
+        return usual
+
+    moody: vl.Verifier = type("Moodier", (Moody,), {attribute: property(read)})()
+    ladder = vl.Ladder("m", [host_cheap, moody], policy="all_tiers")
+    catalog = Catalog(ledger, names=[moody.name, host_costly.name], offered=[moody, host_costly])
+    host = WorkerHost(ledger, workers=1, catalog=catalog)
+    with (
+        closing(host),
+        vl.Campaign.open("odd", ladder=ladder, ledger=place, engine="workers") as odd,
+        open_() as campaign,
+    ):
+        odd.score(["a"])
+        campaign.score(["abc"])
+        host.wake()
+        until(lambda: ledger.checks(states=[CheckState.DONE], verifier=host_costly.name))
+
+    assert 1 == host.done
 
 
 def test_a_deadline_waits_for_the_host(open_: Open, host: WorkerHost) -> None:
