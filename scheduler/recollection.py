@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from verifier_ladder.ladder import Ladder
 
 
-Scores = Iterable[tuple[int, float, float | None]]
-"""Tier, score and the score's own deviation, of each tier that has scored a candidate."""
+TierScore = tuple[int, float, float | None]
+"""A tier, its score and the score's own deviation."""
+Scores = Iterable[TierScore]
+"""Of each tier that has scored a candidate."""
 
 
 class Recollection:
@@ -46,6 +48,11 @@ class Recollection:
         if "snapshot" in facts:
             self._entries.clear()
         self._entries.append(facts)
+
+    @property
+    def is_any(self) -> bool:
+        """Whether anything was learnt."""
+        return bool(self._entries)
 
     def beliefs(
         self, scores: Sequence[Scores], features: Sequence[Mapping[str, object]]

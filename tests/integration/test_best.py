@@ -16,6 +16,7 @@ from rich.console import Console
 import verifier_ladder as vl
 from verifier_ladder.datasets import Selection, training_set
 from verifier_ladder.report import render_report
+from verifier_ladder.runs.reading import read_run
 from verifier_ladder.scheduler.policies import Thresholds
 from verifier_ladder.summary import CandidateSummary, Summary, print_summary, summarise
 from verifier_ladder.transcript import Transcript
@@ -172,6 +173,19 @@ def test_the_best_of_an_export_is_the_best_and_hacks_are_nobodys_choice(
         error = verified.get(row["source"]["candidate"])
         if error is not None:
             assert row["reward"] == pytest.approx(1.0 - error / WORST)
+
+
+def test_exports_and_cards_know_as_much_of_a_candidate_as_the_summary(
+    ledger: vl.Ledger, summary: Summary
+) -> None:
+    """Also what was learnt after the sample was decided, as the answers came."""
+    known = {bytes.fromhex(c.key): c.worth for c in summary.best if c.worth is not None}
+
+    samples = [s for s in read_run(ledger, "r").samples if s.content in known]
+
+    assert len(samples) > 100
+    assert any(s.worth != pytest.approx(s.first.value) for s in samples if not s.is_drawn)
+    assert {s.content: s.worth for s in samples} == pytest.approx(known)
 
 
 def test_no_pair_prefers_a_hack(ledger: vl.Ledger) -> None:

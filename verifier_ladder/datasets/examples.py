@@ -43,7 +43,7 @@ class Example:
         0 where the highest tier tells of none. Infinite where a lower tier's answer stands and
         nobody knows yet how far it errs: nothing is sure then.
         """
-        known = self.sample.reward.uncertainty
+        known = self.sample.uncertainty
         return known if known is not None else 0.0 if self.is_final else inf
 
     @property
@@ -56,7 +56,7 @@ class Example:
         sample = self.sample
         tier = None if sample.reward.tier is None else sample.reward.tier.label
         return {
-            "reward": self.worth, "uncertainty": sample.reward.uncertainty, "tier": tier,
+            "reward": self.worth, "uncertainty": sample.uncertainty, "tier": tier,
             "source": {
                 "run": run, "step": sample.step, "position": sample.position,
                 "group": sample.group, "learner_version": sample.learner_version,

@@ -64,8 +64,8 @@ def moment_of(ledger: Ledger, at: int | None = None) -> Moment:
     return Moment(newest, signed.origin, signed.size, signed.root.hex())
 
 
-def entries_at(ledger: Ledger, campaign: str, moment: Moment) -> Iterator[Entry]:
-    """The entries of a campaign that count, in the order in which they were recorded."""
+def entries_at(ledger: Ledger, campaign: str | None, moment: Moment) -> Iterator[Entry]:
+    """The entries of a campaign, or of all of them, that count, the oldest first."""
     from verifier_ladder.ledger.log import SqlLog
 
     for entry in ledger.entries(campaign=campaign):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import isfinite
+from math import isfinite, isnan
 
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.columns import listed
@@ -14,6 +14,7 @@ from verifier_ladder.runs.moment import Moment, entries_at, moment_of
 from verifier_ladder.runs.records import RunRecord, Said, SampleRecord
 from verifier_ladder.scheduler.audits import Audit
 from verifier_ladder.scheduler.drift import Alarm
+from verifier_ladder.scheduler.recollection import Recollection, TierScore
 from verifier_ladder.scheduler.replicates import combined
 from verifier_ladder.tier import Tier
 from verifier_ladder.transcript import KIND, Transcripts
@@ -68,6 +69,7 @@ class _Reading:
         self._run = RunRecord(run.campaign, run.name, run.facts, moment)
         self._run.transcripts = Transcripts(run.name)
         self._samples: dict[tuple[int, int], SampleRecord] = {}
+        self._learnt = Recollection(run.campaign.ladder)
 
     def record(self) -> RunRecord:
         for entry in entries_at(self._ledger, self._run.campaign.name, self._run.moment):
@@ -86,6 +88,7 @@ class _Reading:
                 run.alarms.append(alarm)
         elif block.kind == "belief":
             run.audits += _audits(block, run.name)
+            self._learnt.take(block.facts)
         for row in block.candidates:
             form = row.content if row.canonical is None else row.canonical
             run.contents.setdefault(row.content_key, form)
@@ -133,6 +136,51 @@ class _Reading:
             said = run.verdicts(sample)
             sample.is_rejected = any(s.verdict.outcome is Outcome.REJECT for s in said)
             sample.truth = _truth(run, said) if sample.is_drawn else None
+        if self._learnt.is_any:
+            self._name(needed & run.said.keys())
+            self._believe()
+
+    def _name(self, others: set[bytes]) -> None:
+        """Find out whose verdicts these are that other campaigns have recorded."""
+        for entry in entries_at(self._ledger, None, self._run.moment):
+            if not others:
+                return
+            for row in self._ledger.read(entry).verdicts:
+                if row.check_key in others and row.verdict.is_answer:
+                    others.discard(row.check_key)
+                    said = self._run.said[row.check_key]
+                    self._run.said[row.check_key] = Said(row.verifier, row.tier, said.verdict)
+
+    def _believe(self) -> None:
+        """Believe what was learnt by now of all that the top tier has not judged."""
+        run, rule = self._run, self._run.rule
+        fair = [s for s in run.samples if s.reward.value is not None and not s.is_rejected]
+        told = [_told(run, sample) for sample in fair]
+        beliefs = self._learnt.beliefs([scores for scores, _ in told], [each for _, each in told])
+        for sample, (mean, deviation) in zip(fair, beliefs, strict=False):
+            if not isnan(mean):
+                sample.belief = rule.scale(mean, sign=run.sign)
+                sample.spread = None if isnan(deviation) else rule.spread(deviation)
+
+
+def _told(run: RunRecord, sample: SampleRecord) -> tuple[list[TierScore], dict[str, object]]:
+    """What each tier has scored a sample's candidate, and what is offered as evidence of it."""
+    said: dict[str, list[Said]] = {}
+    for one in run.verdicts(sample):
+        said.setdefault(one.verifier, []).append(one)
+    scores, features = list[TierScore](), dict[str, object]()
+    for verifier in run.campaign.ladder["verifiers"]:
+        name = str(verifier["name"])
+        if name not in said:
+            continue
+        verdict = combined([one.verdict for one in said[name]])
+        offered = verifier.get("features", ())
+        features |= {f"{name}.{each}": verdict.evidence.get(each) for each in offered}
+        is_scored = verdict.score is not None and verdict.outcome is not Outcome.ABSTAIN
+        if is_scored and verifier.get("role") != "gate":
+            tier = int(Tier.parse(verifier["tier"]))
+            scores.append((tier, float(verdict.score or 0.0), verdict.uncertainty))
+    return scores, features
 
 
 def _truth(run: RunRecord, said: list[Said]) -> float | None:
@@ -146,8 +194,7 @@ def _truth(run: RunRecord, said: list[Said]) -> float | None:
     told = combined(verdicts) if verdicts else None
     if told is None or told.score is None or told.outcome is not Outcome.ACCEPT:
         return None
-    sign = -1.0 if run.campaign.ladder["target"].get("direction") == "minimise" else 1.0
-    return run.rule.scale(told.score, sign=sign)
+    return run.rule.scale(told.score, sign=run.sign)
 
 
 Row = tuple[int, bytes, tuple[bytes, ...], str, str, bytes]

@@ -64,6 +64,12 @@ class SampleRecord:
     """What the top tier has said of a candidate that was drawn, on the learner's scale; None if
     it gave no score, or another campaign has asked it."""
 
+    belief: float | None = None
+    """What is believed by now of its candidate, on the learner's scale; None where the top tier
+    has judged it, and where nothing was learnt since its reward."""
+    spread: float | None = None
+    """One standard deviation of `belief`; None if nothing is known about it."""
+
     @property
     def weight(self) -> float | None:
         """For how many samples the top tier's answer about this one speaks; None if none was due.
@@ -83,14 +89,21 @@ class SampleRecord:
     def worth(self) -> float | None:
         """The best that is known of the sample, on the learner's scale; None if nothing is.
 
-        What the top tier said where it was asked, else what is believed. It is not the reward
-        where a draw fell on the sample: that is corrected by more than its error, because it
-        speaks for the samples that were not drawn.
+        What the top tier said where it was asked, else what is believed by now. It is not the
+        reward where a draw fell on the sample: that is corrected by more than its error, because
+        it speaks for the samples that were not drawn.
         """
+        if self.belief is not None:
+            return self.belief
         value, factor = self.reward.value, self.factor if self.is_drawn else 1.0
         if self.truth is not None and factor != 1.0 and value is not None:
             return self.truth
         return uncorrected(value, self.estimate, factor)
+
+    @property
+    def uncertainty(self) -> float | None:
+        """One standard deviation of `worth`; None if nothing is known about it."""
+        return self.reward.uncertainty if self.belief is None else self.spread
 
 
 def uncorrected(value: float | None, estimate: float | None, factor: float) -> float | None:
@@ -138,6 +151,11 @@ class RunRecord:
     def rule(self) -> RewardRule:
         """The ladder's reward rule."""
         return RewardRule(**self.campaign.ladder["reward"])
+
+    @property
+    def sign(self) -> float:
+        """-1 where the target is minimised, else 1."""
+        return -1.0 if self.campaign.ladder["target"].get("direction") == "minimise" else 1.0
 
     def verdicts(self, sample: SampleRecord) -> list[Said]:
         """What was said of a sample's candidate, a problem with its form first."""
