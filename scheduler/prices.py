@@ -256,8 +256,12 @@ class Prices:
         self._samples, self._more, self._latest = self._samples + samples, more, samples
 
     def expect_no_more(self) -> None:
-        """Hear that somebody waits for all climbs to end: until more comes, this is all."""
-        self._more = 0
+        """Hear that somebody waits for all climbs to end: unless more was announced, this is all.
+
+        What was announced keeps its share of the budget, whoever waits between two calls.
+        """
+        if self._more is None:
+            self._more = 0
 
     # -- pacing ----------------------------------------------------------------------------------
 

@@ -66,7 +66,9 @@ def check_known(ledger: Ledger, campaign: str, wanted: Wanted) -> None:
     """
     run, step = wanted.run, wanted.step
     known = [str(row["name"]) for row in ledger.runs(campaign)]
-    if run is None or not {run, evaluation_name(run)} & {*known}:
+    if run is None or not any(
+        name in known or ledger.next_step(campaign, name) for name in (run, evaluation_name(run))
+    ):
         newest = ", ".join(known[:-6:-1]) or "none"
         raise ConfigError(
             f"campaign {campaign!r} holds no run {run!r}; the newest are: {newest}. Name the run, "

@@ -334,7 +334,8 @@ class Campaign(CampaignTruth):
     def drain(self, timeout: float | str | None = None) -> bool:
         """Wait until every climb has stopped, is parked on its budget, or waits for the world.
 
-        Without a horizon, nothing of the budget is kept for samples that may come later.
+        Without a horizon, nothing of the budget is kept for samples that may come later, unless
+        `score` was told with `more` how many will.
         A shadow's climbs are waited for too.
 
         Returns:

@@ -87,6 +87,16 @@ def test_samples_may_be_named(ledger: Ledger) -> None:
     assert {"a": CheckState.QUEUED, "bb": CheckState.CANCELLED} == states(ledger)
 
 
+def test_a_run_that_only_its_samples_name_is_cancelled(ledger: Ledger) -> None:
+    with opened(ledger) as campaign:
+        campaign.score([vl.Sample(vl.Candidate("text", "a"), run="theirs", step=0, position=0)])
+
+        done = campaign.cancel("theirs", step=0)
+
+    assert 1 == done.samples
+    assert {"a": CheckState.CANCELLED} == states(ledger)
+
+
 @pytest.mark.parametrize(
     ("run", "chosen", "said"),
     [

@@ -57,7 +57,8 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
     if address in _NAT64:  # What a network without IPv4 finds for public names too.
         return is_public(IPv4Address(int(address) & 0xFFFF_FFFF))
     inside = any(address in network for network in _WITH_AN_ADDRESS_INSIDE)
-    return address.is_global and not address.is_multicast and not inside
+    is_outside = address.is_global and not (address.is_multicast or address.is_site_local)
+    return is_outside and not inside
 
 
 class Cursors:

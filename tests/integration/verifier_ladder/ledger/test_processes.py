@@ -37,12 +37,16 @@ WORKER = """
 import sys
 from time import time
 from verifier_ladder.ledger import open_ledger
+from verifier_ladder.cost import Cost
 from verifier_ladder.testing.records import completion
+from verifier_ladder.verdict import Verdict
 ledger = open_ledger(sys.argv[1])
+# Without a cost its time is charged, and a slow machine would use up the cap.
+said = Verdict.accept(1.0, cost=Cost(0.01))
 print("ready", flush=True)
 sys.stdin.readline()
 while claims := ledger.claim(owner=sys.argv[2], lease=60, limit=7, now=time()):
-    for ended in ledger.complete([completion(c) for c in claims], now=time()):
+    for ended in ledger.complete([completion(c, said) for c in claims], now=time()):
         print(ended.claim.check.payload["content"], flush=True)
 """
 

@@ -36,12 +36,16 @@ AT_ONCE = 6
 WORKER = """
 import sys
 from verifier_ladder.ledger import open_ledger
+from verifier_ladder.cost import Cost
 from verifier_ladder.testing.records import completion
+from verifier_ladder.verdict import Verdict
+# Without a cost its time is charged, and a slow machine would use up the cap.
+SAID = Verdict.accept(1.0, cost=Cost(0.01))
 with open_ledger(sys.argv[1]) as ledger:
     print("ready", flush=True)
     sys.stdin.readline()
     while claims := ledger.claim(owner=sys.argv[2], lease=60, limit=7, now=ledger.clock()):
-        for ended in ledger.complete([completion(c) for c in claims], now=ledger.clock()):
+        for ended in ledger.complete([completion(c, SAID) for c in claims], now=ledger.clock()):
             print(ended.claim.check.payload["content"], flush=True)
 """
 MAKER = """

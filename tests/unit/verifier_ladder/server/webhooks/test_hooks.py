@@ -250,7 +250,7 @@ def test_a_receiver_that_is_gone_is_told_nothing_more(hooked: Any, world: vl.Cam
         "[64:ff9b::10.1.2.3]", "[64:ff9b::169.254.169.254]", "[64:ff9b:1::10.1.2.3]",
         "[64:ff9b:1:a01:2:300::]", "[2002:a01:203::1]", "[2002:7f00:1::]", "[fd00::1]",
         "[2001:0:a01:203::1]", "[::ffff:0:10.1.2.3]", "[fe80::5efe:10.1.2.3]", "100.64.0.1",
-        "224.0.0.1", "[ff0e::1]", "[::]",
+        "224.0.0.1", "[ff0e::1]", "[::]", "[fec0::1]",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("is_private", [True, False])
