@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import chain, islice
-from operator import attrgetter, methodcaller
+from operator import attrgetter, is_not, methodcaller
 from sys import getsizeof
 from threading import RLock
 from typing import Any
@@ -16,8 +16,14 @@ from verifier_ladder.settings import load_settings
 _ENTRY, _CHECK = 600, 600
 """Bytes of one candidate beside its texts, and for each of its checks: digests, verdicts, rewards
 and places in tables, as measured with one tier and with three."""
+_PLACE = 200
+"""Bytes of a spelling of one beside its text."""
 _LEFT = 0.75
 """Share of the limit that is kept when the oldest are dropped."""
+_SHARE = 5 / 8
+"""Share of the setting that is for candidates; the rest is for pages of the ledger's file."""
+_LONGEST_CHARACTER = 8
+"""Bytes of a character beyond ASCII: Python keeps a second form, UTF-8, once it was written."""
 _SHORT = 256
 """Characters of a text that are within `_ENTRY`."""
 _SUBJECT, _GIVEN = attrgetter("subject"), attrgetter("given")
@@ -41,10 +47,11 @@ class CandidateCache:
 
         Args:
             lock: Guards all of it.
-            limit: Bytes for all caches of this process; by default `VLADDER_CACHE_MEMORY`.
+            limit: Bytes for all caches of this process; by default their share of
+                `VLADDER_CACHE_MEMORY`.
         """
         self._lock = lock
-        self._limit = load_settings().cache_memory if limit is None else limit
+        self._limit = int(_SHARE * load_settings().cache_memory) if limit is None else limit
         self._given: dict[Hashable, Standing] = {}
         self._subjects: dict[Hashable, Standing] = {}
         self._bytes = 0
@@ -91,6 +98,7 @@ class CandidateCache:
                     if kept is one
                 }
             self._given.update(keys)
+            self._bytes += sum(_spellings(keys).values())
             self.grown(ones)
 
     def grown(self, standings: Iterable[Standing]) -> None:
@@ -100,11 +108,13 @@ class CandidateCache:
             self._trim()
 
     def drop(self, standings: Iterable[Standing]) -> None:
-        """Read candidates anew from the ledger when they come again."""
+        """Read candidates anew from the ledger when they come again.
+
+        By what was given they are found until the oldest go, so their bytes count until then.
+        """
         with self._lock:
             for standing in standings:
-                if self._subjects.pop(standing.subject, None) is not None:
-                    self._bytes -= weight(standing)
+                self._subjects.pop(standing.subject, None)
                 standing.lapsed = True
 
     def _trim(self) -> None:
@@ -112,16 +122,23 @@ class CandidateCache:
         limit = self._limit // len(_caches)
         if self._bytes <= limit:
             return
+        self._let_go_of_dropped()
+        spelled = _spellings(self._given)
         excess, dropped = self._bytes - _LEFT * limit, 0
         for one in self._subjects.values():
             if excess <= 0:
                 break
-            excess -= weight(one)
+            excess -= weight(one) + spelled.get(id(one), 0)
             dropped += 1
         self._subjects = dict(islice(self._subjects.items(), dropped, None))
+        self._let_go_of_dropped()
+
+    def _let_go_of_dropped(self) -> None:
+        """Find none by what was given that is not held any more, and count anew."""
         kept = self._subjects
         self._given = {key: o for key, o in self._given.items() if kept.get(o.subject) is o}
         self._bytes = _weights(kept.values()) + _weight_of_verdicts(kept.values())
+        self._bytes += sum(_spellings(self._given).values())
 
 
 def weight(standing: Standing) -> int:
@@ -132,11 +149,11 @@ def weight(standing: Standing) -> int:
         >>> 100_000 < weight(long) < 105_000
         True
     """
-    bytes_ = _ENTRY + _CHECK * len(standing.keys) + getsizeof(standing.given)
+    bytes_ = _ENTRY + _CHECK * len(standing.keys) + weigh(standing.given)
     if not standing.is_as_given:
         candidate = standing.candidate
         if candidate.content is not standing.given:
-            bytes_ += getsizeof(candidate.content)
+            bytes_ += weigh(candidate.content)
         bytes_ += weigh(candidate.task) + weigh(candidate.turns)
     return bytes_ + _weight_of_verdicts([standing])
 
@@ -146,8 +163,22 @@ def _weights(standings: Collection[Standing]) -> int:
     if not all(map(_IS_AS_GIVEN, standings)):
         return sum(map(weight, standings))
     checks = len(next(iter(standings)).keys) if standings else 0
-    texts = sum(map(getsizeof, map(_GIVEN, standings)))
-    return texts + (_ENTRY + _CHECK * checks) * len(standings)
+    texts = list(map(_GIVEN, standings))
+    is_plain = {str}.issuperset(map(type, texts)) and all(map(str.isascii, texts))
+    bytes_ = sum(map(getsizeof if is_plain else weigh, texts))
+    return bytes_ + (_ENTRY + _CHECK * checks) * len(standings)
+
+
+def _spellings(given: Mapping[Hashable, Standing]) -> dict[int, int]:
+    """Bytes of what was given and is not the text that its candidate holds, by its `id`."""
+    if not any(map(is_not, given, map(_GIVEN, given.values()))):
+        return {}
+    found: dict[int, int] = {}
+    for key, one in given.items():
+        text = key[0] if isinstance(key, tuple) else key
+        if text is not one.given:
+            found[id(one)] = found.get(id(one), 0) + _PLACE + weigh(text)
+    return found
 
 
 def _weight_of_verdicts(standings: Iterable[Standing]) -> int:
@@ -166,6 +197,8 @@ def weigh(value: Any) -> int:
         >>> weigh({"tests": ["x" * 1000]}) > 1000
         True
     """
+    if isinstance(value, str):
+        return getsizeof(value) if value.isascii() else _LONGEST_CHARACTER * len(value)
     if isinstance(value, Mapping):
         return getsizeof(value) + sum(weigh(k) + weigh(v) for k, v in value.items())
     if isinstance(value, (list, tuple)):

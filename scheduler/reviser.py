@@ -252,7 +252,7 @@ class Reviser:
 def _over(requests: Sequence[Request], standings: Sequence[Standing]) -> list[Peer]:
     """The samples whose climb is over."""
     return [
-        Peer(SampleId(r.run, r.step, r.position), standing, str(r.state["group"]))
+        Peer(SampleId(r.run, r.step, r.position), standing.without_text(), str(r.state["group"]))
         for r, standing in zip(requests, standings, strict=True)
         if standing.is_judged
     ]

@@ -127,6 +127,7 @@ class Shadow:
                 self._waiting -= len(batch.positions)
                 self._bytes -= sum(map(weigh, batch.candidates))
                 self._changed.notify_all()
+            del batch  # It may be long until the next one.
 
     def _next(self) -> Batch | None:
         """The next batch, once nobody waits; None when all is over."""

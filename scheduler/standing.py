@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from copy import copy
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -99,6 +100,13 @@ class Standing:
         self.task_key = task_digest(candidate.task or {}) if task_key is None else task_key
         self.turns_key = turns_digest(candidate.turns)
         self.subject = (self.content_key, self.task_key, self.turns_key)
+
+    def without_text(self) -> Standing:
+        """What became of it, for others to be compared with: it may be kept for long."""
+        made = copy(self)
+        made._candidate, made.given = self.kind, ""  # noqa: SLF001 - its own class
+        made.verdicts, made.parts = {}, _NO_PARTS
+        return made
 
     @property
     def is_as_given(self) -> bool:

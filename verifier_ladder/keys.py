@@ -196,9 +196,9 @@ def content_keys(kind: str, canonical: Iterable[str | bytes]) -> list[bytes]:
 def _all_of_kind(purpose: bytes, kind: str, contents: Iterable[str | bytes]) -> list[bytes]:
     head = _head(purpose, kind)
     try:  # Nearly always all are text that UTF-8 can write.
-        return _digests(head, [text.encode() for text in contents])  # type: ignore[union-attr]
-    except (AttributeError, UnicodeEncodeError):
-        return _digests(head, [_bytes(content) for content in contents])
+        return _digests(head, map(str.encode, contents))  # type: ignore[arg-type]
+    except (TypeError, UnicodeEncodeError):
+        return _digests(head, map(_bytes, contents))
 
 
 def _digests(head: bytes, rests: Iterable[bytes]) -> list[bytes]:

@@ -62,9 +62,9 @@ class Settings(BaseSettings):
     )
     cache_memory: Annotated[ByteSize, Field(ge=2**20)] = Field(
         default=ByteSize(256 * 2**20),
-        description="Memory for candidates that this process remembers, of all its campaigns "
-        "together, such as 1GiB; the oldest are dropped, and read from the ledger when they come "
-        "again.",
+        description="Memory for what this process remembers, such as 1GiB. Five eighths are for "
+        "candidates of all its campaigns together: the oldest are dropped, and read from the "
+        "ledger when they come again. The rest is for pages of a ledger file.",
     )
     namespace: str = Field(
         default="",

@@ -20,6 +20,7 @@ import tempfile
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
@@ -289,8 +290,8 @@ class Home:
 
             conductor = _reply(connection, join, say=False)
             while conductor is not None:
-                message = connection.recv_bytes()
-                _reply(connection, lambda: _called(conductor, message))  # noqa: B023
+                # Nothing here names a message: it may be long, and long until the next one.
+                _reply(connection, partial(_called, conductor, connection.recv_bytes()))
 
     @contextmanager
     def _joined(self, name: str, ladder: Ladder, run: str | None) -> Iterator[Conductor]:

@@ -123,6 +123,7 @@ class Lane:
             self.busy_since = monotonic()
             self._do(job)
             self.busy_since = None
+            del job  # Its candidates may be long, and it may be long until the next one.
         if self._process is not None:
             self._process.kill()
             self._process = None
@@ -137,14 +138,18 @@ class Lane:
 
     def _settled(self, job: Job[Any]) -> Any:
         case: Case[Any] = Case(
-            job.count, lambda group, fresh: self._attempt(job, group, case.seconds, fresh=fresh),
+            job.count,
+            lambda group, fresh: self._attempt(job, group, case.seconds, fresh=fresh),  # noqa: F821 - it is there until it is settled
             job.convict, give_up=job.give_up, excuse=job.excuse, exact=job.exact,
             control=Controls(job, lambda: self._known(job), self._judged),
             answers=job.future.answered,
         )  # fmt: skip
-        items = case.settle()
-        self._note(job, items)
-        return job.answer(case, items, self.number)
+        try:
+            items = case.settle()
+            self._note(job, items)
+            return job.answer(case, items, self.number)
+        finally:
+            del case  # It holds what it is called by, and so itself, with all its candidates.
 
     def _judged(self, job: Job[Any], fresh: bool) -> Any:  # noqa: FBT001 - see Controls
         """What a worker says of a job's only candidate; None if that fails."""

@@ -20,6 +20,7 @@ from verifier_ladder.scheduler.engines.wire import LARGEST
 _SIZE = Struct("!Q")
 _TIME = Struct("@ll")
 _PIECE = 1 << 18
+_NOTHING = memoryview(b"")
 
 
 class Line:
@@ -31,7 +32,7 @@ class Line:
         self.far = FarEnd(far.detach())
         """The other end, for the worker; closed here once the worker has it."""
         self._piece = bytearray(_PIECE)
-        self._unsent = memoryview(b"")
+        self._unsent = _NOTHING
         self._heard = bytearray()
         self._most = LARGEST
 
@@ -57,6 +58,7 @@ class Line:
                 self._unsent = self._unsent[self._socket.send(self._unsent) :]
             if self._unsent:
                 return None
+            self._unsent = _NOTHING  # An empty part of a request would keep all of it.
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, pause)
             count = self._socket.recv_into(self._piece)
         except BlockingIOError:

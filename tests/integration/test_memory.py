@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = """
 import resource, sys
 import verifier_ladder as vl
@@ -29,12 +31,50 @@ print(grown)
 """
 
 
-def test_long_completions_do_not_stay_in_memory(tmp_path: Path) -> None:
+FEW = """
+import resource, sys
+import verifier_ladder as vl
+
+SIZE = 34_000_000
+
+@vl.verifier(tier="fast", kind="text", version="1", isolation=sys.argv[2], batch=True)
+def length(candidates):
+    return [float(len(candidate.content)) for candidate in candidates]
+
+def now():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+
+with vl.Campaign.open("long", ladder=vl.Ladder("long", [length]), ledger=sys.argv[1]) as campaign:
+    campaign.score(["short", "shorter"])
+    before = now()
+    for number in range(4):
+        campaign.score([f"{number}" + "x" * SIZE])
+    held = now() - before
+    at_most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
+print(held, at_most / SIZE)
+"""
+
+
+def ran(script: str, *arguments: str) -> list[float]:
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(tmp_path / "ledger.db")],
+        [sys.executable, "-c", script, *arguments],
         env={"PATH": "/usr/bin:/bin", "VLADDER_CACHE_MEMORY": "16MiB"},
         capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
-
     assert 0 == done.returncode, done.stderr
-    assert int(done.stdout) < 64 * 2**20  # All of them together are twice that.
+    return list(map(float, done.stdout.split()))
+
+
+def test_long_completions_do_not_stay_in_memory(tmp_path: Path) -> None:
+    (grown,) = ran(SCRIPT, str(tmp_path / "ledger.db"))
+
+    assert grown < 64 * 2**20  # All of them together are twice that.
+
+
+@pytest.mark.parametrize("isolation", ["inline", "process"])
+def test_a_call_leaves_nothing_of_very_long_completions(tmp_path: Path, isolation: str) -> None:
+    held, at_most = ran(FEW, str(tmp_path / "ledger.db"), isolation)
+
+    assert held < 64 * 2**20  # The setting, and one that a thread is perhaps just letting go of.
+    assert at_most < 5.5  # The completion itself, and what is made of it to be written.

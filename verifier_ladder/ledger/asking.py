@@ -73,8 +73,10 @@ def add_requests(
 
 def write_requests(connection: Connection, requests: Sequence[Request]) -> None:
     """Write requests for checks that are asked for, or others over them."""
-    dialect_of(connection).insert(
-        connection, "request", _request_columns(requests),
+    dialect, columns = dialect_of(connection), _request_columns(requests)
+    dialect.bound(connection, columns["state"])
+    dialect.insert(
+        connection, "request", columns,
         "ON CONFLICT (check_key, campaign, run, step, position) "
         "DO UPDATE SET content_key = excluded.content_key, state = excluded.state",
         keep_order=True,
@@ -97,6 +99,8 @@ def _check_columns(connection: Connection, checks: Sequence[CheckRow]) -> Column
     # Somebody may have answered it since the caller looked: then it is never paid again.
     told = {key for (key,) in found}
     count = len(checks)
+    payloads = [dumps(dict(check.payload)) for check in checks]
+    dialect.bound(connection, payloads)
     reserves = zip(*(check.reserve.amounts for check in checks), strict=True)
     return {
         "check_key": keys, "content_key": [check.content_key for check in checks],
@@ -106,7 +110,7 @@ def _check_columns(connection: Connection, checks: Sequence[CheckRow]) -> Column
         "tier": [int(check.tier) for check in checks],
         "state": [int(CheckState.DONE if key in told else CheckState.QUEUED) for key in keys],
         "priority": [check.priority for check in checks],
-        "payload": [dumps(dict(check.payload)) for check in checks],
+        "payload": payloads,
         "not_before": [check.not_before for check in checks],
         "deadline": [check.deadline for check in checks],
         **dict(zip(RESERVE, map(list, reserves), strict=True)),

@@ -74,6 +74,9 @@ class Dialect(ABC):
                 in which no two transactions wait for each other.
         """
 
+    def bound(self, connection: Connection, values: Sequence[bytes]) -> None:  # noqa: B027 - most keep nothing
+        """Hear of values, maybe long ones, that a statement of the transaction is given."""
+
     @abstractmethod
     def together(self, connection: Connection, insert: Insert, *, rows: int, asks: bool) -> int:
         """Insert an entry and what belongs to it; gives the entry's id.

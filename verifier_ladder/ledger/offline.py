@@ -56,7 +56,9 @@ class RejectedError(Exception):
 
 def leaf_hash(data: bytes) -> bytes:
     """Hash of a leaf."""
-    return sha256(b"\0" + data).digest()
+    hash_ = sha256(b"\0")
+    hash_.update(data)  # Not as one value: the part of an entry may be long, and is there twice.
+    return hash_.digest()
 
 
 def node_hash(left: bytes, right: bytes) -> bytes:

@@ -99,6 +99,7 @@ def _insert(
 def _write_entry(connection: Connection, draft: Draft, entry: int) -> None:
     block = draft.block
     body, leaf = draft.encoded
+    dialect_of(connection).bound(connection, [body])
     connection.exec_driver_sql(
         "INSERT INTO entry (id, kind, campaign, recorded_at, leaf, body) "
         "VALUES (?, ?, ?, ?, ?, ?)",

@@ -21,6 +21,7 @@ from verifier_ladder.ledger.dialect import Columns, Dialect, Insert
 from verifier_ladder.ledger.faults import explained
 from verifier_ladder.ledger.schema import guards
 from verifier_ladder.ledger.store import keys_json, marks
+from verifier_ladder.settings import load_settings
 
 BUSY = 30.0
 """Seconds to wait for another process that is writing."""
@@ -34,8 +35,13 @@ PRAGMAS = (
     "foreign_keys = ON",
     "recursive_triggers = ON",  # Without it REPLACE deletes rows behind the guards' back.
     "wal_autocheckpoint = 8000",
-    "cache_size = -65536",
 )
+_OF_WRITER, _OF_READER = 4, 32
+"""Parts of `VLADDER_CACHE_MEMORY` that are pages of the connection that writes, and of each of
+four that read: those forget their pages anyway, whenever something is written."""
+_LONG = 8 * 2**20
+"""Bytes of values that one transaction may leave with its connection."""
+_IS_LEFT = "verifier_ladder.long"
 _PAUSE = 0.01
 _AT_ONCE = (64, 8, 1)
 """Rows that one statement inserts: as many as there are left."""
@@ -57,13 +63,20 @@ def make_engine(path: Path) -> Engine:
         pool_size=4, max_overflow=32,
     )  # fmt: skip
 
+    pages = _pages(_OF_READER)
+
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: Any) -> None:
-        for pragma in PRAGMAS:
+        for pragma in (*PRAGMAS, pages):
             connection.execute(f"PRAGMA {pragma}")
         _use_wal(connection)
 
     return engine
+
+
+def _pages(part: int) -> str:
+    """What lets a connection remember pages: in KiB, not in their number."""
+    return f"cache_size = -{max(256, load_settings().cache_memory // part // 1024)}"
 
 
 def _use_wal(connection: Any) -> None:
@@ -101,8 +114,9 @@ class SqliteDatabase(Database):
         """The thread that writes, or did last."""
         self._turn: object = None
         """What stands for the transaction under way."""
+        self._pages = _pages(_OF_WRITER)
         with explained(self.name):
-            self._writer = self.engine.connect()
+            self._writer = self._make_writer()
         self._found = self.path.stat()
 
     @contextmanager
@@ -125,12 +139,14 @@ class SqliteDatabase(Database):
         turn = self._take_turn()
         try:
             if self._writer.closed:
-                self._writer = self.engine.connect()
+                self._writer = self._make_writer()
             with self._writer.begin():
                 # IMMEDIATE: a transaction that reads before it writes could not wait its turn.
                 self._writer.exec_driver_sql("BEGIN IMMEDIATE")
                 yield self._writer
                 self._check_file()
+            if self._writer.info.pop(_IS_LEFT, False):
+                self._renew_writer()
         except Exception:
             raise
         except BaseException:  # Ctrl-C may have come in the midst of a commit, or of a rollback.
@@ -155,6 +171,22 @@ class SqliteDatabase(Database):
             self._lock.acquire()
         self._holder, self._turn = me, turn
         return turn
+
+    def _make_writer(self) -> Connection:
+        writer = self.engine.connect()
+        writer.exec_driver_sql(f"PRAGMA {self._pages}")
+        writer.rollback()  # SQLAlchemy takes it for the begin of a transaction.
+        return writer
+
+    def _renew_writer(self) -> None:
+        """Give back what long values have left: SQLite keeps what was bound to each statement.
+
+        The new one is there before the old one goes: the last to go would write the file anew.
+        """
+        with suppress(Exception):  # What was to be written is written.
+            new = self._make_writer()
+            self._drop_writer()
+            self._writer = new
 
     def _drop_writer(self) -> None:
         """Roll back by the driver itself, whatever SQLAlchemy believes, and let go."""
@@ -234,6 +266,11 @@ class SqliteDialect(Dialect):
                     f"INSERT INTO {table} ({', '.join(used)}) VALUES {values} {rest}",
                     [tuple(chain(*part[i : i + size])) for i in range(0, count, size)],
                 )
+
+    def bound(self, connection: Connection, values: Sequence[bytes]) -> None:
+        """See `Dialect.bound`."""
+        if sum(map(len, values)) > _LONG:
+            connection.info[_IS_LEFT] = True
 
     def together(self, connection: Connection, insert: Insert, *, rows: int, asks: bool) -> int:
         """See `Dialect.together`."""

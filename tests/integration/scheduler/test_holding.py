@@ -1,5 +1,6 @@
 """Holding: a sequential policy buys one check after the other, the most promising first."""
 
+import tracemalloc
 from dataclasses import replace
 from math import cos, sin
 from pathlib import Path
@@ -23,7 +24,7 @@ def ladder(asked: list[str], width: int = 1) -> vl.Ladder:
         return truth(candidate.content) + 0.5 * cos(3.3 * int(candidate.content))
 
     def dear(candidate: vl.Candidate) -> vl.Verdict:
-        asked.append(str(candidate.content))
+        asked.append(str(candidate.content).strip())
         said = vl.Verdict.accept(truth(candidate.content))
         return replace(said, cost=vl.Cost(seconds=1.0))
 
@@ -54,6 +55,28 @@ def test_the_best_are_found_without_asking_for_all() -> None:
     assert set(best) <= set(asked)
     assert len(asked) < COUNT
     assert truth(asked[0]) > 2.0
+
+
+def test_no_text_stays_of_what_others_are_compared_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VLADDER_CACHE_MEMORY", "1MiB")
+    asked: list[str] = []
+    searching, size = ladder(asked), 200_000
+    with vl.Campaign.open("search", ladder=searching, ledger=tmp_path / "ledger.db") as campaign:
+        campaign.score(TEXTS)
+        assert campaign.drain("300 s")
+        asked.clear()
+        tracemalloc.start()
+        for text in TEXTS:
+            campaign.score([text.ljust(size)])
+        assert campaign.drain("300 s")
+        held, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+
+    waiting = COUNT - len(asked)
+    assert waiting < COUNT - 5
+    assert held < (waiting + len(asked) / 2) * size
 
 
 def test_a_budget_buys_the_most_promising() -> None:

@@ -1,9 +1,11 @@
 """The cache of candidates stays within its bytes; the oldest go first."""
 
 from collections.abc import Iterator
+from sys import getsizeof
 from threading import RLock
 from weakref import WeakSet
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,6 +68,38 @@ def test_all_caches_of_a_process_share_the_limit() -> None:
         put(other, standing(number))
 
     assert one.size + other.size <= LIMIT
+
+
+def test_every_spelling_counts() -> None:
+    cache, one = CandidateCache(RLock(), LIMIT), standing(1)
+    put(cache, one)
+    for number in range(100):
+        cache.add({one.subject: one})
+        cache.name({" " * number + "x" * 5_000: one})
+        put(cache, standing(number + 2))
+
+    assert [None] == cache.given(["x" * 5_000])
+    assert 100 > len(cache._given)
+    assert cache.size <= LIMIT
+
+
+def test_what_was_dropped_counts_until_its_text_is_let_go() -> None:
+    cache = CandidateCache(RLock(), LIMIT)
+    for number in range(100):
+        one = standing(number, 10_000)
+        put(cache, one)
+        cache.drop([one])
+
+        assert sum(len(str(text)) for text in cache._given) <= LIMIT
+
+
+def test_text_beyond_ascii_counts_with_its_second_form() -> None:
+    text = "\u4e2d" * 10_000
+    one = Standing("text", b"key", text)
+    before = weight(one)
+    orjson.dumps(text)
+
+    assert getsizeof(text) <= before == weight(one)
 
 
 def test_what_verdicts_say_counts() -> None:
