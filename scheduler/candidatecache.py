@@ -203,7 +203,7 @@ def weigh(value: Any) -> int:
         return getsizeof(value) + sum(weigh(k) + weigh(v) for k, v in value.items())
     if isinstance(value, (list, tuple)):
         return getsizeof(value) + sum(map(weigh, value))
-    if hasattr(value, "__dict__"):
+    if hasattr(value, "__dict__") and not isinstance(value, (int, float)):  # No enumeration.
         return weigh(vars(value))
     if names := getattr(value, "__slots__", ()):
         return sum(weigh(getattr(value, name, None)) for name in names)

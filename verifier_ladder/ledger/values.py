@@ -42,7 +42,7 @@ def pack(value: Any) -> Any:
 
 
 def _text(value: str) -> Any:
-    value = str(value)
+    value = str.__str__(value)  # An enumeration's value, as keys hold it, not its name.
     try:
         value.encode()
     except UnicodeEncodeError:

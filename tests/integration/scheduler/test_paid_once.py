@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from enum import Enum, IntEnum
 from pathlib import Path
 from typing import Any
 
@@ -118,3 +119,30 @@ def test_what_a_refused_call_found_is_recorded_by_the_next(tmp_path: Path) -> No
         told = answers(ledger)
     assert reward.value == 6.0
     assert sorted(told.values()) == [1, 1]
+
+
+class Level(IntEnum):
+    """A number with a name."""
+
+    LOW = 1
+
+
+class Word(str, Enum):  # noqa: UP042 - one whose text is its name is the harder case
+    """A text with a name."""
+
+    A = "a"
+
+
+@pytest.mark.parametrize("named", [Level.LOW, Word.A])
+def test_an_enumeration_in_a_task_is_its_value(named: Any) -> None:
+    @vl.verifier(tier="simulation", kind="text", version="1", task_fields=["level"])
+    def reads_level(candidate: vl.Candidate) -> bool:
+        return bool((candidate.task or {})["level"] == named.value)
+
+    with vl.Campaign.open("named", ladder=vl.Ladder("l", [reads_level])) as campaign:
+        both = [vl.Candidate("text", "x", {"level": level}) for level in (named, named.value)]
+        rewards = campaign.score(both, deadline=300)
+        asked = campaign.ledger.counts("named")
+
+    assert [1.0, 1.0] == [reward.value for reward in rewards]
+    assert 1 == sum(asked[vl.Tier.SIMULATION].values())
