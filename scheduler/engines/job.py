@@ -14,7 +14,7 @@ from verifier_ladder.candidate import Candidate
 from verifier_ladder.canonicaliser import Canonicaliser
 from verifier_ladder.containment import ends_program
 from verifier_ladder.cost import Amounts, Cost
-from verifier_ladder.errors import EngineError, LadderError
+from verifier_ladder.errors import LadderError
 from verifier_ladder.function import FunctionVerifier, RewardFunctionVerifier
 from verifier_ladder.keys import task_digest
 from verifier_ladder.scheduler.engines import wire
@@ -30,7 +30,7 @@ Form = str | bytes | Verdict
 _WORTH_TIMING = 1e-3
 Expected = Amounts | str
 """What a check is expected to take, or why its verifier could not tell."""
-_LONGEST = 200
+LONGEST = 200
 """Characters of that reason."""
 MOST_RESERVED = 4e9
 """No more is expected of a check, nor reserved for it, so that accounts can count it."""
@@ -114,6 +114,8 @@ class Job(ABC, Generic[T]):
     """One batch of work for a worker."""
 
     work: str
+    item: Any
+    """The type of one answer on its way from the worker."""
     thing: Any
     """The verifier or canonicaliser."""
     patience: float
@@ -254,6 +256,7 @@ class VerifyJob(Job[Verdict]):
     """A batch of candidates for one verifier."""
 
     work = "verify"
+    item = wire.Item
 
     def __init__(
         self, verifier: Verifier, candidates: Sequence[Candidate], *, lane: int | None,
@@ -361,7 +364,7 @@ def expected_amounts(verifier: Verifier, candidate: Candidate) -> Expected:
     except BaseException as error:
         if ends_program(error):
             raise
-        return failure(error).reason[:_LONGEST]
+        return failure(error).reason[:LONGEST]
     if not all(0.0 <= amount <= MOST_RESERVED for amount in (cpu, gpu, money, person)):
         return f"its amounts are not from 0 to {MOST_RESERVED:,.0f}"
     return cpu, gpu, money, person
@@ -374,6 +377,7 @@ class ExpectJob(Job[Expected]):
     """
 
     work = "expect"
+    item = Expected
     exact = True
 
     def __init__(self, verifier: Verifier, candidates: Sequence[Candidate]) -> None:
@@ -396,7 +400,7 @@ class ExpectJob(Job[Expected]):
     ) -> Answers[Expected]:
         """The amounts of each."""
         del spent
-        read = [item if isinstance(item, str) else Cost(*item).amounts for item in items]
+        read = [i[:LONGEST] if isinstance(i, str) else Cost(*i).amounts for i in items]
         return Answers(read, seconds)
 
     def failed(self, verdict: Verdict) -> Expected:
@@ -431,6 +435,7 @@ class CanonicalJob(Job[Form]):
     """A batch of contents for one canonicaliser."""
 
     work = "canonicalise"
+    item = wire.FormItem
     exact = True
 
     def __init__(
@@ -450,9 +455,10 @@ class CanonicalJob(Job[Form]):
         """Rebuild the verdicts among the forms."""
         del spent
         share = seconds / max(1, len(items))
-        forms = [wire.rebuild(item, share) if isinstance(item, tuple) else item for item in items]
-        if not all(isinstance(form, str | bytes | Verdict) for form in forms):
-            raise EngineError("a canonical form that is no text")
+        forms = [
+            wire.rebuild(item, share) if isinstance(item, tuple) else wire.form_of(item)
+            for item in items
+        ]
         verdicts = ((n, form) for n, form in enumerate(forms) if isinstance(form, Verdict))
         return Answers(forms, seconds, suspects(verdicts))
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import errno
 import mmap
 import os
-import pickle
-from io import BytesIO
+from collections.abc import Callable
 from typing import Any
 
+from verifier_ladder.cost import Amounts
 from verifier_ladder.errors import EngineError
 from verifier_ladder.scheduler.engines.progress import Sendable, unnamed_file
-from verifier_ladder.scheduler.engines.wire import LARGEST, Item, PlainUnpickler
+from verifier_ladder.scheduler.engines.wire import LARGEST, Item, pack
 
 MOST = 4096
 """Answers that a journal holds; those of a larger batch come with its reply."""
@@ -26,7 +26,7 @@ _MAPPED = _TEXTS + 256 * 1024
 """Where texts begin that are written with a call of the kernel, which takes longer."""
 _BOX = 0x7FF8 << 48
 """A word that is no number, as a float: its low bits are 0 or 1, which are truth values, or the
-place where a text ends, counted from the first text on."""
+place in the file where a text ends; it begins where the one before ends."""
 _BITS = (1 << 48) - 1
 
 
@@ -56,13 +56,16 @@ class Journal(Sendable):
         """Forget the last request; for both sides."""
         self._count[0] = 0
         self._noted = 0
-        self._seen: dict[int, int] = {}
-        self._pickler: Any = None
-        self._reader = Reader()
+        self._seen: dict[int, tuple[int, Any]] = {}
+        """Where texts end, by the id of their object, which is kept, so that no other gets it."""
+        if self._written > _MAPPED:
+            os.ftruncate(self._descriptor, _MAPPED)
+        self._written = self._at = _TEXTS
+        self._boxed: dict[int, Any] = {0: False, 1: True}
 
     # -- the worker's side -----------------------------------------------------------------------
 
-    def note(self, item: Item | str) -> bool:
+    def note(self, item: Item | Amounts | str) -> bool:
         """Write the next answer; False if there is no room, then and from then on."""
         place = self._noted
         if place >= MOST:
@@ -82,27 +85,17 @@ class Journal(Sendable):
         return True
 
     def _text(self, item: Any) -> int | None:
-        """Where a text ends, written unless the same object was; the pickler keeps it alive."""
-        end = self._seen.get(id(item))
-        if end is None:
-            if self._pickler is None:
-                self._pickler = self._begun()
+        """Where a text ends, written unless the same object was."""
+        known = self._seen.get(id(item))
+        if known is None:
             try:
-                self._pickler.dump(item)
+                self._write(pack(item))
             except OSError:  # no room is left for it
                 return None
-            end = self._seen[id(item)] = self._written - _TEXTS
-        return end
+            known = self._seen[id(item)] = self._written, item
+        return known[0]
 
-    def _begun(self) -> pickle.Pickler:
-        """A pickler that writes from the first text on; it knows again what it has written."""
-        if self._written > _MAPPED:
-            os.ftruncate(self._descriptor, _MAPPED)
-        self._written = _TEXTS
-        return pickle.Pickler(self, pickle.HIGHEST_PROTOCOL)
-
-    def write(self, data: bytes) -> int:
-        """Take text of the pickler."""
+    def _write(self, data: bytes) -> None:
         start, size = self._written, len(data)
         if start + size > _TEXTS + LARGEST:
             raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
@@ -113,7 +106,6 @@ class Journal(Sendable):
             while left:
                 left = left[os.pwrite(self._descriptor, left, start + size - len(left)) :]
         self._written = start + size
-        return size
 
     def seal(self, count: int) -> None:
         """Keep the first `count` answers and take no more."""
@@ -127,18 +119,17 @@ class Journal(Sendable):
         """How many answers there are."""
         return max(0, min(self._count[0], MOST))
 
-    def read(self, start: int, end: int) -> list[Item]:
-        """Give the answers from `start` to `end`.
+    def read(self, start: int, end: int, read: Callable[[bytes], Any]) -> list[Any]:
+        """Give the answers from `start` to `end`; `read` reads the text of one.
 
         Raises:
             EngineError: If they can't be read.
         """
         words = self._words[start:end].tolist()
         numbers = self._numbers[start:end].tolist()
-        last = max(words, default=0)
-        if last < _BOX:  # a word that is no number is larger than all others
-            return list[Item](numbers)
-        boxed = self._reader.upto(self._descriptor, last & _BITS)
+        if max(words, default=0) < _BOX:  # a word that is no number is larger than all others
+            return numbers
+        boxed = self._texts(sorted({word & _BITS for word in words if word >= _BOX}), read)
         try:
             return [
                 number if number == number else boxed[word & _BITS]  # noqa: PLR0124 - NaN
@@ -149,38 +140,25 @@ class Journal(Sendable):
                 f"a worker's answer can't be read: no text ends at {error}"
             ) from None
 
+    def _texts(self, ends: list[int], read: Callable[[bytes], Any]) -> dict[int, Any]:
+        """Truth values and texts, by where they end; those that are new have been written last."""
+        boxed, start = self._boxed, self._at
+        new = [end for end in ends if end not in boxed]
+        if not new:
+            return boxed
+        if new[-1] > _TEXTS + LARGEST:
+            raise EngineError(
+                f"a worker's answers have {new[-1] - _TEXTS} bytes; {LARGEST} is the most"
+            )
+        data = os.pread(self._descriptor, max(0, new[-1] - start), start)
+        for end in new:
+            boxed[end] = read(data[self._at - start : max(0, end - start)])
+            self._at = end
+        return boxed
+
     def close(self) -> None:
         """Give the memory back too."""
         for view in (self._words, self._numbers, self.costs, self._count, self._whole):
             view.release()
         self._memory.close()
         super().close()
-
-
-class Reader:
-    """Reads texts one after the other, as far as they have been written whole."""
-
-    def __init__(self) -> None:
-        """Start before the first."""
-        self._buffer = BytesIO()
-        self._unpickler = PlainUnpickler(self._buffer)
-        self._items: dict[int, Item] = {0: False, 1: True}
-
-    def upto(self, descriptor: int, end: int) -> dict[int, Item]:
-        """Give truth values and texts, by where they end, up to one that ends at `end`.
-
-        Raises:
-            EngineError: If they can't be read.
-        """
-        if end > LARGEST:
-            raise EngineError(f"a worker's answers have {end} bytes; {LARGEST} is the most")
-        buffer, items = self._buffer, self._items
-        at = buffer.tell()
-        if end not in items:
-            size = min(end, os.fstat(descriptor).st_size) - at
-            buffer.write(os.pread(descriptor, max(0, size), _TEXTS + at))
-            buffer.seek(at)
-        while end not in items:
-            item = self._unpickler.next()
-            items[buffer.tell()] = item
-        return items

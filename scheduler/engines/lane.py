@@ -31,6 +31,7 @@ _BACK_OFF = 0.1
 _LARGEST_BACK_OFF = 5.0
 _ROUNDS = 8
 _PATIENCE = 3.0
+_AGAIN = "it asks for its code again and again"
 
 
 T = TypeVar("T")
@@ -60,15 +61,17 @@ class Hearing(Generic[T]):
             group = self._group[start:whole]
             self._job.future.tell({group[place]: item for place, item in said.sound.items()})
 
-    def ended(self, rest: list[Any], costs: list[float] | None, seconds: float) -> Answers[T]:
-        """What it has said, now that it is done.
+    def ended(self, said: bytes, seconds: float) -> Answers[T]:
+        """What it has said, now that it is done: in its journal and, after that, in its reply.
 
         Raises:
             EngineError: If that is not one answer for each, with what they took. Whatever else is
                 raised says that it can't be read.
         """
-        items = self._items + self._journal.read(len(self._items), self._journal.count) + rest
         asked = len(self._group)
+        rest, costs = wire.read_rest(self._job.item, said, asked)
+        self._catch_up(self._journal.count)
+        items = self._items + rest
         if len(items) != asked or (costs is not None and len(costs) != asked):
             raise EngineError(f"{len(items)} answers for {asked} candidates")
         Cost(seconds)  # refuses what nobody can have spent
@@ -83,7 +86,7 @@ class Hearing(Generic[T]):
     def _said(self, start: int, end: int, seconds: float) -> Answers[T]:
         """What it has answered by now; nothing if that is not to be relied on."""
         try:
-            self._items += self._journal.read(len(self._items), end)
+            self._catch_up(end)
             if not self._items:
                 return Answers([], 0.0)
             costs = self._job.costs(self._journal, start, len(self._items))
@@ -91,6 +94,10 @@ class Hearing(Generic[T]):
             return self._job.read(self._items[start:], costs, took)
         except Exception:  # noqa: BLE001 - whatever a worker that went mad has written
             return Answers([], 0.0)
+
+    def _catch_up(self, end: int) -> None:
+        read = wire.reader(self._job.item)
+        self._items += self._journal.read(len(self._items), end, read)
 
 
 class PoolClosed(EngineError):  # noqa: N818 - what happened, not what went wrong
@@ -239,13 +246,13 @@ class Lane:
                 if isinstance(reply, Failure):
                     return hearing.failed(reply, process.took)
                 try:
-                    kind, *rest, seconds = wire.unpack(reply)
+                    kind, body, seconds = wire.read_reply(reply)
                     if kind == "ok":
-                        items, costs = rest
-                        said = hearing.ended(items, costs, seconds)
+                        said = hearing.ended(body, seconds)
                         process.known.add(token)
                         return said
-                    refusal = _refusal(rest[0], seconds) if kind == "refuse" else None
+                    refusal = _refusal(body, seconds) if kind == "refuse" else None
+                    missing, why = wire.read_missing(body) if kind == "import" else ("", _AGAIN)
                 except Exception as error:  # noqa: BLE001 - whatever has been made of the answer
                     return Answers([], 0.0, failure=process.disbelieve("crash", f"{error}"))
                 process.known.discard(token)
@@ -255,9 +262,9 @@ class Lane:
                     elif token not in self._refused:  # an earlier candidate may have spoiled it
                         refusal = process.disbelieve("load", refusal.message)
                     return Answers([], 0.0, failure=refusal)
-                if kind == "import" and not shipments.send_by_value(job.thing, rest[0], code):
+                if kind == "import" and not shipments.send_by_value(job.thing, missing, code):
                     break
-            raise ConfigError(f"a worker process can't load {job.name}: {rest[-1]}")
+            raise ConfigError(f"a worker process can't load {job.name}: {why}")
         except LadderError as error:
             failure = Failure("refused", f"{error}", boundary=error.boundary)
             return Answers([], 0.0, failure=failure)
@@ -286,8 +293,8 @@ class Lane:
             self.thread.join(0.05)
 
 
-def _refusal(fields: wire.Fields, seconds: float) -> Failure:
-    verdict = wire.rebuild(fields, seconds)
+def _refusal(body: bytes, seconds: float) -> Failure:
+    verdict = wire.rebuild(wire.read_fields(body), seconds)
     boundary = verdict.failed_at or "verifier"
     return Failure("refused", verdict.reason, seconds=seconds, boundary=boundary)
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import io
-import pickle
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from math import isfinite
-from typing import Any, ClassVar
+from functools import cache
+from math import inf, isfinite
+from typing import Annotated, Any, Literal
 
 import orjson
+from msgspec import Meta
+from msgspec.msgpack import Decoder
+from msgspec.msgpack import Encoder as Packer
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.containment import ends_program, text_of
-from verifier_ladder.cost import Cost
+from verifier_ladder.cost import Amounts, Cost
 from verifier_ladder.errors import AnswerError, EngineError, LadderError
 from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict, plain_verdict
 from verifier_ladder.verifiers import Verifier, as_verdict, failure
@@ -23,66 +25,88 @@ LARGEST_TEXT = 64 * 1024
 LARGEST = 1 << 27
 """Bytes that the answers to one request may take; what says more was made up."""
 _MOST_TURNS = 10_000
+_MOST_WRITTEN = 8 * LARGEST_TEXT
+"""Bytes of evidence as JSON, which may be longer than it was estimated."""
+_DEEPEST = 64
+"""Tables and lists of evidence that may stand one in the other: whatever writes it goes deeper."""
 _EXACT = 2**53
 _ACCEPT = Outcome.ACCEPT
 _NOTHING = Cost()
 _JSON = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
+_CUT = " … [cut]"
+_BYTES, _TEXT = b"b", b"t"
+"""Marks of canonical forms."""
 
-Fields = tuple[Any, ...]
+# What may cross, and nothing else does: it is read by these types, which go no deeper. No limit
+# may stand beside a tuple in a union: msgspec then reads the tuple's length in a wrong place.
+Text = Annotated[str, Meta(max_length=LARGEST_TEXT + len(_CUT))]
+"""A text that was cut to size."""
+_Number = float | None
+_Turns = Annotated[list[tuple[int, _Number, Text]], Meta(max_length=_MOST_TURNS)]
+_Written = Annotated[bytes, Meta(max_length=_MOST_WRITTEN)]
+Fields = tuple[
+    Text, _Number, _Number, Text, Text, Text, Text | None, _Turns, _Written, Amounts | None
+]
 """A verdict as plain data."""
 Item = float | bool | Fields
 """An answer on its way: a number, a truth value, or a verdict's fields."""
+FormItem = bytes | Fields
+"""A canonical form on its way, or the fields of a verdict where there is none."""
+
+pack = Packer().encode
+"""Writes plain data."""
 
 
-def pack(message: object) -> bytes:
-    """Write plain data."""
-    return pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+@cache
+def reader(kind: Any) -> Callable[[bytes], Any]:
+    """What reads data of one type, and refuses everything else with an `EngineError`.
 
-
-_PLAIN = (
-    pickle.PROTO, pickle.FRAME, pickle.STOP, pickle.MEMOIZE, pickle.BINGET, pickle.LONG_BINGET,
-    pickle.NONE, pickle.NEWTRUE, pickle.NEWFALSE, pickle.BINFLOAT,
-    pickle.BININT, pickle.BININT1, pickle.BININT2, pickle.LONG1,
-    pickle.SHORT_BINUNICODE, pickle.BINUNICODE, pickle.SHORT_BINBYTES, pickle.BINBYTES,
-    pickle.MARK, pickle.EMPTY_TUPLE, pickle.TUPLE1, pickle.TUPLE2, pickle.TUPLE3, pickle.TUPLE,
-    pickle.EMPTY_LIST, pickle.APPEND, pickle.APPENDS,
-)  # fmt: skip
-"""What numbers, texts, lists and tuples are written with. Nothing of it makes an object of a
-class, and a few bytes of it can't ask for gigabytes, as those of others can."""
-
-
-class PlainUnpickler(pickle._Unpickler):  # noqa: SLF001 - the one that can be told what to read
-    """Reads plain data and refuses everything else."""
-
-    dispatch: ClassVar[dict[int, Callable[..., None]]] = {
-        code: read
-        for code, read in pickle._Unpickler.dispatch.items()  # noqa: SLF001
-        if bytes([code]) in _PLAIN
-    }
-
-    def next(self) -> Any:
-        """Read the next message.
-
-        Raises:
-            EngineError: If it is anything but plain data.
-        """
-        try:
-            return self.load()
-        except KeyError:
-            raise EngineError(
-                "a worker's answer can't be read: it holds more than plain data"
-            ) from None
-        except Exception as error:
-            raise EngineError(f"a worker's answer can't be read: {error!r:.200}") from error
-
-
-def unpack(message: bytes) -> Any:
-    """Read plain data.
-
-    Raises:
-        EngineError: If it is anything else.
+    Example:
+        >>> reader(float)(pack(1.5))
+        1.5
     """
-    return PlainUnpickler(io.BytesIO(message)).next()
+    decode = Decoder(kind).decode
+
+    def read(message: bytes) -> Any:
+        try:
+            return decode(message)
+        except Exception as error:  # noqa: BLE001 - whatever has been made of it
+            raise EngineError(f"a worker's answer can't be read: {error!s:.200}") from None
+
+    return read
+
+
+read_reply = reader(tuple[Literal["ok", "need", "import", "refuse"], bytes, float])
+"""Reads what kind of reply it is, what it says, and the cpu-seconds that it took."""
+read_fields = reader(Fields)
+"""Reads a verdict."""
+read_missing = reader(tuple[Text, Text])
+"""Reads which module is missing, and why."""
+
+
+def read_rest(kind: Any, said: bytes, asked: int) -> tuple[list[Any], list[float] | None]:
+    """Read answers of a type, and what each took; about as many as were asked for, at most."""
+    return _rest_reader(kind, asked.bit_length())(said)  # type: ignore[no-any-return]
+
+
+@cache
+def _rest_reader(kind: Any, bits: int) -> Callable[[bytes], Any]:
+    """There are few of them, because making one takes longer than reading with it."""
+    most = Meta(max_length=1 << bits)
+    return reader(tuple[Annotated[list[kind], most], Annotated[list[float], most] | None])
+
+
+def form_item(form: str | bytes) -> bytes:
+    """A canonical form for its way: a mark, and its bytes. Text may hold lone surrogates."""
+    if isinstance(form, bytes):
+        return _BYTES + form
+    return _TEXT + form.encode("utf-8", "surrogatepass")
+
+
+def form_of(item: bytes) -> str | bytes:
+    """The canonical form that came."""
+    form = item[1:]
+    return form if item.startswith(_BYTES) else form.decode("utf-8", "surrogatepass")
 
 
 def flatten(verdict: Verdict) -> Fields:
@@ -93,13 +117,14 @@ def flatten(verdict: Verdict) -> Fields:
     return (
         str.__str__(Outcome(verdict.outcome).value),
         _number(verdict.score), _number(verdict.uncertainty),
-        _text(verdict.unit, 100), _text(verdict.reason), _text(verdict.feedback),
-        None if verdict.failed_at is None else _text(verdict.failed_at, 100),
+        text(verdict.unit, 100), text(verdict.reason), text(verdict.feedback),
+        None if verdict.failed_at is None else text(verdict.failed_at, 100),
         _turns(verdict.turns),
         _evidence(verdict.evidence),
-        cost and tuple(map(float, (
-            cost.seconds, cost.gpu_seconds, cost.money, cost.person_minutes
-        ))),
+        None if cost is None else (
+            float(cost.seconds), float(cost.gpu_seconds), float(cost.money),
+            float(cost.person_minutes),
+        ),
     )  # fmt: skip
 
 
@@ -110,10 +135,13 @@ def _kind(value: object) -> str:
 def _turns(turns: Any) -> list[tuple[int, float | None, str]]:
     if not isinstance(turns, (tuple, list)) or not all(isinstance(t, TurnVerdict) for t in turns):
         raise AnswerError("a verdict's turns must be vl.TurnVerdict in a tuple")
-    return [
-        (int(turn.turn), _number(turn.score), _text(turn.feedback, 4096))
+    found = [
+        (int(turn.turn), _number(turn.score), text(turn.feedback, 4096))
         for turn in turns[:_MOST_TURNS]
     ]
+    if not all(0 <= turn < _EXACT for turn, _, _ in found):
+        raise AnswerError("a turn's index must be from 0 to 2**53")
+    return found
 
 
 def _number(value: Any) -> float | None:
@@ -125,12 +153,12 @@ def _number(value: Any) -> float | None:
     return number
 
 
-def _text(value: Any, most: int = LARGEST_TEXT) -> str:
-    """Exact `str` without lone surrogates, which no ledger can store."""
+def text(value: Any, most: int = LARGEST_TEXT) -> str:
+    """Exact `str`, cut to size, without lone surrogates, which no ledger can store."""
     if not isinstance(value, str):
         raise AnswerError(f"a verdict's texts must be text, not {type(value).__name__}")
     cut = str.__getitem__(value, slice(most))
-    tail = " … [cut]" if str.__len__(value) > most else ""
+    tail = _CUT if str.__len__(value) > most else ""
     return str.encode(cut, "utf-8", "replace").decode() + tail
 
 
@@ -140,16 +168,22 @@ def _evidence(evidence: Any) -> bytes:
     if not evidence:
         return b""
     try:
-        if _weight(evidence, LARGEST_TEXT) > LARGEST_TEXT:  # measured first: writing takes memory
-            return orjson.dumps({"dropped": f"the evidence exceeded {LARGEST_TEXT} bytes"})
-        written = orjson.dumps(dict(evidence), option=_JSON)
+        written = None
+        if _weight(evidence, LARGEST_TEXT) <= LARGEST_TEXT:  # measured first: writing takes memory
+            written = orjson.dumps(dict(evidence), option=_JSON)
     except (TypeError, ValueError, RecursionError) as error:
         return orjson.dumps({"dropped": f"the evidence was not JSON: {error}"[:500]})
+    if written is None or len(written) > _MOST_WRITTEN:
+        return orjson.dumps({"dropped": f"the evidence exceeded {LARGEST_TEXT} bytes"})
     return written
 
 
-def _weight(value: Any, most: int) -> int:
-    """About how many bytes a value takes as JSON; stops counting above `most`."""
+def _weight(value: Any, most: float, deepest: int = _DEEPEST) -> int:
+    """About how many bytes a value takes as JSON; stops counting above `most`.
+
+    Raises:
+        ValueError: If too much stands one in the other.
+    """
     if isinstance(value, (str, bytes)):
         return len(value) + 2
     if isinstance(value, Mapping):
@@ -158,12 +192,21 @@ def _weight(value: Any, most: int) -> int:
         parts = value
     else:
         return 8 * int(getattr(value, "size", 1))  # an array counts its elements
+    if not deepest:
+        raise ValueError(f"more than {_DEEPEST} tables and lists stand one in the other")
     total = 2
     for part in parts:
-        total += _weight(part, most - total) + 1
+        total += _weight(part, most - total, deepest - 1) + 1
         if total > most:
             break
     return total
+
+
+def _read_evidence(written: bytes) -> Any:
+    evidence = orjson.loads(written) if written else {}
+    if written.count(b"[") + written.count(b"{") > _DEEPEST:
+        _weight(evidence, inf)  # refuses what goes too deep
+    return evidence
 
 
 def rebuild(fields: Fields, seconds: float, declared: Cost = _NOTHING) -> Verdict:
@@ -186,7 +229,7 @@ def _rebuilt(fields: Fields, measured: Cost | None) -> Verdict:
     return Verdict(
         Outcome(outcome), score, uncertainty, unit, reason, feedback, failed_at,
         tuple(TurnVerdict(*turn) for turn in turns),
-        orjson.loads(evidence) if evidence else {},
+        _read_evidence(evidence),
         measured if cost is None else Cost(*cost),
     )  # fmt: skip
 

@@ -1,8 +1,8 @@
 """Workers: what runs inside a killable process, and nothing else of the engine does.
 
-A request and its reply are bytes. A reply is plain data whose first item says what happened:
-`ok`, `need` (send the verifier's code again), `import` (the code can't be imported here, send it
-by value), or `refuse` (nothing in the batch can be judged; a verdict says why).
+A request and its reply are bytes. A reply is plain data that says first what happened: `ok`,
+`need` (send the verifier's code again), `import` (the code can't be imported here, send it by
+value), or `refuse` (nothing in the batch can be judged; a verdict says why).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from verifier_ladder.candidate import Candidate, Turn, checked_candidate, checke
 from verifier_ladder.canonicaliser import Canonicaliser, canonical_form
 from verifier_ladder.errors import ConfigError, LadderError, VerifierError
 from verifier_ladder.scheduler.engines import wire
-from verifier_ladder.scheduler.engines.job import expected_amounts
+from verifier_ladder.scheduler.engines.job import LONGEST, expected_amounts
 from verifier_ladder.scheduler.engines.journal import MOST, Journal
 from verifier_ladder.scheduler.engines.line import FarEnd
 from verifier_ladder.scheduler.engines.log import LogWriter
@@ -280,7 +280,8 @@ def run(request: bytes) -> bytes:
     if os.getpid() != worker.pid:  # forked by native code, which tells nobody
         os._exit(0)
     worker.cell[0] = DONE
-    return wire.pack((*reply, worker.seconds))
+    kind, *said = reply
+    return wire.pack((kind, wire.pack(said), worker.seconds))
 
 
 def _reply(worker: Worker, request: bytes) -> tuple[Any, ...]:
@@ -293,7 +294,8 @@ def _reply(worker: Worker, request: bytes) -> tuple[Any, ...]:
                 return ("need",)
             raise
         except (ImportError, AttributeError) as error:
-            return ("import", getattr(error, "name", None) or "", f"{error}")
+            name = str(getattr(error, "name", None) or "")
+            return ("import", wire.text(name), wire.text(f"{error}"))
         worker.limit(token, thing)
         if work == "verify":
             worker.set_up(token, thing)
@@ -302,7 +304,7 @@ def _reply(worker: Worker, request: bytes) -> tuple[Any, ...]:
     except BaseException as error:  # set-up, or a task that can't be read
         if worker.cell[0] != LOADING:
             raise  # a worker that fails while it judges has been spoiled, and dies
-        return ("refuse", wire.flatten(_refusal(error)))
+        return ("refuse", *wire.flatten(_refusal(error)))
 
 
 def _refusal(error: BaseException) -> Any:
@@ -385,11 +387,11 @@ def _tried(verifier: Verifier, batch: Marked, sheet: Sheet) -> BaseException | N
 def _canonicalise(
     worker: Worker, canonicaliser: Canonicaliser, contents: list[str | bytes]
 ) -> tuple[Any, ...]:
-    forms: list[Any] = []
+    forms: list[wire.FormItem] = []
     for position, content in enumerate(contents):
         worker.cell[0] = position
         try:
-            form: Any = canonical_form(canonicaliser, content)
+            form: wire.FormItem = wire.form_item(canonical_form(canonicaliser, content))
         except BaseException as error:  # noqa: BLE001 - whatever it raises, it is this candidate's
             form = wire.flatten(failure(error))
         _end_forked()
@@ -416,6 +418,8 @@ def _expect(
         except BaseException as error:  # noqa: BLE001 - whatever it raises, the declared cost holds
             amounts = type(error).__name__
         _end_forked()
+        if isinstance(amounts, str):
+            amounts = wire.text(amounts, LONGEST)
         if rest or not worker.journal.note(amounts):
             rest.append(amounts)
     return rest, None

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -536,3 +537,49 @@ def test_canonicalising_is_as_safe_as_verifying(pool: WorkerPool) -> None:
         "A", ("reject", None), ("reject", None), ("reject", None), ("abstain", "tool"),
         ("reject", None), b"B", "\ud800",
     ] == said  # fmt: skip
+
+
+LEARNER = """
+import struct
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.function import FunctionVerifier
+from verifier_ladder.scheduler.engines.pool import WorkerPool
+
+REST = b"NN" + b"\\x8c\\x00" * 3 + b"N]C\\x00"
+DEEP = b")" + b"\\x85" * 300_000
+WIDE = b")\\x94" + b"".join(b"h" + bytes([n]) + b"\\x86\\x94" for n in range(23))
+PACKED = b"\\x9a" + b"\\x91" * 300_000
+
+def pickled(outcome, cost=b"N"):
+    return b"\\x80\\x05(\\x8c\\x06refuse(" + outcome + REST + cost + b"tG" + bytes(8) + b"t."
+
+DEEDS = {
+    "an outcome of tuples, one in the other": pickled(DEEP),
+    "an outcome that doubles": pickled(WIDE),
+    "a cost that doubles": pickled(b"\\x8c\\x06accept", b"(NNN" + WIDE + b"t"),
+    "lists, one in the other": b"\\x93\\xa6refuse\\xc6" + struct.pack(">I", len(PACKED)) + PACKED
+    + b"\\xcb" + bytes(8),
+}
+
+def answer(candidate):
+    from verifier_ladder.scheduler.engines import wire
+    if candidate.content in DEEDS:
+        wire.pack = lambda *_: DEEDS[candidate.content]
+    return 1.0
+
+verifier = FunctionVerifier(answer, name="odd", version="1")
+with WorkerPool(1) as pool:
+    for deed in ["good", *DEEDS, "good"]:
+        (said,) = pool.verify(verifier, [Candidate("text", deed)]).result().verdicts
+        print(said.outcome.value, said.score, len(repr(said)) < 1000, "be read" in said.reason)
+"""
+
+
+def test_no_answer_of_a_worker_brings_down_the_learner() -> None:
+    learner = [sys.executable, "-c", LEARNER]
+
+    said = subprocess.run(learner, capture_output=True, text=True, check=False, timeout=300)
+
+    odd, good = "reject None True True", "accept 1.0 True False"
+    lines = [good, *[odd] * 4, good]
+    assert (lines, 0) == (said.stdout.splitlines(), said.returncode), said.stderr

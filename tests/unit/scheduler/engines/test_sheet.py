@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verifier_ladder.function import FunctionVerifier
-from verifier_ladder.scheduler.engines import journal
+from verifier_ladder.scheduler.engines import journal, wire
 from verifier_ladder.scheduler.engines.journal import Journal
 from verifier_ladder.scheduler.engines.worker import Sheet
 
@@ -18,7 +18,7 @@ JOURNAL = Journal()
 
 
 def whole(sheet: Sheet) -> list[Any]:
-    return JOURNAL.read(0, JOURNAL.count) + sheet.rest
+    return JOURNAL.read(0, JOURNAL.count, wire.reader(wire.Item)) + sheet.rest
 
 
 @given(st.lists(st.integers(0, 99), max_size=20), st.integers(0, 6), st.integers(0, 20))

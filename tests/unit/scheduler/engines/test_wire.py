@@ -2,6 +2,7 @@
 
 import pickle
 import resource
+from dataclasses import dataclass
 from math import inf, nan
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,9 @@ VERIFIER = FunctionVerifier(float, name="wired", version="1", unit="eV")
 
 
 def crossed(*answers: Any, verifier: Verifier = VERIFIER, seconds: Any = 0.25) -> list[Verdict]:
-    message = wire.pack(list(map(wire.Encoder(verifier).item, answers)))
-    return wire.decode(wire.unpack(message), verifier.unit, seconds)
+    said = wire.pack((list(map(wire.Encoder(verifier).item, answers)), None))
+    items, _ = wire.read_rest(wire.Item, said, len(answers))
+    return wire.decode(items, verifier.unit, seconds)
 
 
 def same(verdict: Verdict, seconds: float) -> Verdict:
@@ -101,41 +103,103 @@ def test_a_subclass_arrives_as_a_plain_verdict() -> None:
     assert 2.0 == arrived.score
 
 
-def test_objects_are_refused() -> None:
-    with pytest.raises(EngineError, match="more than plain data"):
-        wire.unpack(pickle.dumps(__import__("fractions").Fraction(1, 2)))
+@given(st.text() | st.binary() | st.text(st.characters(categories=["Cs", "Ll"])))
+def test_a_canonical_form_comes_back_equal_with_whatever_is_in_it(form: str | bytes) -> None:
+    came = wire.form_of(wire.reader(wire.FormItem)(wire.pack(wire.form_item(form))))
+
+    assert (form, type(form)) == (came, type(came))
 
 
-HUGE = 2**40
+FIELDS = wire.flatten(Verdict.accept(1.0, turns=(TurnVerdict(0),), evidence={"a": 1}))
+NESTED: Any = ()
+for _ in range(100):
+    NESTED = (NESTED,)
+ODD = {"depth": NESTED, "a table": {"a": 1}, "a number": 2**63, "a text": "x" * 2**17}
+
+
+@pytest.mark.parametrize(
+    ("place", "odd"),
+    [(n, odd) for n in range(10) for odd in ODD if odd != "a number" or n not in (1, 2)],
+)
+def test_fields_of_another_type_or_size_are_refused_before_anything_is_made_of_them(
+    place: int, odd: str
+) -> None:
+    said = (*FIELDS[:place], ODD[odd], *FIELDS[place + 1 :])
+
+    with pytest.raises(EngineError, match="can't be read") as refusal:
+        wire.read_fields(wire.pack(said))
+
+    assert len(str(refusal.value)) < 300
+
+
+@pytest.mark.parametrize("count", [9, 11])
+def test_fields_too_few_or_too_many_are_refused(count: int) -> None:
+    with pytest.raises(EngineError, match=f"length 10, got {count}"):
+        wire.read_fields(wire.pack((FIELDS * 2)[:count]))
+
+
+def test_no_more_answers_are_read_than_were_asked_for() -> None:
+    few, many = wire.pack(([True] * 4, None)), wire.pack(([True] * 1000, None))
+
+    assert ([True] * 4, None) == wire.read_rest(wire.Item, few, 4)
+    with pytest.raises(EngineError, match="length <= 8"):
+        wire.read_rest(wire.Item, many, 4)
+
+
+MOST = b"\xff" * 4
 GREEDY = {
-    "a place in the memo": b"\x80\x05Nr\xff\xff\xff\x3f.",
-    "a place in words": b"\x80\x05Np1073741823\n.",
-    "an array of bytes": b"\x80\x05\x96" + HUGE.to_bytes(8, "little") + b".",
-    "a text": b"\x80\x05\x8d" + HUGE.to_bytes(8, "little") + b".",
-    "a number": b"\x80\x05\x8b\xff\xff\xff\x7f.",
+    "a list": (list[wire.Item], b"\xdd" + MOST),
+    "fields": (wire.Fields, b"\xdd" + MOST),
+    "a text": (str, b"\xdb" + MOST),
+    "bytes": (bytes, b"\xc6" + MOST),
+    "a form": (wire.FormItem, b"\xc6" + MOST),
+    "a table": (wire.Item, b"\xdf" + MOST),
 }
 
 
-@pytest.mark.parametrize("message", GREEDY.values(), ids=list(GREEDY))
-def test_a_few_bytes_get_no_gigabytes(message: bytes) -> None:
+@pytest.mark.parametrize(("kind", "message"), GREEDY.values(), ids=list(GREEDY))
+def test_a_few_bytes_get_no_gigabytes(kind: Any, message: bytes) -> None:
+    read = wire.reader(kind)
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + 2**29, hard))
     try:
-        with pytest.raises(EngineError, match="more than plain data"):
-            wire.unpack(message)
+        with pytest.raises(EngineError, match=r"can't be read: (Input|Expected)"):
+            read(message)
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
-@pytest.mark.parametrize("message", [b"", b"garbage", b"\x80\x05."])
+@pytest.mark.parametrize("message", [b"", b"garbage", pickle.dumps(("need", 0.0)), wire.pack(1.0)])
 def test_garbage_is_refused(message: bytes) -> None:
     with pytest.raises(EngineError, match="can't be read"):
-        wire.unpack(message)
+        wire.read_reply(message)
+
+
+@pytest.mark.parametrize("turn", [-1, 2**53, 2**64])
+def test_a_turn_that_no_ledger_can_count_is_an_abstention(turn: int) -> None:
+    odd = TurnVerdict(0)
+    object.__setattr__(odd, "turn", turn)
+
+    (arrived,) = crossed(Verdict.accept(1.0, turns=(odd,)))
+
+    assert ("verifier", None) == (arrived.failed_at, arrived.score)
+    assert "a turn's index" in arrived.reason
 
 
 def test_huge_evidence_is_dropped_and_the_verdict_kept() -> None:
     (arrived,) = crossed(Verdict.accept(1.0, evidence={"all": "x" * 100_000}))
+
+    assert 1.0 == arrived.score
+    assert "exceeded 65536 bytes" in arrived.evidence["dropped"]
+
+
+def test_evidence_that_is_longer_than_it_looks_is_dropped_and_the_verdict_kept() -> None:
+    @dataclass
+    class Facts:
+        text: str
+
+    (arrived,) = crossed(Verdict.accept(1.0, evidence={"all": Facts("x" * 2**20)}))
 
     assert 1.0 == arrived.score
     assert "exceeded 65536 bytes" in arrived.evidence["dropped"]
@@ -148,7 +212,7 @@ def test_evidence_that_is_not_json_is_dropped_and_the_verdict_kept() -> None:
     assert "not JSON" in arrived.evidence["dropped"]
 
 
-@pytest.mark.parametrize("depth", [3_000, inf])
+@pytest.mark.parametrize("depth", [100, 3_000, inf])
 def test_evidence_without_a_floor_is_dropped_and_the_verdict_kept(depth: float) -> None:
     evidence: dict[str, Any] = {}
     if depth == inf:
@@ -161,6 +225,19 @@ def test_evidence_without_a_floor_is_dropped_and_the_verdict_kept(depth: float) 
 
     assert 1.0 == arrived.score
     assert "not JSON" in arrived.evidence["dropped"]
+
+
+@pytest.mark.parametrize("evidence", [b'{"a":' * 300 + b"1" + b"}" * 300, b'{"a":', b"[1]"])
+def test_evidence_that_no_ledger_could_write_is_an_abstention(evidence: bytes) -> None:
+    said = (*FIELDS[:8], evidence, None)
+
+    assert ("verifier", None) == (wire.rebuild(said, 1.0).failed_at, wire.rebuild(said, 1.0).score)
+
+
+def test_flat_evidence_may_be_long() -> None:
+    evidence = {"all": [[n] for n in range(1000)]}
+
+    assert evidence == crossed(Verdict.accept(1.0, evidence=evidence))[0].evidence
 
 
 def test_long_reasons_are_cut() -> None:
