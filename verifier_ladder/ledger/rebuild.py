@@ -257,9 +257,17 @@ class _Prints:
             for part in result.partitions(_PAGE):
                 for found in part:
                     row = read(found)
-                    data = marshal.dumps(tuple(row), 2)  # Of this version: no references in it.
+                    data = _written(row)
                     print_ = blake2b(data, digest_size=_BYTES, key=key).digest()
                     yield int.from_bytes(print_, "little"), row
+
+
+def _written(row: Sequence[Any]) -> bytes:
+    """A row as bytes, equal for equal rows."""
+    try:
+        return marshal.dumps(tuple(row), 2)  # Of this version: no references in it.
+    except ValueError:  # A column was given another type, so that it equals nothing we write.
+        return repr(row).encode()
 
 
 def _name_of(table: Derived, row: Sequence[Any]) -> str:

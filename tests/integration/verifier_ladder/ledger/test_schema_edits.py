@@ -137,6 +137,9 @@ SCHEMAS: dict[str, Edit] = {
     "a column of another type": Edit(
         "column verdict.score was changed", ["ALTER TABLE verdict ALTER COLUMN score TYPE real"]
     ),
+    "a number of another kind": Edit(
+        "column verdict.score was changed", ["ALTER TABLE verdict ALTER COLUMN score TYPE numeric"]
+    ),
     "rows that are not shown": Edit(
         "table check_queue was changed", ["ALTER TABLE check_queue ENABLE ROW LEVEL SECURITY"]
     ),
