@@ -7,7 +7,7 @@ inputs can be read as the same bytes.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from itertools import repeat
 from math import isfinite
@@ -27,11 +27,12 @@ _FEW, _SHORT = 16, 2048
 
 
 def canonical_json(value: Any) -> bytes:
-    """Write a value as the one canonical JSON text that stands for it (RFC 8785).
+    r"""Write a value as the one canonical JSON text that stands for it (RFC 8785).
 
-    The profile: text, booleans, null, integers below 2⁵³, lists and objects with ASCII keys.
-    Floats become their shortest decimal text, because their JSON forms differ between writers.
-    Bytes, and text with lone surrogates, which no JSON can hold, become objects of one field.
+    The profile: text, booleans, null, integers below 2⁵³, lists and objects with ASCII names.
+    Floats, whose JSON forms differ between writers, and bytes and text with lone surrogates,
+    which no JSON can hold, become objects of one field: their shortest decimal text, a digest, or
+    their bytes. Its name is not ASCII, so that nothing else is written alike.
 
     Raises:
         ConfigError: If the value leaves the profile, NaN and infinity included, or nests deeper
@@ -39,7 +40,7 @@ def canonical_json(value: Any) -> bytes:
 
     Example:
         >>> canonical_json({"b": 1, "a": 0.5})
-        b'{"a":"0.5","b":1}'
+        b'{"a":{"\xc2\xabfloat\xc2\xbb":"0.5"},"b":1}'
     """
     try:
         return orjson.dumps(_profile(value), option=orjson.OPT_SORT_KEYS)
@@ -56,16 +57,16 @@ def _profile(value: Any) -> Any:
         return _number(value)
     if isinstance(value, Mapping):
         return {_name(key): _profile(item) for key, item in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
+    if isinstance(value, (list, tuple)):
         return [_profile(item) for item in value]
     if isinstance(value, (bytes, bytearray)):
-        return {"sha256": hashlib.sha256(value).hexdigest()}
+        return {"«sha256»": hashlib.sha256(value).hexdigest()}
     raise ConfigError(
         f"a {type(value).__name__} can't be part of a key; give text, numbers, lists or objects"
     )
 
 
-def _number(value: float) -> int | str:
+def _number(value: float) -> int | dict[str, str]:
     if isinstance(value, int):
         if abs(value) >= _LARGEST_INTEGER:
             size = f"an integer of {value.bit_length()} bits"
@@ -73,7 +74,7 @@ def _number(value: float) -> int | str:
         return int(value)
     if not isfinite(value):
         raise ConfigError(f"{value!r} can't be part of a key; leave it out or give text")
-    return repr(float(value))
+    return {"«float»": repr(float(value))}
 
 
 def _name(key: object) -> str:
@@ -87,23 +88,22 @@ def _text(value: str) -> Any:
         try:
             value.encode()
         except UnicodeEncodeError:
-            return {"surrogatepass": _bytes(value).hex()}
+            return {"«surrogatepass»": value.encode("utf-8", "surrogatepass").hex()}
     return str.__str__(value)  # An enumeration's value, as it is stored, not its name.
-
-
-def _bytes(content: str | bytes) -> bytes:
-    """UTF-8 that keeps lone surrogates apart, which a language model's tokenizer can emit."""
-    return content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
 
 
 @lru_cache(maxsize=256)
 def _head(purpose: bytes, kind: str) -> bytes:
-    name = _bytes(kind)
+    name = kind.encode("utf-8", "surrogatepass")
     return b"vl:%s:1\0%d\0%s\0" % (purpose, len(name), name)
 
 
 def _of_kind(purpose: bytes, kind: str, content: str | bytes) -> bytes:
-    data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+    """Key of a content: text and its bytes differ, for a verifier is given one or the other."""
+    if isinstance(content, str):  # A language model's tokenizer can emit lone surrogates.
+        data = content.encode("utf-8", "surrogatepass")
+    else:
+        purpose, data = purpose + b"-bytes", content
     return hashlib.sha256(_head(purpose, kind) + data).digest()
 
 
@@ -180,7 +180,7 @@ def in_namespace(verifier: bytes, namespace: str) -> bytes:
     """
     if not namespace:
         return verifier
-    return _of_kind(b"namespace", namespace, verifier)
+    return hashlib.sha256(_head(b"namespace", namespace) + verifier).digest()
 
 
 def raw_keys(kind: str, contents: Iterable[str | bytes]) -> list[bytes]:
@@ -194,11 +194,11 @@ def content_keys(kind: str, canonical: Iterable[str | bytes]) -> list[bytes]:
 
 
 def _all_of_kind(purpose: bytes, kind: str, contents: Iterable[str | bytes]) -> list[bytes]:
-    head = _head(purpose, kind)
+    contents = list(contents)
     try:  # Nearly always all are text that UTF-8 can write.
-        return _digests(head, map(str.encode, contents))  # type: ignore[arg-type]
+        return _digests(_head(purpose, kind), map(str.encode, contents))  # type: ignore[arg-type]
     except (TypeError, UnicodeEncodeError):
-        return _digests(head, map(_bytes, contents))
+        return [_of_kind(purpose, kind, content) for content in contents]
 
 
 def _digests(head: bytes, rests: Iterable[bytes]) -> list[bytes]:

@@ -62,11 +62,11 @@ def _keys_of(ledger: Ledger, text: str) -> Iterator[bytes]:
         if (kind, by) in seen:
             continue
         seen.add((kind, by))
-        raw = raw_key(kind, text)
-        # Nothing is canonicalised here, because that can crash: the ledger remembers the result.
-        for alias in ledger.aliases(by, [raw]).values():
-            yield alias.content_key
-        yield content_key(kind, text)
+        for given in (text, text.encode("utf-8", "surrogatepass")):
+            # Nothing is canonicalised here, because that can crash: the ledger remembers it.
+            for alias in ledger.aliases(by, [raw_key(kind, given)]).values():
+                yield alias.content_key
+            yield content_key(kind, given)
 
 
 def newest_entries(

@@ -146,3 +146,32 @@ def test_an_enumeration_in_a_task_is_its_value(named: Any) -> None:
 
     assert [1.0, 1.0] == [reward.value for reward in rewards]
     assert 1 == sum(asked[vl.Tier.SIMULATION].values())
+
+
+@pytest.mark.parametrize("isolation", ["inline", "process"])
+@pytest.mark.parametrize(
+    "pair",
+    [
+        (
+            vl.Candidate("text", "0.5", {"answer": 0.5}),
+            vl.Candidate("text", "0.5", {"answer": "0.5"}),
+        ),
+        (vl.Candidate("text", "Zürich".encode()), vl.Candidate("text", "Zürich")),
+    ],
+)
+def test_what_a_verifier_would_tell_apart_shares_no_verdict(
+    pair: tuple[vl.Candidate, vl.Candidate], isolation: Any
+) -> None:
+    """Else whoever came first would decide for all others, in every run of the ledger."""
+
+    def told_apart(candidate: vl.Candidate) -> bool:
+        return isinstance((candidate.task or {}).get("answer", candidate.content), str)
+
+    judge = vl.verifier(
+        name="told_apart", kind="text", version="1", isolation=isolation, task_fields=["answer"]
+    )(told_apart)
+    for given in (pair, pair[::-1]):
+        with vl.Campaign.open("apart", ladder=vl.Ladder("l", [judge])) as campaign:
+            rewards = campaign.score(list(given), deadline=300)
+
+        assert [float(told_apart(candidate)) for candidate in given] == [r.value for r in rewards]

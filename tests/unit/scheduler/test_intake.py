@@ -99,7 +99,8 @@ def test_one_candidate_has_one_standing_however_it_is_given(ledger: Ledger) -> N
 
     text, data, whole, text_again = taken(intake, ["a", b"a", Candidate("text", "a"), "a"])
 
-    assert text is data is whole is text_again
+    assert text is whole is text_again
+    assert data is not text  # A verifier is given bytes then.
     assert [text] == taken(intake, ["a"])
 
 
@@ -127,6 +128,6 @@ def test_a_standing_is_complete_though_the_memory_is_emptied_meanwhile(
         return look_up(keys)
 
     monkeypatch.setattr(ledger, "verdicts", emptying)
-    spelled, _ = taken(intake, [b"a", "b"])
+    spelled, _ = taken(intake, [Candidate("text", "a"), "b"])
 
     assert spelled is before

@@ -1,6 +1,7 @@
 """Keys: the same work has the same key, and different work never has."""
 
 import json
+from collections import deque
 from typing import Any
 
 import pytest
@@ -37,9 +38,9 @@ def trees(leaves: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 
 def as_written(value: Any) -> Any:
-    """The value with floats as their shortest text, which is how keys hold them."""
+    """The value with floats as objects of their shortest text, which is how keys hold them."""
     if isinstance(value, float):
-        return repr(value)
+        return {"«float»": repr(value)}
     if isinstance(value, dict):
         return {name: as_written(item) for name, item in value.items()}
     return [as_written(item) for item in value] if isinstance(value, list) else value
@@ -65,7 +66,7 @@ def test_the_order_of_names_does_not_matter(value: dict[str, int]) -> None:
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_a_float_comes_back_from_its_text(value: float) -> None:
-    assert value == float(json.loads(canonical_json(value)))
+    assert value == float(json.loads(canonical_json(value))["«float»"])
 
 
 @pytest.mark.parametrize(
@@ -83,6 +84,8 @@ def test_a_float_comes_back_from_its_text(value: float) -> None:
         Ellipsis,
         [{"deep": [float("nan")]}],
         1 + 2j,
+        range(3),
+        deque([1]),
     ],
     ids=repr,
 )
@@ -112,6 +115,33 @@ def test_true_and_one_are_different() -> None:
 
 def test_positive_and_negative_zero_are_different() -> None:
     assert canonical_json(0.0) != canonical_json(-0.0)
+
+
+def as_text(value: Any) -> Any:
+    """The value with each leaf as the text that Python shows for it."""
+    if isinstance(value, dict):
+        return {name: as_text(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [as_text(item) for item in value]
+    return value if isinstance(value, str) else str(value)
+
+
+@given(trees(LEAVES | st.floats(allow_nan=False, allow_infinity=False) | st.binary()))
+def test_a_value_is_not_the_text_that_is_shown_for_it(value: Any) -> None:
+    """Whoever writes a task could otherwise be given the verdict of another."""
+    text = as_text(value)
+
+    assert (text == value) == (canonical_json(text) == canonical_json(value))
+
+
+@pytest.mark.parametrize("value", [0.5, 1.0, b"", "\ud800"], ids=repr)
+def test_nothing_else_is_written_as_a_value_that_json_lacks(value: Any) -> None:
+    imitation = json.loads(canonical_json(value))
+    (name,) = imitation
+
+    assert canonical_json({name.strip("«»"): imitation[name]}) != canonical_json(value)
+    with pytest.raises(ConfigError, match="use ASCII"):
+        canonical_json(imitation)
 
 
 @given(st.binary(), st.binary())
@@ -148,8 +178,9 @@ def test_a_raw_key_is_never_a_content_key() -> None:
     assert raw_key("molecule", "CCO") != content_key("molecule", "CCO")
 
 
-def test_text_has_the_key_of_its_utf_8_bytes() -> None:
-    assert raw_key("text", "é") == raw_key("text", "é".encode())
+def test_text_is_not_its_utf_8_bytes() -> None:
+    assert raw_key("text", "é") != raw_key("text", "é".encode())
+    assert content_key("text", "é") != content_key("text", "é".encode())
 
 
 KEYS = st.binary(min_size=32, max_size=32)
