@@ -153,15 +153,14 @@ class Verdict:
 
     def _is_plain(self) -> bool:
         """Whether its other fields are what nearly all verdicts hold: there are millions."""
-        texts = type(self.unit) is type(self.reason) is type(self.feedback) is str
-        has_turns = type(self.turns) is not tuple or self.turns
-        is_short = self.failed_at is None and self.cost is None and not has_turns
         return (
-            texts
-            and is_short
-            and type(self.evidence) is dict
+            type(self.unit) is type(self.reason) is type(self.feedback) is str
+            and (self.failed_at is None or type(self.failed_at) is str)
+            and (self.cost is None or type(self.cost) is Cost)
+            and type(self.turns) is tuple and not self.turns
+            and (self.evidence is NO_EVIDENCE or type(self.evidence) is dict)
             and all(type(name) is str for name in self.evidence)
-        )
+        )  # fmt: skip
 
     @classmethod
     def accept(
