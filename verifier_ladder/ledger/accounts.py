@@ -15,6 +15,7 @@ from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.dialect import dialect_of
 from verifier_ladder.ledger.protocol import MICRO, Amounts, micro, micros
 from verifier_ladder.ledger.records import Account, Charged, Spend
+from verifier_ladder.ledger.schema import NO_DEBTS, WITHIN_CAP
 from verifier_ladder.ledger.store import Store
 from verifier_ladder.resource import Resource
 
@@ -85,11 +86,14 @@ class Balances:
 
     def _read(self, campaign: str) -> dict[tuple[int, int], int | None]:
         rows = self._connection.exec_driver_sql(
-            "SELECT tier, resource, cap - settled - failed - reserved - kept FROM account "
-            "WHERE campaign = ?",
+            "SELECT tier, resource, cap - settled - failed - reserved - kept, "
+            f"{NO_DEBTS} AND ({WITHIN_CAP}) FROM account WHERE campaign = ?",
             (campaign,),
         )
-        return {(tier, resource): left for tier, resource, left in rows}
+        # What the table would refuse to change pays for nothing: it must not end others' claims.
+        return {
+            (tier, resource): left if is_sound else -1 for tier, resource, left, is_sound in rows
+        }
 
     def write(self) -> None:
         """Record the reservations; the table itself refuses to pass a cap."""

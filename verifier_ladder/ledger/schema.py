@@ -261,6 +261,9 @@ request = Table(
     Index("request_campaign", "campaign", "id"),
 )  # fmt: skip
 
+NO_DEBTS = "settled >= 0 AND reserved >= 0 AND failed >= 0"
+WITHIN_CAP = "cap IS NULL OR settled + failed + reserved <= cap + excess"
+
 # Whole millionths: sums of floats would not keep the cap exactly.
 account = Table(
     "account", metadata,
@@ -275,10 +278,8 @@ account = Table(
     Column("checks", WHOLE, nullable=False, server_default=text("0")),
     Column("kept", WHOLE, nullable=False, server_default=text("0")),
     PrimaryKeyConstraint("campaign", "tier", "resource"),
-    CheckConstraint("settled >= 0 AND reserved >= 0 AND failed >= 0", name="no_debts"),
-    CheckConstraint(
-        "cap IS NULL OR settled + failed + reserved <= cap + excess", name="within_cap"
-    ),
+    CheckConstraint(NO_DEBTS, name="no_debts"),
+    CheckConstraint(WITHIN_CAP, name="within_cap"),
     sqlite_with_rowid=False,
 )  # fmt: skip
 

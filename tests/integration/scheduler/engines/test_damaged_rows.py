@@ -198,3 +198,27 @@ def test_checks_of_raw_text_wait_for_a_host_that_holds_their_canonicaliser(
     } == states  # fmt: skip
     assert {CheckState.DONE} == later
     assert 6 == caplog.text.count("wait for a host that holds their canonicaliser")
+
+
+@pytest.mark.parametrize("column", ["settled", "reserved", "failed", "excess"])
+def test_an_account_that_no_program_writes_pays_for_nothing_and_holds_up_no_neighbour(
+    tmp_path: Path, column: str
+) -> None:
+    place = str(tmp_path / "ledger.db")
+    ask(place)
+    sound = vl.Ladder("l", [damaged_cheap, damaged_costly], policy="all_tiers")
+    with vl.Campaign.open("sound", ladder=sound, ledger=place, engine="workers") as campaign:
+        campaign.score(["of the neighbour"])
+    with closing(sqlite3.connect(place, timeout=300)) as file, file:
+        file.execute("PRAGMA ignore_check_constraints = ON")
+        file.execute(
+            "INSERT OR REPLACE INTO account (campaign, tier, resource, cap, "
+            f"{column}) VALUES ('c', 1, 0, 1000000, {-(2**60)})"
+        )
+
+    with open_ledger(place) as ledger:
+        work(ledger)
+        states = {str(c.payload["content"]): c.state for c in ledger.checks()}
+
+    assert CheckState.DONE is states.pop("of the neighbour")
+    assert {CheckState.QUEUED} == {*states.values()}
