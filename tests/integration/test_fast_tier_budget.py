@@ -77,9 +77,24 @@ def test_what_was_kept_back_is_spent_once_nobody_follows() -> None:
     with vl.Campaign.open(
         "rest", ladder=priced_ladder(0.5, 1.0), budget=budget, workers=1
     ) as campaign:
-        campaign.score(texts(0, 8), more=8)
+        campaign.score(texts(0, 8))
         campaign.drain("300 s")
         assert (of_tier(campaign, 0), of_tier(campaign, 1)) == (4.0, 5.0)
+        assert total(campaign).kept == 0.0
+
+
+def test_what_is_kept_back_for_announced_samples_stays_kept_until_they_come() -> None:
+    budget = {"total": {"money": 12.0}}
+    with vl.Campaign.open(
+        "announced", ladder=priced_ladder(0.5, 1.0), budget=budget, workers=1
+    ) as campaign:
+        campaign.score(texts(0, 8), more=8)
+        campaign.drain("300 s")
+        assert total(campaign).kept >= 4.0
+
+        campaign.score(texts(1, 8), more=0)
+        campaign.drain("300 s")
+        assert of_tier(campaign, 0) == 8.0
         assert total(campaign).kept == 0.0
 
 

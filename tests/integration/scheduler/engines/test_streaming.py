@@ -204,7 +204,7 @@ def test_a_hang_on_a_higher_tier_does_not_hold_back_its_batch(diary: Diary, unti
     ladder = vl.Ladder("l", [first, costly], policy="all_tiers")
     with vl.Campaign.open("c", ladder=ladder, workers=1) as campaign:
         campaign.score(["a", "a" * 2, "a" * 3])
-        until(lambda: len(list(campaign.revisions())) == 2)
+        until(lambda: len(list(campaign.revisions())) == 2 and len(diary.read()) == 3)
         values = {revision.reward.value for revision in campaign.revisions()}
 
     assert values < {1.0, 2.0, 3.0}
