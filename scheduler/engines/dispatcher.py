@@ -352,7 +352,6 @@ class Dispatcher(ABC):
         self._tell_room()
         if not self._working and (self._draining or not self._will_continue()):
             self._be_quiet()
-        self._at = None
 
     def _follow(self, jump: float) -> None:
         """Keep leases and retries though the ledger's clock has jumped."""

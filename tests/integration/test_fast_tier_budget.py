@@ -96,6 +96,7 @@ def test_what_is_kept_back_for_announced_samples_stays_kept_until_they_come() ->
         campaign.drain("300 s")
         assert of_tier(campaign, 0) == 8.0
         assert total(campaign).kept == 0.0
+        assert 11.0 <= total(campaign).spent <= 12.0
 
 
 def test_nothing_is_kept_back_for_samples_that_were_rejected() -> None:
