@@ -32,7 +32,7 @@ from verifier_ladder.scheduler.survey import ANSWERED, ENDS, REJECTED
 _UNKNOWN = Belief(nan, nan)
 _AUDITED = len(ENDS)
 _BEGUN = "its other replicates are missing"
-_ON_ITS_WAY = "it was drawn, and the {tier} tier has not said all yet"
+_ON_ITS_WAY = "the {tier} tier has not said all yet"
 _ANSWERS = ("reached", "deviation", "explained", "answered")
 """What changes in a situation as tiers answer."""
 _FIRST = 1e9
@@ -167,7 +167,7 @@ class Climb:
             result.rewards[index] = revised(reward, draw, is_judged=standing.is_judged)
             if not standing.is_judged and not _has_answered(standing):
                 going.add(index)
-                result.escalate.append(Escalation(index, self._top, draw.propensity, draw))
+                result.escalate.append(Escalation(index, self._top, _FIRST, draw))
         if going:
             result.decisions.append(self._on_the_way(sorted(going), scene))
         return frozenset(going)
@@ -283,17 +283,36 @@ class Climb:
         self._leave_to(lots, decisions, is_passed_over=scene.is_passed_over)
         draws = self._drawn_before(lots, decisions, open_, scene, result)
         is_top = (decisions.action == Action.ESCALATE) & (decisions.to == self._top)
-        _ask(np.flatnonzero(~is_top), decisions, open_, result)
+        draws |= self._ask(np.flatnonzero(~is_top), decisions, open_, result)
         ahead = self._ahead(decisions, situation, open_, scene)
         self._spare(np.flatnonzero(is_top), decisions, open_, scene, result, ahead=ahead)
-        _ask(np.flatnonzero(is_top), decisions, open_, result)
+        draws |= self._ask(np.flatnonzero(is_top), decisions, open_, result)
         draws |= self._verify(decisions, situation, open_, scene, result, ahead=ahead)
         result.escalate = [_with_lot(e, scene, result) for e in result.escalate]
         for row, draw in draws.items():
-            if draw.is_hit and isinstance(draw, Draw):
+            if isinstance(draw, Draw) and draw.is_hit and not draw.is_certain:
                 decisions.action[row], decisions.to[row] = Action.ESCALATE, self._top
                 decisions.reason[row] = len(decisions.reasons)
         result.decisions.append(self._written(decisions, situation, open_, draws))
+
+    def _ask(
+        self, rows: Iterable[int], decisions: Decisions, open_: Sequence[list[int]], result: Step
+    ) -> dict[int, Draw | Lot]:
+        """Ask on for samples whose climb does not stop; gives the draws of those at the top."""
+        action, to = decisions.action.tolist(), decisions.to.tolist()
+        benefit = decisions.benefit.tolist()
+        draws: dict[int, Draw | Lot] = {}
+        for row in rows:
+            if action[row] == Action.STOP:
+                continue
+            draw, later = None, action[row] == Action.DEFER
+            # What is compared and bought one by one is chosen, not drawn.
+            if to[row] == self._top and not (later or self.ladder.policy.is_sequential):
+                draws[row] = draw = Draw.certain(result.rewards[open_[row][0]].value)
+            result.escalate += [
+                Escalation(i, to[row], benefit[row], draw, is_deferred=later) for i in open_[row]
+            ]
+        return draws
 
     def _leave_to(
         self, lots: Mapping[int, Lot], decisions: Decisions, *, is_passed_over: bool
@@ -553,20 +572,6 @@ class Climb:
         return 1.0 if column == self._top else nan
 
 
-def _ask(
-    rows: Iterable[int], decisions: Decisions, open_: Sequence[list[int]], result: Step
-) -> None:
-    """Ask on for samples whose climb does not stop."""
-    action, to = decisions.action.tolist(), decisions.to.tolist()
-    benefit = decisions.benefit.tolist()
-    for row in rows:
-        if action[row] != Action.STOP:
-            later = action[row] == Action.DEFER
-            result.escalate += [
-                Escalation(i, to[row], benefit[row], is_deferred=later) for i in open_[row]
-            ]
-
-
 def _stops(decisions: Decisions, open_: Sequence[list[int]], scene: Scene) -> list[int]:
     """Rows whose climb stops, and for which no draw was made ahead."""
     rows = np.flatnonzero(decisions.action == Action.STOP).tolist()
@@ -608,8 +613,9 @@ def _complete(decisions: Decisions, begun: Sequence[int], open_: Sequence[list[i
 
 
 def _numbers(draws: Sequence[Draw | None]) -> list[float] | None:
-    """The column of random numbers; None where nothing was drawn."""
-    return [draw.number if draw else nan for draw in draws] if any(draws) else None
+    """The column of random numbers; None where chance had no part in anything."""
+    numbers = [nan if not draw or draw.number is None else draw.number for draw in draws]
+    return None if all(map(isnan, numbers)) else numbers
 
 
 def _factors(draws: Sequence[Draw | None]) -> list[float] | None:

@@ -26,12 +26,15 @@ class Stratum(NamedTuple):
 
 
 class Draw(NamedTuple):
-    """The draw for the top tier of a sample whose climb stops, with what corrects its reward."""
+    """The draw that sends a sample to the top tier, with what corrects its reward.
+
+    One that is asked for because it is worth its cost is drawn for certain, with probability 1.
+    """
 
     propensity: float
     """Probability that it fell on the sample."""
-    number: float
-    """The uniform random number."""
+    number: float | None
+    """The uniform random number; None where chance had no part in it."""
     estimate: float | None
     """The reward without the top tier's answer; None if nothing was known."""
     factor: float
@@ -45,7 +48,17 @@ class Draw(NamedTuple):
     @property
     def is_hit(self) -> bool:
         """Whether it fell on the sample."""
-        return self.number < self.propensity
+        return self.number is None or self.number < self.propensity
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether chance had no part in it: it is no audit, for what is worth most is chosen."""
+        return self.number is None
+
+    @classmethod
+    def certain(cls, estimate: float | None) -> Draw:
+        """The draw of a sample that is asked about for certain, believed to be worth that."""
+        return cls(1.0, None, estimate, 1.0)
 
     @classmethod
     def from_json(cls, stored: Sequence[Any]) -> Draw:

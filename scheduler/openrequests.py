@@ -182,8 +182,8 @@ class OpenRequests:
 
     def _drawn(self, sample: _Sample, candidate: Candidate) -> Draw | None:
         """The draw of a sample, with what its candidate was known to be before it."""
-        if sample.draw is None:
-            return None
+        if sample.draw is None or sample.draw.is_certain:
+            return sample.draw
         standing = self._intake.recall(candidate, sample.subject[0], None)
         before = Standing(candidate, sample.subject[0], candidate.content)
         for key, verdict in self._ledger.verdicts(sample.before).items():
@@ -277,17 +277,20 @@ def _take(found: dict[int, _Sample], block: Block) -> None:
 def _take_decisions(found: dict[int, _Sample], block: Block) -> None:
     samples = block.samples
     for columns in block.decisions if samples else ():
-        for row, place in enumerate(columns.sample):
+        for row, (place, draw) in enumerate(zip(columns.sample, columns.draws(), strict=False)):
             told = found[samples.positions[place]]  # type: ignore[union-attr]
             if columns.action[row] != Action.STOP:
                 told.tier = columns.tier[row]
-            if told.draw is None and columns.draw and columns.draw[row] < columns.propensity[row]:
-                told.draw = Draw(
-                    columns.propensity[row], columns.draw[row], told.reward.value,
-                    columns.factor[row] if columns.factor else 1.0,
-                    _known(columns.mean[row]), _known(columns.deviation[row]),
-                )  # fmt: skip
+            if told.draw is None and draw.is_hit:
                 told.before = samples.checks[place]  # type: ignore[union-attr]
+                told.draw = (
+                    Draw.certain(told.reward.value) if draw.is_certain
+                    else Draw(
+                        draw.propensity, draw.number, told.reward.value,
+                        1.0 if isnan(draw.factor) else draw.factor,
+                        _known(columns.mean[row]), _known(columns.deviation[row]),
+                    )
+                )  # fmt: skip
 
 
 def _known(number: float) -> float | None:

@@ -175,7 +175,11 @@ class _Replay:
         together have the numbers that follow from the first on the line.
         """
         sample = alike[-1]
-        if isnan(row["draw"]) or sample in self._draws:
+        if sample in self._draws:
+            return
+        if isnan(row["draw"]):
+            if not isnan(row["factor"]):
+                self._draws[sample] = Draw.certain(reward.value)
             return
         self.report.draws += 1
         if row["draw"] < row["propensity"]:

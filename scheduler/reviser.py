@@ -58,10 +58,11 @@ class Reviser:
             once more: their drawn answers speak for those that did not come in time.
         """
         with self._desk.lock:
-            share, requests = self._desk.climb.knowledge.punctuality.read(samples, seconds)
-            if share < LEAST and seconds > 0.0:
-                self._warn(share)
-            late = self._write(requests, share) if share < 1.0 else []
+            late: list[Request] = []
+            for share, requests in self._desk.climb.knowledge.punctuality.read(samples, seconds):
+                if share < LEAST and seconds > 0.0:
+                    self._warn(share)
+                late += self._write(requests, share) if share < 1.0 else []
             return self._desk.watches.close(samples), late
 
     def _warn(self, share: float) -> None:
@@ -259,9 +260,9 @@ def _over(requests: Sequence[Request], standings: Sequence[Standing]) -> list[Pe
 
 
 def _drawn(request: Request) -> tuple[SampleId, Draw, str] | None:
-    """The sample, the draw that sent it to the top tier, if one did, and the sample's group."""
+    """The sample, the draw that sent it to the top tier, if chance did, and the sample's group."""
     draw, sample = draw_of(request), SampleId(request.run, request.step, request.position)
-    return draw and (sample, draw, str(request.state["group"]))
+    return (sample, draw, str(request.state["group"])) if draw and not draw.is_certain else None
 
 
 def _why_ended(check: CheckRow) -> Verdict:

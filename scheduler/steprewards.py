@@ -12,7 +12,7 @@ from verifier_ladder.arrays import Floats
 from verifier_ladder.candidate import UNKNOWN_SIZE
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.columns import listed
-from verifier_ladder.ledger.records import Block
+from verifier_ladder.ledger.records import Block, DrawRow
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.advantages import advantages, changes
 
@@ -21,8 +21,9 @@ class StepRewards:
     """The samples of one run and step, one row each, in the order in which they were recorded.
 
     Groups are compared by what was believed of their samples before any draw: where a draw for
-    the top tier fell on a sample, the reward it had then stays its estimate. A group that is not
-    complete, or of which nobody knows whether it is, is not compared.
+    the top tier fell on a sample, the reward it had then stays its estimate; and so it does while
+    an answer that was due for certain speaks for others. A group that is not complete, or of which
+    nobody knows whether it is, is not compared.
     """
 
     def __init__(self, ledger: Ledger, campaign: str, run: str, step: int) -> None:
@@ -106,10 +107,10 @@ class StepRewards:
         count = len(samples.contents)
         groups, versions = samples.groups or [""] * count, samples.learner_versions or [""] * count
         sizes = samples.group_sizes or [0] * count
-        rows = []
-        for position, group, size, version, reward in zip(
+        draws = dict(_draws(block))
+        for place, (position, group, size, version, reward) in enumerate(zip(
             listed(samples.positions), groups, sizes, versions, block.rewards, strict=True
-        ):
+        )):  # fmt: skip
             row = self._rows.setdefault(position, len(self._rows))
             if row == len(self.rewards):
                 self.groups.append(group)
@@ -119,21 +120,20 @@ class StepRewards:
                 self._estimates.append(nan)
                 self._deviations.append(nan)
             self.rewards[row] = reward
-            if row not in self._drawn:
+            draw = draws.get(place)
+            if row not in self._drawn and not (draw and draw.is_certain and draw.factor != 1.0):
                 self._estimates[row] = _float(reward.value)
                 self._deviations[row] = _float(reward.uncertainty)
-            rows.append(row)
-        self._drawn.update(rows[place] for place in _drawn(block))
+            if draw and not draw.is_certain:
+                self._drawn.add(row)
 
 
-def _drawn(block: Block) -> Iterator[int]:
-    """Places of the samples that a draw for the top tier fell on."""
+def _draws(block: Block) -> Iterator[tuple[int, DrawRow]]:
+    """The draws for the top tier that fell on samples, by place."""
     for columns in block.decisions:
-        for place, chance, number in zip(
-            columns.sample, columns.propensity, columns.draw or (), strict=False
-        ):
-            if number < chance:
-                yield place
+        for place, draw in zip(columns.sample, columns.draws(), strict=False):
+            if draw.is_hit:
+                yield place, draw
 
 
 def _float(value: float | None) -> float:

@@ -115,11 +115,12 @@ def withdraw(
 class Withdrawal(Revisions):
     """Ends the climbs of samples; each keeps the reward that follows from what is known.
 
-    Drawn samples were to speak for those that were not drawn. What is lost with the cancelled
-    ones is taken over by the draws of their step that are still open. Each of those could have
-    been cancelled too, so where chance chose, they are a random sample of both: with the factor
-    1/(p·s), s their share, the rewards stay right in the mean. An answer that had come could not
-    be cancelled, and speaks for as many as before.
+    Drawn samples were to speak for those that were not drawn, and those that were asked about for
+    certain for themselves. What is lost with the cancelled ones is taken over by the draws of
+    their step that are still open. Each of those could have been cancelled too, so where chance
+    chose, they are a random sample of both: with the factor 1/(p·s), s their share, the rewards
+    stay right in the mean. An answer that had come could not be cancelled, and speaks for as many
+    as before.
     """
 
     def __init__(
@@ -205,12 +206,12 @@ def _shares(
 
 
 def _draws(requests: Sequence[Request]) -> Counter[tuple[Any, ...]]:
-    """How many samples of each run and step were drawn to speak for others."""
+    """How many samples of each run and step were drawn."""
     return Counter(sample[:2] for sample in {r[2:5] for r in requests if _speaks(r)})
 
 
 def _speaks(request: Request) -> bool:
-    """Whether a sample was drawn to speak for others."""
+    """Whether a sample was drawn, by chance or for certain."""
     draw = draw_of(request)
     return draw is not None and draw.factor > 0.0
 

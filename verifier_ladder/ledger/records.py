@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from math import inf
+from itertools import repeat
+from math import inf, isfinite, isnan, nan
 from typing import Any, NamedTuple
 
 from verifier_ladder.budget import place_label
@@ -76,6 +77,27 @@ class SampleColumns:
     """Digest of each sample's trajectory, where it has one."""
 
 
+class DrawRow(NamedTuple):
+    """What a decision says of the draw that sends its sample to the top tier."""
+
+    propensity: float
+    """Probability that the top tier is asked; NaN while the climb goes on below it."""
+    number: float
+    """The random number; NaN where chance had no part in it."""
+    factor: float
+    """Weight of the answer; NaN where nothing was drawn."""
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the answer was due for certain."""
+        return isnan(self.number) and isfinite(self.factor)
+
+    @property
+    def is_hit(self) -> bool:
+        """Whether the sample was drawn, by chance or for certain."""
+        return self.number < self.propensity or self.is_certain
+
+
 @dataclass(slots=True)
 class DecisionColumns:
     """The decisions of one round, as columns; `sample` indexes the block's samples."""
@@ -100,6 +122,11 @@ class DecisionColumns:
     """Version of the beliefs that were decided with; -1 if none were."""
     prices: Mapping[str, float] = field(default_factory=dict)
     """What one unit of each capped resource was worth, by account."""
+
+    def draws(self) -> Iterator[DrawRow]:
+        """What each row says of the draw for the top tier, most of them that there was none."""
+        nothing = repeat(nan)
+        return map(DrawRow, self.propensity, self.draw or nothing, self.factor or nothing)
 
 
 KINDS = (

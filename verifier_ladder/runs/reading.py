@@ -7,7 +7,7 @@ from math import isfinite, isnan
 
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.columns import listed
-from verifier_ladder.ledger.records import Block, SampleColumns
+from verifier_ladder.ledger.records import Block, DrawRow, SampleColumns
 from verifier_ladder.reward import Reward
 from verifier_ladder.runs.finding import FoundRun, find_run
 from verifier_ladder.runs.moment import Moment, entries_at, moment_of
@@ -115,13 +115,9 @@ class _Reading:
                 continue
             known.reward, known.checks = reward, checks
         for columns in block.decisions:
-            drawn = columns.draw or [float("nan")] * len(columns.sample)
-            factors = columns.factor or [float("nan")] * len(columns.sample)
-            for at, chance, number, factor in zip(
-                columns.sample, columns.propensity, drawn, factors, strict=True
-            ):
+            for at, draw in zip(columns.sample, columns.draws(), strict=False):
                 sample = self._samples[samples.step, rows[at][0]]
-                _draw(sample, block.rewards[at], chance, number, factor)
+                _draw(sample, block.rewards[at], draw)
 
     def _complete(self) -> None:
         """Look up what other campaigns have recorded of this run's candidates and checks."""
@@ -135,7 +131,7 @@ class _Reading:
         for sample in run.samples:
             said = run.verdicts(sample)
             sample.is_rejected = any(s.verdict.outcome is Outcome.REJECT for s in said)
-            sample.truth = _truth(run, said) if sample.is_drawn else None
+            sample.truth = None if sample.estimate is None else _truth(run, said)
         if self._learnt.is_any:
             self._name(needed & run.said.keys())
             self._believe()
@@ -209,21 +205,24 @@ def _rows(samples: SampleColumns) -> Iterator[Row]:
     )  # fmt: skip
 
 
-def _draw(
-    sample: SampleRecord, reward: Reward, chance: float, number: float, factor: float
-) -> None:
+def _draw(sample: SampleRecord, reward: Reward, draw: DrawRow) -> None:
     """Note a sample's draw: what it was worth by belief at that moment, if it fell on it.
 
     An answer that speaks for others as well, whose draws were cancelled, has another weight.
     """
-    if sample.is_drawn and isfinite(factor):
-        sample.propensity, sample.factor = chance, factor
-    if not isfinite(chance) or sample.is_drawn:
+    if draw.is_certain:
+        if sample.estimate is None:
+            sample.propensity, sample.estimate = draw.propensity, reward.value
+        sample.factor = draw.factor
         return
-    sample.propensity = chance
-    if number < chance:  # Not so where nothing was drawn: NaN is less than nothing.
+    if sample.is_drawn and isfinite(draw.factor):
+        sample.propensity, sample.factor = draw.propensity, draw.factor
+    if not isfinite(draw.propensity) or sample.is_drawn:
+        return
+    sample.propensity = draw.propensity
+    if draw.is_hit:
         sample.is_drawn, sample.estimate = True, reward.value
-        sample.factor = factor if isfinite(factor) else 1.0
+        sample.factor = draw.factor if isfinite(draw.factor) else 1.0
 
 
 def _audits(block: Block, run: str) -> list[Audit]:

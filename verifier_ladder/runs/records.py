@@ -53,16 +53,16 @@ class SampleRecord:
     propensity: float | None = None
     """Probability with which the top tier was to be asked; None where nothing was drawn."""
     factor: float = 1.0
-    """Weight of the correction, where a draw fell on it."""
+    """Weight of the correction, where the top tier was drawn for it or asked for certain."""
     estimate: float | None = None
-    """The reward by belief when the draw fell on it; None if none did."""
+    """The reward by belief when the top tier was asked; None if it was not."""
     is_drawn: bool = False
-    """Whether a draw for the top tier fell on it."""
+    """Whether chance chose it for the top tier."""
     is_rejected: bool = False
     """Whether a verifier has rejected its candidate."""
     truth: float | None = None
-    """What the top tier has said of a candidate that was drawn, on the learner's scale; None if
-    it gave no score, or another campaign has asked it."""
+    """What the top tier has said of a candidate that it was asked about, on the learner's scale;
+    None if it gave no score, or another campaign has asked it."""
 
     belief: float | None = None
     """What is believed by now of its candidate, on the learner's scale; None where the top tier
@@ -95,10 +95,10 @@ class SampleRecord:
         """
         if self.belief is not None:
             return self.belief
-        value, factor = self.reward.value, self.factor if self.is_drawn else 1.0
-        if self.truth is not None and factor != 1.0 and value is not None:
+        value = self.reward.value
+        if self.truth is not None and self.factor != 1.0 and value is not None:
             return self.truth
-        return uncorrected(value, self.estimate, factor)
+        return uncorrected(value, self.estimate, self.factor)
 
     @property
     def uncertainty(self) -> float | None:

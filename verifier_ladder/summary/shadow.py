@@ -16,7 +16,7 @@ from verifier_ladder.candidate import SampleId
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.columns import listed
-from verifier_ladder.ledger.records import Block
+from verifier_ladder.ledger.records import Block, DrawRow
 from verifier_ladder.reward import Reward
 from verifier_ladder.rollouts.statistics import assumed_threshold, is_reject
 from verifier_ladder.runs.records import uncorrected
@@ -222,27 +222,17 @@ def _samples(
         sample = SampleId(samples.run, samples.step, position)
         if place in factors and (sample in drawn or factors[place].is_hit):
             estimate = drawn.get(sample, (reward.value,))[0]
-            drawn[sample] = (estimate, factors[place].weight)
+            drawn[sample] = (estimate, factors[place].factor)
         worth = uncorrected(reward.value, *drawn.get(sample, (None, 1.0)))
         yield sample, _Side(group, content, reward, worth)
 
 
-class _Factor(NamedTuple):
-    weight: float
-    is_hit: bool
-    """Whether the draw fell on the sample, where it is the sample's first."""
-
-
-def _draws(block: Block) -> Iterator[tuple[int, _Factor]]:
-    """Places of the samples for which this block tells a draw, with the factors."""
+def _draws(block: Block) -> Iterator[tuple[int, DrawRow]]:
+    """Places of the samples for which this block tells a draw."""
     for columns in block.decisions:
-        if columns.draw is None or columns.factor is None:
-            continue
-        for place, chance, number, factor in zip(
-            columns.sample, columns.propensity, columns.draw, columns.factor, strict=True
-        ):
-            if isfinite(factor):
-                yield place, _Factor(factor, number < chance)
+        for place, draw in zip(columns.sample, columns.draws(), strict=False):
+            if isfinite(draw.factor):
+                yield place, draw
 
 
 def _failures(ledger: Ledger, shadow: str) -> Iterator[ShadowFailure]:

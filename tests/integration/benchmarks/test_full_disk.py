@@ -43,7 +43,9 @@ def guess(candidate):
 def measure(candidate):
     if "full" not in str(candidate.content):
         return float(len(candidate.content))
-    fill_up()
+    if "tries" not in said:  # A check that is tried again finds the room that was made.
+        fill_up()
+    said["tries"] = said.get("tries", 0) + 1
     # A server keeps room in the pages that it has: this is more than it has there.
     return vl.Verdict.accept(4.0, evidence={"log": os.urandom(50_000).hex()})
 
@@ -85,6 +87,7 @@ with vl.Campaign.open("c", ladder=ladder, ledger=place, run="r", workers=1) as c
     log.addHandler(OnWarning())
     said["engine"] = [r.value for r in c.score(["full"], step=2, deadline=300)]
     c.drain("300 s")
+make_room()  # A ledger is verified with room.
 with open_ledger(place) as ledger:
     kinds = [entry.kind for entry in ledger.entries()]
     said["notes"] = kinds.count("note")

@@ -65,11 +65,14 @@ class Course:
         self._chance = Random(3)  # noqa: S311 - no secret
         self.replicates = 1
         self.estimator: Estimation = "unbiased"
+        self.is_certain = False
+        """Whether all are asked about, instead of every other one by chance."""
 
     def open(self) -> vl.Campaign:
         of = vl.Ladder(
             "drawn", [cheap, Laboratory(self.replicates)],
-            policy=Thresholds(thresholds={"world": 1e9}), audit=0.5, prior=(5.0, 5.0),
+            policy=Thresholds(thresholds={"world": -1e9 if self.is_certain else 1e9}),
+            audit=0.5, prior=(5.0, 5.0),
             reward=vl.RewardRule(estimator=self.estimator), budget={"world": "unlimited"},
         )  # fmt: skip
         with self._patch.context() as patched:
@@ -153,7 +156,48 @@ def test_in_the_midst_of_answers_of_which_the_good_come_first(course: Course) ->
     course.assert_right_in_the_mean()
 
 
-def test_what_is_taken_back_is_not_counted_twice(course: Course) -> None:
+@pytest.mark.parametrize("replicates", [1, 2])
+def test_what_was_asked_for_certain_speaks_for_what_is_cancelled(
+    course: Course, replicates: int
+) -> None:
+    course.is_certain, course.replicates = True, replicates
+    with course.open() as campaign:
+        course.ask(campaign)
+        course.answer(campaign, lambda position: position % 5 == 0)
+        course.cancel(campaign)
+    with course.open() as campaign:
+        course.answer_all(campaign)
+    course.assert_right_in_the_mean()
+
+
+def test_an_answer_that_was_due_for_certain_is_told_as_it_is(course: Course) -> None:
+    course.is_certain = True
+    with course.open() as campaign:
+        course.ask(campaign, 40)
+        before = course.rewards()
+        course.answer(campaign, lambda position: position % 4 == 0)
+        gone = course.cancel(campaign)
+        course.answer_all(campaign)
+    told = course.rewards()
+    left = [p for p in range(40) if p % 4 and p not in gone]
+    weight = (len(left) + len(gone)) / len(left)
+    expected = [
+        before[p]
+        if p in gone
+        else before[p] + (weight if p in left else 1.0) * (truth(p) - before[p])
+        for p in range(40)
+    ]
+    assert told == pytest.approx(expected)
+    samples = read_run(course.ledger, "r").samples
+    assert [samples[p].worth for p in left] == [truth(p) for p in left]
+    assert {sample.weight for sample in samples} == {1.0}
+    assert not any(sample.is_drawn for sample in samples)
+    course.assert_replays()
+
+
+@pytest.mark.parametrize("is_certain", [False, True])
+def test_what_is_taken_back_is_not_counted_twice(course: Course, *, is_certain: bool) -> None:
+    course.is_certain = is_certain
     with course.open() as campaign:
         course.ask(campaign, 40)
         before, drawn = course.rewards(), course.waiting()
@@ -163,7 +207,7 @@ def test_what_is_taken_back_is_not_counted_twice(course: Course) -> None:
         course.answer_all(campaign)
     after = course.rewards()
     left = sorted({*drawn} - {*gone})
-    weight = 2.0 * len(drawn) / len(left)
+    weight = (1.0 if is_certain else 2.0) * len(drawn) / len(left)
     expected = [before[p] + weight * (truth(p) - before[p]) for p in left]
     assert [after[p] for p in left] == pytest.approx(expected)
     assert [after[p] for p in gone] == [before[p] for p in gone]

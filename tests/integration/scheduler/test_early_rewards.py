@@ -29,6 +29,8 @@ from verifier_ladder.scheduler.watch import Watches
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 SIZE, STEPS = 100, 20
+ALL, NONE = -1e9, 1e9
+"""Thresholds that ask the top tier about all, and only about those that chance chooses."""
 AFTER = 10_000
 """Steps from here on are those of samples that are cancelled."""
 
@@ -69,10 +71,13 @@ def gated() -> FunctionVerifier:
     )
 
 
-def ladder(*top: vl.Verifier, estimator: Any = "unbiased") -> vl.Ladder:
+def ladder(
+    *top: vl.Verifier, estimator: Any = "unbiased", threshold: float = NONE, **options: Any
+) -> vl.Ladder:
+    thresholds = {vl.Tier.parse(top[0].tier).label: threshold}
     return vl.Ladder(
-        "drawn", [CHEAP, *top], policy=Thresholds(thresholds={"high_fidelity": 1e9}), audit=0.5,
-        reward=vl.RewardRule(estimator=estimator), prior=(5.0, 5.0),
+        "drawn", [CHEAP, *top], policy=Thresholds(thresholds=thresholds), audit=0.5,
+        reward=vl.RewardRule(estimator=estimator), prior=(5.0, 5.0), **options,
     )  # fmt: skip
 
 
@@ -138,13 +143,11 @@ class Queue:
         self.shares: list[float] = []
         """Of each call, the share of its draws that were answered in time."""
 
-    def rewards(self, size: int, calls: Sequence[Serve]) -> list[list[float]]:
+    def rewards(
+        self, size: int, calls: Sequence[Serve], threshold: float = NONE
+    ) -> list[list[float]]:
         """The rewards of each call, read at its deadline."""
-        of = vl.Ladder(
-            "drawn", [CHEAP, Laboratory()], policy=Thresholds(thresholds={"world": 1e9}),
-            audit=0.5, reward=vl.RewardRule(estimator="unbiased"), prior=(5.0, 5.0),
-            budget={"world": "unlimited"},
-        )  # fmt: skip
+        of = ladder(Laboratory(), threshold=threshold, budget={"world": "unlimited"})
         found: list[list[float]] = []
         with self._course.open(of) as campaign:
             for step, serve in enumerate(calls):
@@ -241,6 +244,16 @@ def test_small_calls_are_right_in_the_mean(
     calls = Queue(course, monkeypatch).rewards(4, [*[nobody] * 8, *[serve] * 500])
 
     assert_right_in_the_mean([reward for call in calls[16:] for reward in call])
+
+
+def test_what_is_asked_for_certain_is_right_in_the_mean(
+    course: Course, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of the answers are in time."""
+    serve = by_chance(Random(5))  # noqa: S311 - no secret
+    calls = Queue(course, monkeypatch).rewards(SIZE, [serve] * STEPS, threshold=ALL)
+
+    assert_right_in_the_mean([reward for call in calls for reward in call])
 
 
 @pytest.mark.parametrize("call", [{}, {"deadline": 0}, {"deadline": "0.1 s"}], ids=str)
