@@ -256,6 +256,15 @@ def test_what_is_asked_for_certain_is_right_in_the_mean(
     assert_right_in_the_mean([reward for call in calls for reward in call])
 
 
+def test_a_check_that_fails_makes_no_other_reward_larger(course: Course) -> None:
+    of = ladder(dear(shaky), threshold=ALL)
+    with course.open(of) as campaign:
+        rewards = course.rewards(campaign, range(1))
+
+    told = [reward for place, reward in enumerate(rewards) if place % 10 not in {3, 6}]
+    assert told == [10.0 * (place % 2) for place in range(SIZE) if place % 10 not in {3, 6}]
+
+
 @pytest.mark.parametrize("call", [{}, {"deadline": 0}, {"deadline": "0.1 s"}], ids=str)
 def test_cancelled_draws_leave_nothing_behind(course: Course, call: dict[str, Any]) -> None:
     with course.open(ladder(dear())) as campaign:
