@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from verifier_ladder.asynchronous import AsyncVerifier
     from verifier_ladder.campaign import Campaign
     from verifier_ladder.candidate import Candidate, Sample, SampleId, Turn
     from verifier_ladder.canonicaliser import Canonicaliser
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
         VerifierError,
     )
     from verifier_ladder.function import verifier, wrap
+    from verifier_ladder.httpservice import HttpService
     from verifier_ladder.ladder import Ladder
     from verifier_ladder.ledger import Ledger, open_ledger
     from verifier_ladder.reward import Revision, Reward, RewardRule
@@ -53,13 +55,14 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Action": "decision", "AsyncClient": "client", "Belief": "decision", "BudgetError": "errors",
+    "Action": "decision", "AsyncClient": "client", "AsyncVerifier": "asynchronous",
+    "Belief": "decision", "BudgetError": "errors",
     "Campaign": "campaign", "Candidate": "candidate", "CandidateError": "errors",
     "Canonicaliser": "canonicaliser", "Case": "case", "Client": "client",
     "CommandVerifier": "command", "ConfigError": "errors", "Cost": "cost",
     "Decision": "decision", "Decisions": "decision", "EndpointVerifier": "endpoint",
-    "EngineError": "errors", "EscalationPolicy": "decision", "Ladder": "ladder",
-    "LadderError": "errors",
+    "EngineError": "errors", "EscalationPolicy": "decision", "HttpService": "httpservice",
+    "Ladder": "ladder", "LadderError": "errors",
     "LeaseError": "errors", "Ledger": "ledger", "LedgerError": "errors", "Outcome": "verdict",
     "PluginError": "errors", "Revision": "reward", "Reward": "reward", "RewardRule": "reward",
     "Run": "run", "Sample": "candidate", "SampleId": "candidate", "SandboxError": "errors",
@@ -71,10 +74,10 @@ _HOMES = {
 }  # fmt: skip
 
 __all__ = [
-    "Action", "AsyncClient", "Belief", "BudgetError", "Campaign", "Candidate",
+    "Action", "AsyncClient", "AsyncVerifier", "Belief", "BudgetError", "Campaign", "Candidate",
     "CandidateError", "Canonicaliser", "Case", "Client", "CommandVerifier", "ConfigError",
     "Cost", "Decision", "Decisions", "EndpointVerifier", "EngineError",
-    "EscalationPolicy", "Ladder",
+    "EscalationPolicy", "HttpService", "Ladder",
     "LadderError", "LeaseError", "Ledger", "LedgerError", "Outcome", "PluginError", "Revision",
     "Reward", "RewardRule", "Run", "Sample", "SampleId", "SandboxError", "Situation", "Target",
     "Tier", "ToolError", "Transcript", "Turn", "TurnVerdict", "Verdict", "Verifier",

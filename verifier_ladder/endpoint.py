@@ -3,33 +3,26 @@
 from __future__ import annotations
 
 import json
-import os
-import time
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
 from verifier_ladder.arguments import checked
+from verifier_ladder.asynchronous import wait_for
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.command import set_attributes
 from verifier_ladder.errors import ConfigError, ToolError, VerifierError
-from verifier_ladder.exchange import asked_pause, candidate_message, failed, verdict_from
+from verifier_ladder.exchange import candidate_message, failed, verdict_from
+from verifier_ladder.httpservice import HttpService
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
 
-if TYPE_CHECKING:
-    import httpx
-
-LARGEST_ANSWER = 16 * 1024 * 1024
-"""Bytes that a response may have."""
-_BUSY = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
 _FUSSY = {
     HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY,
 }  # fmt: skip
 """What a service answers when it dislikes one candidate of a batch, or its size."""
-_FIRST_PAUSE = 0.5
 _MARGIN = 5.0
 
 
@@ -87,12 +80,11 @@ class EndpointVerifier(Verifier):
         Raises:
             ConfigError: If the address is not HTTP, or an attribute is unknown.
         """
-        if not url.startswith(("http://", "https://")):
-            raise ConfigError(f"url={url!r} of verifier {name}: give http://… or https://…")
         self.name, self.version, self.network = name, version, True
         set_attributes(self, attributes)
-        self.url, self.headers, self.retries = url, dict(headers or {}), retries
         super().__init__(**(settings or {}))
+        self.url = url
+        self.service = HttpService(url, headers=headers, timeout=self.timeout, retries=retries)
 
     def _depends_on(self) -> object:
         return None
@@ -100,12 +92,12 @@ class EndpointVerifier(Verifier):
     def patience(self, count: int) -> float:
         """Seconds the engine waits without progress: more than all requests and pauses take."""
         del count
-        return self.timeout * (self.retries + 2) + _MARGIN
+        return self.timeout * (self.service.retries + 2) + _MARGIN
 
     def verify(self, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
         """Post the batch and read its verdicts."""
         try:
-            status, body = self._ask(self._body(candidates))
+            status, body = wait_for(self.service.post(self._body(candidates)))
         except ToolError as error:
             return [failed(error)] * len(candidates)
         if status in _FUSSY and len(candidates) > 1:
@@ -134,50 +126,6 @@ class EndpointVerifier(Verifier):
         except (TypeError, ValueError) as error:
             raise ConfigError(f"a candidate's task or turns are not JSON: {error}") from None
 
-    def _ask(self, body: bytes) -> tuple[int, bytes]:
-        httpx = _httpx()
-        headers = {"Content-Type": "application/json", **self._headers()}
-        left, pause = self.timeout, _FIRST_PAUSE
-        with httpx.Client(timeout=self.timeout, headers=headers) as client:
-            for attempt in range(self.retries + 1):
-                try:
-                    status, wanted, answer = self._post(client, body)
-                except httpx.HTTPError as error:
-                    said = f"{error}" or type(error).__name__
-                    raise ToolError(f"{self.url} could not be asked: {said}") from None
-                wait = pause if wanted is None else wanted
-                if status not in _BUSY or attempt == self.retries or wait > left:
-                    return status, answer
-                time.sleep(wait)
-                left, pause = left - wait, pause * 2
-        raise AssertionError("the last attempt returns")
-
-    def _post(self, client: httpx.Client, body: bytes) -> tuple[int, float | None, bytes]:
-        deadline = time.monotonic() + self.timeout
-        with client.stream("POST", self.url, content=body) as response:
-            answer = bytearray()
-            for chunk in response.iter_bytes():
-                answer += chunk
-                if len(answer) > LARGEST_ANSWER:
-                    raise ToolError(f"{self.url} answered with more than {LARGEST_ANSWER} bytes")
-                if time.monotonic() > deadline:
-                    raise ToolError(f"{self.url} was not done in {self.timeout:g} s")
-            wanted = asked_pause(response.headers.get("Retry-After"))
-            return response.status_code, wanted, bytes(answer)
-
-    def _headers(self) -> dict[str, str]:
-        missing = [
-            v[1:] for v in self.headers.values() if v[:1] == "$" and v[1:] not in os.environ
-        ]
-        if missing:
-            raise ToolError(
-                f"{self.url} can't be asked: set {', '.join(missing)} in the environment"
-            )
-        return {
-            key: os.environ[value[1:]] if value.startswith("$") else value
-            for key, value in self.headers.items()
-        }
-
     def _answers(self, body: bytes) -> list[Any]:
         shown = body[:100].decode("utf-8", "replace")
         try:
@@ -194,13 +142,3 @@ class EndpointVerifier(Verifier):
             return verdict_from(answer, unit=self.unit)
         except VerifierError as error:
             return failed(error)
-
-
-def _httpx() -> Any:
-    try:
-        import httpx
-    except ImportError:
-        raise ToolError(
-            "an endpoint verifier needs httpx; pip install '.[http]' in a clone"
-        ) from None
-    return httpx

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import reprlib
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, overload
 
 from verifier_ladder.arguments import checked_value, options_checked
+from verifier_ladder.asynchronous import Answer, answers, patience, wait_for
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import AnswerError, ConfigError, VerifierError
 from verifier_ladder.media import restored
 from verifier_ladder.registry import REGISTRY
 from verifier_ladder.signature import LISTS, MESSAGES, RewardSignature, is_async, name_of
-from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier, failure
 
-Answer = Verdict | float | bool | None
 _OPTIONS = {
     "role", "isolation", "timeout", "memory", "batch_size", "reads", "task_fields",
     "reads_turns", "replicates", "unit", "deviation", "same_quantity", "control", "tools",
@@ -73,8 +70,10 @@ class FunctionVerifier(Verifier):
 
     def verify(self, candidates: Sequence[Candidate]) -> Iterable[Answer]:
         """Call the function for one candidate after the other, or once for all of them."""
+        if self.is_async and self.batch:
+            return wait_for(self._ask_all(candidates))
         if self.is_async:
-            return _run(self._gather(candidates))
+            return answers(self._ask, candidates, self.timeout, self.concurrency)
         if self.batch:
             return self._ask_all(candidates)  # type: ignore[no-any-return]
         return map(self._one, candidates)
@@ -93,22 +92,11 @@ class FunctionVerifier(Verifier):
         except Exception as error:  # noqa: BLE001 - whatever it raises, it is this candidate's
             return failure(error)
 
-    async def _gather(self, candidates: Sequence[Candidate]) -> Sequence[Answer]:
-        if self.batch:
-            return await self._ask_all(candidates)  # type: ignore[no-any-return]
-        gate = asyncio.Semaphore(self.concurrency)
-
-        async def one(candidate: Candidate) -> Answer:
-            async with gate:
-                try:
-                    answer: Awaitable[Answer] = self._ask(candidate)
-                    return await asyncio.wait_for(answer, self.timeout)
-                except TimeoutError:
-                    return Verdict.abstain(f"no answer in {self.timeout:g} s", failed_at="tool")
-                except Exception as error:  # noqa: BLE001 - see _one
-                    return failure(error)
-
-        return await asyncio.gather(*(one(candidate) for candidate in candidates))
+    def patience(self, count: int) -> float:
+        """Seconds that the engine waits without progress."""
+        if not self.is_async:
+            return self.timeout
+        return patience(1 if self.batch else count, self.timeout, self.concurrency)
 
 
 class RewardFunctionVerifier(FunctionVerifier):
@@ -177,16 +165,6 @@ def _only(answers: Any) -> Answer:
             f"completion it returned {reprlib.repr(answers)}"
         ) from None
     return answer  # type: ignore[no-any-return]
-
-
-def _run(answers: Coroutine[Any, Any, Sequence[Answer]]) -> Sequence[Answer]:
-    """Wait for a coroutine, also where an event loop runs already, as in a notebook."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(answers)
-    with ThreadPoolExecutor(1) as other:
-        return other.submit(asyncio.run, answers).result()
 
 
 async def _awaited_one(answers: Awaitable[Any]) -> Answer:

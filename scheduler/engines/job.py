@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
@@ -529,9 +528,4 @@ def _patience(verifier: Verifier, count: int) -> float:
     own, more telling message arrives.
     """
     own = getattr(verifier, "patience", None)
-    if callable(own):
-        return float(own(count))
-    if isinstance(verifier, FunctionVerifier) and verifier.is_async:
-        rounds = 1 if verifier.batch else math.ceil(count / max(1, verifier.concurrency))
-        return verifier.timeout * rounds + 1.0
-    return verifier.timeout
+    return float(own(count)) if callable(own) else verifier.timeout

@@ -79,12 +79,13 @@ def test_an_async_function_that_raises_costs_only_its_own_candidate() -> None:
 def test_no_more_calls_run_at_once_than_allowed() -> None:
     running: list[int] = []
     most = []
+    two = asyncio.Barrier(2)
 
     @vl.verifier(concurrency=2)
     async def crowd(_: vl.Candidate) -> float:
         running.append(1)
         most.append(len(running))
-        await asyncio.sleep(0)
+        await two.wait()
         running.pop()
         return 1.0
 

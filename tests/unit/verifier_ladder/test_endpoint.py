@@ -1,14 +1,12 @@
 """Services as verifiers: a real server on this machine."""
 
-import json
-import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+from services import Reply, Service
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.endpoint import EndpointVerifier
@@ -16,55 +14,11 @@ from verifier_ladder.errors import ConfigError, ToolError, VerifierError
 from verifier_ladder.exchange import asked_pause
 from verifier_ladder.verdict import Verdict
 
-Reply = tuple[int, dict[str, str], Any]
-
-
-class Service:
-    """Answers with what the test has prepared, then with lengths; remembers what it was asked."""
-
-    def __init__(self) -> None:
-        self.replies: list[Reply] = []
-        self.asked: list[tuple[dict[str, str], dict[str, Any]]] = []
-        self.released = threading.Event()
-        service = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                service.answer(self)
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}/verify"
-        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True)
-        self.thread.start()
-
-    def answer(self, handler: BaseHTTPRequestHandler) -> None:
-        message = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
-        self.asked.append((dict(handler.headers), message))
-        lengths = {"verdicts": [len(each["content"]) for each in message["candidates"]]}
-        status, headers, body = self.replies.pop(0) if self.replies else (200, {}, lengths)
-        if body == "wait":
-            self.released.wait(300)
-        handler.send_response(status)
-        for name, value in headers.items():
-            handler.send_header(name, value)
-        handler.end_headers()
-        handler.wfile.write(body if isinstance(body, bytes) else json.dumps(body).encode())
-
-    def close(self) -> None:
-        self.released.set()
-        self.server.shutdown()
-        self.server.server_close()
-        self.thread.join()
-
 
 @pytest.fixture
 def service() -> Iterator[Service]:
-    running = Service()
-    yield running
-    running.close()
+    with Service() as running:
+        yield running
 
 
 def made(service: Service, **options: Any) -> EndpointVerifier:

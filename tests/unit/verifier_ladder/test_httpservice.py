@@ -1,0 +1,162 @@
+"""Services that async verifiers ask: a real server on this machine."""
+
+import gzip
+import pickle
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from services import Reply, Service
+
+import verifier_ladder as vl
+from verifier_ladder.asynchronous import wait_for
+from verifier_ladder.errors import ConfigError, ToolError
+from verifier_ladder.httpservice import HttpService
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    with Service() as running:
+        yield running
+
+
+def asked(service: Service, **options: Any) -> HttpService:
+    return HttpService(service.url, **{"timeout": 300.0, **options})
+
+
+def said(ours: HttpService, message: Any = None) -> Any:
+    return wait_for(ours.post_json(message or {}))
+
+
+def test_what_is_posted_and_answered_is_json(service: Service) -> None:
+    service.replies = [(201, {}, {"score": 0.5})]
+
+    assert said(asked(service), {"text": "é"}) == {"score": 0.5}
+    assert [{"text": "é"}] == [message for _, message in service.asked]
+
+
+def test_a_path_follows_the_address(service: Service) -> None:
+    ours = HttpService(service.url.removesuffix("/verify"), timeout=300.0)
+
+    assert wait_for(ours.post_json({}, "/verify")) == {"verdicts": []}
+
+
+def test_connections_are_kept(service: Service) -> None:
+    ours = asked(service)
+    for _ in range(3):
+        said(ours)
+
+    assert (3, 1) == (len(service.asked), service.connections)
+
+
+def test_cookies_are_not_kept(service: Service) -> None:
+    """What one candidate was answered with tells nothing to the next."""
+    ours = asked(service)
+    service.replies = [(200, {"Set-Cookie": "last=1"}, {})]
+    said(ours)
+    said(ours)
+
+    assert not any("Cookie" in headers for headers, _ in service.asked)
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ("$JUDGE_TOKEN", "secret"),
+        ("Bearer $JUDGE_TOKEN", "Bearer secret"),
+        ("cost$JUDGE_TOKEN", "cost$JUDGE_TOKEN"),
+        ("$5", "$5"),
+    ],
+)
+def test_secrets_come_from_the_environment(
+    service: Service, monkeypatch: pytest.MonkeyPatch, given: str, sent: str
+) -> None:
+    ours = asked(service, headers={"Authorization": given})
+    monkeypatch.setenv("JUDGE_TOKEN", "secret")
+
+    said(ours)
+
+    assert [sent] == [headers["Authorization"] for headers, _ in service.asked]
+    assert "secret" not in str(vars(ours))
+
+
+def test_a_variable_that_is_not_set_is_named(service: Service) -> None:
+    ours = asked(service, headers={"Authorization": "Bearer $NOT_THERE"})
+
+    with pytest.raises(ToolError, match="set NOT_THERE in the environment"):
+        said(ours)
+
+
+def test_a_busy_service_is_asked_again(service: Service) -> None:
+    service.replies = [(503, {"Retry-After": "0"}, b""), (429, {"Retry-After": "0"}, b"")]
+
+    assert said(asked(service)) == {"verdicts": []}
+    assert len(service.asked) == 3
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        ((500, {}, {"error": "broken"}), "answered with status 500: .*broken"),
+        ((302, {"Location": "http://localhost/"}, b""), "answered with status 302$"),
+        ((429, {"Retry-After": "3600"}, b""), "answered with status 429"),
+        ((200, {}, b"<html>"), "answered '<html>', not JSON"),
+        ((200, {}, b" " * (17 * 1024 * 1024)), "more than 16777216 bytes"),
+        ((200, {"Content-Encoding": "gzip"}, gzip.compress(bytes(2**25))), "packs its answers"),
+    ],
+)
+def test_what_is_no_answer_is_the_services_fault(service: Service, reply: Reply, why: str) -> None:
+    service.replies = [reply]
+
+    with pytest.raises(ToolError, match=why):
+        said(asked(service))
+
+
+def test_silence_ends_at_the_time_limit(service: Service) -> None:
+    service.replies = [(200, {}, "wait")]
+
+    with pytest.raises(ToolError, match=r"no answer in 0\.3 s"):
+        said(asked(service, timeout=0.3))
+
+
+def test_a_service_that_is_not_there_is_told() -> None:
+    with pytest.raises(ToolError, match="could not be asked"):
+        said(HttpService("http://127.0.0.1:9"))
+
+
+def test_it_travels_without_its_connections(service: Service) -> None:
+    ours = asked(service)
+    said(ours)
+
+    assert said(pickle.loads(pickle.dumps(ours))) == {"verdicts": []}  # noqa: S301 - our own
+    assert service.connections == 2
+
+
+@pytest.mark.parametrize("options", [{"url": "ftp://x"}, {"timeout": 0}, {"retries": -1}], ids=str)
+def test_what_can_not_be_a_service_is_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError):
+        HttpService(**{"url": "http://x", **options})
+
+
+class Judge(vl.AsyncVerifier):
+    """Asks a service how long a text is."""
+
+    name, version, tier, kind, timeout = "judge", "1", "simulation", "text", 300.0
+
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        self.service = vl.HttpService(url, timeout=self.timeout)
+
+    async def verify_one(self, candidate: vl.Candidate) -> float:
+        answer = await self.service.post_json({"candidates": [{"content": candidate.content}]})
+        return float(answer["verdicts"][0])
+
+
+def test_a_campaign_asks_with_one_connection_a_worker(service: Service) -> None:
+    ladder = vl.Ladder("l", [Judge(service.url)])
+    with vl.Campaign.open("c", ladder=ladder, run="r", workers=1) as campaign:
+        for text in ("abc", "defgh", "i"):
+            (reward,) = campaign.score([text], deadline="300 s")
+            assert reward.value == len(text)
+
+    assert service.connections == 1

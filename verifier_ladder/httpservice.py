@@ -1,0 +1,190 @@
+"""Services over HTTP that verifiers ask: again where they are busy, and never for ever."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from http import HTTPStatus
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import finalize
+
+import orjson
+
+from verifier_ladder.arguments import checked
+from verifier_ladder.errors import ConfigError, ToolError
+from verifier_ladder.exchange import asked_pause
+
+if TYPE_CHECKING:
+    import httpx
+
+LARGEST_ANSWER = 16 * 1024 * 1024
+"""Bytes that an answer may have."""
+_BUSY = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
+_FIRST_PAUSE = 0.5
+_KEPT_SECONDS = 2.0
+"""How long an idle connection is kept: less than services do, so that none is used as it ends."""
+
+
+class Reply(NamedTuple):
+    """What a service has answered."""
+
+    status: int
+    body: bytes
+
+
+class HttpService:
+    """A service that an async verifier asks over HTTP.
+
+    A service that is busy (429, 503) is asked again, `retries` times, when its `Retry-After` says
+    so, or after pauses that double; all pauses of a call together last no longer than `timeout`.
+    Connections are kept between calls; cookies are not, and redirects are not followed.
+
+    It can be made anywhere and travels to the workers; the connection is made by the first call.
+
+    Example:
+        >>> service = HttpService(
+        ...     "http://127.0.0.1:8000/v1", headers={"Authorization": "Bearer $JUDGE_TOKEN"})
+        >>> service.url
+        'http://127.0.0.1:8000/v1'
+    """
+
+    @checked(url=1, retries=0)
+    def __init__(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        timeout: float = 60.0,
+        retries: int = 3,
+    ) -> None:
+        """Describe the service; nothing is asked yet.
+
+        Args:
+            url: Its address, `http://…` or `https://…`.
+            headers: Sent with each call. A `$NAME` that is a value's last word is read from the
+                environment of the worker, so that no secret travels or is recorded.
+            timeout: Seconds that an answer may take.
+            retries: How often a busy service is asked again.
+
+        Raises:
+            ConfigError: If the address is not HTTP, or a number makes no sense.
+        """
+        if not url.startswith(("http://", "https://")):
+            raise ConfigError(f"url={url!r}: give http://… or https://…")
+        if timeout <= 0:
+            raise ConfigError(f"timeout={timeout!r}: give a number of seconds above 0")
+        self.url, self.headers = url, dict(headers or {})
+        self.timeout, self.retries = timeout, retries
+        self._client: tuple[asyncio.AbstractEventLoop, httpx.AsyncClient] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel without the connections."""
+        return {**vars(self), "_client": None}
+
+    async def post(self, body: bytes, path: str = "") -> Reply:
+        """Post JSON, and give whatever the service answers.
+
+        Args:
+            body: The JSON.
+            path: Follows the address.
+
+        Raises:
+            ToolError: If the service can't be reached, is silent for `timeout` seconds, or answers
+                with more than 16 MiB; or if a header's variable is not set.
+        """
+        httpx = _httpx()
+        headers = {
+            "Content-Type": "application/json", "Accept-Encoding": "identity",
+            **{name: self._filled(value) for name, value in self.headers.items()},
+        }  # fmt: skip
+        left, pause = self.timeout, _FIRST_PAUSE
+        for attempt in range(self.retries + 1):
+            try:
+                async with asyncio.timeout(self.timeout):
+                    reply, wanted = await self._once(body, path, headers)
+            except TimeoutError:
+                raise ToolError(
+                    f"{self.url} could not be asked: no answer in {self.timeout:g} s"
+                ) from None
+            except httpx.HTTPError as error:
+                said = f"{error}" or type(error).__name__
+                raise ToolError(f"{self.url} could not be asked: {said}") from None
+            wait = pause if wanted is None else wanted
+            if reply.status not in _BUSY or attempt == self.retries or wait > left:
+                break
+            await asyncio.sleep(wait)
+            left, pause = left - wait, pause * 2
+        return reply
+
+    async def post_json(self, message: Any, path: str = "") -> Any:
+        """Post a message as JSON, and give the decoded answer.
+
+        Args:
+            message: What JSON can hold.
+            path: Follows the address.
+
+        Raises:
+            ToolError: As `post`, and if the status is not 2xx or the answer is not JSON.
+        """
+        status, body = await self.post(orjson.dumps(message), path)
+        shown = body[:200].decode("utf-8", "replace").strip()
+        if status >= HTTPStatus.MULTIPLE_CHOICES or status < HTTPStatus.OK:
+            raise ToolError(f"{self.url} answered with status {status}: {shown}".rstrip(": "))
+        try:
+            return orjson.loads(body)
+        except orjson.JSONDecodeError:
+            raise ToolError(f"{self.url} answered {shown!r}, not JSON") from None
+
+    async def _once(
+        self, body: bytes, path: str, headers: Mapping[str, str]
+    ) -> tuple[Reply, float | None]:
+        client = self._connected()
+        async with client.stream(
+            "POST", self.url + path, content=body, headers=headers
+        ) as response:
+            if response.headers.get("Content-Encoding", "identity") != "identity":
+                raise ToolError(f"{self.url} packs its answers though it was asked not to")
+            answer = bytearray()
+            async for chunk in response.aiter_raw():
+                answer += chunk
+                if len(answer) > LARGEST_ANSWER:
+                    raise ToolError(f"{self.url} answered with more than {LARGEST_ANSWER} bytes")
+            wanted = asked_pause(response.headers.get("Retry-After"))
+            return Reply(response.status_code, bytes(answer)), wanted
+
+    def _connected(self) -> httpx.AsyncClient:
+        """The client of the running event loop: connections belong to the loop they began in."""
+        loop = asyncio.get_running_loop()
+        if self._client is None or self._client[0] is not loop:
+            httpx = _httpx()
+            none = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
+            limits = httpx.Limits(keepalive_expiry=_KEPT_SECONDS)
+            client = httpx.AsyncClient(timeout=self.timeout, cookies=none, limits=limits)
+            self._client = loop, client
+            finalize(self, _close, loop, client, os.getpid())
+        return self._client[1]
+
+    def _filled(self, value: str) -> str:
+        """A header's value with its variable."""
+        before, mark, name = value.rpartition("$")
+        if not (mark and name.isidentifier()) or before.rstrip(" ") == before != "":
+            return value
+        if name not in os.environ:
+            raise ToolError(f"{self.url} can't be asked: set {name} in the environment")
+        return before + os.environ[name]
+
+
+def _close(loop: asyncio.AbstractEventLoop, client: httpx.AsyncClient, process: int) -> None:
+    """End the connections of a service that nobody asks any more, in the loop they belong to."""
+    if process == os.getpid() and loop.is_running():
+        asyncio.run_coroutine_threadsafe(client.aclose(), loop)
+
+
+def _httpx() -> Any:
+    try:
+        import httpx
+    except ImportError:
+        raise ToolError("asking a service needs httpx; pip install '.[http]' in a clone") from None
+    return httpx
