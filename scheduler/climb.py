@@ -165,7 +165,8 @@ class Climb:
                 continue
             standing, reward = scene.standings[index], result.rewards[index]
             result.rewards[index] = revised(reward, draw, is_judged=standing.is_judged)
-            if not standing.is_judged and not _has_answered(standing):
+            is_over = draw.is_certain and standing.end >= 0
+            if not (standing.is_judged or is_over or _has_answered(standing)):
                 going.add(index)
                 result.escalate.append(Escalation(index, self._top, _FIRST, draw))
         if going:

@@ -58,11 +58,10 @@ class Reviser:
             once more: their drawn answers speak for those that did not come in time.
         """
         with self._desk.lock:
-            late: list[Request] = []
-            for share, requests in self._desk.climb.knowledge.punctuality.read(samples, seconds):
-                if share < LEAST and seconds > 0.0:
-                    self._warn(share)
-                late += self._write(requests, share) if share < 1.0 else []
+            share, requests = self._desk.climb.knowledge.punctuality.read(samples, seconds)
+            if share < LEAST and seconds > 0.0:
+                self._warn(share)
+            late = self._write(requests, share) if share < 1.0 else []
             return self._desk.watches.close(samples), late
 
     def _warn(self, share: float) -> None:
@@ -210,12 +209,10 @@ class Reviser:
         held = self._holding.is_needed
         revisions = Revisions(self._desk, requests, standings, is_held=held)
         made = revisions.write(range(len(requests)))
-        punctuality = self._desk.climb.knowledge.punctuality
-        punctuality.come(
+        self._desk.climb.knowledge.punctuality.come(
             request for request, standing in zip(revisions.told(), standings, strict=True)
             if standing.is_judged and request.state["draw"]
         )  # fmt: skip
-        punctuality.forget(_failed_for_good(requests, standings, made))
         self._holding.ended(requests)
         self._holding.note(made, {request.check_key for request in made} if held else set())
         if held:
@@ -250,21 +247,6 @@ class Reviser:
             verifier = self._verifier(request, standing)
             ended[request.check_key] = Ended(standing, verifier, drawn)
         self._learning.hear(ended)
-
-
-def _failed_for_good(
-    requests: Sequence[Request], standings: Sequence[Standing], made: Sequence[Request]
-) -> list[SampleKey]:
-    """Samples that were asked about for certain, and of which nothing more will be said.
-
-    Their rewards stay what was believed, so at a deadline nobody speaks for them either.
-    """
-    going = {request[2:5] for request in made}
-    return [
-        request[2:5] for request, standing in zip(requests, standings, strict=True)
-        if not (standing.is_judged or request[2:5] in going)
-        and (draw := draw_of(request)) and draw.is_certain
-    ]  # fmt: skip
 
 
 def _over(requests: Sequence[Request], standings: Sequence[Standing]) -> list[Peer]:

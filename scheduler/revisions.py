@@ -151,11 +151,11 @@ class Revisions:
             if escalation.lot is not None:
                 state["lot"] = escalation.lot
             made.append(request._replace(check_key=check.check_key, state=state))
-        self._desk.climb.knowledge.punctuality.expect({
-            request[2:5]: draw for request in made
-            if (draw := draw_of(request)) and "until" in request.state
+        self._desk.climb.knowledge.punctuality.expect(
+            request[2:5] for request in made
+            if (draw := draw_of(request)) and not draw.is_certain and "until" in request.state
             and self._desk.watches.is_wanted(request[2:5])
-        })  # fmt: skip
+        )  # fmt: skip
         return made
 
     def told(self) -> list[Request]:

@@ -194,10 +194,11 @@ class Scorer:
             is_held=self._holding.is_needed,
         )  # fmt: skip
         if until is not None:
-            self._desk.climb.knowledge.punctuality.expect({
-                (batch.run, batch.step, batch.positions[escalation.place]): escalation.draw
-                for escalation in step.escalate if escalation.draw is not None
-            })  # fmt: skip
+            self._desk.climb.knowledge.punctuality.expect(
+                (batch.run, batch.step, batch.positions[escalation.place])
+                for escalation in step.escalate
+                if escalation.draw is not None and not escalation.draw.is_certain
+            )
         for escalation, check in zip(step.escalate, checks, strict=True):
             index = escalation.place
             standing = standings[index]

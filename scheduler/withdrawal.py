@@ -163,7 +163,8 @@ class Withdrawal(Revisions):
         decisions = DecisionColumns(
             _POLICY, range(count), [int(Action.STOP)] * count, [-1] * count, [0] * count, (_WHY,),
             [belief.mean for belief in beliefs], [belief.deviation for belief in beliefs],
-            [draw.propensity if draw else 0.0 for draw in scene.draws or ()], None, [0.0] * count,
+            [0.0 if not d or d.is_certain else d.propensity for d in scene.draws or ()],
+            None, [0.0] * count,
         )  # fmt: skip
         return Step([decisions], rewards, [])
 

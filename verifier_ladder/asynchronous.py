@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from verifier_ladder.arguments import checked_value
 from verifier_ladder.candidate import Candidate
+from verifier_ladder.errors import ConfigError
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier, failure
 
@@ -27,8 +28,10 @@ class AsyncVerifier(Verifier):
     **Guarantees to the author.** All calls of one process run in one event loop that lives as
     long as the process, so a client that is made once can be kept. Up to `concurrency`
     candidates are asked about at once. A call that raises, or takes longer than `timeout`
-    seconds, costs only its own candidate, and what has answered is kept whatever becomes of the
-    others.
+    seconds, costs only its own candidate. Answers are given in order, each once those before it
+    are there, and what was given is kept whatever becomes of the others.
+
+    To ask another async verifier inside `verify_one`, await that one's own `verify_one`.
 
     Example:
         >>> class Polite(AsyncVerifier):
@@ -103,7 +106,9 @@ async def _one(
             return await asyncio.wait_for(ask(candidate), seconds)
         except TimeoutError:
             return Verdict.abstain(f"no answer in {seconds:g} s", failed_at="tool")
-        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - it is this candidate's
+        except (SystemExit, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever it raises, it is this candidate's
             return failure(error)
 
 
@@ -125,8 +130,19 @@ _loops: dict[int, asyncio.AbstractEventLoop] = {}
 
 
 def start(coroutine: Coroutine[Any, Any, _T]) -> Future[_T]:
-    """Run a coroutine in the event loop of this process, which a thread of its own serves."""
-    return asyncio.run_coroutine_threadsafe(coroutine, _loop())
+    """Run a coroutine in the event loop of this process, which a thread of its own serves.
+
+    Raises:
+        ConfigError: If it is called inside that loop, which could never answer.
+    """
+    loop = _loop()
+    if _running() is loop:
+        coroutine.close()
+        raise ConfigError(
+            "an async verifier can't be asked inside another's verify_one, which would wait for "
+            "itself; await its verify_one instead"
+        )
+    return asyncio.run_coroutine_threadsafe(coroutine, loop)
 
 
 def wait_for(coroutine: Coroutine[Any, Any, _T]) -> _T:
@@ -141,15 +157,23 @@ def wait_for(coroutine: Coroutine[Any, Any, _T]) -> _T:
         answer.cancel()
 
 
+def _running() -> asyncio.AbstractEventLoop | None:
+    """The event loop that this thread is in."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
 def _loop() -> asyncio.AbstractEventLoop:
     with _LOCK:
         loop = _loops.get(os.getpid())
         if loop is None:
             loop = asyncio.new_event_loop()
-            _loops[os.getpid()] = loop
             threading.Thread(
                 target=_serve, args=(loop,), daemon=True, name="verifier_ladder async"
             ).start()
+            _loops[os.getpid()] = loop  # Only one that is served is anybody's.
         return loop
 
 

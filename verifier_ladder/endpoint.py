@@ -97,7 +97,7 @@ class EndpointVerifier(Verifier):
     def verify(self, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
         """Post the batch and read its verdicts."""
         try:
-            status, body = wait_for(self.service.post(self._body(candidates)))
+            status, body = wait_for(self.service.post(self._body(candidates), within=self.timeout))
         except ToolError as error:
             return [failed(error)] * len(candidates)
         if status in _FUSSY and len(candidates) > 1:

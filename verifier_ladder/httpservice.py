@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -63,18 +64,22 @@ class HttpService:
 
         Args:
             url: Its address, `http://…` or `https://…`.
-            headers: Sent with each call. A `$NAME` that is a value's last word is read from the
-                environment of the worker, so that no secret travels or is recorded.
+            headers: Sent with each call. A `$NAME` that is a value, or its last word, is read
+                from the environment of the worker, so that no secret travels or is recorded.
             timeout: Seconds that an answer may take.
             retries: How often a busy service is asked again.
 
         Raises:
-            ConfigError: If the address is not HTTP, or a number makes no sense.
+            ConfigError: If the address is not HTTP, a header is not plain ASCII, or a number makes
+                no sense.
         """
         if not url.startswith(("http://", "https://")):
             raise ConfigError(f"url={url!r}: give http://… or https://…")
         if timeout <= 0:
             raise ConfigError(f"timeout={timeout!r}: give a number of seconds above 0")
+        for name, value in (headers or {}).items():
+            if not (_is_plain(name) and _is_plain(value)):
+                raise ConfigError(f"header {name!r:.100} and its value must be printable ASCII")
         self.url, self.headers = url, dict(headers or {})
         self.timeout, self.retries = timeout, retries
         self._client: tuple[asyncio.AbstractEventLoop, httpx.AsyncClient] | None = None
@@ -83,32 +88,33 @@ class HttpService:
         """Travel without the connections."""
         return {**vars(self), "_client": None}
 
-    async def post(self, body: bytes, path: str = "") -> Reply:
+    async def post(self, body: bytes, path: str = "", within: float | None = None) -> Reply:
         """Post JSON, and give whatever the service answers.
 
         Args:
             body: The JSON.
             path: Follows the address.
+            within: Seconds that an answer may take; `timeout` if left out.
 
         Raises:
-            ToolError: If the service can't be reached, is silent for `timeout` seconds, or answers
-                with more than 16 MiB; or if a header's variable is not set.
+            ToolError: If the service can't be reached, is silent for too long, or answers with
+                more than 16 MiB or packed; or if a header's variable is not set or no header.
         """
-        httpx = _httpx()
+        httpx, limit = _httpx(), self.timeout if within is None else within
         headers = {
             "Content-Type": "application/json", "Accept-Encoding": "identity",
             **{name: self._filled(value) for name, value in self.headers.items()},
         }  # fmt: skip
-        left, pause = self.timeout, _FIRST_PAUSE
+        left, pause = limit, _FIRST_PAUSE
         for attempt in range(self.retries + 1):
             try:
-                async with asyncio.timeout(self.timeout):
+                async with asyncio.timeout(limit):
                     reply, wanted = await self._once(body, path, headers)
             except TimeoutError:
                 raise ToolError(
-                    f"{self.url} could not be asked: no answer in {self.timeout:g} s"
+                    f"{self.url} could not be asked: no answer in {limit:g} s"
                 ) from None
-            except httpx.HTTPError as error:
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
                 said = f"{error}" or type(error).__name__
                 raise ToolError(f"{self.url} could not be asked: {said}") from None
             wait = pause if wanted is None else wanted
@@ -128,7 +134,8 @@ class HttpService:
         Raises:
             ToolError: As `post`, and if the status is not 2xx or the answer is not JSON.
         """
-        status, body = await self.post(orjson.dumps(message), path)
+        # Plain ASCII: half characters, which a tokenizer can emit, are escaped.
+        status, body = await self.post(json.dumps(message).encode("ascii"), path)
         shown = body[:200].decode("utf-8", "replace").strip()
         if status >= HTTPStatus.MULTIPLE_CHOICES or status < HTTPStatus.OK:
             raise ToolError(f"{self.url} answered with status {status}: {shown}".rstrip(": "))
@@ -144,7 +151,8 @@ class HttpService:
         async with client.stream(
             "POST", self.url + path, content=body, headers=headers
         ) as response:
-            if response.headers.get("Content-Encoding", "identity") != "identity":
+            packing = response.headers.get("Content-Encoding", "").lower()
+            if packing not in {"", "identity"} and response.status_code not in _BUSY:
                 raise ToolError(f"{self.url} packs its answers though it was asked not to")
             answer = bytearray()
             async for chunk in response.aiter_raw():
@@ -157,23 +165,33 @@ class HttpService:
     def _connected(self) -> httpx.AsyncClient:
         """The client of the running event loop: connections belong to the loop they began in."""
         loop = asyncio.get_running_loop()
-        if self._client is None or self._client[0] is not loop:
-            httpx = _httpx()
-            none = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
-            limits = httpx.Limits(keepalive_expiry=_KEPT_SECONDS)
-            client = httpx.AsyncClient(timeout=self.timeout, cookies=none, limits=limits)
-            self._client = loop, client
-            finalize(self, _close, loop, client, os.getpid())
+        if self._client is not None and self._client[0] is loop:
+            return self._client[1]
+        httpx = _httpx()
+        none = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
+        limits = httpx.Limits(keepalive_expiry=_KEPT_SECONDS)
+        # Time is watched for the whole call, whose limit each caller may choose.
+        self._client = loop, httpx.AsyncClient(timeout=None, cookies=none, limits=limits)
+        finalize(self, _close, *self._client, os.getpid())
         return self._client[1]
 
     def _filled(self, value: str) -> str:
-        """A header's value with its variable."""
-        before, mark, name = value.rpartition("$")
-        if not (mark and name.isidentifier()) or before.rstrip(" ") == before != "":
+        """A header's value with its variable; no message tells what that holds."""
+        before, _, last = value.rpartition(" ")
+        if not last.startswith("$"):
             return value
-        if name not in os.environ:
-            raise ToolError(f"{self.url} can't be asked: set {name} in the environment")
-        return before + os.environ[name]
+        name = last[1:]
+        secret = os.environ.get(name, "").strip()
+        if not secret or not _is_plain(secret):
+            raise ToolError(
+                f"{self.url} can't be asked: set {name} in the environment, in printable ASCII"
+            )
+        return f"{before} {secret}".lstrip()
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a text can be a header."""
+    return text.isascii() and text.isprintable()
 
 
 def _close(loop: asyncio.AbstractEventLoop, client: httpx.AsyncClient, process: int) -> None:

@@ -131,7 +131,7 @@ class _Reading:
         for sample in run.samples:
             said = run.verdicts(sample)
             sample.is_rejected = any(s.verdict.outcome is Outcome.REJECT for s in said)
-            sample.truth = None if sample.estimate is None else _truth(run, said)
+            sample.truth = _truth(run, said) if sample.is_drawn or sample.is_certain else None
         if self._learnt.is_any:
             self._name(needed & run.said.keys())
             self._believe()
@@ -211,9 +211,14 @@ def _draw(sample: SampleRecord, reward: Reward, draw: DrawRow) -> None:
     An answer that speaks for others as well, whose draws were cancelled, has another weight.
     """
     if draw.is_certain:
-        if sample.estimate is None:
-            sample.propensity, sample.estimate = draw.propensity, reward.value
+        if not sample.is_certain:
+            sample.is_certain, sample.estimate = True, reward.value
+            sample.propensity = draw.propensity
         sample.factor = draw.factor
+        return
+    if sample.is_certain:
+        if draw.propensity == 0.0:  # It was cancelled.
+            sample.propensity = 0.0
         return
     if sample.is_drawn and isfinite(draw.factor):
         sample.propensity, sample.factor = draw.propensity, draw.factor

@@ -58,6 +58,8 @@ class SampleRecord:
     """The reward by belief when the top tier was asked; None if it was not."""
     is_drawn: bool = False
     """Whether chance chose it for the top tier."""
+    is_certain: bool = False
+    """Whether the top tier was asked for certain, because that was worth its cost."""
     is_rejected: bool = False
     """Whether a verifier has rejected its candidate."""
     truth: float | None = None

@@ -108,3 +108,30 @@ def test_a_sample_that_nobody_pays_for_says_so() -> None:
         told = reward.value, reward.pending, reward.reason
 
     assert told == (None, False, "no tier has been asked")
+
+
+def test_a_gate_that_does_not_judge_spares_what_comes_after_it() -> None:
+    """Its tier says nothing without it, so nobody pays for the rest."""
+    asked: list[str] = []
+
+    @vl.verifier(name="cheap", kind="text", version="1", isolation="inline")
+    def cheap(candidate: vl.Candidate) -> float:
+        return float(len(candidate.content))
+
+    @vl.verifier(
+        name="gate", kind="text", version="1", tier="simulation", role="gate", isolation="inline"
+    )
+    def gate(candidate: vl.Candidate) -> bool | None:
+        return None if "odd" in str(candidate.content) else True
+
+    @vl.verifier(name="dear", kind="text", version="1", tier="simulation", isolation="inline")
+    def dear(candidate: vl.Candidate) -> float:
+        asked.append(str(candidate.content))
+        return 1.0
+
+    ladder = vl.Ladder("gated", [cheap, gate, dear], policy="all_tiers")
+    with vl.Campaign.open("gated", ladder=ladder, run="r", workers=1) as campaign:
+        campaign.score([f"{kind} {n}" for n in range(3) for kind in ("odd", "even")])
+        assert campaign.drain("300 s")
+
+    assert sorted(asked) == ["even 0", "even 1", "even 2"]

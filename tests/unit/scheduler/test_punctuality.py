@@ -8,11 +8,10 @@ import pytest
 from verifier_ladder.ledger.records import Request
 from verifier_ladder.scheduler.draws import Draw
 from verifier_ladder.scheduler.estimator import Estimator
-from verifier_ladder.scheduler.punctuality import FEWEST, LEAST, InTime, Punctuality, early_draw
+from verifier_ladder.scheduler.punctuality import FEWEST, LEAST, Punctuality, early_draw
 from verifier_ladder.scheduler.watch import SampleKey
 
 DRAW = Draw(0.5, 0.1, 0.25, 2.0)
-CERTAIN = Draw.certain(0.25)
 UNBIASED = Estimator("unbiased")
 
 
@@ -21,14 +20,13 @@ def request(sample: SampleKey) -> Request:
 
 
 def call(
-    ours: Punctuality, step: int, there: list[bool], seconds: float = 10.0, draw: Draw = DRAW
-) -> InTime:
+    ours: Punctuality, step: int, there: list[bool], seconds: float = 10.0
+) -> tuple[float, list[Request]]:
     """One call, of which those draws are answered in time."""
     samples = [("run", step, position) for position in range(len(there))]
-    ours.expect(dict.fromkeys(samples, draw))
+    ours.expect(samples)
     ours.come(request(sample) for sample, came in zip(samples, there, strict=True) if came)
-    (found,) = ours.read(samples, seconds)
-    return found
+    return ours.read(samples, seconds)
 
 
 def test_a_call_with_many_draws_speaks_for_itself() -> None:
@@ -54,14 +52,14 @@ def test_a_call_with_few_draws_is_seen_together_with_those_before_it() -> None:
 def test_an_answer_that_speaks_for_cancelled_draws_counts_for_them_too() -> None:
     ours = Punctuality()
     samples = [("run", 0, position) for position in range(100)]
-    ours.expect(dict.fromkeys(samples, DRAW))
+    ours.expect(samples)
     ours.come(map(request, samples[:40]))
     ours.forget(samples[40:60])
     ours.speak(dict.fromkeys(samples[60:], 2 / 3))
     ours.come(map(request, samples[60:80]))
 
     # Forty that could not be cancelled, and half of the forty that are left of sixty.
-    assert ours.read(samples, 10.0)[0].share == pytest.approx(0.7)
+    assert ours.read(samples, 10.0)[0] == pytest.approx(0.7)
 
 
 def test_calls_with_another_deadline_say_nothing_about_it() -> None:
@@ -76,29 +74,14 @@ def test_calls_with_another_deadline_say_nothing_about_it() -> None:
 def test_nothing_is_said_of_what_was_not_drawn_or_was_cancelled() -> None:
     ours = Punctuality()
     ours.come([request(("run", 0, 7))])
-    ours.expect({("run", 0, 8): DRAW, ("run", 0, 9): CERTAIN, ("run", 0, 10): CERTAIN})
+    ours.expect([("run", 0, 8), ("run", 0, 9)])
     ours.come([request(("run", 0, 8))])
     ours.forget([("run", 0, 9), ("run", 0, 10)])
 
-    ((share, requests),) = ours.read([("run", 0, place) for place in range(20)], 10.0)
+    share, requests = ours.read([("run", 0, place) for place in range(20)], 10.0)
 
     assert share == 1.0
     assert [found.position for found in requests] == [8]
-
-
-def test_what_was_asked_for_certain_is_counted_apart() -> None:
-    """It is worth more than what chance chose, so its turn comes first."""
-    ours = Punctuality()
-    samples = [("run", 0, position) for position in range(60)]
-    ours.expect(dict.fromkeys(samples[:40], DRAW) | dict.fromkeys(samples[40:], CERTAIN))
-    ours.come(map(request, [*samples[:10], *samples[40:]]))
-
-    by_chance, certain = ours.read(samples, 10.0)
-
-    assert (by_chance.share, len(by_chance.requests)) == (0.25, 10)
-    assert (certain.share, len(certain.requests)) == (1.0, 20)
-    assert call(ours, 1, [False] * FEWEST, draw=CERTAIN).share == 0.0
-    assert call(ours, 2, [True] * FEWEST).share == 1.0
 
 
 def test_an_answer_after_the_deadline_is_none_in_time() -> None:
@@ -107,7 +90,7 @@ def test_an_answer_after_the_deadline_is_none_in_time() -> None:
 
     ours.come([request(("run", 0, 0))])
 
-    assert ours.read([("run", 0, 0)], 10.0) == []
+    assert ours.read([("run", 0, 0)], 10.0)[1] == []
 
 
 @pytest.mark.parametrize("draws", [1, 3, 20])

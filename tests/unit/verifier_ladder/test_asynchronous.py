@@ -12,6 +12,10 @@ from verifier_ladder.asynchronous import AsyncVerifier, answers, patience, start
 from verifier_ladder.errors import ConfigError
 
 
+class PanicError(BaseException):
+    """What libraries in other languages raise."""
+
+
 class Judge(AsyncVerifier):
     """Does what a candidate's text says."""
 
@@ -29,6 +33,10 @@ class Judge(AsyncVerifier):
             await asyncio.Event().wait()
         if said == "cancel":
             raise asyncio.CancelledError
+        if said == "panic":
+            raise PanicError
+        if said == "nest":
+            return bool(Judge().judge(texts("1")))
         if said == "raise":
             raise RuntimeError("no luck")
         return float(said)
@@ -53,12 +61,19 @@ def test_an_event_loop_that_runs_already_is_no_obstacle() -> None:
     assert [1.0] == [verdict.score for verdict in asyncio.run(notebook())]
 
 
-@pytest.mark.parametrize("bad", ["raise", "cancel"])
+@pytest.mark.parametrize("bad", ["raise", "cancel", "panic"])
 def test_a_call_that_fails_costs_only_its_own_candidate(bad: str) -> None:
     first, second, third = Judge().judge(texts("1", bad, "3"))
 
     assert (1.0, 3.0) == (first.score, third.score)
     assert ("verifier", None) == (second.failed_at, second.score)
+
+
+def test_a_verifier_that_would_wait_for_itself_is_told_so() -> None:
+    first, second = Judge().judge(texts("nest", "2"))
+
+    assert "await its verify_one instead" in first.reason
+    assert (None, 2.0) == (first.score, second.score)
 
 
 def test_silence_costs_only_its_own_candidate() -> None:

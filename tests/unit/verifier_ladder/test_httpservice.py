@@ -65,14 +65,14 @@ def test_cookies_are_not_kept(service: Service) -> None:
         ("$JUDGE_TOKEN", "secret"),
         ("Bearer $JUDGE_TOKEN", "Bearer secret"),
         ("cost$JUDGE_TOKEN", "cost$JUDGE_TOKEN"),
-        ("$5", "$5"),
+        ("a $5 bill", "a $5 bill"),
     ],
 )
 def test_secrets_come_from_the_environment(
     service: Service, monkeypatch: pytest.MonkeyPatch, given: str, sent: str
 ) -> None:
     ours = asked(service, headers={"Authorization": given})
-    monkeypatch.setenv("JUDGE_TOKEN", "secret")
+    monkeypatch.setenv("JUDGE_TOKEN", "secret\n")  # As a file's content is.
 
     said(ours)
 
@@ -87,8 +87,40 @@ def test_a_variable_that_is_not_set_is_named(service: Service) -> None:
         said(ours)
 
 
+@pytest.mark.parametrize("secret", ["", "two\nlines", "sëcret"])
+def test_a_secret_that_is_no_header_is_never_told(
+    service: Service, monkeypatch: pytest.MonkeyPatch, secret: str
+) -> None:
+    monkeypatch.setenv("JUDGE_TOKEN", secret)
+
+    with pytest.raises(ToolError) as told:
+        said(asked(service, headers={"Authorization": "Bearer $JUDGE_TOKEN"}))
+
+    assert "set JUDGE_TOKEN in the environment, in printable ASCII" in str(told.value)
+    assert not secret or secret not in str(told.value)
+
+
+def test_half_characters_and_large_numbers_are_sent(service: Service) -> None:
+    said(asked(service), {"text": "\ud800", "number": 10**30})
+
+    assert [{"text": "\ud800", "number": 10**30}] == [message for _, message in service.asked]
+
+
+def test_one_call_may_have_less_time_than_others(service: Service) -> None:
+    service.replies = [(200, {}, "wait")]
+
+    with pytest.raises(ToolError, match=r"no answer in 0\.2 s"):
+        wait_for(asked(service).post(b"{}", within=0.2))
+
+
+def test_an_address_that_is_none_is_the_services_fault() -> None:
+    with pytest.raises(ToolError, match="could not be asked"):
+        said(HttpService("http://exa mple:port"))
+
+
 def test_a_busy_service_is_asked_again(service: Service) -> None:
-    service.replies = [(503, {"Retry-After": "0"}, b""), (429, {"Retry-After": "0"}, b"")]
+    packed = {"Retry-After": "0", "Content-Encoding": "gzip"}
+    service.replies = [(503, {"Retry-After": "0"}, b""), (429, packed, gzip.compress(b""))]
 
     assert said(asked(service)) == {"verdicts": []}
     assert len(service.asked) == 3
@@ -132,7 +164,11 @@ def test_it_travels_without_its_connections(service: Service) -> None:
     assert service.connections == 2
 
 
-@pytest.mark.parametrize("options", [{"url": "ftp://x"}, {"timeout": 0}, {"retries": -1}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [{"url": "ftp://x"}, {"timeout": 0}, {"retries": -1}, {"headers": {"a": "é"}}],
+    ids=str,
+)
 def test_what_can_not_be_a_service_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
         HttpService(**{"url": "http://x", **options})
