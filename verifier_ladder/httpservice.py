@@ -79,7 +79,9 @@ class HttpService:
             raise ConfigError(f"timeout={timeout!r}: give a number of seconds above 0")
         for name, value in (headers or {}).items():
             if not (_is_plain(name) and _is_plain(value)):
-                raise ConfigError(f"header {name!r:.100} and its value must be printable ASCII")
+                raise ConfigError(
+                    f"header {name!r:.100} and its value must be text in printable ASCII"
+                )
         self.url, self.headers = url, dict(headers or {})
         self.timeout, self.retries = timeout, retries
         self._client: tuple[asyncio.AbstractEventLoop, httpx.AsyncClient] | None = None
@@ -189,9 +191,9 @@ class HttpService:
         return f"{before} {secret}".lstrip()
 
 
-def _is_plain(text: str) -> bool:
-    """Whether a text can be a header."""
-    return text.isascii() and text.isprintable()
+def _is_plain(text: object) -> bool:
+    """Whether it can be a header, or a header's value."""
+    return isinstance(text, str) and text.isascii() and text.isprintable()
 
 
 def _close(loop: asyncio.AbstractEventLoop, client: httpx.AsyncClient, process: int) -> None:

@@ -18,7 +18,9 @@ from chaos import smalldisk
 
 SCRIPT = """
 import json, logging, os, sys, tempfile
+from contextlib import suppress
 from pathlib import Path
+from threading import Event, Thread
 from chaos.smalldisk import fill, mount
 
 folder, on_server = Path(sys.argv[1]), sys.argv[2] == "server"
@@ -43,9 +45,9 @@ def guess(candidate):
 def measure(candidate):
     if "full" not in str(candidate.content):
         return float(len(candidate.content))
-    if "tries" not in said:  # A check that is tried again finds the room that was made.
+    if not keeper.ident:  # A check that is tried again finds the room that was made.
         fill_up()
-    said["tries"] = said.get("tries", 0) + 1
+        keeper.start()
     # A server keeps room in the pages that it has: this is more than it has there.
     return vl.Verdict.accept(4.0, evidence={"log": os.urandom(50_000).hex()})
 
@@ -61,8 +63,24 @@ def fill_up():
             except vl.LedgerError as error:
                 said["refused"].append(str(error))
 
+met = Event()
+
+def keep_full():
+    '''Take what a server gives back, until the engine has met the full disk.'''
+    with (folder / "more").open("wb", buffering=0) as file:
+        while not met.wait(0.001):
+            with suppress(OSError):
+                while file.write(bytes(4096)):
+                    pass
+
+keeper = Thread(target=keep_full, daemon=True)
+
 def make_room(*_):
-    ballast.unlink(missing_ok=True)
+    met.set()
+    if keeper.ident:
+        keeper.join()
+    for name in ("ballast", "more"):
+        (folder / name).unlink(missing_ok=True)
 
 class OnWarning(logging.Handler):
     def emit(self, record):
@@ -84,6 +102,7 @@ with vl.Campaign.open("c", ladder=ladder, ledger=place, run="r", workers=1) as c
     said["room"] = not ballast.exists()
     make_room()
     campaigns.sleep = sleep
+    met.clear()
     log.addHandler(OnWarning())
     said["engine"] = [r.value for r in c.score(["full"], step=2, deadline=300)]
     c.drain("300 s")
