@@ -277,7 +277,7 @@ def _take(found: dict[int, _Sample], block: Block) -> None:
 def _take_decisions(found: dict[int, _Sample], block: Block) -> None:
     samples = block.samples
     for columns in block.decisions if samples else ():
-        for row, (place, draw) in enumerate(zip(columns.sample, columns.draws(), strict=False)):
+        for row, (place, draw) in enumerate(zip(columns.sample, columns.draws(), strict=True)):
             told = found[samples.positions[place]]  # type: ignore[union-attr]
             if columns.action[row] != Action.STOP:
                 told.tier = columns.tier[row]

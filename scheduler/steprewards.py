@@ -131,7 +131,7 @@ class StepRewards:
 def _draws(block: Block) -> Iterator[tuple[int, DrawRow]]:
     """The draws for the top tier that fell on samples, by place."""
     for columns in block.decisions:
-        for place, draw in zip(columns.sample, columns.draws(), strict=False):
+        for place, draw in zip(columns.sample, columns.draws(), strict=True):
             if draw.is_hit:
                 yield place, draw
 

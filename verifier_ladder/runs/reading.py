@@ -115,7 +115,7 @@ class _Reading:
                 continue
             known.reward, known.checks = reward, checks
         for columns in block.decisions:
-            for at, draw in zip(columns.sample, columns.draws(), strict=False):
+            for at, draw in zip(columns.sample, columns.draws(), strict=True):
                 sample = self._samples[samples.step, rows[at][0]]
                 _draw(sample, block.rewards[at], draw)
 

@@ -230,7 +230,7 @@ def _samples(
 def _draws(block: Block) -> Iterator[tuple[int, DrawRow]]:
     """Places of the samples for which this block tells a draw."""
     for columns in block.decisions:
-        for place, draw in zip(columns.sample, columns.draws(), strict=False):
+        for place, draw in zip(columns.sample, columns.draws(), strict=True):
             if isfinite(draw.factor):
                 yield place, draw
 
