@@ -200,7 +200,7 @@ class Stratum:
             self.since += 1
             return None
         z = max(-WINSOR, min(WINSOR, audited.z))
-        new = self.shared.add(audited.group, z, self.power / self.audits)
+        new = self.shared.add(audited.group, z)
         surprise = new * new - 1.0
         side = new if audited.group else audited.z
         for chart, sign, slack in ((self.overrated, -1, _WORSE), (self.underrated, 1, _BETTER)):

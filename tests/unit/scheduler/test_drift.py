@@ -45,6 +45,35 @@ def test_a_shift_by_two_deviations_is_found_within_four_audits() -> None:
     assert median(delays(-2.0)) <= 4
 
 
+def test_a_loophole_that_is_there_from_the_start_is_found_within_one_prompt() -> None:
+    random, found = np.random.default_rng(3), []
+    for _ in range(200):
+        drift, audits = Drift(), 0
+        while audits < 30:
+            step, position = divmod(audits, 8)
+            sample = SampleId("run", step, position)
+            audits += 1
+            if drift.add("guess", random.normal(-2.0), sample=sample, group="the only prompt"):
+                break
+        found.append(audits)
+
+    assert median(found) <= 6
+    assert np.quantile(found, 0.9) <= 9
+
+
+def test_what_prompts_share_raises_few_false_alarms() -> None:
+    random, said = np.random.default_rng(4), 0
+    for _ in range(40):
+        drift = Drift()
+        for group, shared in enumerate(random.normal(0.0, 0.7**0.5, 100)):
+            for position in range(3):
+                z = shared + random.normal(0.0, 0.3**0.5)
+                place = SampleId("run", group // 8, group % 8 * 3 + position)
+                said += drift.add("guess", z, sample=place, group=str(group)) is not None
+
+    assert said <= 1.5 * 12  # 12,000 audits.
+
+
 def test_shifts_to_the_better_and_a_wider_spread_are_found_too() -> None:
     assert median(delays(1.0)) <= 15
     assert median(delays(0.0, scale=2.0)) <= 20
