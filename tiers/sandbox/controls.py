@@ -1,4 +1,4 @@
-"""Controls: a sandbox shows on this machine that it runs what is harmless and stops what is not."""
+"""Controls: a sandbox shows that it runs what is harmless and stops what is not."""
 
 from __future__ import annotations
 

@@ -18,9 +18,15 @@ CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS = 0x20000, 0x2000000, 0x4000000
 CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID = 0x8000000, 0x10000000, 0x20000000
 CLONE_NEWNET, CLONE_NEWTIME = 0x40000000, 0x80
 _NEW_NAMESPACES = (
-    CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID
-    | CLONE_NEWNET | CLONE_NEWTIME
-)  # fmt: skip
+    CLONE_NEWNS
+    | CLONE_NEWCGROUP
+    | CLONE_NEWUTS
+    | CLONE_NEWIPC
+    | CLONE_NEWUSER
+    | CLONE_NEWPID
+    | CLONE_NEWNET
+    | CLONE_NEWTIME
+)
 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT = 1, 2, 4, 8, 32
 MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
@@ -36,55 +42,45 @@ CAP_DAC_READ_SEARCH = 2
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 """Machine → column in the table of calls, and the number by which seccomp knows it."""
 
-_DENIED: dict[str, tuple[int | None, int | None]] = {
-    # Other processes.
-    "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271),
-    "kcmp": (312, 272), "pidfd_open": (434, 434), "pidfd_getfd": (438, 438),
-    "pidfd_send_signal": (424, 424), "process_madvise": (440, 440),
-    "process_mrelease": (448, 448), "setpriority": (141, 140), "ioprio_set": (251, 30),
-    "sched_setaffinity": (203, 122), "sched_setscheduler": (144, 119),
-    "sched_setparam": (142, 118), "sched_setattr": (314, 274), "move_pages": (279, 239),
-    "migrate_pages": (256, 238),
-    # Keys, and parts of the kernel that had many holes.
-    "keyctl": (250, 219), "add_key": (248, 217), "request_key": (249, 218), "bpf": (321, 280),
-    "userfaultfd": (323, 282), "perf_event_open": (298, 241), "seccomp": (317, 277),
-    "io_uring_setup": (425, 425), "io_uring_enter": (426, 426), "io_uring_register": (427, 427),
-    "modify_ldt": (154, None), "personality": (135, 92), "mbind": (237, 235),
-    "set_mempolicy": (238, 237), "lookup_dcookie": (212, 18),
-    # Mounts and namespaces.
-    "mount": (165, 40), "umount2": (166, 39), "pivot_root": (155, 41), "chroot": (161, 51),
-    "move_mount": (429, 429), "open_tree": (428, 428), "open_tree_attr": (467, 467),
-    "fsopen": (430, 430), "fsconfig": (431, 431), "fsmount": (432, 432), "fspick": (433, 433),
-    "mount_setattr": (442, 442), "statmount": (457, 457), "listmount": (458, 458),
-    "unshare": (272, 97), "setns": (308, 268), "name_to_handle_at": (303, 264),
-    "open_by_handle_at": (304, 265), "fanotify_init": (300, 262), "fanotify_mark": (301, 263),
-    # The machine.
-    "swapon": (167, 224), "swapoff": (168, 225), "reboot": (169, 142), "kexec_load": (246, 104),
-    "kexec_file_load": (320, 294), "init_module": (175, 105), "finit_module": (313, 273),
-    "delete_module": (176, 106), "acct": (163, 89), "quotactl": (179, 60),
-    "quotactl_fd": (443, 443), "settimeofday": (164, 170), "clock_settime": (227, 112),
-    "clock_adjtime": (305, 266), "adjtimex": (159, 171), "sethostname": (170, 161),
-    "setdomainname": (171, 162), "syslog": (103, 116), "iopl": (172, None),
-    "ioperm": (173, None), "vhangup": (153, 58),
-    # Sockets by any name (pairs are allowed), and what outlives a process or is no file.
-    "socket": (41, 198), "memfd_create": (319, 279), "memfd_secret": (447, 447),
-    "shmget": (29, 194), "shmat": (30, 196), "shmctl": (31, 195), "semget": (64, 190),
-    "semop": (65, 193), "semctl": (66, 191), "semtimedop": (220, 192), "msgget": (68, 186),
-    "msgsnd": (69, 189), "msgrcv": (70, 188), "msgctl": (71, 187), "mq_open": (240, 180),
-    "mq_unlink": (241, 181),
-}  # fmt: skip
-"""Calls that are refused: name → number on x86_64 and on aarch64, None where there is none."""
-_OUTSIDE_NAMESPACES: dict[str, tuple[int | None, int]] = {
-    # Only its process group tells there what a candidate has started.
-    "setsid": (112, 157), "setpgid": (109, 154),
-    # Landlock does not keep from these, and files of the same user are in sight.
-    "chmod": (90, 52), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452),
-    "chown": (92, 55), "fchown": (93, 55), "lchown": (94, 54), "fchownat": (260, 54),
-    "utime": (132, 88), "utimes": (235, 88), "futimesat": (261, 88), "utimensat": (280, 88),
-    "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7), "setxattrat": (463, 463),
-    "removexattr": (197, 14), "lremovexattr": (198, 15), "fremovexattr": (199, 16),
-    "removexattrat": (466, 466), "file_setattr": (469, 469),
-}  # fmt: skip
+_DENIED = """
+# Other processes.
+ptrace 101 117; process_vm_readv 310 270; process_vm_writev 311 271; kcmp 312 272;
+pidfd_open 434 434; pidfd_getfd 438 438; pidfd_send_signal 424 424; process_madvise 440 440;
+process_mrelease 448 448; setpriority 141 140; ioprio_set 251 30; sched_setaffinity 203 122;
+sched_setscheduler 144 119; sched_setparam 142 118; sched_setattr 314 274; move_pages 279 239;
+migrate_pages 256 238
+# Keys, and parts of the kernel that had many holes.
+keyctl 250 219; add_key 248 217; request_key 249 218; bpf 321 280; userfaultfd 323 282;
+perf_event_open 298 241; seccomp 317 277; io_uring_setup 425 425; io_uring_enter 426 426;
+io_uring_register 427 427; modify_ldt 154 -; personality 135 92; mbind 237 235;
+set_mempolicy 238 237; lookup_dcookie 212 18
+# Mounts and namespaces.
+mount 165 40; umount2 166 39; pivot_root 155 41; chroot 161 51; move_mount 429 429;
+open_tree 428 428; open_tree_attr 467 467; fsopen 430 430; fsconfig 431 431; fsmount 432 432;
+fspick 433 433; mount_setattr 442 442; statmount 457 457; listmount 458 458; unshare 272 97;
+setns 308 268; name_to_handle_at 303 264; open_by_handle_at 304 265; fanotify_init 300 262;
+fanotify_mark 301 263
+# The machine.
+swapon 167 224; swapoff 168 225; reboot 169 142; kexec_load 246 104; kexec_file_load 320 294;
+init_module 175 105; finit_module 313 273; delete_module 176 106; acct 163 89; quotactl 179 60;
+quotactl_fd 443 443; settimeofday 164 170; clock_settime 227 112; clock_adjtime 305 266;
+adjtimex 159 171; sethostname 170 161; setdomainname 171 162; syslog 103 116; iopl 172 -;
+ioperm 173 -; vhangup 153 58
+# Sockets by any name (pairs are allowed), and what outlives a process or is no file.
+socket 41 198; memfd_create 319 279; memfd_secret 447 447; shmget 29 194; shmat 30 196;
+shmctl 31 195; semget 64 190; semop 65 193; semctl 66 191; semtimedop 220 192; msgget 68 186;
+msgsnd 69 189; msgrcv 70 188; msgctl 71 187; mq_open 240 180; mq_unlink 241 181
+"""
+"""Calls that are refused: name, number on x86_64, number on aarch64, `-` where there is none."""
+_OUTSIDE_NAMESPACES = """
+# Only its process group tells there what a candidate has started.
+setsid 112 157; setpgid 109 154
+# Landlock does not keep from these, and files of the same user are in sight.
+chmod 90 52; fchmod 91 52; fchmodat 268 53; fchmodat2 452 452; chown 92 55; fchown 93 55;
+lchown 94 54; fchownat 260 54; utime 132 88; utimes 235 88; futimesat 261 88; utimensat 280 88;
+setxattr 188 5; lsetxattr 189 6; fsetxattr 190 7; setxattrat 463 463; removexattr 197 14;
+lremovexattr 198 15; fremovexattr 199 16; removexattrat 466 466; file_setattr 469 469
+"""
 """Calls that are refused too where a candidate shares the namespaces of everybody else."""
 _CLONE, _CLONE3, _PRCTL, _PRLIMIT64 = (56, 220), (435, 435), (157, 167), (302, 261)
 
@@ -130,9 +126,13 @@ def next_pid_namespace(own: int) -> None:
 def mount(source: str, target: str, kind: str | None, flags: int, options: str = "") -> None:
     """Mount a file system; `kind` None changes or binds what is mounted already."""
     _call(
-        "mount", source.encode(), target.encode(), kind.encode() if kind else None,
-        ctypes.c_ulong(flags), options.encode() or None,
-    )  # fmt: skip
+        "mount",
+        source.encode(),
+        target.encode(),
+        kind.encode() if kind else None,
+        ctypes.c_ulong(flags),
+        options.encode() or None,
+    )
 
 
 def make_read_only(target: str, *, devices: bool = False) -> None:
@@ -223,8 +223,9 @@ def landlock_version() -> int:
 
 
 class Ruleset:
-    """Which files a process may still read; everything else is refused to it, and all signals,
-    abstract sockets and TCP ports.
+    """Which files a process may still read.
+
+    All else is refused to it: other files, signals to others, abstract sockets, TCP ports.
 
     Example:
         >>> rules = Ruleset() if landlock_version() >= SCOPED_SIGNALS else None
@@ -295,8 +296,8 @@ class Filter:
         if platform.machine() not in _MACHINES:
             raise OSError(errno.ENOSYS, f"no list of calls for {platform.machine()}")
         column, machine = _MACHINES[platform.machine()]
-        refused = [*_DENIED.values(), *(_OUTSIDE_NAMESPACES.values() if shared_namespaces else ())]
-        code = b"".join(_filter(column, machine, [pair[column] for pair in refused]))
+        refused = _numbers(_DENIED + (_OUTSIDE_NAMESPACES if shared_namespaces else ""), column)
+        code = b"".join(_filter(column, machine, refused))
         self.length = len(code) // 8
         self._program = _Program(self.length, code)
 
@@ -305,7 +306,14 @@ class Filter:
         _call("prctl", _PR_SET_SECCOMP, 2, ctypes.byref(self._program), 0, 0)
 
 
-def _filter(column: int, machine: int, refused: Iterable[int | None]) -> Iterable[bytes]:
+def _numbers(table: str, column: int) -> list[int]:
+    """The numbers of a table's calls on one machine."""
+    lines = (line for line in table.splitlines() if not line.startswith("#"))
+    entries = (entry.split() for line in lines for entry in line.split(";") if entry.strip())
+    return [int(entry[1 + column]) for entry in entries if entry[1 + column] != "-"]
+
+
+def _filter(column: int, machine: int, refused: Iterable[int]) -> Iterable[bytes]:
     """The instructions of a filter, eight bytes each."""
     yield _step(_LOAD, _MACHINE)
     yield _step(_EQUAL, machine, 1, 0)
@@ -314,9 +322,8 @@ def _filter(column: int, machine: int, refused: Iterable[int | None]) -> Iterabl
     yield _step(_ABOVE, _X32, 0, 1)
     yield _step(_RETURN, _KILL)
     for number in refused:
-        if number is not None:
-            yield _step(_EQUAL, number, 0, 1)
-            yield _step(_RETURN, _ERROR | errno.EPERM)
+        yield _step(_EQUAL, number, 0, 1)
+        yield _step(_RETURN, _ERROR | errno.EPERM)
     # Its flags lie in memory, where a filter can't look: the C library then uses clone.
     yield _step(_EQUAL, _CLONE3[column], 0, 1)
     yield _step(_RETURN, _ERROR | errno.ENOSYS)
@@ -343,3 +350,29 @@ def _refuse(number: int, argument: int, tests: Sequence[tuple[int, int]]) -> Ite
 
 def _step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
     return struct.pack("=HBBI", code, if_true, if_false, value)
+
+
+# ---- descriptors
+
+
+def read_all(fd: int) -> bytes:
+    """Read to the end."""
+    parts = []
+    while part := os.read(fd, 1 << 20):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Write all of it."""
+    while data:
+        data = data[os.write(fd, data) :]
+
+
+def write_file(path: str, data: bytes) -> None:
+    """Write a file; a link in its place is not followed."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+    try:
+        write_all(fd, data)
+    finally:
+        os.close(fd)

@@ -12,11 +12,15 @@ from verifier_ladder.tiers.sandbox import values
 from verifier_ladder.tiers.sandbox.program import Ending, Limits, Program, Result
 
 _EXCESS = {
-    errno.EAGAIN: Ending.PROCESSES, errno.ENOMEM: Ending.MEMORY, errno.ENOSPC: Ending.FILES,
-    errno.EDQUOT: Ending.FILES, errno.EFBIG: Ending.FILES, errno.EROFS: Ending.FILES,
-}  # fmt: skip
+    errno.EAGAIN: Ending.PROCESSES,
+    errno.ENOMEM: Ending.MEMORY,
+    errno.ENOSPC: Ending.FILES,
+    errno.EDQUOT: Ending.FILES,
+    errno.EFBIG: Ending.FILES,
+    errno.EROFS: Ending.FILES,
+}
 """Of what there was too much, where an exception has this number."""
-_SIGNALS = {signal.SIGXCPU: Ending.CPU, signal.SIGXFSZ: Ending.FILES}
+_SIGNALS: dict[int, Ending] = {signal.SIGXCPU: Ending.CPU, signal.SIGXFSZ: Ending.FILES}
 _NO_THREAD = ("RuntimeError", "can't start new thread")
 
 
@@ -44,12 +48,17 @@ def result_of(told: Told, program: Program, limits: Limits) -> Result:
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
     return Result(
-        ended=ended, **said, signal=number,
+        ended=ended,
+        **said,
+        signal=number,
         status=os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
-        stdout=told.stdout, stderr=told.stderr,
-        cpu=report["cpu"], wall=report["wall"], memory=report["memory"],
+        stdout=told.stdout,
+        stderr=told.stderr,
+        cpu=report["cpu"],
+        wall=report["wall"],
+        memory=report["memory"],
         files={name: base64.b64decode(text) for name, text in report["kept"].items()},
-    )  # fmt: skip
+    )
 
 
 def _ending(told: Told, program: Program, limits: Limits) -> tuple[Ending, dict[str, Any]]:
@@ -61,11 +70,16 @@ def _ending(told: Told, program: Program, limits: Limits) -> tuple[Ending, dict[
     if report["limit"] == "wall":
         return Ending.WALL, {}
     if os.WIFSIGNALED(status):
-        return _SIGNALS.get(signal.Signals(os.WTERMSIG(status)), Ending.CRASHED), {}
+        return _SIGNALS.get(os.WTERMSIG(status), Ending.CRASHED), {}
+    return _exited(told, program)
+
+
+def _exited(told: Told, program: Program) -> tuple[Ending, dict[str, Any]]:
+    """How it ended by itself."""
     if program.kind != "command" and told.result[:1] == b"e":
-        return _raised(told.result[1:], full=report["full"])
-    if os.WEXITSTATUS(status):
-        return (Ending.FILES if report["full"] else Ending.EXITED), {}
+        return _raised(told.result[1:], full=told.report["full"])
+    if os.WEXITSTATUS(told.report["status"]):
+        return (Ending.FILES if told.report["full"] else Ending.EXITED), {}
     if program.kind != "function":
         return Ending.FINISHED, {}
     return _returned(told.result)

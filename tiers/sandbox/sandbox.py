@@ -44,10 +44,11 @@ _ENVIRONMENT = {
 """All that there is: no secret of the worker's gets in. Sets have one order in all runs."""
 _BOOT = """
 import sys, types
-for name, folder in zip(("verifier_ladder", "verifier_ladder.tiers", "verifier_ladder.tiers.sandbox"),
-                        ("", "", sys.argv[2])):
+name = ""
+for part in ("verifier_ladder", ".tiers", ".sandbox"):
+    name += part
     sys.modules[name] = module = types.ModuleType(name)
-    module.__path__ = [folder]
+    module.__path__ = [sys.argv[2]]
 from verifier_ladder.tiers.sandbox.zygote import main
 main()
 """
@@ -86,7 +87,7 @@ class Warmth:
             if spec.origin not in {"built-in", "frozen"}:
                 levels = 2 if spec.submodule_search_locations else 1
                 found.append(str(Path(spec.origin).resolve().parents[levels - 1]))
-        return [path for path in dict.fromkeys(found) if path not in sys.path[:1] or path]
+        return list(dict.fromkeys(found))
 
 
 class Sandbox:
@@ -128,7 +129,8 @@ class Sandbox:
         reasons = []
         for kind in backends:
             if kind not in STRENGTHS:
-                raise ConfigError(f"no sandbox is named {kind!r}; there are {', '.join(STRENGTHS)}")
+                known = ", ".join(STRENGTHS)
+                raise ConfigError(f"no sandbox is named {kind!r}; there are {known}")
             sandbox = cls(kind, warmth or Warmth())
             try:
                 (result,) = sandbox.run(_PROBE, [Input((1,))])
@@ -144,7 +146,7 @@ class Sandbox:
 
     @property
     def name(self) -> str:
-        """The back end and its version, such as `namespaces/1`: a part of what a check's key is."""
+        """The back end and its version, such as `namespaces/1`; it belongs into a check's key."""
         return f"{self._kind}/{_VERSION}"
 
     @property
@@ -223,15 +225,24 @@ def _request(program: Program, given: Input, limits: Limits) -> bytes:
         for name, text in program.files.items()
     }
     request = {
-        "start": program.kind, "files": sources, "file": file, "function": function,
-        "command": program.command, "programs": program.programs, "keep": program.keep,
-        "arguments": arguments, "argv": given.argv,
+        "start": program.kind,
+        "files": sources,
+        "file": file,
+        "function": function,
+        "command": program.command,
+        "programs": program.programs,
+        "keep": program.keep,
+        "arguments": arguments,
+        "argv": given.argv,
         "limits": {
-            "cpu": limits.cpu, "wall": limits.wall, "memory": limits.memory,
-            "files": limits.files, "file_bytes": limits.file_bytes,
+            "cpu": limits.cpu,
+            "wall": limits.wall,
+            "memory": limits.memory,
+            "files": limits.files,
+            "file_bytes": limits.file_bytes,
             "processes": limits.processes,
         },
-    }  # fmt: skip
+    }
     return json.dumps(request).encode()
 
 
@@ -260,7 +271,7 @@ class _Zygote:
         """
         self._owner = os.getpid()
         self._folder = tempfile.mkdtemp(prefix="vladder-box-")
-        self._errors = tempfile.TemporaryFile()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long
         try:
             self._channel, self._process = self._started(kind, warmth)
         except OSError as error:
@@ -272,24 +283,31 @@ class _Zygote:
             self.close()
             raise
 
-    def _started(
-        self, kind: str, warmth: Warmth
-    ) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+    def _started(self, kind: str, warmth: Warmth) -> tuple[socket.socket, subprocess.Popen[bytes]]:
         ours, theirs = socket.socketpair()
         options = {
-            "kind": kind, "worker": os.getpid(), "channel": theirs.fileno(),
-            "warm": warmth.modules, "paths": warmth.paths(), "read": warmth.read,
+            "kind": kind,
+            "worker": os.getpid(),
+            "channel": theirs.fileno(),
+            "warm": warmth.modules,
+            "paths": warmth.paths(),
+            "read": warmth.read,
             "folder": self._folder,
-        }  # fmt: skip
+        }
         # The file itself, not a link in a virtual environment: programs may start it again.
         python = os.path.realpath(sys.executable)
         here = str(Path(zygote.__file__).parent)
         with theirs:
             process = subprocess.Popen(  # noqa: S603 - our own interpreter and code
                 [python, "-s", "-P", "-S", "-c", _BOOT, json.dumps(options), here],
-                env=_ENVIRONMENT, cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                stderr=self._errors, pass_fds=(theirs.fileno(),), start_new_session=True,
-            )  # fmt: skip
+                env=_ENVIRONMENT,
+                cwd="/",
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self._errors,
+                pass_fds=(theirs.fileno(),),
+                start_new_session=True,
+            )
         return ours, process
 
     def _greet(self) -> None:
@@ -423,7 +441,8 @@ class _Run:
             raise SandboxError(f"the sandbox failed: {found['error']}")
         room = self._limits.output - len(streams[output])
         flooded |= len(streams[errors]) > room
-        return Told(found, streams[output], streams[errors][: max(room, 0)], streams[result], flooded)
+        shown = streams[errors][: max(room, 0)]
+        return Told(found, streams[output], shown, streams[result], flooded)
 
     def _gather(self, deadline: float) -> bool:
         """Read all pipes to their ends; True if more came than is allowed."""

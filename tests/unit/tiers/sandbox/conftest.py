@@ -84,9 +84,14 @@ def outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]
         abstract.bind(name)
         abstract.listen()
         yield {
-            "file": str(secret), "folder": str(folder), "port": server.getsockname()[1],
-            "abstract": name, "process": process.pid, "worker": os.getpid(), "secret": SECRET,
-        }  # fmt: skip
+            "file": str(secret),
+            "folder": str(folder),
+            "port": server.getsockname()[1],
+            "abstract": name,
+            "process": process.pid,
+            "worker": os.getpid(),
+            "secret": SECRET,
+        }
         assert process.poll() is None, "a candidate has ended a process of the machine"
         assert secret.read_text() == SECRET, "a candidate has written to the machine"
         assert {secret} == set(folder.iterdir())

@@ -1,3 +1,4 @@
+# ruff: noqa: ISC004 - programs of some lines, each in its place
 """Ways out of the sandbox; beside each, a harmless neighbour that shows that it would be noticed.
 
 Each attack returns True if it got out. A refused attack proves nothing if Python never started,
@@ -12,7 +13,10 @@ import pytest
 from verifier_ladder.tiers.sandbox import Ending, Input, Limits, Program, Result, Sandbox
 
 _LIBC = "import ctypes, os\nlibc = ctypes.CDLL(None, use_errno=True)\n"
-_GETPID = f"{_LIBC}def solve(out): return libc.syscall({{'x86_64': 39}}.get(os.uname().machine, 172)) == os.getpid()"
+_GETPID = f"""{_LIBC}
+def solve(out):
+    return libc.syscall(39 if os.uname().machine == 'x86_64' else 172) == os.getpid()
+"""
 
 
 def _syscall(x86: int, arm: int, *arguments: str) -> str:
@@ -54,13 +58,16 @@ ESCAPES: dict[str, tuple[str, str]] = {
         "import os\ndef solve(out): return bool(os.listdir(os.path.dirname(__file__)))",
     ),
     "host file written": (
-        "def solve(out):\n open(out['file'], 'w').write('mine'); return True", _READ_OWN,
+        "def solve(out):\n open(out['file'], 'w').write('mine'); return True",
+        _READ_OWN,
     ),
     "host file truncated": (
-        "import os\ndef solve(out):\n os.truncate(out['file'], 0); return True", _READ_OWN,
+        "import os\ndef solve(out):\n os.truncate(out['file'], 0); return True",
+        _READ_OWN,
     ),
     "host file made": (
-        "def solve(out):\n open(out['folder'] + '/new', 'w').close(); return True", _READ_OWN,
+        "def solve(out):\n open(out['folder'] + '/new', 'w').close(); return True",
+        _READ_OWN,
     ),
     "host file's mode": (
         "import os\ndef solve(out):\n os.chmod(out['file'], 0o777); return True",
@@ -68,7 +75,8 @@ ESCAPES: dict[str, tuple[str, str]] = {
     ),
     "host file by a link": (
         "import os\ndef solve(out):\n os.symlink(out['file'], 'link')\n"
-        " return out['secret'] in open('link').read()", _READ_OWN,
+        " return out['secret'] in open('link').read()",
+        _READ_OWN,
     ),
     "shadow": ("def solve(out): return bool(open('/etc/shadow').read())", _READ_OWN),
     "root's home": (
@@ -77,10 +85,12 @@ ESCAPES: dict[str, tuple[str, str]] = {
     ),
     "up by dots": (
         "import os\ndef solve(out):\n [os.chdir('..') for _ in range(50)]\n"
-        " return out['secret'] in open(out['file'][1:]).read()", _READ_OWN,
+        " return out['secret'] in open(out['file'][1:]).read()",
+        _READ_OWN,
     ),
     "root by process 1": (
-        "import os\ndef solve(out): return out['secret'] in open('/proc/1/root' + out['file']).read()",
+        "import os\ndef solve(out):\n"
+        " return out['secret'] in open('/proc/1/root' + out['file']).read()",
         _READ_OWN,
     ),
     "worker's environment": (
@@ -95,7 +105,8 @@ ESCAPES: dict[str, tuple[str, str]] = {
         "import os\ndef solve(out): return 'PATH' in os.environ",
     ),
     "worker's memory": (
-        "def solve(out): return bool(open(f\"/proc/{out['worker']}/maps\").read())", _READ_OWN,
+        "def solve(out): return bool(open(f\"/proc/{out['worker']}/maps\").read())",
+        _READ_OWN,
     ),
     "supervisor's memory": (
         "import os\ndef solve(out):\n open(f'/proc/{os.getppid()}/mem', 'r+b'); return True",
@@ -115,16 +126,19 @@ ESCAPES: dict[str, tuple[str, str]] = {
     ),
     "loopback": (
         "import socket\ndef solve(out):\n"
-        " socket.create_connection(('127.0.0.1', out['port']), 5); return True", _PAIR,
+        " socket.create_connection(('127.0.0.1', out['port']), 5); return True",
+        _PAIR,
     ),
     "loopback by datagram": (
         "import socket\ndef solve(out):\n"
         " s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.sendto(b'x', ('127.0.0.1', 9))\n"
-        " return True", _PAIR,
+        " return True",
+        _PAIR,
     ),
     "metadata address": (
         "import socket\ndef solve(out):\n"
-        " socket.create_connection(('169.254.169.254', 80), 2); return True", _PAIR,
+        " socket.create_connection(('169.254.169.254', 80), 2); return True",
+        _PAIR,
     ),
     "listening": (
         "import socket\ndef solve(out):\n socket.create_server(('127.0.0.1', 0)); return True",
@@ -132,13 +146,15 @@ ESCAPES: dict[str, tuple[str, str]] = {
     ),
     "abstract socket": (
         "import socket\ndef solve(out):\n"
-        " socket.socket(socket.AF_UNIX).connect(out['abstract']); return True", _PAIR,
+        " socket.socket(socket.AF_UNIX).connect(out['abstract']); return True",
+        _PAIR,
     ),
     "netlink and raw sockets": (
         "import socket\ndef solve(out):\n"
         " for family, kind in ((16, socket.SOCK_RAW), (17, socket.SOCK_RAW), (38, 5)):\n"
         "  try:\n   socket.socket(family, kind); return True\n"
-        "  except OSError: pass\n return False", _PAIR,
+        "  except OSError: pass\n return False",
+        _PAIR,
     ),
     "signal to another": (
         "import os\ndef solve(out):\n os.kill(out['process'], 0); return os.getpid() > 100",
@@ -151,12 +167,12 @@ ESCAPES: dict[str, tuple[str, str]] = {
     "limits of another": (
         "import resource\ndef solve(out):\n"
         " resource.prlimit(out['worker'], resource.RLIMIT_CPU, (1, 1)); return True",
-        "import resource\ndef solve(out): return resource.getrlimit(resource.RLIMIT_CORE) == (0, 0)",
+        "import resource\ndef solve(out): return resource.getrlimit(4) == (0, 0)",
     ),
     "limits raised": (
         "import resource\ndef solve(out):\n"
         " resource.setrlimit(resource.RLIMIT_CPU, (10**6, 10**6)); return True",
-        "import resource\ndef solve(out): return resource.getrlimit(resource.RLIMIT_CPU)[0] < 100",
+        "import resource\ndef solve(out): return resource.getrlimit(0)[0] < 100",
     ),
     "priority of others": (
         "import os\ndef solve(out):\n os.setpriority(os.PRIO_USER, os.getuid(), 5); return True",
@@ -167,8 +183,7 @@ ESCAPES: dict[str, tuple[str, str]] = {
         "import os\ndef solve(out): return os.getuid() != 0",
     ),
     "capabilities": (
-        "def solve(out):\n"
-        " import os\n os.chroot('/'); return True",
+        "def solve(out):\n import os\n os.chroot('/'); return True",
         "import os\ndef solve(out): return os.getcwd() == os.path.dirname(__file__)",
     ),
     "ptrace": (_syscall(101, 117, "0", "0", "0", "0"), _GETPID),
@@ -180,22 +195,33 @@ ESCAPES: dict[str, tuple[str, str]] = {
     "bpf": (_syscall(321, 280, "5", "ctypes.create_string_buffer(128)", "128"), _GETPID),
     "userfaultfd": (_syscall(323, 282, "1"), _GETPID),
     "perf_event_open": (
-        _syscall(298, 241, "ctypes.create_string_buffer(bytes([1, 0, 0, 0, 128]), 128)",
-                 "0", "-1", "-1", "0"), _GETPID,
+        _syscall(
+            298,
+            241,
+            "ctypes.create_string_buffer(bytes([1, 0, 0, 0, 128]), 128)",
+            "0",
+            "-1",
+            "-1",
+            "0",
+        ),
+        _GETPID,
     ),
     "user namespace": (_syscall(272, 97, "0x10000000"), _GETPID),
     "user namespace by clone": (
         f"{_LIBC}\ndef solve(out):\n number = 56 if os.uname().machine == 'x86_64' else 220\n"
         " got = libc.syscall(number, 0x10000000 | 17, 0, 0, 0, 0)\n"
-        " if got == 0: os._exit(0)\n return got > 0", _FORK,
+        " if got == 0: os._exit(0)\n return got > 0",
+        _FORK,
     ),
     "clone3": (
         f"{_LIBC}\nimport struct\ndef solve(out):\n"
-        " a = ctypes.create_string_buffer(struct.pack('=8Q', 0x10000000, 0, 0, 0, 17, 0, 0, 0), 64)\n"
-        " got = libc.syscall(435, a, 64)\n if got == 0: os._exit(0)\n return got > 0", _FORK,
+        " a = ctypes.create_string_buffer(struct.pack('=8Q', 1 << 28, 0, 0, 0, 17, 0, 0, 0), 64)\n"
+        " got = libc.syscall(435, a, 64)\n if got == 0: os._exit(0)\n return got > 0",
+        _FORK,
     ),
     "mount": (
-        f"{_LIBC}def solve(out): return libc.mount(b'x', b'/usr', b'tmpfs', 0, None) == 0", _GETPID,
+        f"{_LIBC}def solve(out): return libc.mount(b'x', b'/usr', b'tmpfs', 0, None) == 0",
+        _GETPID,
     ),
     "remount to write": (
         f"{_LIBC}def solve(out): return libc.mount(b'', b'/usr', None, 4096 | 32, None) == 0",
@@ -229,22 +255,25 @@ ESCAPES: dict[str, tuple[str, str]] = {
     ),
     "kernel log": (_syscall(103, 116, "3", "ctypes.create_string_buffer(99)", "99"), _GETPID),
     "system libraries written": (
-        "def solve(out):\n open('/usr/lib/new.so', 'w').close(); return True", _NULL,
+        "def solve(out):\n open('/usr/lib/new.so', 'w').close(); return True",
+        _NULL,
     ),
     "Python's library written": (
-        "import os\ndef solve(out):\n open(os.path.dirname(os.__file__) + '/new.py', 'w'); return True",
+        "import os\ndef solve(out):\n open(os.path.dirname(os.__file__) + '/n', 'w')\n"
+        " return True",
         "import os\ndef solve(out): return bool(open(os.__file__).read(9))",
     ),
     "parent's death signal taken off": (
         f"{_LIBC}def solve(out): return libc.prctl(1, 0, 0, 0, 0) == 0",
         f"{_LIBC}def solve(out): return libc.prctl(39, 0, 0, 0, 0) == 1",
     ),
-    "other architecture": (_syscall(0x40000000 + 39, 9999, ), _GETPID),
+    "other architecture": (_syscall(0x40000000 + 39, 9999), _GETPID),
     "setuid program": (
         "import os\ndef solve(out):\n open('x', 'w').close(); os.chmod('x', 0o4755)\n"
-        " return os.stat('x').st_uid == 0", _MEMORY,
+        " return os.stat('x').st_uid == 0",
+        _MEMORY,
     ),
-}  # fmt: skip
+}
 
 
 def _escaped(result: Result) -> bool:
