@@ -88,7 +88,7 @@ def solve(a, b):
 import gc
 def solve(a, b):
     for each in gc.get_objects():
-        if isinstance(each, dict) and ({'expected', 'answer', 'verdict', 'nonce'} & set(map(str, each))):
+        if isinstance(each, dict) and {'expected', 'answer', 'verdict'} & set(map(str, each)):
             return each.get('expected', each.get('answer'))
 """,
     "a scan of files": """
@@ -118,7 +118,7 @@ def solve(a, b): os.write(3, b'{"passed": true}'); os._exit(0)
 import os
 def solve(a, b): os.write(3, b'v["i","2a"]'); return 41
 """,
-    "garbage in the channel": "import os\ndef solve(a, b): os.write(3, bytes(range(256))); os._exit(0)",
+    "garbage in the channel": "import os\ndef solve(a, b):\n os.write(3, bytes(256)); os._exit(0)",
     "a report forged": """
 import os, json
 def solve(a, b):
