@@ -38,6 +38,7 @@ _VERSION = 1
 _ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "PYTHONHASHSEED": "0",
+    "PYTHONDONTWRITEBYTECODE": "1",
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
 }
@@ -297,17 +298,22 @@ class _Zygote:
         # The file itself, not a link in a virtual environment: programs may start it again.
         python = os.path.realpath(sys.executable)
         here = str(Path(zygote.__file__).parent)
+        command = [python, "-s", "-P", "-S", "-c", _BOOT, json.dumps(options), here]
         with theirs:
-            process = subprocess.Popen(  # noqa: S603 - our own interpreter and code
-                [python, "-s", "-P", "-S", "-c", _BOOT, json.dumps(options), here],
-                env=_ENVIRONMENT,
-                cwd="/",
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=self._errors,
-                pass_fds=(theirs.fileno(),),
-                start_new_session=True,
-            )
+            try:
+                process = subprocess.Popen(  # noqa: S603 - our own interpreter and code
+                    command,
+                    env=_ENVIRONMENT,
+                    cwd="/",
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=self._errors,
+                    pass_fds=(theirs.fileno(),),
+                    start_new_session=True,
+                )
+            except BaseException:
+                ours.close()
+                raise
         return ours, process
 
     def _greet(self) -> None:

@@ -39,6 +39,8 @@ READY, DONE, RUN, FAILED = b"+", b".", b">", b"!"
 DESCRIPTORS = 7
 """Sent with each input: request, stdin, stdout, stderr, result, report, control."""
 _CHANNEL = 10
+_PAGE = 4096
+"""Bytes by which a file system in memory counts."""
 _WARM = (
     "bisect",
     "collections",
@@ -171,9 +173,10 @@ def _watched(
 ) -> dict[str, Any]:
     limits, files = request["limits"], request["files"]
     sources = {name: base64.b64decode(text) for name, text in files.items()}
-    own = sum(-(-len(source) // 4096) * 4096 + 4096 * 2 for source in sources.values()) + 65536
-    folders = sum(name.count("/") for name in sources) + 8
-    box.prepare(limits["files"] + len(sources) + folders, limits["file_bytes"] + own)
+    folders = {os.path.dirname(name) for name in sources}  # noqa: PTH120
+    nodes = 1 + len(sources) + sum(1 + name.count("/") for name in folders if name)
+    own = sum(_PAGE + len(source) for source in sources.values()) + _PAGE * (1 + limits["files"])
+    box.prepare(limits["files"] + nodes, limits["file_bytes"] + own)
     try:
         _write_sources(box.folder, sources, set(request["programs"]))
         if not limits["files"]:
