@@ -77,7 +77,7 @@ def _ending(told: Told, program: Program, limits: Limits) -> tuple[Ending, dict[
 def _exited(told: Told, program: Program) -> tuple[Ending, dict[str, Any]]:
     """How it ended by itself."""
     if program.kind != "command" and told.result[:1] == b"e":
-        return _raised(told.result[1:], full=told.report["full"])
+        return _raised(told.result[1:])
     if os.WEXITSTATUS(told.report["status"]):
         return (Ending.FILES if told.report["full"] else Ending.EXITED), {}
     if program.kind != "function":
@@ -85,7 +85,7 @@ def _exited(told: Told, program: Program) -> tuple[Ending, dict[str, Any]]:
     return _returned(told.result)
 
 
-def _raised(text: bytes, *, full: bool) -> tuple[Ending, dict[str, Any]]:
+def _raised(text: bytes) -> tuple[Ending, dict[str, Any]]:
     """An exception, which may tell that a limit was reached."""
     try:
         name, message, number = values.decode(text)
@@ -97,7 +97,7 @@ def _raised(text: bytes, *, full: bool) -> tuple[Ending, dict[str, Any]]:
     if (name, message) == _NO_THREAD:
         return Ending.PROCESSES, said
     excess = _EXCESS.get(number) if type(number) is int else None
-    return excess or (Ending.FILES if full else Ending.RAISED), said
+    return excess or Ending.RAISED, said
 
 
 def _returned(result: bytes) -> tuple[Ending, dict[str, Any]]:

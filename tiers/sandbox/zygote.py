@@ -157,12 +157,15 @@ def _await(child: int, channel: socket.socket, worker: int) -> bool:
 def _supervise(box: Namespaces | Landlock, descriptors: Sequence[int]) -> NoReturn:
     """Run one candidate, and report on it."""
     report: dict[str, Any]
+    zygote = os.getppid()
     try:
         request = json.loads(kernel.read_all(descriptors[0]))
         report = _watched(box, request, descriptors)
     except BaseException as error:  # noqa: BLE001 - whatever it is, the candidate is not to blame
         report = {"error": f"{type(error).__name__}: {error}"}
     try:
+        if os.getppid() != zygote:
+            box.close()  # Nobody else is left to do it.
         kernel.write_all(descriptors[5], json.dumps(report).encode())
     finally:
         os._exit(0)
@@ -194,8 +197,9 @@ def _watched(
         found = _reap(box, child)
         if said != ANNOUNCED:
             return {"error": said.decode(errors="replace") or f"it ended early: {found['status']}"}
+        is_full = bool(limits["files"]) and box.is_full()
         kept = _kept(box.folder, request["keep"], limits["file_bytes"])
-        return {**found, "wall": wall, "limit": limit, "full": box.is_full(), "kept": kept}
+        return {**found, "wall": wall, "limit": limit, "full": is_full, "kept": kept}
     finally:
         box.clear()
 
