@@ -220,8 +220,6 @@ class Landlock:
         self._home = options["folder"]
         self._number = 0
         self.folder = ""
-        # Only signals of the kernel and of the worker reach those that the candidate can't see.
-        kernel.adopt_orphans()
 
     @property
     def shared(self) -> int:
@@ -239,7 +237,6 @@ class Landlock:
     def prepare(self, files: int, size: int) -> None:
         """Make the input's folder, from which it may read."""
         del files, size
-        kernel.die_with_parent(signal.SIGTERM)
         kernel.adopt_orphans()
         os.mkdir(self.folder)  # noqa: PTH102
         self._rules = kernel.Ruleset()

@@ -39,6 +39,7 @@ READY, DONE, RUN, FAILED = b"+", b".", b">", b"!"
 DESCRIPTORS = 7
 """Sent with each input: request, stdin, stdout, stderr, result, report, control."""
 _CHANNEL = 10
+_LAST_SECONDS = 5.0
 _PAGE = 4096
 """Bytes by which a file system in memory counts."""
 _WARM = (
@@ -144,11 +145,16 @@ def _await(child: int, channel: socket.socket, worker: int) -> bool:
     poller.register(worker, select.POLLIN)
     poller.register(channel, 0)  # Only that it is closed.
     found = {fd for fd, _ in poller.poll()}
+    is_wanted = worker not in found and channel.fileno() not in found
+    if not is_wanted:
+        # The supervisor sees it too, and knows what there is to end.
+        poller.unregister(worker)
+        poller.unregister(channel)
+        found = {fd for fd, _ in poller.poll(_LAST_SECONDS * 1000)}
+    if ended in found:
+        os.waitpid(child, 0)
     os.close(ended)
-    if ended not in found:
-        os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return worker not in found and channel.fileno() not in found
+    return is_wanted
 
 
 # ---- the supervisor
