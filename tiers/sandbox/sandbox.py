@@ -155,6 +155,14 @@ class Sandbox:
         """How much it keeps from a candidate (`STRENGTHS`)."""
         return STRENGTHS[self._kind]
 
+    @property
+    def process(self) -> int:
+        """The id of the process whose descendants are all that runs in here; 0 for none.
+
+        What an input took is told by its result; whoever meters a worker finds the rest here.
+        """
+        return self._zygote.pid if self._zygote else 0
+
     def run(
         self, program: Program, inputs: Sequence[Input], limits: Limits | None = None
     ) -> list[Result]:
@@ -271,7 +279,8 @@ class _Zygote:
             SandboxError: If it can't be started, or this back end does not work here.
         """
         self._owner = os.getpid()
-        self._folder = tempfile.mkdtemp(prefix="vladder-box-")
+        # In namespaces, files lie where nothing has to be removed.
+        self._folder = tempfile.mkdtemp(prefix="vladder-box-") if kind == "landlock" else ""
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long
         try:
             self._channel, self._process = self._started(kind, warmth)
@@ -315,6 +324,11 @@ class _Zygote:
                 ours.close()
                 raise
         return ours, process
+
+    @property
+    def pid(self) -> int:
+        """The id of its first process."""
+        return self._process.pid
 
     def _greet(self) -> None:
         self._channel.settimeout(_START_SECONDS)
@@ -364,7 +378,7 @@ class _Zygote:
 
     def _remove(self) -> None:
         self._errors.close()
-        if os.getpid() == self._owner:
+        if self._folder and os.getpid() == self._owner:
             shutil.rmtree(self._folder, ignore_errors=True)
 
 

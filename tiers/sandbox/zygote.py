@@ -23,7 +23,6 @@ import importlib
 import json
 import os
 import select
-import signal
 import socket
 import stat
 import sys

@@ -365,7 +365,7 @@ def solve():
     os.write(1, b'x'); os.fork()
     while True: pass
 '''
-print(sandbox._zygote._process.pid, sandbox._zygote._folder, flush=True)
+print(sandbox._zygote._process.pid, sandbox._zygote._folder or '-', flush=True)
 sandbox.run(Program({'main.py': source}), [Input()])
 """
 
