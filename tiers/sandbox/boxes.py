@@ -65,7 +65,7 @@ class Namespaces:
         read = [*options["paths"], *options["read"]]
         if user:
             _own_users(user, _APART | kernel.CLONE_NEWPID)
-            _stay_as_process_1()
+            _go_on_in_child(_nothing)
             _build_root(read)
         else:
             # Built as root, who reaches the folders of a home; from here on as nobody.
@@ -73,7 +73,8 @@ class Namespaces:
             _build_root(read)
             kernel.become(_FIRST_USER + os.getpid())
             _own_users(os.getuid(), kernel.CLONE_NEWPID)
-            _stay_as_process_1()
+            _go_on_in_child(_nothing)
+        kernel.gain_nothing()
         self._own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
 
     def fork(self) -> int:
@@ -97,7 +98,7 @@ class Namespaces:
     def confine(self) -> None:
         """Give up all that the supervisor holds; the candidate calls it."""
         kernel.set_dumpable(on=True)
-        kernel.drop_privileges()
+        kernel.set_capabilities()
         self.filter.apply()
 
     def kill(self, candidate: int) -> None:
@@ -114,9 +115,6 @@ class Namespaces:
     def clear(self) -> None:
         """Nothing: the file system ends with the namespace."""
 
-    def close(self) -> None:
-        """Nothing: all ends with process 1."""
-
 
 def _own_users(outside: int, more: int) -> None:
     """Enter a namespace of users that has one, with all capabilities in there."""
@@ -130,14 +128,22 @@ def _own_users(outside: int, more: int) -> None:
         kernel.write_file(f"/proc/self/{name}", text.encode())
 
 
-def _stay_as_process_1() -> None:
-    """Go on in a child, the first process of the namespace; what is left waits for it."""
+def _go_on_in_child(at_end: Callable[[], None]) -> None:
+    """Go on in a child; what is left of this process waits for it, cleans up, and ends."""
     child = os.fork()
-    if child:
+    if not child:
+        kernel.die_with_parent(signal.SIGKILL)
+        return
+    try:
         os.closerange(FIRST_FREE, 1 << 16)
         os.waitpid(child, 0)
+        at_end()
+    finally:
         os._exit(0)
-    kernel.die_with_parent(signal.SIGKILL)
+
+
+def _nothing() -> None:
+    """Process 1 has taken all with it."""
 
 
 def _build_root(read: Sequence[str]) -> None:
@@ -215,43 +221,52 @@ class Landlock:
             user = _FIRST_USER + os.getpid()
             os.chown(options["folder"], user, user)
             kernel.become(user, self._kept)
-        self._counted = -math.inf
-        self._others = 0
-        self._home = options["folder"]
-        self._number = 0
-        self.folder = ""
+        self._home, self._number, self.folder = options["folder"], 0, ""
+        self._counted, self._others = -math.inf, 0
+        kernel.adopt_orphans()
+        _go_on_in_child(self._clean)
+        kernel.adopt_orphans()
+        kernel.gain_nothing()
+        self._rules = self._what_may_be_read()
+
+    def _what_may_be_read(self) -> kernel.Ruleset:
+        rules = kernel.Ruleset()
+        for path in (*self._read, self._home):
+            rules.allow(path)
+        for path in filter(os.path.exists, _DEVICES):
+            rules.allow(path, write=True)
+        return rules
+
+    def _clean(self) -> None:
+        """End what a killed zygote's candidate has started, and remove all folders."""
+        while children := _children():
+            for child in children:
+                with suppress(ProcessLookupError):
+                    os.killpg(os.getpgid(child), signal.SIGKILL)
+            with suppress(ChildProcessError):
+                os.wait()
+        _remove(self._home)
 
     @property
     def shared(self) -> int:
         """Processes of the candidate's user that are not its own."""
         return 2 if self._is_alone else self._others
 
-    def fork(self) -> int:
-        """Fork a supervisor with a folder of its own."""
+    def prepare(self, files: int, size: int) -> None:
+        """Make the input's folder; count the processes that are not its own."""
+        del files, size
         self._number += 1
         self.folder = f"{self._home}/{self._number}"
+        os.mkdir(self.folder)  # noqa: PTH102
         if not self._is_alone and monotonic() - self._counted > _RECOUNT:
             self._counted, self._others = monotonic(), _threads_of(os.getuid()) + _OTHERS_MAY_START
-        return os.fork()
-
-    def prepare(self, files: int, size: int) -> None:
-        """Make the input's folder, from which it may read."""
-        del files, size
-        kernel.adopt_orphans()
-        os.mkdir(self.folder)  # noqa: PTH102
-        self._rules = kernel.Ruleset()
-        for path in (*self._read, self.folder):
-            self._rules.allow(path)
-        for path in _DEVICES:
-            if os.path.exists(path):  # noqa: PTH110
-                self._rules.allow(path, write=True)
 
     def seal(self) -> None:
         """Nothing: the rules allow no writing."""
 
     def confine(self) -> None:
         """Apply the rules; the candidate calls it."""
-        kernel.drop_privileges(self._kept)
+        kernel.set_capabilities(self._kept)
         self._rules.apply()
         self.filter.apply()
 
@@ -266,17 +281,7 @@ class Landlock:
 
     def clear(self) -> None:
         """Remove the input's folder."""
-        for where, folders, files in os.walk(self.folder, topdown=False):
-            for name in files:
-                os.unlink(f"{where}/{name}")  # noqa: PTH108
-            for name in folders:
-                os.rmdir(f"{where}/{name}")  # noqa: PTH106
-        os.rmdir(self.folder)  # noqa: PTH106
-
-    def close(self) -> None:
-        """Remove the folder of all inputs, for the worker may be gone."""
-        with suppress(OSError):
-            os.rmdir(self._home)  # noqa: PTH106
+        _remove(self.folder)
 
 
 BOXES: dict[str, Callable[[dict[str, Any]], Namespaces | Landlock]] = {
@@ -290,6 +295,26 @@ def _is_open(path: str) -> bool:
     parts = path.split("/")
     above = ["/".join(parts[:end]) or "/" for end in range(1, len(parts))]
     return all(os.stat(each).st_mode & 1 for each in above) and bool(os.stat(path).st_mode & 4)  # noqa: PTH116
+
+
+def _remove(folder: str) -> None:
+    """Remove a folder with all that lies in it."""
+    for where, folders, files in os.walk(folder, topdown=False):
+        for name in files:
+            os.unlink(f"{where}/{name}")  # noqa: PTH108
+        for name in folders:
+            os.rmdir(f"{where}/{name}")  # noqa: PTH106
+    with suppress(FileNotFoundError):
+        os.rmdir(folder)  # noqa: PTH106
+
+
+def _children() -> list[int]:
+    """The processes that this one is to wait for."""
+    try:
+        with open("/proc/thread-self/children", "rb") as file:  # noqa: PTH123
+            return [int(word) for word in file.read().split()]
+    except OSError:
+        return []  # A kernel that does not tell: limits of processor time end them.
 
 
 def _threads_of(user: int) -> int:

@@ -51,6 +51,7 @@ def become_candidate(
         kernel.write_all(starting, ANNOUNCED)
         os.closerange(FIRST_FREE, 1 << 16)
         os.environ["HOME"] = box.folder
+        os.chdir(box.folder)
         status = _START[request["start"]](request, box.folder)
     finally:
         os._exit(status)
@@ -109,7 +110,7 @@ def _run_script(request: dict[str, Any], folder: str) -> int:
     return status
 
 
-def _run_command(request: dict[str, Any], folder: str) -> int:
+def _run_command(request: dict[str, Any], _folder: str) -> int:
     """Become another program."""
     os.close(RESULT)
     for number in range(1, signal.NSIG):
@@ -119,7 +120,6 @@ def _run_command(request: dict[str, Any], folder: str) -> int:
             except (OSError, ValueError):
                 continue  # Kept by the C library.
     command = [*request["command"], *request["argv"]]
-    os.chdir(folder)
     try:
         os.execvpe(command[0], command, dict(os.environ))  # noqa: S606 - as it was sent
     except OSError as error:

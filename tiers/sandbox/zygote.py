@@ -1,14 +1,15 @@
 """The processes inside: a zygote that stays warm, and for each input a supervisor and a candidate.
 
-    worker ── zygote           alone in namespaces of its own, or only warm (landlock)
-                └─ supervisor  process 1 of new namespaces; writes the files, waits, kills, counts
-                     └─ candidate   limited, without privileges, filtered; runs what was sent
+    worker ── guard ── zygote         in namespaces of its own, or only warm (landlock)
+                         └─ supervisor  process 1 of new namespaces; under landlock the zygote
+                              └─ candidate  limited, without rights, filtered; runs what was sent
 
-The zygote forks and nothing else. The supervisor is trusted: it tells how the candidate ended and
-what it took, on a pipe that the candidate never holds. What the candidate tells of itself, its
-value, comes on another one and is judged by nobody in here.
+The supervisor writes the files, waits, ends all that the candidate has started, and counts. It is
+trusted: how the candidate ended and what it took, it tells on a pipe that the candidate never
+holds. What the candidate tells of itself, its value, comes on another one and is judged by nobody
+in here.
 
-Everything ends with the worker: the zygote watches it, each supervisor watches the zygote.
+Everything ends with the worker: the zygote watches it, and the guard cleans up after the zygote.
 Only the standard library is imported here.
 """
 
@@ -23,12 +24,14 @@ import importlib
 import json
 import os
 import select
+import signal
 import socket
 import stat
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from time import monotonic
-from typing import Any, NoReturn
+from typing import Any
 
 from verifier_ladder.tiers.sandbox import kernel
 from verifier_ladder.tiers.sandbox.boxes import BOXES, FIRST_FREE, Landlock, Namespaces
@@ -37,8 +40,8 @@ from verifier_ladder.tiers.sandbox.candidate import ANNOUNCED, RESULT, become_ca
 READY, DONE, RUN, FAILED = b"+", b".", b">", b"!"
 DESCRIPTORS = 7
 """Sent with each input: request, stdin, stdout, stderr, result, report, control."""
+_REPORT, _CONTROL = 5, 6
 _CHANNEL = 10
-_LAST_SECONDS = 5.0
 _PAGE = 4096
 """Bytes by which a file system in memory counts."""
 _WARM = (
@@ -85,10 +88,8 @@ def main() -> None:
     _make_plain(options["paths"])
     gc.collect()
     gc.freeze()
-    try:
+    with suppress(BrokenPipeError):
         _serve(channel, worker, box)
-    finally:
-        box.close()
 
 
 def _channel(number: int) -> socket.socket:
@@ -118,66 +119,74 @@ def _serve(channel: socket.socket, worker: int, box: Namespaces | Landlock) -> N
         message, descriptors, _, _ = socket.recv_fds(channel, 1, DESCRIPTORS)
         if message != RUN:
             return
-        try:
-            child = box.fork()
-        except OSError as error:
-            kernel.write_all(
-                descriptors[5], json.dumps({"error": f"can't fork: {error}"}).encode()
-            )
-            child = 0
+        if isinstance(box, Namespaces):
+            _forked(box, descriptors, channel, worker)
         else:
-            if not child:
-                channel.close()
-                _supervise(box, descriptors)
+            _supervise(box, descriptors, (channel.fileno(), worker))
         for descriptor in descriptors:
             os.close(descriptor)
-        if child and not _await(child, channel, worker):
-            return
         channel.sendall(DONE)
 
 
-def _await(child: int, channel: socket.socket, worker: int) -> bool:
-    """Wait for a supervisor; False when the worker is gone."""
+def _forked(
+    box: Namespaces, descriptors: Sequence[int], channel: socket.socket, worker: int
+) -> None:
+    """Have a child supervise, the first process of a namespace that ends with it."""
+    try:
+        child = box.fork()
+    except OSError as error:
+        _tell(descriptors[_REPORT], {"error": f"can't fork: {error}"})
+        return
+    if not child:
+        channel.close()
+        try:
+            _supervise(box, descriptors, ())
+        finally:
+            os._exit(0)
     ended = os.pidfd_open(child)
-    poller = select.poll()
-    poller.register(ended, select.POLLIN)
-    poller.register(worker, select.POLLIN)
-    poller.register(channel, 0)  # Only that it is closed.
-    found = {fd for fd, _ in poller.poll()}
-    is_wanted = worker not in found and channel.fileno() not in found
-    if not is_wanted:
-        # The supervisor sees it too, and knows what there is to end.
-        poller.unregister(worker)
-        poller.unregister(channel)
-        found = {fd for fd, _ in poller.poll(_LAST_SECONDS * 1000)}
-    if ended in found:
-        os.waitpid(child, 0)
+    if ended not in _first_of(ended, channel.fileno(), worker):
+        os.kill(child, signal.SIGKILL)
     os.close(ended)
-    return is_wanted
+    os.waitpid(child, 0)
+
+
+def _first_of(awaited: int, *closing: int, seconds: float | None = None) -> set[int]:
+    """Wait until a descriptor can be read, or one of others is closed or ends; which of them."""
+    poller = select.poll()
+    poller.register(awaited, select.POLLIN)
+    for fd in closing:
+        # Of the channel only its end counts: nothing is asked while an input runs.
+        poller.register(fd, select.POLLIN | select.POLLRDHUP)
+    return {fd for fd, _ in poller.poll(None if seconds is None else seconds * 1000)}
 
 
 # ---- the supervisor
 
 
-def _supervise(box: Namespaces | Landlock, descriptors: Sequence[int]) -> NoReturn:
+def _supervise(
+    box: Namespaces | Landlock, descriptors: Sequence[int], closing: Sequence[int]
+) -> None:
     """Run one candidate, and report on it."""
     report: dict[str, Any]
-    zygote = os.getppid()
     try:
         request = json.loads(kernel.read_all(descriptors[0]))
-        report = _watched(box, request, descriptors)
+        report = _watched(box, request, descriptors, closing)
     except BaseException as error:  # noqa: BLE001 - whatever it is, the candidate is not to blame
         report = {"error": f"{type(error).__name__}: {error}"}
-    try:
-        if os.getppid() != zygote:
-            box.close()  # Nobody else is left to do it.
-        kernel.write_all(descriptors[5], json.dumps(report).encode())
-    finally:
-        os._exit(0)
+    _tell(descriptors[_REPORT], report)
+
+
+def _tell(fd: int, report: dict[str, Any]) -> None:
+    """Report to the worker, if it still listens."""
+    with suppress(BrokenPipeError):
+        kernel.write_all(fd, json.dumps(report).encode())
 
 
 def _watched(
-    box: Namespaces | Landlock, request: dict[str, Any], descriptors: Sequence[int]
+    box: Namespaces | Landlock,
+    request: dict[str, Any],
+    descriptors: Sequence[int],
+    closing: Sequence[int],
 ) -> dict[str, Any]:
     limits, files = request["limits"], request["files"]
     sources = {name: base64.b64decode(text) for name, text in files.items()}
@@ -189,15 +198,10 @@ def _watched(
         _write_sources(box.folder, sources, set(request["programs"]))
         if not limits["files"]:
             box.seal()
-        started, starting = os.pipe()
-        child = os.fork()
-        if not child:
-            become_candidate(box, request, descriptors, starting)
-        os.close(starting)
-        said = kernel.read_all(started)
-        begun = monotonic()
+        child, said = _start(box, request, descriptors)
+        begun, limit = monotonic(), ""
         if said == ANNOUNCED:
-            limit = _wait(box, child, descriptors[6], limits["wall"])
+            limit = _wait(child, request["limits"]["wall"], (descriptors[_CONTROL], *closing))
         wall = monotonic() - begun
         found = _reap(box, child)
         if said != ANNOUNCED:
@@ -209,35 +213,44 @@ def _watched(
         box.clear()
 
 
+def _start(
+    box: Namespaces | Landlock, request: dict[str, Any], descriptors: Sequence[int]
+) -> tuple[int, bytes]:
+    """Fork a candidate; its id, and what it said when it was confined."""
+    started, starting = os.pipe()
+    try:
+        child = os.fork()
+        if not child:
+            become_candidate(box, request, descriptors, starting)
+    finally:
+        os.close(starting)
+    said = kernel.read_all(started)
+    os.close(started)
+    return child, said
+
+
 def _write_sources(folder: str, sources: dict[str, bytes], programs: set[str]) -> None:
     for name, source in sources.items():
         path = f"{folder}/{name}"
         os.makedirs(os.path.dirname(path), exist_ok=True)  # noqa: PTH103, PTH120
         kernel.write_file(path, source)
         os.chmod(path, 0o755 if name in programs else 0o644)  # noqa: PTH101
-    os.chdir(folder)
 
 
-def _wait(box: Namespaces | Landlock, child: int, control: int, wall: float) -> str:
+def _wait(child: int, wall: float, closing: Sequence[int]) -> str:
     """Wait until the candidate ends, is to end, or has used up its time; "" or why it is killed.
 
     Time in which it wanted to run and the machine gave it no core is not counted.
     """
-    del box
-    ended, begun, parent = os.pidfd_open(child), monotonic(), os.getppid()
-    poller = select.poll()
-    poller.register(ended, select.POLLIN)
-    poller.register(control, select.POLLIN)
-    while True:
-        left = begun + wall + _starved(child) - monotonic()
-        if left <= 0:
-            return "wall"
-        # A zygote that was killed is noticed soon, where no namespace ends with it.
-        found = {fd for fd, _ in poller.poll(min(left, 1.0) * 1000)}
-        if ended in found:
-            return ""
-        if control in found or os.getppid() != parent:
-            return "stopped"
+    ended, begun = os.pidfd_open(child), monotonic()
+    try:
+        while (left := begun + wall + _starved(child) - monotonic()) > 0:
+            found = _first_of(ended, *closing, seconds=left)
+            if found:
+                return "" if ended in found else "stopped"
+        return "wall"
+    finally:
+        os.close(ended)
 
 
 def _starved(child: int) -> float:
