@@ -121,6 +121,10 @@ bench-celery: $(VENV)/.stamp-test  ## What the Celery engine adds to a check, wi
 bench-decisions: $(VENV)/.stamp-test  ## How many decisions a second each policy takes
 	@$(BIN)/python benchmarks/decisions.py
 
+.PHONY: bench-sandbox
+bench-sandbox: $(VENV)/.stamp-test  ## What an input in the sandbox costs, against a bare interpreter
+	@$(BIN)/python benchmarks/sandbox.py
+
 .PHONY: soak
 soak: $(VENV)/.stamp-test  ## A million ledger entries: memory, lag of checkpoints (SOAK_FLAGS=--short)
 	@$(BIN)/python benchmarks/ledger_soak.py $(SOAK_FLAGS)

@@ -14,7 +14,7 @@ from time import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verifier_ladder.candidate import Candidate
-from verifier_ladder.errors import ConfigError, LadderError
+from verifier_ladder.errors import ConfigError, LadderError, SandboxError
 from verifier_ladder.private import is_open_to_others
 from verifier_ladder.text import hide_password
 
@@ -273,10 +273,29 @@ def _new_ledger(path: Path) -> Finding:
 
 
 def _sandbox() -> Iterator[Finding]:
-    yield Finding(
-        "sandbox", State.WARN, "this version has none: verifiers that would run untrusted code "
-        "abstain, and say so",
-    )  # fmt: skip
+    from verifier_ladder.tiers.sandbox import STRENGTHS, Sandbox
+    from verifier_ladder.tiers.sandbox.controls import controls
+    from verifier_ladder.tiers.sandbox.sandbox import INSTALL
+
+    try:
+        sandbox = Sandbox.open()
+    except SandboxError as error:
+        text = f"none works here, so nothing can be run that a model wrote: {error}"
+        yield Finding("sandbox", State.WARN, text, INSTALL)
+        return
+    with sandbox:
+        shown = list(controls(sandbox))
+    broken = [f"{control.name} ({control.text})" for control in shown if not control.held]
+    if broken:
+        text = f"{sandbox.name} does not hold: {', '.join(broken)}"
+        yield Finding("sandbox", State.FAIL, text, "run nothing in it that a model wrote")
+        return
+    stopped = ", ".join(control.name for control in shown[1:])
+    text = f"{sandbox.name} runs {shown[0].name} and stops: {stopped}"
+    if sandbox.strength < max(STRENGTHS.values()):
+        yield Finding("sandbox", State.WARN, f"{text}; no files can be written in it", INSTALL)
+    else:
+        yield Finding("sandbox", State.OK, text)
 
 
 def _probe(candidate: Candidate) -> float:

@@ -1,6 +1,7 @@
 """The doctor finds what is broken and says what to do."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,9 @@ from typer.testing import CliRunner
 
 from verifier_ladder.cli.app import app
 from verifier_ladder.doctor import Finding, State, _extra, examine
+from verifier_ladder.errors import SandboxError
 from verifier_ladder.registry import REGISTRY, Problem
+from verifier_ladder.tiers.sandbox import Sandbox
 
 
 def findings(ledger: Path) -> dict[str, Finding]:
@@ -23,8 +26,43 @@ def test_a_sound_installation_has_no_failures(tmp_path: Path) -> None:
     assert "a crash costs only its own candidate" in found["worker pool"].text
 
 
-def test_the_missing_sandbox_is_told(tmp_path: Path) -> None:
-    assert State.WARN is findings(tmp_path / "ledger.db")["sandbox"].state
+def test_the_sandbox_shows_what_it_stops(
+    tmp_path: Path, require: Callable[[str, bool, str], None]
+) -> None:
+    found = findings(tmp_path / "ledger.db")["sandbox"]
+
+    require("a sandbox", "none works here" not in found.text, found.text)
+    assert State.FAIL is not found.state
+    assert "host file, loopback, parent's environment, fork bomb, daemon, full disk" in found.text
+
+
+def test_a_machine_without_a_sandbox_is_told_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_sandbox() -> Sandbox:
+        raise SandboxError("no sandbox works here (namespaces: not allowed)")
+
+    monkeypatch.setattr(Sandbox, "open", no_sandbox)
+
+    found = findings(tmp_path / "ledger.db")["sandbox"]
+
+    assert State.WARN is found.state
+    assert "not allowed" in found.text
+    assert "user namespaces" in found.advice
+
+
+def test_a_sandbox_that_lets_something_out_is_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, require: Callable[[str, bool, str], None]
+) -> None:
+    monkeypatch.setattr(
+        "verifier_ladder.tiers.sandbox.controls._ESCAPES", {"wide": "def solve(out): return True"}
+    )
+
+    found = findings(tmp_path / "ledger.db")["sandbox"]
+
+    require("a sandbox", "none works here" not in found.text, found.text)
+    assert State.FAIL is found.state
+    assert "wide" in found.text
 
 
 def test_a_missing_extra_names_the_command_that_installs_it() -> None:

@@ -1,0 +1,383 @@
+# ruff: noqa: ISC004 - programs of some lines, each in its place
+"""Ways out of the sandbox; beside each, a harmless neighbour that shows that it would be noticed.
+
+Each attack returns True if it got out. A refused attack proves nothing if Python never started,
+so its control, which uses the same means in a way that is allowed, must return True.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from verifier_ladder.tiers.sandbox import Ending, Input, Limits, Program, Result, Sandbox
+
+_LIBC = "import ctypes, os\nlibc = ctypes.CDLL(None, use_errno=True)\n"
+_GETPID = f"""{_LIBC}
+def solve(out):
+    return libc.syscall(39 if os.uname().machine == 'x86_64' else 172) == os.getpid()
+"""
+
+
+def _syscall(x86: int, arm: int, *arguments: str) -> str:
+    told = ", ".join(["number", *arguments])
+    return f"""{_LIBC}
+def solve(out):
+    number = {x86} if os.uname().machine == 'x86_64' else {arm}
+    return libc.syscall({told}) >= 0
+"""
+
+
+_READ_OWN = "def solve(out): return 'def solve' in open(__file__).read()"
+_PAIR = """
+import socket
+def solve(out):
+    a, b = socket.socketpair(); a.send(b'x'); return b.recv(1) == b'x'
+"""
+_SELF_SIGNAL = """
+import os, signal
+def solve(out):
+    seen = []
+    signal.signal(signal.SIGUSR1, lambda *_: seen.append(1)); os.kill(os.getpid(), signal.SIGUSR1)
+    return seen == [1]
+"""
+_FORK = """
+import os
+def solve(out):
+    child = os.fork()
+    if not child: os._exit(7)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+"""
+_NULL = "def solve(out): return open('/dev/null', 'wb').write(b'x') == 1"
+_MEMORY = "def solve(out): return len(bytearray(1 << 20)) == 1 << 20"
+
+ESCAPES: dict[str, tuple[str, str]] = {
+    "host file": ("def solve(out): return out['secret'] in open(out['file']).read()", _READ_OWN),
+    "host file by its parent": (
+        "import os\ndef solve(out): return bool(os.listdir(out['folder']))",
+        "import os\ndef solve(out): return bool(os.listdir(os.path.dirname(__file__)))",
+    ),
+    "host file written": (
+        "def solve(out):\n open(out['file'], 'w').write('mine'); return True",
+        _READ_OWN,
+    ),
+    "host file truncated": (
+        "import os\ndef solve(out):\n os.truncate(out['file'], 0); return True",
+        _READ_OWN,
+    ),
+    "host file made": (
+        "def solve(out):\n open(out['folder'] + '/new', 'w').close(); return True",
+        _READ_OWN,
+    ),
+    "host file's mode": (
+        "import os\ndef solve(out):\n os.chmod(out['file'], 0o777); return True",
+        "import os\ndef solve(out): return os.stat(__file__).st_size > 0",
+    ),
+    "host file by a link": (
+        "import os\ndef solve(out):\n os.symlink(out['file'], 'link')\n"
+        " return out['secret'] in open('link').read()",
+        _READ_OWN,
+    ),
+    "shadow": ("def solve(out): return bool(open('/etc/shadow').read())", _READ_OWN),
+    "root's home": (
+        "import os\ndef solve(out): return bool(set(os.listdir('/root')) - {'.pyenv'})",
+        "import os\ndef solve(out): return bool(os.listdir('/usr/lib'))",
+    ),
+    "up by dots": (
+        "import os\ndef solve(out):\n [os.chdir('..') for _ in range(50)]\n"
+        " return out['secret'] in open(out['file'][1:]).read()",
+        _READ_OWN,
+    ),
+    "root by process 1": (
+        "import os\ndef solve(out):\n"
+        " return out['secret'] in open('/proc/1/root' + out['file']).read()",
+        _READ_OWN,
+    ),
+    "worker's environment": (
+        "import glob\ndef solve(out):\n"
+        " for name in glob.glob('/proc/[0-9]*/environ'):\n"
+        "  try:\n   if out['secret'].encode() in open(name, 'rb').read(): return True\n"
+        "  except OSError: pass\n return False",
+        "import os\ndef solve(out): return 'PATH' in os.environ and len(os.environ) < 10",
+    ),
+    "worker's secret in the own environment": (
+        "import os\ndef solve(out): return out['secret'] in str(os.environ)",
+        "import os\ndef solve(out): return 'PATH' in os.environ",
+    ),
+    "worker's memory": (
+        "def solve(out): return bool(open(f\"/proc/{out['worker']}/maps\").read())",
+        _READ_OWN,
+    ),
+    "supervisor's memory": (
+        "import os\ndef solve(out):\n open(f'/proc/{os.getppid()}/mem', 'r+b'); return True",
+        _READ_OWN,
+    ),
+    "supervisor ended": (
+        "import os, signal\ndef solve(out):\n os.kill(os.getppid(), signal.SIGKILL)\n"
+        " while os.getppid() > 1: pass\n return os.getppid() == 1 and os.getpid() != 2",
+        _SELF_SIGNAL,
+    ),
+    "worker's descriptors": (
+        "import os\ndef solve(out):\n"
+        " def is_open(fd):\n"
+        "  try: os.fstat(fd)\n  except OSError: return False\n  return True\n"
+        " return any(map(is_open, range(4, 1024)))",
+        "import os\ndef solve(out): return all(os.fstat(fd) for fd in range(4))",
+    ),
+    "loopback": (
+        "import socket\ndef solve(out):\n"
+        " socket.create_connection(('127.0.0.1', out['port']), 5); return True",
+        _PAIR,
+    ),
+    "loopback by datagram": (
+        "import socket\ndef solve(out):\n"
+        " s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.sendto(b'x', ('127.0.0.1', 9))\n"
+        " return True",
+        _PAIR,
+    ),
+    "metadata address": (
+        "import socket\ndef solve(out):\n"
+        " socket.create_connection(('169.254.169.254', 80), 2); return True",
+        _PAIR,
+    ),
+    "listening": (
+        "import socket\ndef solve(out):\n socket.create_server(('127.0.0.1', 0)); return True",
+        _PAIR,
+    ),
+    "abstract socket": (
+        "import socket\ndef solve(out):\n"
+        " socket.socket(socket.AF_UNIX).connect(out['abstract']); return True",
+        _PAIR,
+    ),
+    "netlink and raw sockets": (
+        "import socket\ndef solve(out):\n"
+        " for family, kind in ((16, socket.SOCK_RAW), (17, socket.SOCK_RAW), (38, 5)):\n"
+        "  try:\n   socket.socket(family, kind); return True\n"
+        "  except OSError: pass\n return False",
+        _PAIR,
+    ),
+    "signal to another": (
+        "import os\ndef solve(out):\n os.kill(out['process'], 0); return os.getpid() > 100",
+        _SELF_SIGNAL,
+    ),
+    "kill another": (
+        "import os\ndef solve(out):\n os.kill(out['process'], 9); return os.getpid() > 100",
+        _SELF_SIGNAL,
+    ),
+    "limits of another": (
+        "import resource\ndef solve(out):\n"
+        " resource.prlimit(out['worker'], resource.RLIMIT_CPU, (1, 1)); return True",
+        "import resource\ndef solve(out): return resource.getrlimit(4) == (0, 0)",
+    ),
+    "limits raised": (
+        "import resource\ndef solve(out):\n"
+        " resource.setrlimit(resource.RLIMIT_CPU, (10**6, 10**6)); return True",
+        "import resource\ndef solve(out): return resource.getrlimit(0)[0] < 100",
+    ),
+    "priority of others": (
+        "import os\ndef solve(out):\n os.setpriority(os.PRIO_USER, os.getuid(), 5); return True",
+        "import os\ndef solve(out): return os.getpriority(os.PRIO_PROCESS, 0) >= 0",
+    ),
+    "become root": (
+        "import os\ndef solve(out):\n os.setuid(0); return True",
+        "import os\ndef solve(out): return os.getuid() != 0",
+    ),
+    "capabilities": (
+        "def solve(out):\n import os\n os.chroot('/'); return True",
+        "import os\ndef solve(out): return os.getcwd() == os.path.dirname(__file__)",
+    ),
+    "ptrace": (_syscall(101, 117, "0", "0", "0", "0"), _GETPID),
+    "ptrace attach": (_syscall(101, 117, "16", "os.getppid()", "0", "0"), _GETPID),
+    "process_vm_readv": (_syscall(310, 270, "os.getppid()", "0", "0", "0", "0", "0"), _GETPID),
+    "keyctl": (_syscall(250, 219, "0", "-3", "0"), _GETPID),
+    "add_key": (_syscall(248, 217, "b'user'", "b'k'", "b'v'", "1", "-3"), _GETPID),
+    "io_uring": (_syscall(425, 425, "8", "ctypes.create_string_buffer(256)"), _GETPID),
+    "bpf": (_syscall(321, 280, "5", "ctypes.create_string_buffer(128)", "128"), _GETPID),
+    "userfaultfd": (_syscall(323, 282, "1"), _GETPID),
+    "perf_event_open": (
+        _syscall(
+            298,
+            241,
+            "ctypes.create_string_buffer(bytes([1, 0, 0, 0, 128]), 128)",
+            "0",
+            "-1",
+            "-1",
+            "0",
+        ),
+        _GETPID,
+    ),
+    "user namespace": (_syscall(272, 97, "0x10000000"), _GETPID),
+    "user namespace by clone": (
+        f"{_LIBC}\ndef solve(out):\n number = 56 if os.uname().machine == 'x86_64' else 220\n"
+        " got = libc.syscall(number, 0x10000000 | 17, 0, 0, 0, 0)\n"
+        " if got == 0: os._exit(0)\n return got > 0",
+        _FORK,
+    ),
+    "clone3": (
+        f"{_LIBC}\nimport struct\ndef solve(out):\n"
+        " a = ctypes.create_string_buffer(struct.pack('=8Q', 1 << 28, 0, 0, 0, 17, 0, 0, 0), 64)\n"
+        " got = libc.syscall(435, a, 64)\n if got == 0: os._exit(0)\n return got > 0",
+        _FORK,
+    ),
+    "mount": (
+        f"{_LIBC}def solve(out): return libc.mount(b'x', b'/usr', b'tmpfs', 0, None) == 0",
+        _GETPID,
+    ),
+    "remount to write": (
+        f"{_LIBC}def solve(out): return libc.mount(b'', b'/usr', None, 4096 | 32, None) == 0",
+        _GETPID,
+    ),
+    "unmount": (f"{_LIBC}def solve(out): return libc.umount2(b'/box', 2) == 0", _GETPID),
+    "new mount interface": (_syscall(430, 430, "b'tmpfs'", "0"), _GETPID),
+    "file handles": (_syscall(304, 265, "-100", "ctypes.create_string_buffer(64)", "0"), _GETPID),
+    "memory without a file": (_syscall(319, 279, "b'x'", "0"), _GETPID),
+    "shared memory of System V": (_syscall(29, 194, "0", "4096", "0o1600"), _GETPID),
+    "message queue": (_syscall(68, 186, "0", "0o1600"), _GETPID),
+    "host name": (f"{_LIBC}def solve(out): return libc.sethostname(b'x', 1) == 0", _GETPID),
+    "clock": (
+        "import time\ndef solve(out):\n time.clock_settime(time.CLOCK_REALTIME, 0); return True",
+        "import time\ndef solve(out): return time.time() > 0",
+    ),
+    "disk": (
+        "import glob\ndef solve(out):\n"
+        " return any(open(name, 'rb').read(1) for name in ['/dev/vda', '/dev/sda', '/dev/mem'])",
+        _NULL,
+    ),
+    "device made": (
+        "import os\ndef solve(out):\n"
+        " os.mknod('disk', 0o60600, os.makedev(254, 0)); return bool(open('disk', 'rb').read(1))",
+        _NULL,
+    ),
+    "terminal": ("def solve(out):\n open('/dev/tty'); return True", _NULL),
+    "kernel's settings": (
+        "def solve(out):\n open('/proc/sys/kernel/core_pattern', 'w').write('|/x'); return True",
+        _READ_OWN,
+    ),
+    "kernel log": (_syscall(103, 116, "3", "ctypes.create_string_buffer(99)", "99"), _GETPID),
+    "system libraries written": (
+        "def solve(out):\n open('/usr/lib/new.so', 'w').close(); return True",
+        _NULL,
+    ),
+    "Python's library written": (
+        "import os\ndef solve(out):\n open(os.path.dirname(os.__file__) + '/n', 'w')\n"
+        " return True",
+        "import os\ndef solve(out): return bool(open(os.__file__).read(9))",
+    ),
+    "parent's death signal taken off": (
+        f"{_LIBC}def solve(out): return libc.prctl(1, 0, 0, 0, 0) == 0",
+        f"{_LIBC}def solve(out): return libc.prctl(39, 0, 0, 0, 0) == 1",
+    ),
+    "other architecture": (_syscall(0x40000000 + 39, 9999), _GETPID),
+    "setuid program": (
+        "import os\ndef solve(out):\n open('x', 'w').close(); os.chmod('x', 0o4755)\n"
+        " return os.stat('x').st_uid == 0",
+        _MEMORY,
+    ),
+}
+
+
+def _escaped(result: Result) -> bool:
+    return result.ended is Ending.FINISHED and result.value is not False
+
+
+@pytest.mark.parametrize("attack", ESCAPES)
+def test_there_is_no_way_out(attack: str, run: Any, outside: dict[str, Any]) -> None:
+    hostile, harmless = ESCAPES[attack]
+
+    control = run(harmless, outside)
+    found = run(hostile, outside)
+
+    assert (Ending.FINISHED, True) == (control.ended, control.value), control
+    assert not _escaped(found), found
+
+
+def test_there_are_enough_attacks() -> None:
+    assert len(ESCAPES) >= 30
+
+
+def _named(name: str) -> list[str]:
+    found = []
+    for comm in Path("/proc").glob("[0-9]*/comm"):
+        try:
+            if comm.read_text().strip() == name:
+                found.append(comm.parent.name)
+        except OSError:
+            continue
+    return found
+
+
+_RENAME = "import ctypes, os\nctypes.CDLL(None).prctl(15, b'vl-leftover', 0, 0, 0)\n"
+LEFTOVERS = {
+    "daemon": """
+def solve():
+    if os.fork(): return True
+    try: os.setsid()
+    except OSError: pass
+    if os.fork(): os._exit(0)
+    while True: pass
+""",
+    "many generations": """
+def solve():
+    for _ in range(6):
+        if os.fork() == 0:
+            try: os.setsid()
+            except OSError: pass
+            if os.fork() == 0:
+                while True: pass
+            os._exit(0)
+    return True
+""",
+    "deaf to signals": """
+import signal
+def solve():
+    if os.fork(): return True
+    for number in range(1, 65):
+        try: signal.signal(number, signal.SIG_IGN)
+        except (OSError, ValueError): pass
+    while True: pass
+""",
+    "threads": """
+import threading
+def forever():
+    while True: pass
+def solve():
+    [threading.Thread(target=forever, daemon=True).start() for _ in range(3)]
+    return True
+""",
+}
+
+
+@pytest.mark.parametrize("kind", LEFTOVERS)
+def test_nothing_outlives_its_input(kind: str, run: Any) -> None:
+    result = run(_RENAME + LEFTOVERS[kind])
+
+    assert Ending.FINISHED is result.ended, result
+    assert [] == _named("vl-leftover")
+
+
+def test_a_fork_bomb_stays_inside(run: Any) -> None:
+    bomb = _RENAME + "def solve():\n while True:\n  try: os.fork()\n  except OSError: pass"
+
+    result = run(bomb, cpu=1.0, processes=6)
+
+    assert result.ended in {Ending.CPU, Ending.PROCESSES, Ending.CRASHED}, result
+    assert [] == _named("vl-leftover")
+    assert Ending.FINISHED is run("def solve(): return 1").ended
+
+
+def test_inputs_leave_each_other_nothing(sandbox: Sandbox) -> None:
+    source = """
+import os, builtins, sys
+def solve(n):
+    found = (hasattr(builtins, 'left'), 'left' in os.environ, 'left' in sys.modules,
+             os.path.exists('left'))
+    builtins.left = 1; os.environ['left'] = '1'; sys.modules['left'] = os
+    try: open('left', 'w').close()
+    except OSError: pass
+    return found
+"""
+    limits = Limits(files=4, file_bytes=4096) if sandbox.strength > 1 else Limits()
+
+    results = sandbox.run(Program({"main.py": source}), [Input((n,)) for n in range(3)], limits)
+
+    assert [(False,) * 4] * 3 == [result.value for result in results]

@@ -1,0 +1,329 @@
+"""The two kinds of box that a candidate is put into: namespaces of its own, or landlock.
+
+A box is made once by the zygote; for each input it forks a supervisor, prepares what this input
+has of its own, and confines the candidate. Only the standard library is imported here.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from time import monotonic
+from typing import Any
+
+from verifier_ladder.tiers.sandbox import kernel
+
+FIRST_FREE = 4
+"""Descriptors from here on are ours, and closed in a candidate."""
+_BOX = "/box"
+_USER_INSIDE = 1000
+_FIRST_USER = 0x70000000
+"""User ids from here on belong to nobody; each zygote that begins as root takes one."""
+_PLACES = ("/tmp", "/mnt", "/media", "/opt")  # noqa: S108 - nothing is written there
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
+_SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime")
+_LINKS = {
+    "/tmp": "box",  # noqa: S108 - a link to the input's own folder
+    "/dev/shm": "/box",  # noqa: S108
+    "/dev/fd": "/proc/self/fd",
+    "/dev/stdin": "/proc/self/fd/0",
+    "/dev/stdout": "/proc/self/fd/1",
+    "/dev/stderr": "/proc/self/fd/2",
+}
+_MEMORY_OF_ROOT = "size=1m,mode=755"
+_APART = (
+    kernel.CLONE_NEWNS
+    | kernel.CLONE_NEWIPC
+    | kernel.CLONE_NEWNET
+    | kernel.CLONE_NEWUTS
+    | kernel.CLONE_NEWCGROUP
+)
+_RECOUNT = 1.0
+_OTHERS_MAY_START = 256
+
+
+class Namespaces:
+    """Processes, files, network and users of its own: nothing of the machine is in sight."""
+
+    folder = _BOX
+    shared = 2
+    """Processes of the candidate's user that are ours."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        """Move this process into new namespaces, whose root holds what programs need.
+
+        Raises:
+            OSError: If the kernel, or whoever runs this container, does not allow it.
+        """
+        self.filter = kernel.Filter(shared_namespaces=False)
+        user = os.geteuid()
+        read = [*options["paths"], *options["read"]]
+        if user:
+            _own_users(user, _APART | kernel.CLONE_NEWPID)
+            _go_on_in_child(_nothing)
+            _build_root(read)
+        else:
+            # Built as root, who reaches the folders of a home; from here on as nobody.
+            kernel.unshare(_APART)
+            _build_root(read)
+            kernel.become(_FIRST_USER + os.getpid())
+            _own_users(os.getuid(), kernel.CLONE_NEWPID)
+            _go_on_in_child(_nothing)
+        kernel.gain_nothing()
+        self._own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+
+    def fork(self) -> int:
+        """Fork a supervisor that is process 1 of a new namespace."""
+        kernel.next_pid_namespace(self._own)
+        return os.fork()
+
+    def prepare(self, files: int, size: int) -> None:
+        """Make the input's own file system, sized, and its own view of the processes."""
+        kernel.unshare(kernel.CLONE_NEWNS | kernel.CLONE_NEWIPC)
+        plain = kernel.MS_NOSUID | kernel.MS_NODEV
+        kernel.mount("proc", "/proc", "proc", plain | kernel.MS_NOEXEC)
+        kernel.mount("box", _BOX, "tmpfs", plain, f"size={size},nr_inodes={files},mode=755")
+        kernel.set_dumpable(on=False)
+
+    def seal(self) -> None:
+        """Let nothing be written any more."""
+        flags = kernel.MS_REMOUNT | kernel.MS_RDONLY | kernel.MS_NOSUID | kernel.MS_NODEV
+        kernel.mount("box", _BOX, None, flags)
+
+    def confine(self) -> None:
+        """Give up all that the supervisor holds; the candidate calls it."""
+        kernel.set_dumpable(on=True)
+        kernel.set_capabilities()
+        self.filter.apply()
+
+    def kill(self, candidate: int) -> None:
+        """End everything that the candidate has started."""
+        del candidate
+        with suppress(ProcessLookupError):
+            os.kill(-1, signal.SIGKILL)
+
+    def is_full(self) -> bool:
+        """Whether the file system is used up."""
+        found = os.statvfs(_BOX)
+        return not found.f_bavail or not found.f_favail
+
+    def clear(self) -> None:
+        """Nothing: the file system ends with the namespace."""
+
+
+def _own_users(outside: int, more: int) -> None:
+    """Enter a namespace of users that has one, with all capabilities in there."""
+    group = os.getegid()
+    kernel.unshare(kernel.CLONE_NEWUSER | more)
+    for name, text in (
+        ("setgroups", "deny"),
+        ("uid_map", f"{_USER_INSIDE} {outside} 1"),
+        ("gid_map", f"{_USER_INSIDE} {group} 1"),
+    ):
+        kernel.write_file(f"/proc/self/{name}", text.encode())
+
+
+def _go_on_in_child(at_end: Callable[[], None]) -> None:
+    """Go on in a child; what is left of this process waits for it, cleans up, and ends."""
+    child = os.fork()
+    if not child:
+        kernel.die_with_parent(signal.SIGKILL)
+        return
+    try:
+        os.closerange(FIRST_FREE, 1 << 16)
+        os.waitpid(child, 0)
+        at_end()
+    finally:
+        os._exit(0)
+
+
+def _nothing() -> None:
+    """Process 1 has taken all with it."""
+
+
+def _build_root(read: Sequence[str]) -> None:
+    """Make a root that holds, read-only, the system's programs and libraries, and Python's."""
+    kernel.mount("none", "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
+    # Opened first: the new root may cover some of them.
+    sources = {path: os.open(path, os.O_PATH) for path in _needed(read)}
+    base = next(place for place in _PLACES if os.path.isdir(place))  # noqa: PTH112
+    root_flags = kernel.MS_NOSUID | kernel.MS_NODEV
+    kernel.mount("root", base, "tmpfs", root_flags, _MEMORY_OF_ROOT)
+    for path in ("/proc", _BOX):
+        os.makedirs(base + path)  # noqa: PTH103
+    kernel.mount("proc", f"{base}/proc", "proc", root_flags | kernel.MS_NOEXEC)
+    for path, fd in sources.items():
+        _bind(path, fd, base)
+        os.close(fd)
+    for path, target in _LINKS.items():
+        os.symlink(target, base + path)  # noqa: PTH211
+    users = f"box:x:{_USER_INSIDE}:{_USER_INSIDE}::{_BOX}:/bin/sh\n"
+    kernel.write_file(f"{base}/etc/passwd", users.encode())
+    kernel.change_root(base)
+    kernel.mount(
+        "root", "/", None, kernel.MS_REMOUNT | kernel.MS_BIND | kernel.MS_RDONLY | root_flags
+    )
+
+
+def _needed(read: Sequence[str]) -> list[str]:
+    """What programs may read, without what lies below something else of the list."""
+    wanted = [*_SYSTEM, *_SYSTEM_FILES, *_DEVICES, sys.base_prefix, sys.base_exec_prefix, *read]
+    found: list[str] = []
+    for path in sorted(set(filter(os.path.exists, wanted)), key=len):
+        if not any(path == other or path.startswith(f"{other}/") for other in found):
+            found.append(path)
+    return found
+
+
+def _bind(path: str, fd: int, base: str) -> None:
+    """Show a file or folder of the machine at its own path below `base`, read-only."""
+    target = base + path
+    os.makedirs(os.path.dirname(target), exist_ok=True)  # noqa: PTH103, PTH120
+    if os.path.islink(path):  # noqa: PTH114 - /bin and /lib are links into /usr
+        os.symlink(os.readlink(path), target)  # noqa: PTH115, PTH211
+        return
+    if os.path.isdir(path):  # noqa: PTH112
+        os.mkdir(target)  # noqa: PTH102
+    else:
+        kernel.write_file(target, b"")
+    kernel.mount(f"/proc/self/fd/{fd}", target, None, kernel.MS_BIND | kernel.MS_REC)
+    kernel.make_read_only(target, devices=path in _DEVICES)
+
+
+class Landlock:
+    """The machine's own processes and files, of which the kernel shows a candidate only some.
+
+    Signals, TCP and abstract sockets stay inside too; there is no folder to write into.
+    """
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        """Take a user of its own if this process is root, and a folder for programs.
+
+        Raises:
+            OSError: If the kernel's landlock is missing or too old.
+        """
+        if kernel.landlock_version() < kernel.SCOPED_SIGNALS:
+            raise OSError("landlock that keeps signals inside needs Linux 6.12 or newer")
+        self.filter = kernel.Filter(shared_namespaces=True)
+        needed = _needed([*options["paths"], *options["read"]])
+        self._read = [path for path in needed if path not in _DEVICES]
+        self._kept: tuple[int, ...] = ()
+        self._is_alone = os.geteuid() == 0
+        if self._is_alone:
+            # A Python below a closed home folder: the rules decide what is read, not its modes.
+            if not all(map(_is_open, self._read)):
+                self._kept = (kernel.CAP_DAC_READ_SEARCH,)
+            user = _FIRST_USER + os.getpid()
+            os.chown(options["folder"], user, user)
+            kernel.become(user, self._kept)
+        self._home, self._number, self.folder = options["folder"], 0, ""
+        self._counted, self._others = -math.inf, 0
+        kernel.adopt_orphans()
+        _go_on_in_child(self._clean)
+        kernel.adopt_orphans()
+        kernel.gain_nothing()
+        self._rules = self._what_may_be_read()
+
+    def _what_may_be_read(self) -> kernel.Ruleset:
+        rules = kernel.Ruleset()
+        for path in (*self._read, self._home):
+            rules.allow(path)
+        for path in filter(os.path.exists, _DEVICES):
+            rules.allow(path, write=True)
+        return rules
+
+    def _clean(self) -> None:
+        """End what a killed zygote's candidate has started, and remove all folders."""
+        while children := _children():
+            for child in children:
+                with suppress(ProcessLookupError):
+                    os.killpg(os.getpgid(child), signal.SIGKILL)
+            with suppress(ChildProcessError):
+                os.wait()
+        _remove(self._home)
+
+    @property
+    def shared(self) -> int:
+        """Processes of the candidate's user that are not its own."""
+        return 2 if self._is_alone else self._others
+
+    def prepare(self, files: int, size: int) -> None:
+        """Make the input's folder; count the processes that are not its own."""
+        del files, size
+        self._number += 1
+        self.folder = f"{self._home}/{self._number}"
+        os.mkdir(self.folder)  # noqa: PTH102
+        if not self._is_alone and monotonic() - self._counted > _RECOUNT:
+            self._counted, self._others = monotonic(), _threads_of(os.getuid()) + _OTHERS_MAY_START
+
+    def seal(self) -> None:
+        """Nothing: the rules allow no writing."""
+
+    def confine(self) -> None:
+        """Apply the rules; the candidate calls it."""
+        kernel.set_capabilities(self._kept)
+        self._rules.apply()
+        self.filter.apply()
+
+    def kill(self, candidate: int) -> None:
+        """End everything that the candidate has started: it can't leave its process group."""
+        with suppress(ProcessLookupError):
+            os.killpg(candidate, signal.SIGKILL)
+
+    def is_full(self) -> bool:
+        """No file system is given."""
+        return False
+
+    def clear(self) -> None:
+        """Remove the input's folder."""
+        _remove(self.folder)
+
+
+BOXES: dict[str, Callable[[dict[str, Any]], Namespaces | Landlock]] = {
+    "namespaces": Namespaces,
+    "landlock": Landlock,
+}
+
+
+def _is_open(path: str) -> bool:
+    """Whether everybody may go through all folders down to a path, and read it."""
+    parts = path.split("/")
+    above = ["/".join(parts[:end]) or "/" for end in range(1, len(parts))]
+    return all(os.stat(each).st_mode & 1 for each in above) and bool(os.stat(path).st_mode & 4)  # noqa: PTH116
+
+
+def _remove(folder: str) -> None:
+    """Remove a folder with all that lies in it."""
+    for where, folders, files in os.walk(folder, topdown=False):
+        for name in files:
+            os.unlink(f"{where}/{name}")  # noqa: PTH108
+        for name in folders:
+            os.rmdir(f"{where}/{name}")  # noqa: PTH106
+    with suppress(FileNotFoundError):
+        os.rmdir(folder)  # noqa: PTH106
+
+
+def _children() -> list[int]:
+    """The processes that this one is to wait for."""
+    try:
+        with open("/proc/thread-self/children", "rb") as file:  # noqa: PTH123
+            return [int(word) for word in file.read().split()]
+    except OSError:
+        return []  # A kernel that does not tell: limits of processor time end them.
+
+
+def _threads_of(user: int) -> int:
+    """How many threads of a user run on this machine."""
+    count = 0
+    for name in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208
+        try:
+            if os.stat(f"/proc/{name}").st_uid == user:  # noqa: PTH116
+                count += len(os.listdir(f"/proc/{name}/task"))  # noqa: PTH208
+        except OSError:
+            continue  # It has ended.
+    return count

@@ -1,0 +1,175 @@
+"""What is run in a sandbox, within which limits, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from math import isfinite
+from pathlib import PurePosixPath
+from typing import Any
+
+from verifier_ladder.errors import ConfigError
+
+_MIB = 1 << 20
+
+
+class Ending(StrEnum):
+    """How a candidate's run ended. Each is the candidate's own doing, none the sandbox's."""
+
+    FINISHED = "finished"
+    """The function returned plain data (`Result.value`), or the program ended with status 0."""
+    UNTOLD = "untold"
+    """The function returned something that is no plain data, or the channel was tampered with."""
+    RAISED = "raised"
+    """An exception left it: `Result.error`, `Result.message`."""
+    EXITED = "exited"
+    """It ended with another status, or before its function had returned: `Result.status`."""
+    CRASHED = "crashed"
+    """A signal ended it: `Result.signal`."""
+    CPU = "cpu"
+    """It used more processor time than allowed, its children counted."""
+    WALL = "wall"
+    """It ran longer than allowed; time in which the machine gave it no core is not counted."""
+    MEMORY = "memory"
+    """It asked for more memory than allowed."""
+    OUTPUT = "output"
+    """It wrote more than allowed, or told a value of more than 1 MiB."""
+    FILES = "files"
+    """It wrote a file where it may write none, or more and larger ones than allowed."""
+    PROCESSES = "processes"
+    """It started more processes and threads than allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one input's run may take.
+
+    Example:
+        >>> Limits(cpu=2.0, files=16, file_bytes=2**20).processes
+        16
+    """
+
+    cpu: float = 10.0
+    """Seconds of processor time, of all its processes together."""
+    wall: float = 30.0
+    """Seconds of the wall's time."""
+    memory: int = 512 * _MIB
+    """Bytes of address space, for each process, beyond what the interpreter has."""
+    output: int = _MIB
+    """Bytes of standard output and standard error together."""
+    files: int = 0
+    """Files and folders that it may make. With 0 it has no folder to write into."""
+    file_bytes: int = 0
+    """Bytes of all these files together."""
+    processes: int = 16
+    """Processes and threads at a time, the first included."""
+
+    def __post_init__(self) -> None:
+        """Refuse limits that are none.
+
+        Raises:
+            ConfigError: If one is negative or not finite, or only one of `files` and
+                `file_bytes` is 0.
+        """
+        for each in fields(self):
+            value = getattr(self, each.name)
+            wanted = float if each.name in {"cpu", "wall"} else int
+            if type(value) not in {int, wanted} or not isfinite(value) or value < 0:
+                raise ConfigError(f"the limit {each.name!r} can't be {value!r}")
+        if not (self.cpu and self.wall and self.memory and self.processes):
+            raise ConfigError("cpu, wall, memory and processes must be above 0")
+        if bool(self.files) != bool(self.file_bytes):
+            raise ConfigError("to have files written, give both files and file_bytes")
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Files, and how to start them.
+
+    Example:
+        >>> Program({"main.py": "def solve(n): return n + 1"}).kind
+        'function'
+        >>> Program({"main.py": "print(input())"}, entry="main.py").kind
+        'script'
+        >>> Program({"tool": b"..."}, command=("./tool",), programs=("tool",)).kind
+        'command'
+    """
+
+    files: Mapping[str, str | bytes]
+    """Relative path → content. They lie in the folder that the program starts in."""
+    entry: str = "main.py:solve"
+    """`file.py:function` to call a function, `file.py` to run a script."""
+    command: tuple[str, ...] = ()
+    """Instead of `entry`: a program and its first arguments, such as `("./program",)`."""
+    programs: tuple[str, ...] = ()
+    """Files that can be executed."""
+    keep: tuple[str, ...] = ()
+    """Files at the top of the folder that `Result.files` gives back, where they are there."""
+
+    def __post_init__(self) -> None:
+        """Refuse names that would leave the folder, and an entry that is not among the files.
+
+        Raises:
+            ConfigError: If so.
+        """
+        for name in (*self.files, *self.programs):
+            parts = PurePosixPath(name).parts
+            if not parts or name != "/".join(parts) or ".." in parts or name.startswith("/"):
+                raise ConfigError(f"{name!r} is no path inside a folder")
+        for name in self.keep:
+            if "/" in name or name in {"", ".", ".."}:
+                raise ConfigError(f"{name!r} is no file at the top of the folder")
+        if not self.command and self.entry.partition(":")[0] not in self.files:
+            raise ConfigError(f"{self.entry!r} names none of the program's files")
+
+    @property
+    def kind(self) -> str:
+        """`function`, `script` or `command`."""
+        if self.command:
+            return "command"
+        return "function" if ":" in self.entry else "script"
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """What one run of a program is given.
+
+    Example:
+        >>> Input((3, [1, 2]), {"key": "a"}).args
+        (3, [1, 2])
+    """
+
+    args: tuple[Any, ...] = ()
+    """Arguments of a function: plain data, as `values.encode` takes it."""
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    stdin: bytes = b""
+    argv: tuple[str, ...] = ()
+    """Arguments of a script or a command, after its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of one input."""
+
+    ended: Ending
+    value: Any = None
+    """What the function returned, if it `finished`: the candidate's own word, with exact types."""
+    error: str = ""
+    """Class of the exception that it raised."""
+    message: str = ""
+    """What the exception says, or why no value is told; at most 2,000 characters."""
+    status: int | None = None
+    """Exit status, if it came to one."""
+    signal: int | None = None
+    """Number of the signal that ended it."""
+    stdout: bytes = b""
+    stderr: bytes = b""
+    cpu: float = 0.0
+    """Seconds of processor time, of all its processes together."""
+    wall: float = 0.0
+    """Seconds from its first instruction to its end."""
+    memory: int = 0
+    """Bytes that the largest of its processes had resident, the shared interpreter included."""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """The files of `Program.keep` that it has left."""
