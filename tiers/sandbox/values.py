@@ -114,7 +114,7 @@ _LEAVES: dict[type, Callable[[Any], Any]] = {
     bytes: _bytes("b"),
     bytearray: _bytes("a"),
 }
-_MARKS = {list: "l", tuple: "t", set: "s", frozenset: "z", dict: "d"}
+_MARKS: dict[type, str] = {list: "l", tuple: "t", set: "s", frozenset: "z", dict: "d"}
 _READ_LEAVES: dict[str, Callable[[str], Any]] = {
     "i": lambda text: int(text, 16),
     "f": float.fromhex,

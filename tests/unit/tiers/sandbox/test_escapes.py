@@ -5,6 +5,7 @@ Each attack returns True if it got out. A refused attack proves nothing if Pytho
 so its control, which uses the same means in a way that is allowed, must return True.
 """
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -306,7 +307,9 @@ def _named(name: str) -> list[str]:
     return found
 
 
-_RENAME = "import ctypes, os\nctypes.CDLL(None).prctl(15, b'vl-leftover', 0, 0, 0)\n"
+# Tests run side by side: each process of them looks for its own leftovers only.
+_LEFTOVER = f"left-{os.getpid()}"
+_RENAME = f"import ctypes, os\nctypes.CDLL(None).prctl(15, b'{_LEFTOVER}', 0, 0, 0)\n"
 LEFTOVERS = {
     "daemon": """
 def solve():
@@ -352,7 +355,7 @@ def test_nothing_outlives_its_input(kind: str, run: Any) -> None:
     result = run(_RENAME + LEFTOVERS[kind])
 
     assert Ending.FINISHED is result.ended, result
-    assert [] == _named("vl-leftover")
+    assert [] == _named(_LEFTOVER)
 
 
 def test_a_fork_bomb_stays_inside(run: Any) -> None:
@@ -361,7 +364,7 @@ def test_a_fork_bomb_stays_inside(run: Any) -> None:
     result = run(bomb, cpu=1.0, processes=6)
 
     assert result.ended in {Ending.CPU, Ending.PROCESSES, Ending.CRASHED}, result
-    assert [] == _named("vl-leftover")
+    assert [] == _named(_LEFTOVER)
     assert Ending.FINISHED is run("def solve(): return 1").ended
 
 
