@@ -107,6 +107,10 @@ class Namespaces:
         with suppress(ProcessLookupError):
             os.kill(-1, signal.SIGKILL)
 
+    def processes(self) -> list[int]:
+        """All that the candidate has started, itself included."""
+        return [int(name) for name in os.listdir("/proc") if name.isdigit() and name != "1"]  # noqa: PTH208
+
     def is_full(self) -> bool:
         """Whether the file system is used up."""
         found = os.statvfs(_BOX)
@@ -239,7 +243,7 @@ class Landlock:
 
     def _clean(self) -> None:
         """End what a killed zygote's candidate has started, and remove all folders."""
-        while children := _children():
+        while children := _children("thread-self"):
             for child in children:
                 with suppress(ProcessLookupError):
                     os.killpg(os.getpgid(child), signal.SIGKILL)
@@ -275,6 +279,13 @@ class Landlock:
         with suppress(ProcessLookupError):
             os.killpg(candidate, signal.SIGKILL)
 
+    def processes(self) -> list[int]:
+        """All that the candidate has started, itself included."""
+        found = _children("thread-self")
+        for each in found:
+            found += _children(f"{each}/task/{each}")
+        return found
+
     def is_full(self) -> bool:
         """No file system is given."""
         return False
@@ -308,13 +319,13 @@ def _remove(folder: str) -> None:
         os.rmdir(folder)  # noqa: PTH106
 
 
-def _children() -> list[int]:
-    """The processes that this one is to wait for."""
+def _children(thread: str) -> list[int]:
+    """The processes that a thread is to wait for."""
     try:
-        with open("/proc/thread-self/children", "rb") as file:  # noqa: PTH123
+        with open(f"/proc/{thread}/children", "rb") as file:  # noqa: PTH123
             return [int(word) for word in file.read().split()]
     except OSError:
-        return []  # A kernel that does not tell: limits of processor time end them.
+        return []  # It has ended; or a kernel that does not tell, where each has its own limits.
 
 
 def _threads_of(user: int) -> int:

@@ -21,6 +21,7 @@ _EXCESS = {
 }
 """Of what there was too much, where an exception has this number."""
 _SIGNALS: dict[int, Ending] = {signal.SIGXCPU: Ending.CPU, signal.SIGXFSZ: Ending.FILES}
+_LIMITS = {"cpu": Ending.CPU, "wall": Ending.WALL, "memory": Ending.MEMORY}
 _NO_THREAD = ("RuntimeError", "can't start new thread")
 
 
@@ -67,8 +68,8 @@ def _ending(told: Told, program: Program, limits: Limits) -> tuple[Ending, dict[
         return Ending.OUTPUT, {"message": "it wrote too much"}
     if report["cpu"] > limits.cpu:
         return Ending.CPU, {}
-    if report["limit"] == "wall":
-        return Ending.WALL, {}
+    if report["limit"] in _LIMITS:
+        return _LIMITS[report["limit"]], {}
     if os.WIFSIGNALED(status):
         return _SIGNALS.get(os.WTERMSIG(status), Ending.CRASHED), {}
     return _exited(told, program)

@@ -55,7 +55,8 @@ class Limits:
     wall: float = 30.0
     """Seconds of the wall's time."""
     memory: int = 512 * _MIB
-    """Bytes of address space, for each process, beyond what the interpreter has."""
+    """Bytes beyond what the interpreter has: of address space for each process, and resident of
+    all together."""
     output: int = _MIB
     """Bytes of standard output and standard error together."""
     files: int = 0

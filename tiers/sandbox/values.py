@@ -69,7 +69,7 @@ def _refuse(*_: object) -> Any:
     raise ValueTextError("numbers and objects are not written so")
 
 
-def _plain(value: object, depth: int, room: list[int]) -> Any:
+def _plain(value: Any, depth: int, room: list[int]) -> Any:
     """A value as lists, texts, booleans and null."""
     if depth > DEEPEST:
         raise ValueTextError(f"it is nested deeper than {DEEPEST} levels")
@@ -86,8 +86,8 @@ def _plain(value: object, depth: int, room: list[int]) -> Any:
     if mark is None:
         raise ValueTextError(f"an object of type {kind.__name__[:100]!r} is no plain data")
     if kind is dict:
-        value = [item for pair in value.items() for item in pair]  # type: ignore[attr-defined]
-    return [mark, *(_plain(item, depth + 1, room) for item in value)]  # type: ignore[attr-defined]
+        value = [item for pair in value.items() for item in pair]
+    return [mark, *(_plain(item, depth + 1, room) for item in value)]
 
 
 def _text(value: Any) -> str:

@@ -42,6 +42,9 @@ DESCRIPTORS = 7
 """Sent with each input: request, stdin, stdout, stderr, result, report, control."""
 _REPORT, _CONTROL = 5, 6
 _CHANNEL = 10
+_LOOK_SECONDS = 0.05
+"""How often the processes of an input are looked at together."""
+_TICKS, _PAGE_OF_MEMORY = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGESIZE")
 _PAGE = 4096
 """Bytes by which a file system in memory counts."""
 _WARM = (
@@ -201,7 +204,7 @@ def _watched(
         child, said = _start(box, request, descriptors)
         begun, limit = monotonic(), ""
         if said == ANNOUNCED:
-            limit = _wait(child, request["limits"]["wall"], (descriptors[_CONTROL], *closing))
+            limit = _wait(box, child, limits, (descriptors[_CONTROL], *closing))
         wall = monotonic() - begun
         found = _reap(box, child)
         if said != ANNOUNCED:
@@ -237,20 +240,45 @@ def _write_sources(folder: str, sources: dict[str, bytes], programs: set[str]) -
         os.chmod(path, 0o755 if name in programs else 0o644)  # noqa: PTH101
 
 
-def _wait(child: int, wall: float, closing: Sequence[int]) -> str:
-    """Wait until the candidate ends, is to end, or has used up its time; "" or why it is killed.
+def _wait(
+    box: Namespaces | Landlock, child: int, limits: dict[str, Any], closing: Sequence[int]
+) -> str:
+    """Wait until the candidate ends, is to end, or has used up a limit; "" or why it is killed.
 
     Time in which it wanted to run and the machine gave it no core is not counted.
     """
     ended, begun = os.pidfd_open(child), monotonic()
+    own = _taken([os.getpid()])[1]
     try:
-        while (left := begun + wall + _starved(child) - monotonic()) > 0:
-            found = _first_of(ended, *closing, seconds=left)
+        while (left := begun + limits["wall"] + _starved(child) - monotonic()) > 0:
+            found = _first_of(ended, *closing, seconds=min(left, _LOOK_SECONDS))
             if found:
                 return "" if ended in found else "stopped"
+            cpu, memory = _taken(box.processes(), own)
+            if cpu > limits["cpu"]:
+                return "cpu"
+            if memory > limits["memory"]:
+                return "memory"
         return "wall"
     finally:
         os.close(ended)
+
+
+def _taken(processes: Sequence[int], shared: int = 0) -> tuple[float, int]:
+    """Seconds of processor time, and bytes beyond what each shares with the zygote.
+
+    The kernel holds each process to its limits; this holds all of them together.
+    """
+    cpu, memory = 0, 0
+    for process in processes:
+        try:
+            with open(f"/proc/{process}/stat", "rb") as file:  # noqa: PTH123
+                fields = file.read().rpartition(b")")[2].split()
+        except OSError:
+            continue  # It has ended.
+        cpu += sum(map(int, fields[11:15]))
+        memory += max(int(fields[21]) * _PAGE_OF_MEMORY - shared, 0)
+    return cpu / _TICKS, memory
 
 
 def _starved(child: int) -> float:

@@ -114,6 +114,18 @@ EXCESSES: dict[str, tuple[str, dict[str, Any], Ending]] = {
         {"memory": 64 << 20},
         Ending.MEMORY,
     ),
+    "memory of children": (
+        "import os, signal\ndef solve():\n"  # noqa: ISC004
+        " for _ in range(4):\n  if not os.fork():\n   a = b'x' * (60 << 20)\n   signal.pause()\n"
+        " signal.pause()",
+        {"memory": 128 << 20},
+        Ending.MEMORY,
+    ),
+    "cpu of many": (
+        "import os\ndef solve():\n os.fork(); os.fork()\n while True: pass",
+        {"cpu": 1.0, "processes": 4},
+        Ending.CPU,
+    ),
     "output": ("def solve():\n while True: print('x' * 9999)", {"output": 4096}, Ending.OUTPUT),
     "errors": (
         "import os\ndef solve():\n while True: os.write(2, b'x' * 9999)",
