@@ -7,11 +7,14 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from verifier_ladder.errors import ConfigError
+
+if TYPE_CHECKING:
+    from verifier_ladder.verifiers import Verifier
 
 Imported = Annotated[
     list[str] | None,
@@ -68,3 +71,30 @@ def hold(found: Iterable[object]) -> None:
             REGISTRY.hold(value.verifiers, [value.canonicaliser])
         elif isinstance(value, Verifier):
             REGISTRY.hold([value])
+
+
+def found_at(place: str) -> Verifier:
+    """Find a verifier by registered name, as `module:attribute` or as `file.py:attribute`.
+
+    Raises:
+        ConfigError: If there is none.
+    """
+    from verifier_ladder.registry import REGISTRY
+    from verifier_ladder.verifiers import Verifier
+
+    where, colon, attribute = place.rpartition(":")
+    if not colon:
+        return REGISTRY.get(place)
+    found: Any = import_code(where)
+    for name in attribute.split("."):
+        if not hasattr(found, name):
+            raise ConfigError(f"{where} has no {attribute}; check the name after the colon")
+        found = getattr(found, name)
+    if isinstance(found, type) and issubclass(found, Verifier):
+        found = found()
+    if not isinstance(found, Verifier):
+        raise ConfigError(
+            f"{place} is not a verifier; decorate the function with @vl.verifier(...), or for an "
+            "existing reward function use vl.wrap(...)"
+        )
+    return found

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from verifier_ladder.cli import options, output
 from verifier_ladder.cli.opening import existing_ledger, ledger_to_read
-from verifier_ladder.errors import LadderError
+from verifier_ladder.errors import ConfigError, LadderError
 from verifier_ladder.text import printable
 
 if TYPE_CHECKING:
+    from verifier_ladder.candidate import Candidate
     from verifier_ladder.summary.versions import VersionReport
     from verifier_ladder.verifiers import Verifier
 
@@ -61,7 +65,7 @@ def reverify(
     Nothing is replaced. Run the same command again after an interruption: what is known is not
     paid for twice.
     """
-    from verifier_ladder.cli.conformance import found_at
+    from verifier_ladder.cli.code import found_at
     from verifier_ladder.reverify import reverify as look_again
 
     verifier = found_at(name)
@@ -223,28 +227,65 @@ def check(
     task: Annotated[
         str | None, typer.Option("--task", help="The candidates' task, as a JSON object.")
     ] = None,
+    key: Annotated[
+        Path | None,
+        typer.Option(help="An answer key; the one of its name that comes along if not given."),
+    ] = None,
     *,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Fail for what is only advised.")
+    ] = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Hold a verifier to its contract on sample candidates.
+    """Hold a verifier to its contract on sample candidates, and to its answer key.
 
     Exits with 1 if it breaks it.
     """
-    from verifier_ladder.cli.conformance import examine, found_at, sample_candidates
+    from verifier_ladder.cli.code import found_at
+    from verifier_ladder.scheduler.engines.pool import WorkerPool
+    from verifier_ladder.testing.answerkey import AnswerKey
+    from verifier_ladder.testing.conformance import Conformance, State, key_of
 
     verifier = found_at(name)
-    results = examine(verifier, sample_candidates(verifier, candidate or [], task))
-    failed = [result for result in results if not result.passed]
+    candidates = _samples(verifier, candidate or [], task)
+    cases = key_of(verifier) if key is None else AnswerKey.load(key)
+    with WorkerPool(1, memory=verifier.memory, name="check") as pool:
+        results = list(Conformance(verifier, candidates, pool, cases).results())
+    broken = {State.FAIL, State.ADVICE} if strict else {State.FAIL}
+    failed = [result for result in results if result.state in broken]
     if as_json:
-        rows = [result._asdict() for result in results]
+        rows = [{**each._asdict(), "passed": each not in failed} for each in results]
         output.print_json({"verifier": verifier.name, "ok": not failed, "checks": rows})
     else:
         screen = output.console()
         for result in results:
-            mark = "ok  " if result.passed else "fail"
-            screen.print(f"{mark} {result.name}", soft_wrap=True)
+            screen.print(f"{result.state:6} {result.name}", soft_wrap=True)
             if result.text:
-                screen.print(f"     {result.text}", soft_wrap=True)
+                screen.print(f"       {result.text}", soft_wrap=True)
         told = f"{len(failed)} of {len(results)} failed"
         screen.print(f"\n{verifier.name} {verifier.version}: {told}")
     raise typer.Exit(output.Exit.FAILED if failed else output.Exit.OK)
+
+
+def _samples(
+    verifier: Verifier, contents: Sequence[str | bytes], task: str | None
+) -> list[Candidate]:
+    """The candidates to try: those given, or the verifier's control, or some of its kind.
+
+    Raises:
+        ConfigError: If the task is not a JSON object.
+    """
+    from verifier_ladder.candidate import Candidate
+    from verifier_ladder.testing.conformance import sample_candidates
+
+    try:
+        fields = None if task is None else json.loads(task)
+    except ValueError as error:
+        raise ConfigError(f"--task is not JSON: {error}") from None
+    if fields is not None and not isinstance(fields, dict):
+        raise ConfigError('--task must be a JSON object, such as \'{"answer": "4"}\'')
+    known = sample_candidates(verifier)
+    if not contents and task is None:
+        return known
+    chosen = contents or [each.content for each in known]
+    return [Candidate(verifier.kind, each, fields, known[0].turns) for each in chosen]

@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import pytest
 
-from verifier_ladder.candidate import Candidate, Turn
-from verifier_ladder.cost import Cost
+from verifier_ladder.candidate import Candidate
 from verifier_ladder.scheduler.engines.pool import WorkerPool
-from verifier_ladder.testing.hostile import (
-    HOSTILE,
-    complaints,
-    hostile_candidates,
-    judge_hostile,
-)
-from verifier_ladder.verdict import Verdict
+from verifier_ladder.testing.answerkey import AnswerKey, Judge
+from verifier_ladder.testing.conformance import Conformance, State, key_of, sample_candidates
+from verifier_ladder.testing.hostile import HOSTILE
+from verifier_ladder.testing.mutants import mutation_test
 from verifier_ladder.verifiers import Verifier
-
-SAMPLES: dict[str, tuple[str, ...]] = {
-    "molecule": ("CCO", "c1ccccc1", "CC(=O)O", "CCN"),
-    "code": ("print(1)", "def f(x):\n    return x + 1", "x = [1, 2, 3]"),
-}
-"""Harmless candidates of the kinds that have some; text serves for all other kinds."""
-_TEXTS = ("42", "The answer is 42.", "a longer text, in which little is said")
 
 
 class VerifierTestCase:
     """Tests that every verifier must pass. Subclass it and override `verifier`.
 
     The verifier is run in worker processes, so one that crashes fails its test and nothing else.
-    Override `candidates` when the default ones say little about your kind of candidate, and
-    `cost_factor` when your costs vary more::
+    Override `candidates` when the default ones say little about your kind of candidate,
+    `answer_key` when there is one that does not come along, and `cost_factor` when your costs
+    vary more::
 
         class TestLogP(VerifierTestCase):
             @pytest.fixture
@@ -46,6 +36,14 @@ class VerifierTestCase:
     """Seconds below which costs are not compared: there the machine's load decides."""
     hostile: Sequence[str | bytes] = HOSTILE
     """What is written instead of a whole content, and of each of its fields."""
+    strict = False
+    """Whether feedback on every reject, capabilities and domain are demanded, not advised."""
+    twins: Mapping[str, Judge] = {}
+    """Naive checkers that the answer key must tell from the verifier; two or more."""
+    mutated: Sequence[str] = ()
+    """Modules of the verifier whose mutants the answer key must notice."""
+    mutants: Mapping[str, Any] = {}
+    """Further arguments of `mutation_test`, such as `count` and `equivalent`."""
 
     @pytest.fixture
     def verifier(self) -> Verifier:
@@ -55,11 +53,12 @@ class VerifierTestCase:
     @pytest.fixture
     def candidates(self, verifier: Verifier) -> list[Candidate]:
         """Harmless candidates of the verifier's kind."""
-        turns = (Turn("look", "There is a door."),) if verifier.reads_turns else ()
-        return [
-            Candidate(verifier.kind, content, turns=turns)
-            for content in SAMPLES.get(verifier.kind, _TEXTS)
-        ]
+        return sample_candidates(verifier)
+
+    @pytest.fixture
+    def answer_key(self, verifier: Verifier) -> AnswerKey | None:
+        """The key that comes along under the verifier's name; None if there is none."""
+        return key_of(verifier)
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -72,105 +71,97 @@ class VerifierTestCase:
         self, verifier: Verifier, candidates: list[Candidate], pool: WorkerPool
     ) -> None:
         """Harmless candidates are judged, and none of the verdicts is a failure."""
-        failures = [v.reason for v in judged(pool, verifier, candidates) if not v.is_answer]
-
-        assert not failures, f"harmless candidates have no verdict: {failures}"
+        self._hold(Conformance.answers, verifier, candidates, pool)
 
     def test_the_same_candidate_gets_the_same_verdict(
         self, verifier: Verifier, candidates: list[Candidate], pool: WorkerPool
     ) -> None:
         """Verdicts are cached, so they must not depend on when they are asked for."""
-        if verifier.replicates > 1:
-            pytest.skip("a stochastic verifier may differ from time to time")
-
-        once, again = (judged(pool, verifier, candidates) for _ in range(2))
-
-        for first, second in zip(once, again, strict=True):
-            assert _said(first) == _said(second), f"first {first}, then {second}"
+        self._hold(Conformance.repeats, verifier, candidates, pool)
 
     def test_a_batch_says_the_same_as_its_candidates_alone(
         self, verifier: Verifier, candidates: list[Candidate], pool: WorkerPool
     ) -> None:
         """The engine forms batches as it likes: neighbours and order must not matter."""
-        if verifier.replicates > 1:
-            pytest.skip("a stochastic verifier may differ from time to time")
-
-        together = judged(pool, verifier, candidates)
-        alone = [judged(pool, verifier, [candidate])[0] for candidate in candidates]
-        reverse = judged(pool, verifier, candidates[::-1])[::-1]
-
-        for batch, single, turned in zip(together, alone, reverse, strict=True):
-            assert _alike(batch, single), f"in a batch {batch}, alone {single}"
-            assert _alike(batch, turned), f"in a batch {batch}, in reverse order {turned}"
+        self._hold(Conformance.ignores_neighbours, verifier, candidates, pool)
 
     def test_hostile_input_gets_verdicts(
         self, verifier: Verifier, candidates: list[Candidate], pool: WorkerPool
     ) -> None:
         """No content, and no field of one, makes it fail beside good ones, crash or hang."""
-        if verifier.waits:
-            pytest.skip("it opens a case and answers later")
-        strangers = list(hostile_candidates(candidates[0], self.hostile))
-
-        said = judge_hostile(pool, verifier, candidates, strangers)
-
-        assert not complaints(said), complaints(said)
-        lost = [(c.content[:40], v.reason) for c, v in said if _is_lost(v)]
-        assert not lost, f"these crashed a worker or ran past the time limit: {lost}"
+        self._hold(Conformance.survives, verifier, candidates, pool)
 
     def test_a_candidate_without_a_task_gets_a_verdict(
         self, verifier: Verifier, candidates: list[Candidate], pool: WorkerPool
     ) -> None:
         """A missing reference answer is no reason to bring the worker down."""
-        bare = [Candidate(each.kind, each.content) for each in candidates]
-
-        lost = [v.reason for v in judged(pool, verifier, bare) if v.failed_at == "engine"]
-
-        assert not lost, f"candidates without a task brought the worker down: {lost}"
+        self._hold(Conformance.needs_no_task, verifier, candidates, pool)
 
     def test_its_declared_cost_is_about_right(
         self, verifier: Verifier, candidates: list[Candidate], pool: WorkerPool
     ) -> None:
         """Budgets and the scheduler rely on it."""
-        declared = sum(verifier.expected_cost(each).seconds for each in candidates)
-        if not declared:
-            pytest.skip("it declares no cost")
-        judged(pool, verifier, candidates)  # the first batch pays for imports and models
+        self._hold(Conformance.costs_what_it_declares, verifier, candidates, pool)
 
-        measured = sum((v.cost or Cost()).seconds for v in judged(pool, verifier, candidates))
+    def test_it_agrees_with_its_answer_key(
+        self, verifier: Verifier, candidates: list[Candidate], pool: WorkerPool,
+        answer_key: AnswerKey | None,
+    ) -> None:  # fmt: skip
+        """Right answers are accepted, wrong ones rejected, hostile ones judged."""
+        self._hold(Conformance.agrees, verifier, candidates, pool, answer_key)
 
-        if max(declared, measured) > self.cost_floor:
-            assert declared / self.cost_factor <= measured <= declared * self.cost_factor, (
-                f"declared {declared:.3g} cpu-seconds for {len(candidates)} candidates, "
-                f"measured {measured:.3g}"
-            )
+    def test_the_answer_key_tells_it_from_naive_twins(self, answer_key: AnswerKey | None) -> None:
+        """A key that a naive checker passes says nothing of a good one."""
+        if answer_key is None or not self.twins:
+            pytest.skip("no twins are named")
+        assert not (found := answer_key.weaknesses(self.twins)), found
 
+    def test_the_answer_key_catches_mutants(
+        self, verifier: Verifier, answer_key: AnswerKey | None
+    ) -> None:
+        """A key that does not notice an edit of the verifier leaves that part untested."""
+        if answer_key is None or not self.mutated:
+            pytest.skip("no modules are named")
+        found = mutation_test(
+            answer_key, type(verifier), self.mutated, settings=verifier.settings, **self.mutants
+        ).weaknesses
+        assert not found, found
 
-def judged(pool: WorkerPool, verifier: Verifier, candidates: Sequence[Candidate]) -> list[Verdict]:
-    """Judge a batch in a worker.
+    def test_every_reject_has_feedback(
+        self, verifier: Verifier, candidates: list[Candidate], pool: WorkerPool,
+        answer_key: AnswerKey | None,
+    ) -> None:  # fmt: skip
+        """A student model can learn from it, and it tells no hidden value."""
+        self._advise(Conformance.teaches, verifier, candidates, pool, answer_key)
 
-    Verifiers that wait for the world are skipped: they have nothing to run.
-    """
-    if verifier.waits:
-        pytest.skip("it opens a case and answers later")
-    return pool.verify(verifier, candidates).result().verdicts
+    def test_it_says_what_it_is_about(
+        self, verifier: Verifier, candidates: list[Candidate], pool: WorkerPool
+    ) -> None:
+        """Report cards gather verifiers by capability and domain."""
+        self._advise(Conformance.is_described, verifier, candidates, pool)
 
+    def test_it_needs_no_network_or_says_so(
+        self, verifier: Verifier, candidates: list[Candidate], pool: WorkerPool
+    ) -> None:
+        """Silence of a network must not be held against a candidate."""
+        self._hold(Conformance.stays_offline, verifier, candidates, pool)
 
-def _is_lost(verdict: Verdict) -> bool:
-    return verdict.failed_at == "engine" or verdict.evidence.get("cause") == "resource"
+    def _advise(
+        self, rule: Callable[[Conformance], str], verifier: Verifier,
+        candidates: Sequence[Candidate], pool: WorkerPool, key: AnswerKey | None = None,
+    ) -> None:  # fmt: skip
+        if not self.strict:
+            pytest.skip("only advised")
+        self._hold(rule, verifier, candidates, pool, key)
 
-
-def _said(verdict: Verdict) -> tuple[object, ...]:
-    """All of a verdict but its cost."""
-    return (
-        verdict.outcome, verdict.score, verdict.uncertainty, verdict.unit, verdict.failed_at,
-        verdict.turns,
-    )  # fmt: skip
-
-
-def _alike(one: Verdict, other: Verdict) -> bool:
-    """The same verdict, up to the rounding that batched arithmetic brings."""
-    if one.score is None or other.score is None:
-        return _said(one) == _said(other)
-    return one.outcome is other.outcome and math.isclose(
-        one.score, other.score, rel_tol=1e-6, abs_tol=1e-9
-    )
+    def _hold(
+        self, rule: Callable[[Conformance], str], verifier: Verifier,
+        candidates: Sequence[Candidate], pool: WorkerPool, key: AnswerKey | None = None,
+    ) -> None:  # fmt: skip
+        trial = Conformance(
+            verifier, candidates, pool, key, self.hostile, self.cost_factor, self.cost_floor
+        )
+        result = trial.tried(rule.__name__, rule)
+        if result.state is State.SKIP:
+            pytest.skip(result.text)
+        assert result.state is State.OK, result.text
