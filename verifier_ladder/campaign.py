@@ -165,6 +165,8 @@ class Campaign(CampaignTruth):
             ladder = Ladder.from_toml(ladder)
         caps = parse_budget(budget, ladder.tiers)
         beside = _beside(shadow, ladder, shadow_budget)
+        for each in (ladder, *(beside or ())[:1]):
+            each.check_sandboxes()
         telemetry.begin_as_set()
         store = open_ledger(ledger, wait=True)
         run = run if isinstance(run, Run) else Run(run or _run_name())

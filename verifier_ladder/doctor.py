@@ -274,8 +274,8 @@ def _new_ledger(path: Path) -> Finding:
 
 def _sandbox() -> Iterator[Finding]:
     from verifier_ladder.tiers.sandbox import STRENGTHS, Sandbox
+    from verifier_ladder.tiers.sandbox.backend import INSTALL
     from verifier_ladder.tiers.sandbox.controls import controls
-    from verifier_ladder.tiers.sandbox.sandbox import INSTALL
 
     try:
         sandbox = Sandbox.open()

@@ -19,7 +19,7 @@ from verifier_ladder.verifiers import Verifier, failure
 _OPTIONS = {
     "role", "isolation", "timeout", "memory", "batch_size", "reads", "task_fields",
     "reads_turns", "replicates", "unit", "deviation", "same_quantity", "control", "tools",
-    "definitive", "features", "capabilities", "domain", "network",
+    "definitive", "features", "capabilities", "domain", "network", "sandbox",
 }  # fmt: skip
 WRAPPED = frozenset({*_OPTIONS, "name", "cost", "tier", "kind", "concurrency"})
 """Options of `wrap` beside its own parameters."""
@@ -80,11 +80,15 @@ class FunctionVerifier(Verifier):
 
     def _ask(self, candidate: Candidate) -> Any:
         """The function's answer about one candidate, or a coroutine of it."""
-        return self.function(candidate)
+        return self.function(candidate, **self._resources())
 
     def _ask_all(self, candidates: Sequence[Candidate]) -> Any:
         """The function's answers about a batch, or a coroutine of them."""
-        return self.function(candidates)
+        return self.function(candidates, **self._resources())
+
+    def _resources(self) -> dict[str, Any]:
+        """What it is given beside candidates: its sandbox, if it declares one."""
+        return {} if self.sandbox is None else {"sandbox": self.sandbox}
 
     def _one(self, candidate: Candidate) -> Answer:
         try:
@@ -118,7 +122,8 @@ class RewardFunctionVerifier(FunctionVerifier):
         """Wrap the function; see `wrap` for the arguments."""
         checked_value("wrap", "columns", columns, "Sequence[str] | str")
         name = name or name_of(function)
-        self.signature = RewardSignature.read(function, columns, name)
+        given = () if attributes.get("sandbox") is None else ("sandbox",)
+        self.signature = RewardSignature.read(function, columns, name, given)
         self.columns = self.signature.columns
         self.task_fields = self.signature.task_fields
         self.overlooked = self.signature.overlooked
@@ -129,7 +134,7 @@ class RewardFunctionVerifier(FunctionVerifier):
         return _awaited_one(answers) if self.is_async else _only(answers)
 
     def _ask_all(self, candidates: Sequence[Candidate]) -> Any:
-        return self.function(**self._arguments(candidates))
+        return self.function(**self._arguments(candidates), **self._resources())
 
     def _arguments(self, candidates: Sequence[Candidate]) -> dict[str, list[Any]]:
         """The lists that a learner would call the function with."""
@@ -211,6 +216,8 @@ def verifier(
         cost: What one check is expected to take.
         batch: Whether the function takes a list of candidates and returns a list.
         options: Any attribute of `Verifier`: role, isolation, timeout, memory, task_fields, …
+            With `sandbox=Sandbox()` the function is given it as the argument `sandbox`, to run
+            programs in that it does not trust.
 
     Returns:
         The verifier; calling it still calls the function.

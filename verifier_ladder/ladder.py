@@ -27,7 +27,7 @@ from verifier_ladder.verifiers import Verifier
 
 _SECTIONS = {
     "name", "kind", "audit", "target", "reward", "policy", "verifiers", "budget", "prior",
-    "alerts",
+    "alerts", "least_sandbox",
 }  # fmt: skip
 _NAMESPACE = re.compile(r"[\w.\-:/]{0,100}")
 
@@ -85,6 +85,7 @@ class Ladder:
         prior: tuple[float, float] | None = None,
         canonicaliser: Canonicaliser | None = None,
         alerts: AlertRules | None = None,
+        least_sandbox: str | None = None,
     ) -> None:
         """Build a ladder.
 
@@ -104,6 +105,9 @@ class Ladder:
             canonicaliser: What brings candidates to canonical form; by default that of the kind.
             alerts: Who is told what goes wrong with its campaigns and verifiers; by default as
                 `VLADDER_ALERTS` says. It is not recorded, and changes no reward.
+            least_sandbox: The weakest class of sandbox in which its verifiers may run untrusted
+                code, such as `"namespaces"`; by default any. A campaign on a machine whose
+                sandbox is weaker is not opened.
 
         Raises:
             ConfigError: If the verifiers don't fit together.
@@ -137,6 +141,11 @@ class Ladder:
         if not isinstance(alerts, AlertRules | None):
             raise ConfigError(f"alerts={alerts!r}: give AlertRules(webhook=…) or (command=…)")
         self.alerts = alerts
+        if least_sandbox is not None:
+            from verifier_ladder.tiers.sandbox.backend import strength_of
+
+            strength_of(least_sandbox)
+        self.least_sandbox = least_sandbox
 
     def _one_kind(self, verifiers: Sequence[Verifier]) -> str:
         given: Any = self.name
@@ -223,6 +232,26 @@ class Ladder:
             made.__dict__.pop(name, None)
         return made
 
+    def check_sandboxes(self) -> None:
+        """Compare the sandboxes of its verifiers, as they are chosen here, with what it demands.
+
+        Raises:
+            ConfigError: If one is weaker.
+        """
+        if self.least_sandbox is None:
+            return
+        from verifier_ladder.tiers.sandbox.backend import INSTALL, strength_of
+
+        for verifier in self.verifiers:
+            found = verifier.sandbox
+            if found is not None and found.strength < strength_of(self.least_sandbox):
+                raise ConfigError(
+                    f"ladder {self.name} demands a sandbox at least as strong as "
+                    f"{self.least_sandbox} for verifier {verifier.name}, and this machine has "
+                    f"{found.name}; set VLADDER_SANDBOX={self.least_sandbox} if that is what the "
+                    f"hosts of its tier have, or have it here: {INSTALL}"
+                )
+
     @cached_property
     def digest(self) -> bytes:
         """Digest of all that affects rewards; what verifiers are tagged with does not."""
@@ -246,6 +275,7 @@ class Ladder:
                 "settings": self.canonicaliser.settings,
             },
             "budget": budget_json(self.budget),
+            **({} if self.least_sandbox is None else {"least_sandbox": self.least_sandbox}),
         }  # fmt: skip
 
     @classmethod
@@ -293,6 +323,7 @@ class Ladder:
             budget=_section(table, "budget"),
             prior=None if prior is None else _prior((prior.get("mean"), prior.get("deviation"))),
             alerts=None if alerts is None else AlertRules.from_table(alerts),
+            least_sandbox=table.get("least_sandbox"),
         )
         if table.get("kind", ladder.kind) != ladder.kind:
             raise ConfigError(

@@ -7,7 +7,7 @@ class may declare settings that are data, and those a row may choose.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 import orjson
@@ -62,7 +62,10 @@ class Recorded(BaseModel):
         alike = [verifier for verifier in held if verifier.digest.hex() == self.digest]
         if alike:
             return next(filter(self._describes, alike), alike[0])
-        why = "its settings, tools or what it reads differ from the campaign's"
+        if (sandboxed := self._in_another_sandbox(held)) is not None:
+            registry.hold([sandboxed])
+            return sandboxed
+        why = "its settings, tools, sandbox or what it reads differ from the campaign's"
         for kind in dict.fromkeys(type(verifier) for verifier in held):
             if kind.data_settings is None:
                 continue
@@ -79,6 +82,14 @@ class Recorded(BaseModel):
             "the ladder file that makes it (--import, --ladder), with the same versions of its "
             "tools"
         )
+
+    def _in_another_sandbox(self, held: Iterable[Verifier]) -> Verifier | None:
+        """One that is held, in another sandbox of those that this machine's owner allows."""
+        from verifier_ladder.tiers.sandbox.backend import allowed
+
+        mine = [verifier for verifier in held if verifier.sandbox is not None]
+        made = (verifier.in_sandbox(backend) for verifier in mine for backend in allowed())
+        return next((each for each in made if each.digest.hex() == self.digest), None)
 
     def _describes(self, verifier: Verifier) -> bool:
         told = orjson.loads(orjson.dumps(verifier.as_json()))

@@ -56,6 +56,12 @@ class Settings(BaseSettings):
     broker: str | None = Field(
         default=None, description="URL of Redis or RabbitMQ, for the engine celery."
     )
+    sandbox: Literal["auto", "namespaces", "landlock"] = Field(
+        default="auto",
+        description="The sandbox in which programs that a model wrote are run; auto takes the "
+        "strongest that works. It is part of what verdicts are filed under: where workers run "
+        "on several machines, name one that all of them have.",
+    )
     worker_memory: Annotated[ByteSize, Field(ge=_SMALLEST_WORKER)] | None = Field(
         default=None,
         description="Memory that one worker may use, such as 2GiB; the engine's if unset.",

@@ -69,9 +69,16 @@ class RewardSignature:
 
     @classmethod
     def read(
-        cls, function: Callable[..., Any], columns: Sequence[str] | str, name: str
-    ) -> RewardSignature:
+        cls, function: Callable[..., Any], columns: Sequence[str] | str, name: str,
+        resources: Sequence[str] = (),
+    ) -> RewardSignature:  # fmt: skip
         """Compare the function's parameters with the columns that were named.
+
+        Args:
+            function: The reward function.
+            columns: Dataset columns that it reads.
+            name: What to call it in messages.
+            resources: Arguments that it is given beside them.
 
         Raises:
             ConfigError: If it could not be called with these columns.
@@ -84,14 +91,18 @@ class RewardSignature:
             return cls(named, (), takes_completions=True)
         open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
         if not open_ended:
-            _all_taken(name, [c for c in named if c not in parameters], list(parameters))
+            _all_taken(
+                name, [c for c in (*named, *resources) if c not in parameters], list(parameters)
+            )
         required = [
             p.name for p in parameters.values()
             if p.default is p.empty and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
         ]  # fmt: skip
         _no_live(name, [p for p in required if p in LIVE])
-        _all_given(name, [p for p in required if p not in (*named, *LISTS, "completions")])
-        given = {*named, *LISTS, *LIVE, "completions"}
+        _all_given(
+            name, [p for p in required if p not in (*named, *LISTS, *resources, "completions")]
+        )
+        given = {*named, *LISTS, *LIVE, *resources, "completions"}
         return cls(
             named,
             tuple(argument for argument in LISTS if argument in parameters),

@@ -7,11 +7,12 @@ import numbers
 import reprlib
 import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import asdict, replace
 from functools import cached_property
 from inspect import isgeneratorfunction
 from math import isfinite
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast, get_args
 
 from verifier_ladder.arguments import check_values, checked_value
 from verifier_ladder.candidate import Candidate
@@ -23,6 +24,7 @@ from verifier_ladder.errors import (
     ConfigError,
     LadderError,
     PluginError,
+    SandboxError,
     VerifierError,
 )
 from verifier_ladder.keys import canonical_json, digest, in_namespace
@@ -35,7 +37,9 @@ from verifier_ladder.verdict import NO_EVIDENCE, Outcome, Verdict, plain_verdict
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-Isolation = Literal["process", "inline", "sandbox"]
+    from verifier_ladder.tiers.sandbox import Backend, Sandbox
+
+Isolation = Literal["process", "inline"]
 Role = Literal["gate", "primary"]
 _WORDS = {
     "role": get_args(Role), "isolation": get_args(Isolation), "reads": ("canonical", "raw"),
@@ -58,6 +62,7 @@ _CAUSES: dict[type[LadderError], str] = {
     AnswerError: "answer",
     ConfigError: "data",
     PluginError: "data",
+    SandboxError: "host",
 }
 """What content may have to do with an error of ours. A set-up that can't work fails on any
 content, so that comparing tells; others may be an outage."""
@@ -119,6 +124,9 @@ class Verifier:
     """Names of numbers in its verdicts' evidence that help to predict the target and costs."""
     isolation: Isolation = "process"
     """`inline` is for trusted pure Python that can neither hang nor crash."""
+    sandbox: Sandbox | None = None
+    """Where it runs programs that it does not trust, if it runs any; see
+    `verifier_ladder.tiers.sandbox`. Declared here, it is warm before the first `verify`."""
     timeout: float = 60.0
     """Seconds one candidate may take once work on it has started; of a verifier that answers
     about many together (`answers_together`), seconds that a call may take."""
@@ -186,6 +194,7 @@ class Verifier:
             self.task_fields = (self.task_fields,)
         self.capabilities = checked_capabilities(self.capabilities, f"verifier {self.name}")
         _check_words(self)
+        _take_sandbox(self)
         check_values(f"verifier {self.name}", _ATTRIBUTES, _attributes(self), **_LEAST)
         _check_numbers(self)
         if self.waits:
@@ -201,12 +210,13 @@ class Verifier:
     @cached_property
     def digest(self) -> bytes:
         """Digest of all that affects its results: name, version, settings, tools."""
-        return digest(
-            {
-                "name": self.name, "version": self.version, "settings": self.settings,
-                "tools": dict(self.tools), "reads": self.reads,
-            }
-        )  # fmt: skip
+        identity: dict[str, Any] = {
+            "name": self.name, "version": self.version, "settings": self.settings,
+            "tools": dict(self.tools), "reads": self.reads,
+        }  # fmt: skip
+        if self.sandbox is not None:
+            identity["sandbox"] = self.sandbox.identity
+        return digest(identity)
 
     @cached_property
     def key_digest(self) -> bytes:
@@ -244,8 +254,21 @@ class Verifier:
         return [type(self), {k: v for k, v in vars(self).items() if k not in _NOT_CODE}]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Travel with the version that it has here, for the source may be elsewhere another."""
+        """Travel with the version that it has here, for the source may be elsewhere another.
+
+        So does the sandbox's back end, which is part of what its verdicts are filed under.
+        """
+        if self.sandbox is not None:
+            self.sandbox.backend  # noqa: B018 - it is chosen now
         return {**vars(self), "version": self.version}
+
+    def in_sandbox(self, backend: Backend) -> Self:
+        """The same verifier on a certain back end, for a host whose campaigns chose that one."""
+        made = copy(self)
+        made.sandbox = None if self.sandbox is None else self.sandbox.on(backend)
+        for name in ("digest", "key_digest"):
+            made.__dict__.pop(name, None)
+        return made
 
     @property
     def spends(self) -> tuple[Resource, ...]:
@@ -298,10 +321,17 @@ class Verifier:
         Raises:
             VerifierError: If the number of answers is wrong. What was given before means nothing.
         """
-        answers = self.verify(candidates)
-        if not isinstance(answers, Iterator):
-            return iter(self._counted(answers, len(candidates)))
-        return self._counting(answers, len(candidates))
+        answers: Any = self.verify(candidates)
+        if isinstance(answers, Iterator):
+            answers = self._counting(answers, len(candidates))
+        else:
+            answers = iter(self._counted(answers, len(candidates)))
+        return answers if self.sandbox is None else map(self._in_its_sandbox, answers)
+
+    def _in_its_sandbox(self, answer: object) -> Verdict:
+        """An answer as a verdict whose evidence names the sandbox that stood behind it."""
+        verdict, name = self.verdict_of(answer), self.sandbox.name if self.sandbox else ""
+        return replace(verdict, evidence={**verdict.evidence, "sandbox": name})
 
     def _counted(self, answers: Any, wanted: int) -> Sequence[object]:
         count = _count(answers)
@@ -361,6 +391,8 @@ class Verifier:
         tags: dict[str, Any] = {"capabilities": list(self.capabilities), "domain": self.domain}
         if self.replicates > 1:
             tags["replicates"] = self.replicates
+        if self.sandbox is not None:
+            tags["sandbox"] = self.sandbox.name
         tags["cost"] = {name: amount for name, amount in asdict(self.cost).items() if amount}
         return {
             "name": self.name, "version": self.version, "tier": Tier.parse(self.tier).label,
@@ -450,11 +482,39 @@ def _attributes(verifier: Verifier) -> dict[str, Any]:
 
 
 def _check_words(verifier: Verifier) -> None:
+    isolation: Any = verifier.isolation
+    if isolation == "sandbox":
+        raise ConfigError(
+            f'isolation="sandbox" of verifier {verifier.name}: the sandbox is for the programs '
+            "that a verifier runs, not for the verifier, which knows the answers; declare "
+            "sandbox=Sandbox() of verifier_ladder.tiers.sandbox, and call its run(program, "
+            "inputs, limits)"
+        )
     for name, words in _WORDS.items():
         if (value := getattr(verifier, name)) not in words:
             raise ConfigError(
                 f"{name}={value!r} of verifier {verifier.name}: write {' or '.join(words)}"
             )
+
+
+def _take_sandbox(verifier: Verifier) -> None:
+    """Give it the sandbox that its class declares as its own: the back end is chosen for each."""
+    declared: Any = verifier.sandbox
+    if declared is None:
+        return
+    from verifier_ladder.tiers.sandbox import Sandbox
+
+    if not isinstance(declared, Sandbox):
+        raise ConfigError(
+            f"sandbox={declared!r} of verifier {verifier.name}: give Sandbox() of "
+            "verifier_ladder.tiers.sandbox, with what its programs start with"
+        )
+    if verifier.isolation == "inline":
+        raise ConfigError(
+            f"verifier {verifier.name} has a sandbox, which a worker process has to hold and to "
+            'meter; leave out isolation="inline"'
+        )
+    verifier.sandbox = declared.fresh()
 
 
 def _check_numbers(verifier: Verifier) -> None:
@@ -532,7 +592,7 @@ _MISSING = frozenset({"MaskedConstant", "NAType", "NaTType"})
 _ATTRIBUTES = {
     name: annotation
     for name, annotation in Verifier.__annotations__.items()
-    if name not in {"name", "version", "tier", "role", "isolation", "reads"}
+    if name not in {"name", "version", "tier", "role", "isolation", "reads", "sandbox"}
     and not str(annotation).startswith("ClassVar")
 }
 """What is checked of every verifier by its annotation; the others have checks of their own."""

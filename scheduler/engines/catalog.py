@@ -6,7 +6,7 @@ import logging
 from collections.abc import Collection, Iterable
 
 from verifier_ladder.canonicaliser import Canonicaliser
-from verifier_ladder.errors import ConfigError, LadderError
+from verifier_ladder.errors import ConfigError, LadderError, SandboxError
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.recorded import Recorded
 from verifier_ladder.registry import REGISTRY, Registry
@@ -102,6 +102,8 @@ class Catalog:
             return
         try:
             made = wanted.among(self._registry)
+            if made.sandbox is not None and (why := made.sandbox.problem()):
+                raise SandboxError(why)
         except LadderError as error:
             self.missing[digest] = f"{error}"
             _LOG.warning(

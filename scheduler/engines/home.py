@@ -396,6 +396,11 @@ def namespace_of(row: CampaignRow) -> str:
 
 
 def _difference(old: Any, new: Any) -> str:
+    boxes = [{v.get("sandbox") for v in spec.get("verifiers", ())} - {None} for spec in (old, new)]
+    if boxes[0] != boxes[1] and all(boxes):
+        then, now = (" and ".join(sorted(map(str, each))) for each in boxes)
+        kind = then.partition("/")[0]
+        return f"its sandbox was {then} and is {now} here: set VLADDER_SANDBOX={kind} to go on"
     keys = [k for k in new if k not in ("seed", "budget") and old.get(k) != _plain(new[k])]
     return f"its {' and '.join(keys)} changed" if keys else "its settings changed"
 

@@ -177,14 +177,16 @@ def answered_inline(
 def without_sandbox(
     verifier: Verifier, candidates: Sequence[Candidate]
 ) -> BatchFuture[BatchAnswer] | None:
-    """The abstention of a verifier that wants a sandbox where there is none; else None."""
-    if verifier.isolation != "sandbox":
+    """The abstention of a verifier whose sandbox does not work on this machine; else None."""
+    why = "" if verifier.sandbox is None else verifier.sandbox.problem()
+    if not why:
         return None
     refusal = Verdict.abstain(
-        f"{verifier.name} runs untrusted code and this engine has no sandbox", failed_at="sandbox"
-    )
+        f"verifier {verifier.name} runs untrusted code, and {why}", failed_at="sandbox",
+        evidence={"cause": "host"}, cost=Cost(),
+    )  # fmt: skip
     future: BatchFuture[BatchAnswer] = BatchFuture(dict.fromkeys(range(len(candidates)), refusal))
-    future.set_result(BatchAnswer([refusal] * len(candidates), 0, 0.0))
+    future.set_result(BatchAnswer([refusal] * len(candidates), NO_LANE, 0.0))
     return future
 
 

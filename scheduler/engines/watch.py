@@ -98,13 +98,12 @@ class Spending:
 
 
 def cpu_seconds(pid: int) -> float:
-    """Cpu-seconds of a process and its children, living ones included."""
+    """Cpu-seconds of a process and of all that it has started, living or not."""
     total = 0.0
     with contextlib.suppress(psutil.Error):
         process = psutil.Process(pid)
-        own = process.cpu_times()
-        total = own.user + own.system + own.children_user + own.children_system
-        for child in process.children(recursive=True):
-            times = child.cpu_times()
-            total += times.user + times.system
+        for each in (process, *process.children(recursive=True)):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                times = each.cpu_times()
+                total += times.user + times.system + times.children_user + times.children_system
     return total

@@ -24,6 +24,7 @@ from typing import Any, TextIO
 from verifier_ladder.candidate import Candidate, Turn, checked_candidate, checked_candidates
 from verifier_ladder.canonicaliser import Canonicaliser, canonical_form
 from verifier_ladder.errors import ConfigError, LadderError, VerifierError
+from verifier_ladder.metering import reported
 from verifier_ladder.scheduler.engines import wire
 from verifier_ladder.scheduler.engines.job import LONGEST, expected_amounts
 from verifier_ladder.scheduler.engines.journal import MOST, Journal
@@ -74,9 +75,9 @@ class Sheet:
 
 
 def cpu_seconds() -> float:
-    """Cpu-seconds of this process and of its children that have ended."""
+    """Cpu-seconds of this process, of its children that have ended, and of those that report."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return process_time() + children.ru_utime + children.ru_stime
+    return process_time() + children.ru_utime + children.ru_stime + reported()
 
 
 class Meter:
@@ -259,6 +260,8 @@ def _data_bytes() -> int:
 
 def _set_up(verifier: Verifier) -> None:
     try:
+        if verifier.sandbox is not None:
+            verifier.sandbox.start()
         verifier.setup()
     except LadderError:
         raise

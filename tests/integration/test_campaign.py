@@ -287,15 +287,6 @@ def test_changed_source_under_an_old_version_is_told_in_the_log(
     assert all(part in told.message for part in ("verifier same", "test_campaign.py:", "Raise"))
 
 
-def test_a_verifier_that_wants_a_sandbox_abstains_without_one() -> None:
-    """Untrusted code is never run outside a sandbox."""
-    verifier = vl.verifier(name="code", version="1", isolation="sandbox")(length)
-    with vl.Campaign.open("c", ladder=vl.Ladder("l", [verifier])) as campaign:
-        reward = campaign.score(["print()"])[0]
-
-    assert (reward.value, reward.failed_at) == (None, "sandbox")
-
-
 def test_ascore_leaves_the_event_loop_free() -> None:
     """Two calls run at once, and both get their rewards in order."""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from importlib.util import find_spec
 from math import isfinite
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from verifier_ladder.errors import ConfigError
@@ -174,3 +175,46 @@ class Result:
     """Bytes that the largest of its processes had resident, the shared interpreter included."""
     files: Mapping[str, bytes] = field(default_factory=dict)
     """The files of `Program.keep` that it has left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Warmth:
+    """What the interpreter has loaded before the first input, and what programs may read.
+
+    Example:
+        >>> Warmth(modules=("numpy",)).modules
+        ('numpy',)
+    """
+
+    modules: tuple[str, ...] = ()
+    """Imported once; each input starts with them. All else beside them can be imported too."""
+    read: tuple[str, ...] = ()
+    """More files and folders that programs may read, at their own absolute paths."""
+
+    def __post_init__(self) -> None:
+        """Take any lists of names.
+
+        Raises:
+            ConfigError: If one is a single text, or holds anything else.
+        """
+        for name in ("modules", "read"):
+            given = getattr(self, name)
+            if isinstance(given, str) or not all(isinstance(each, str) for each in given):
+                raise ConfigError(f"Warmth({name}={given!r}): give a list of texts")
+            object.__setattr__(self, name, tuple(given))
+
+    def paths(self) -> list[str]:
+        """The folders that hold the modules.
+
+        Raises:
+            ConfigError: If one of them is not installed.
+        """
+        found = []
+        for name in self.modules:
+            spec = find_spec(name.partition(".")[0])
+            if spec is None or spec.origin is None:
+                raise ConfigError(f"the sandbox can't warm {name}: it is not installed")
+            if spec.origin not in {"built-in", "frozen"}:
+                levels = 2 if spec.submodule_search_locations else 1
+                found.append(str(Path(spec.origin).resolve().parents[levels - 1]))
+        return list(dict.fromkeys(found))

@@ -23,21 +23,25 @@ import gc
 import importlib
 import json
 import os
+import resource
 import select
 import signal
 import socket
 import stat
+import struct
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from time import monotonic
+from time import monotonic, process_time
 from typing import Any
 
 from verifier_ladder.tiers.sandbox import kernel
 from verifier_ladder.tiers.sandbox.boxes import BOXES, FIRST_FREE, Landlock, Namespaces
 from verifier_ladder.tiers.sandbox.candidate import ANNOUNCED, RESULT, become_candidate
 
-READY, DONE, RUN, FAILED = b"+", b".", b">", b"!"
+READY, RUN, FAILED = b"+", b">", b"!"
+DONE = struct.Struct("d")
+"""After each input: seconds of processor time that all inputs have taken by now."""
 DESCRIPTORS = 7
 """Sent with each input: request, stdin, stdout, stderr, result, report, control."""
 _REPORT, _CONTROL = 5, 6
@@ -74,6 +78,7 @@ _WARM = (
 
 def main() -> None:
     """Become a zygote as the first argument (JSON) says, and serve until the worker is gone."""
+    _let_go()
     options = json.loads(sys.argv[1])
     channel = _channel(options["channel"])
     worker = os.pidfd_open(os.getppid())
@@ -93,6 +98,13 @@ def main() -> None:
     gc.freeze()
     with suppress(BrokenPipeError):
         _serve(channel, worker, box)
+
+
+def _let_go() -> None:
+    """Undo what a worker has set for itself, and a program that it starts would inherit."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
 def _channel(number: int) -> socket.socket:
@@ -128,7 +140,8 @@ def _serve(channel: socket.socket, worker: int, box: Namespaces | Landlock) -> N
             _supervise(box, descriptors, (channel.fileno(), worker))
         for descriptor in descriptors:
             os.close(descriptor)
-        channel.sendall(DONE)
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        channel.sendall(DONE.pack(process_time() + children.ru_utime + children.ru_stime))
 
 
 def _forked(

@@ -290,7 +290,9 @@ def test_a_verifier_made_differently_is_left_to_others(place: Path, ledger: Ledg
         catalog.refresh()
 
     assert ["host_cheap"] == [verifier.name for verifier in catalog.verifiers]
-    assert "its settings, tools or what it reads differ" in next(iter(catalog.missing.values()))
+    assert "its settings, tools, sandbox or what it reads differ" in next(
+        iter(catalog.missing.values())
+    )
 
 
 def test_only_the_verifiers_that_were_asked_for_are_run(open_: Open, ledger: Ledger) -> None:

@@ -1,0 +1,300 @@
+"""The worker's end of a zygote: a process outside, the pipes of one input, and what came out."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import select
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+from typing import Any, NamedTuple
+
+from verifier_ladder.errors import SandboxError
+from verifier_ladder.tiers.sandbox import values, zygote
+from verifier_ladder.tiers.sandbox.outcome import Told
+from verifier_ladder.tiers.sandbox.program import Limits, Warmth
+
+_ENVIRONMENT = {
+    "LANG": "C.UTF-8",
+    "PYTHONHASHSEED": "0",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+}
+"""All that there is: no secret of the worker's gets in. Sets have one order in all runs."""
+_BOOT = """
+import sys, types
+name = ""
+for part in ("verifier_ladder", ".tiers", ".sandbox"):
+    name += part
+    sys.modules[name] = module = types.ModuleType(name)
+    module.__path__ = [sys.argv[2]]
+from verifier_ladder.tiers.sandbox.zygote import main
+main()
+"""
+"""Loads the zygote's files alone, not the package around them."""
+_START_SECONDS, _GRACE_SECONDS = 60.0, 60.0
+_CHUNK = 1 << 16
+_LARGEST_RESULT = values.LARGEST + _CHUNK
+
+
+class _Pipe(NamedTuple):
+    here: int
+    there: int
+
+
+class Zygote:
+    """The worker's end of a zygote process."""
+
+    def __init__(self, kind: str, warmth: Warmth) -> None:
+        """Start it, and wait until it is warm.
+
+        Raises:
+            SandboxError: If it can't be started, or this back end does not work here.
+        """
+        self._owner = os.getpid()
+        self.seconds = 0.0
+        """Seconds of processor time that its inputs have taken, as far as they are done."""
+        # In namespaces, files lie where nothing has to be removed.
+        self._folder = tempfile.mkdtemp(prefix="vladder-box-") if kind == "landlock" else ""
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long
+        try:
+            self._channel, self._process = self._started(kind, warmth)
+        except OSError as error:
+            self._remove()
+            raise SandboxError(f"the sandbox can't be started: {error}") from error
+        try:
+            self._greet()
+        except SandboxError:
+            self.close()
+            raise
+
+    def _started(self, kind: str, warmth: Warmth) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+        ours, theirs = socket.socketpair()
+        options = {
+            "kind": kind,
+            "worker": os.getpid(),
+            "channel": theirs.fileno(),
+            "warm": warmth.modules,
+            "paths": warmth.paths(),
+            "read": warmth.read,
+            "folder": self._folder,
+        }
+        # The file itself, not a link in a virtual environment: programs may start it again.
+        python = os.path.realpath(sys.executable)
+        here = str(Path(zygote.__file__).parent)
+        command = [python, "-s", "-P", "-S", "-c", _BOOT, json.dumps(options), here]
+        with theirs:
+            try:
+                process = subprocess.Popen(  # noqa: S603 - our own interpreter and code
+                    command,
+                    env=_ENVIRONMENT,
+                    cwd="/",
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=self._errors,
+                    pass_fds=(theirs.fileno(),),
+                    start_new_session=True,
+                )
+            except BaseException:
+                ours.close()
+                raise
+        return ours, process
+
+    @property
+    def pid(self) -> int:
+        """The id of its first process."""
+        return self._process.pid
+
+    def _greet(self) -> None:
+        self._channel.settimeout(_START_SECONDS)
+        try:
+            said = self._channel.recv(_CHUNK)
+        except OSError as error:
+            said = str(error).encode()
+        if said != zygote.READY:
+            raise SandboxError(self._why(said.removeprefix(zygote.FAILED)))
+
+    def _why(self, said: bytes) -> str:
+        """What is known of a zygote that failed."""
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        return said.decode(errors="replace") or (lines or ["its zygote has ended"])[-1]
+
+    def run(self, request: bytes, stdin: bytes, limits: Limits) -> Told:
+        """Run one input.
+
+        Raises:
+            SandboxError: If the sandbox failed.
+        """
+        if os.getpid() != self._owner:
+            raise SandboxError("this sandbox belongs to another process: open one after the fork")
+        try:
+            run = _Run(self._channel, request, stdin, limits)
+            told = run.finish()
+            self.seconds = self._done()
+        except OSError as error:
+            raise SandboxError(f"the sandbox failed: {self._why(str(error).encode())}") from error
+        return told
+
+    def _done(self) -> float:
+        """Wait until it is ready for the next input; what all took together."""
+        said = self._channel.recv(zygote.DONE.size, socket.MSG_WAITALL)
+        if len(said) != zygote.DONE.size:
+            raise SandboxError(self._why(b""))
+        return float(zygote.DONE.unpack(said)[0])
+
+    def close(self) -> float:
+        """End it with all that runs in it.
+
+        Returns:
+            Seconds that it had taken and that the kernel tells nobody, now that it has ended.
+        """
+        self._channel.close()
+        before = _children_seconds()
+        if os.getpid() == self._owner:
+            self._end()
+        self._remove()
+        return max(self.seconds - (_children_seconds() - before), 0.0)
+
+    def _end(self) -> None:
+        try:
+            self._process.wait(timeout=5.0)  # It sees that its channel is closed.
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _remove(self) -> None:
+        self._errors.close()
+        if self._folder and os.getpid() == self._owner:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+@dataclass(slots=True)
+class _Stream:
+    """What comes out of one pipe, up to a limit."""
+
+    most: int
+    data: bytearray = field(default_factory=bytearray)
+
+    def add(self, part: bytes) -> bool:
+        """Take a part; False when there is too much."""
+        room = self.most - len(self.data)
+        self.data += part[:room]
+        return len(part) <= room
+
+
+class _Run:
+    """One input on its way: its pipes, and what has come out of them."""
+
+    def __init__(
+        self, channel: socket.socket, request: bytes, stdin: bytes, limits: Limits
+    ) -> None:
+        """Send it off.
+
+        Raises:
+            OSError: If there are no descriptors left, or the zygote is gone.
+        """
+        self._limits = limits
+        self._open: list[int] = []
+        try:
+            # stdout, stderr, result, report: written there. Control: closed here to stop.
+            pipes = [self._pipe() for _ in range(4)]
+            control, self._control = self._pipe()
+            sent = [self._sealed(request), self._sealed(stdin), *(p.there for p in pipes), control]
+            socket.send_fds(channel, [zygote.RUN], sent)
+        except BaseException:
+            self._close(*self._open)
+            raise
+        self._close(*sent)
+        self._streams = dict(
+            zip(
+                (pipe.here for pipe in pipes),
+                map(_Stream, (limits.output, limits.output, _LARGEST_RESULT, 1 << 40)),
+                strict=True,
+            )
+        )
+
+    def _pipe(self) -> _Pipe:
+        pipe = _Pipe(*os.pipe())
+        self._open += pipe
+        return pipe
+
+    def _sealed(self, content: bytes) -> int:
+        """A file in memory that can't be changed by whom it is given to."""
+        fd = os.memfd_create("input", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        self._open.append(fd)
+        view = memoryview(content)
+        while view:
+            view = view[os.write(fd, view) :]
+        os.lseek(fd, 0, os.SEEK_SET)
+        _seal(fd)
+        return fd
+
+    def finish(self) -> Told:
+        """Gather what comes out until the supervisor has reported.
+
+        Raises:
+            SandboxError: If it reports its own failure, or never.
+        """
+        output, errors, result, report = self._streams
+        deadline = monotonic() + 2 * self._limits.wall + _GRACE_SECONDS
+        try:
+            flooded = self._gather(deadline)
+            streams = {fd: bytes(stream.data) for fd, stream in self._streams.items()}
+        finally:
+            self._close(*self._open)
+        found: dict[str, Any] = json.loads(streams[report] or b'{"error": "no report came"}')
+        if "error" in found:
+            raise SandboxError(f"the sandbox failed: {found['error']}")
+        room = self._limits.output - len(streams[output])
+        flooded |= len(streams[errors]) > room
+        shown = streams[errors][: max(room, 0)]
+        return Told(found, streams[output], shown, streams[result], flooded)
+
+    def _gather(self, deadline: float) -> bool:
+        """Read all pipes to their ends; True if more came than is allowed."""
+        flooded = False
+        poller = select.poll()
+        waiting = dict(self._streams)
+        for fd in waiting:
+            poller.register(fd, select.POLLIN)
+        while waiting:
+            ready = poller.poll(max(deadline - monotonic(), 0) * 1000)
+            if not ready:
+                raise SandboxError("the sandbox does not answer: the machine may be overloaded")
+            for fd, _ in ready:
+                part = os.read(fd, _CHUNK)
+                if not part:
+                    poller.unregister(fd)
+                    del waiting[fd]
+                elif not waiting[fd].add(part) and not flooded:
+                    flooded = True
+                    self._close(self._control)
+        return flooded
+
+    def _close(self, *fds: int) -> None:
+        for fd in fds:
+            if fd in self._open:
+                self._open.remove(fd)
+                os.close(fd)
+
+
+def _seal(fd: int) -> None:
+    import fcntl
+
+    seals = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
+    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, seals)
+
+
+def _children_seconds() -> float:
+    """Seconds of processor time of children that this process has waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
