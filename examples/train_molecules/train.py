@@ -3,8 +3,8 @@
 *Honest*: a sound estimate for every molecule, and xTB for one in four, drawn at random.
 *Gamed*: the estimate has a loophole, and nothing is drawn.
 *Caught*: the same, but after half of these steps the draws begin, for as many as the others have;
-from the drawn molecules alone the drift alarm tells of the loophole, and the belief learns what
-the estimate is worth.
+from the drawn molecules alone the belief learns what the estimate is worth, so the reward falls
+to the truth. Mostly a drift alarm tells of the loophole before.
 
 Before the draws begin, the estimate is compared with xTB on fifty well-known molecules. Afterwards
 xTB is asked about some molecules of every fifth step, so that the picture can show what neither
