@@ -18,6 +18,7 @@ import psutil
 from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
+from verifier_ladder.environment import granted
 from verifier_ladder.errors import AnswerError, ConfigError, LadderError, VerifierError
 from verifier_ladder.exchange import candidate_message, failed, verdict_from
 from verifier_ladder.jsonlines import JsonLines
@@ -50,6 +51,9 @@ class CommandVerifier(Verifier):
     what can't be read, abstains with `"verifier"`. Where it is well on others, the engine rejects
     a candidate at which it crashes or answers nonsense again; one at which it exits only with a
     declared `control`. It is killed with all processes in its group.
+
+    **Secrets.** What `secrets` names lies as one JSON object at the descriptor whose number is in
+    the variable `VLADDER_SECRETS_FD`: no program begins with a secret in its environment.
 
     The command is part of the check key.
 
@@ -88,7 +92,7 @@ class CommandVerifier(Verifier):
             command: The program and its arguments; no shell reads them.
             per_batch: Whether it is started for each batch and reads to the end of its input.
             folder: Where it is started; by default where the worker is.
-            environment: Variables that it gets beside the worker's own.
+            environment: Variables that it gets beside the harmless ones and those of `env`.
             settings: More that affects results, as part of the check key.
             attributes: Any attribute of `Verifier`, such as `tier`, `kind` or `timeout`.
 
@@ -198,7 +202,11 @@ class CommandVerifier(Verifier):
         return verdict_from(message, unit=self.unit)
 
     def _started(self) -> JsonLines:
-        return JsonLines(self.command, folder=self.folder, environment=self.environment)
+        grant = granted(self)
+        return JsonLines(
+            self.command, folder=self.folder, environment={**grant.env, **self.environment},
+            secrets=grant.secrets,
+        )  # fmt: skip
 
     def _cpu_seconds(self) -> float:
         with contextlib.suppress(psutil.Error):

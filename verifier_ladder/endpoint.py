@@ -13,9 +13,10 @@ from verifier_ladder.arguments import checked
 from verifier_ladder.asynchronous import wait_for
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.command import set_attributes
+from verifier_ladder.environment import declared
 from verifier_ladder.errors import ConfigError, ToolError, VerifierError
 from verifier_ladder.exchange import candidate_message, failed, verdict_from
-from verifier_ladder.httpservice import HttpService
+from verifier_ladder.httpservice import HttpService, variables_in
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
 
@@ -71,8 +72,8 @@ class EndpointVerifier(Verifier):
             name: Name of the verifier.
             version: Raise it when results may change.
             url: Where it is, `http://…` or `https://…`.
-            headers: Sent with each request; a value `$NAME` is read from the environment of the
-                worker, so that no secret travels or is recorded.
+            headers: Sent with each request. A `$NAME` that is a value, or its last word, is one of
+                its `secrets` without being declared.
             retries: How often a busy service is asked again.
             settings: What affects results, as part of the check key.
             attributes: Any attribute of `Verifier`, such as `tier`, `kind` or `timeout`.
@@ -82,6 +83,8 @@ class EndpointVerifier(Verifier):
         """
         self.name, self.version, self.network = name, version, True
         set_attributes(self, attributes)
+        names = variables_in(headers or {})
+        self.secrets = (*declared(name, "secrets", self.secrets), *names)
         super().__init__(**(settings or {}))
         self.url = url
         self.service = HttpService(url, headers=headers, timeout=self.timeout, retries=retries)

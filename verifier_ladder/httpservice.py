@@ -65,7 +65,7 @@ class HttpService:
         Args:
             url: Its address, `http://…` or `https://…`.
             headers: Sent with each call. A `$NAME` that is a value, or its last word, is read
-                from the environment of the worker, so that no secret travels or is recorded.
+                from the environment, where it is if the verifier declares it in `secrets`.
             timeout: Seconds that an answer may take.
             retries: How often a busy service is asked again.
 
@@ -186,9 +186,21 @@ class HttpService:
         secret = os.environ.get(name, "").strip()
         if not secret or not _is_plain(secret):
             raise ToolError(
-                f"{self.url} can't be asked: set {name} in the environment, in printable ASCII"
+                f"{self.url} can't be asked: set {name} in the environment, in printable ASCII, "
+                f'and let the verifier declare secrets=["{name}"]'
             )
         return f"{before} {secret}".lstrip()
+
+
+def variables_in(headers: Mapping[str, str]) -> list[str]:
+    """Names of the variables that headers are filled with.
+
+    Example:
+        >>> variables_in({"Authorization": "Bearer $JUDGE_TOKEN", "X-Team": "one"})
+        ['JUDGE_TOKEN']
+    """
+    last = (str(value).rpartition(" ")[2] for value in headers.values())
+    return [word[1:] for word in last if word.startswith("$")]
 
 
 def _is_plain(text: object) -> bool:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import json
 import os
 import selectors
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from time import monotonic
 from typing import IO, Any
 
+from verifier_ladder.environment import DESCRIPTOR, harmless, hide_declared
 from verifier_ladder.errors import AnswerError, ToolError
 
 LARGEST_LINE = 1024 * 1024
@@ -47,25 +50,29 @@ class JsonLines:
     """
 
     def __init__(
-        self, command: Sequence[str], *, folder: str | None, environment: Mapping[str, str]
+        self,
+        command: Sequence[str],
+        *,
+        folder: str | None,
+        environment: Mapping[str, str],
+        secrets: Mapping[str, str] | None = None,
     ) -> None:
         """Start it.
+
+        Args:
+            command: The program and its arguments.
+            folder: Where it is started; None for here.
+            environment: Variables that it gets beside the harmless ones.
+            secrets: What it finds at the descriptor that `VLADDER_SECRETS_FD` names.
 
         Raises:
             ToolError: If it can't be started.
         """
         self._name = command[0]
-        try:
-            self._process = subprocess.Popen(  # noqa: S603 - the command is the user's
-                list(command), cwd=folder, env={**os.environ, **environment}, bufsize=0,
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                process_group=0,
-                preexec_fn=_die_with_parent if _PRCTL else None,  # noqa: PLW1509 - one thread
-            )  # fmt: skip
-        except OSError as error:
-            raise ToolError(
-                f"{self._name} can't be started: {error.strerror}; install it or give its path"
-            ) from None
+        hide_declared()
+        given = {**harmless(), **environment}
+        with _offered(secrets) as (passed, variable):
+            self._process = self._begun(command, folder, {**given, **variable}, passed)
         self._pending = b""
         self._read = b""
         self._log = b""
@@ -75,6 +82,22 @@ class JsonLines:
         self._selector.register(self._stdout, selectors.EVENT_READ)
         self._selector.register(self._stderr, selectors.EVENT_READ)
 
+    def _begun(
+        self, command: Sequence[str], folder: str | None, environment: Mapping[str, str],
+        descriptors: Sequence[int],
+    ) -> subprocess.Popen[bytes]:  # fmt: skip
+        try:
+            return subprocess.Popen(  # noqa: S603 - the command is the user's
+                list(command), cwd=folder, env=environment, bufsize=0, pass_fds=descriptors,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                process_group=0,
+                preexec_fn=_die_with_parent if _PRCTL else None,  # noqa: PLW1509 - one thread
+            )  # fmt: skip
+        except OSError as error:
+            raise ToolError(
+                f"{self._name} can't be started: {error.strerror}; install it or give its path"
+            ) from None
+
     @property
     def pid(self) -> int:
         """Its process id."""
@@ -82,8 +105,9 @@ class JsonLines:
 
     @property
     def log(self) -> str:
-        """The last lines it wrote to its standard error."""
-        return self._log.decode("utf-8", "replace").strip()
+        """The last lines it wrote to its standard error; … stands where there were more."""
+        text = self._log.decode("utf-8", "replace").strip()
+        return f"… {text}" if len(self._log) == _LOG else text
 
     @property
     def stale(self) -> bool:
@@ -253,6 +277,25 @@ class JsonLines:
             if stream is not None:
                 with contextlib.suppress(OSError):
                     stream.close()
+
+
+@contextlib.contextmanager
+def _offered(secrets: Mapping[str, str] | None) -> Iterator[tuple[list[int], dict[str, str]]]:
+    """A descriptor at which secrets can be read once, and the variable that tells its number."""
+    if not secrets:
+        yield [], {}
+        return
+    with _nameless() as file:
+        file.write(json.dumps(dict(secrets)).encode("ascii"))
+        file.seek(0)
+        yield [file.fileno()], {DESCRIPTOR: str(file.fileno())}
+
+
+def _nameless() -> IO[bytes]:
+    """An empty file without a name, in memory where the kernel has such."""
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("secrets"), "w+b", buffering=0)
+    return tempfile.TemporaryFile(buffering=0)
 
 
 def _open(stream: IO[bytes] | None) -> IO[bytes]:

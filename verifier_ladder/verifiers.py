@@ -18,6 +18,7 @@ from verifier_ladder.arguments import check_values, checked_value
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.containment import words_of
 from verifier_ladder.cost import Cost
+from verifier_ladder.environment import declared
 from verifier_ladder.errors import (
     AnswerError,
     CandidateError,
@@ -153,6 +154,12 @@ class Verifier:
     network: bool = False
     """Whether it asks services over a network. Then neither silence nor errors that may be
     theirs are ever held against a candidate."""
+    env: Sequence[str] | str = ()
+    """Names of variables that it reads, beside the harmless ones that every worker has. They are
+    no part of the check key: raise the version where another value changes results."""
+    secrets: Sequence[str] | str = ()
+    """Names of variables that it reads and nobody else may see. Their values travel with each
+    request, are in `os.environ` while it works, and are masked in all that it says."""
     tools: Mapping[str, str] = {}
     """Versions of the tools that affect results."""
     capabilities: Sequence[str] | str = ()
@@ -192,6 +199,8 @@ class Verifier:
             self.cost = A_CASE
         if isinstance(self.task_fields, str):
             self.task_fields = (self.task_fields,)
+        self.env = declared(self.name, "env", self.env)
+        self.secrets = declared(self.name, "secrets", self.secrets)
         self.capabilities = checked_capabilities(self.capabilities, f"verifier {self.name}")
         _check_words(self)
         _take_sandbox(self)

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Collection, Iterable
 
 from verifier_ladder.canonicaliser import Canonicaliser
+from verifier_ladder.environment import granted
 from verifier_ladder.errors import ConfigError, LadderError, SandboxError
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.recorded import Recorded
@@ -104,6 +105,7 @@ class Catalog:
             made = wanted.among(self._registry)
             if made.sandbox is not None and (why := made.sandbox.problem()):
                 raise SandboxError(why)
+            granted(made)  # What is not set here may be set on another host.
         except LadderError as error:
             self.missing[digest] = f"{error}"
             _LOG.warning(

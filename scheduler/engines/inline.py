@@ -12,7 +12,9 @@ from verifier_ladder.candidate import Candidate
 from verifier_ladder.canonicaliser import Canonicaliser, canonical_form
 from verifier_ladder.containment import ends_program
 from verifier_ladder.cost import Cost
-from verifier_ladder.errors import AnswerError, CandidateError
+from verifier_ladder.environment import granted
+from verifier_ladder.errors import AnswerError, CandidateError, ConfigError
+from verifier_ladder.masking import NO_MASK
 from verifier_ladder.scheduler.engines import wire
 from verifier_ladder.scheduler.engines.blame import Answers, Case
 from verifier_ladder.scheduler.engines.control import Controls, is_small
@@ -45,6 +47,10 @@ def judge_inline(
     A batch that raises is judged one by one, so the error costs only its own candidate.
     """
     started = process_time()
+    try:
+        mask = NO_MASK.and_also(granted(verifier).secrets)
+    except ConfigError as error:
+        return [failure(error)] * len(candidates), 0.0
     verdicts = _judged(verifier, candidates)
     if suspects(enumerate(verdicts)) or verifier not in _PASSED:
         job = VerifyJob(verifier, candidates, lane=None, priority=0.0, limit=None, seeds=None)
@@ -52,7 +58,7 @@ def judge_inline(
         # What was blamed takes the time of its share, as any other verdict does.
         pairs = zip(verdicts, said, strict=True)
         verdicts = [new if new is old else replace(new, cost=None) for old, new in pairs]
-    return verdicts, process_time() - started
+    return mask(verdicts), process_time() - started
 
 
 def has_passed_inline(verifier: Verifier) -> bool:

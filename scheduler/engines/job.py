@@ -13,6 +13,7 @@ from verifier_ladder.candidate import Candidate
 from verifier_ladder.canonicaliser import Canonicaliser
 from verifier_ladder.containment import ends_program
 from verifier_ladder.cost import Amounts, Cost
+from verifier_ladder.environment import Grant, granted
 from verifier_ladder.errors import LadderError
 from verifier_ladder.function import FunctionVerifier, RewardFunctionVerifier
 from verifier_ladder.keys import task_digest
@@ -129,6 +130,14 @@ class Job(ABC, Generic[T]):
         """Make a job of `count` candidates."""
         self.count, self.lane, self.priority = count, lane, priority
         self.future: BatchFuture[Any] = BatchFuture()
+
+    def grant(self) -> Grant:
+        """What it needs of this process's environment.
+
+        Raises:
+            ConfigError: If something is not set.
+        """
+        return granted(self.thing) if isinstance(self.thing, Verifier) else Grant()
 
     @abstractmethod
     def arguments(self, group: Sequence[int]) -> tuple[Any, ...]:

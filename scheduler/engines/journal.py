@@ -14,7 +14,7 @@ from typing import Any
 
 from verifier_ladder.cost import Amounts
 from verifier_ladder.errors import EngineError
-from verifier_ladder.scheduler.engines.progress import Sendable, unnamed_file
+from verifier_ladder.scheduler.engines.progress import Inheritable, unnamed_file
 from verifier_ladder.scheduler.engines.wire import LARGEST, Item, pack
 
 MOST = 4096
@@ -30,7 +30,7 @@ place in the file where a text ends; it begins where the one before ends."""
 _BITS = (1 << 48) - 1
 
 
-class Journal(Sendable):
+class Journal(Inheritable):
     """The answers to one request, written by the worker and read by its lane.
 
     It lies in an unlinked file: a word that counts the answers, a word for what each of them

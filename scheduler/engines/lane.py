@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -12,6 +12,7 @@ import cloudpickle
 
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError, EngineError, LadderError
+from verifier_ladder.masking import Mask
 from verifier_ladder.scheduler.engines import wire
 from verifier_ladder.scheduler.engines.blame import Answers, Case
 from verifier_ladder.scheduler.engines.control import Controls, is_small
@@ -40,9 +41,9 @@ T = TypeVar("T")
 class Hearing(Generic[T]):
     """Reads a worker's journal, and tells a job's future what it finds."""
 
-    def __init__(self, job: Job[T], group: Sequence[int], journal: Journal) -> None:
-        """Listen to a worker that is given these positions of a job."""
-        self._job, self._group, self._journal = job, group, journal
+    def __init__(self, job: Job[T], group: Sequence[int], journal: Journal, mask: Mask) -> None:
+        """Listen to a worker that is given these positions of a job, and hide its secrets."""
+        self._job, self._group, self._journal, self._mask = job, group, journal, mask
         self._items: list[Any] = []
         self._whole = 0
         self._took = 0.0
@@ -75,7 +76,7 @@ class Hearing(Generic[T]):
         if len(items) != asked or (costs is not None and len(costs) != asked):
             raise EngineError(f"{len(items)} answers for {asked} candidates")
         Cost(seconds)  # refuses what nobody can have spent
-        return self._job.read(items, costs, seconds)
+        return self._mask(self._job.read(items, costs, seconds))
 
     def failed(self, failure: Failure, took: float) -> Answers[T]:
         """What it had said before it failed; the worker must be dead."""
@@ -91,7 +92,7 @@ class Hearing(Generic[T]):
                 return Answers([], 0.0)
             costs = self._job.costs(self._journal, start, len(self._items))
             took = seconds if costs is None else sum(costs)
-            return self._job.read(self._items[start:], costs, took)
+            return self._mask(self._job.read(self._items[start:], costs, took))
         except Exception:  # noqa: BLE001 - whatever a worker that went mad has written
             return Answers([], 0.0)
 
@@ -191,6 +192,7 @@ class Lane:
         while True:
             process = self._ready(fresh=fresh)
             said = self._converse(process, job, group, watch)
+            said = process.mask(said)  # which knows by now what the worker was lent
             if process.dead:
                 process.kill()
                 self._process = None
@@ -237,11 +239,13 @@ class Lane:
         shipments, is_fresh = self._pool.shipments, not process.used
         try:
             token = shipments.token(job.thing)
+            grant = job.grant()
+            process.mask = process.mask.and_also(grant.secrets)
             arguments = job.arguments(group)
             for _ in range(_ROUNDS):
                 code = None if token in process.known else shipments.code(job.thing)
-                hearing = Hearing(job, group, process.journal)
-                request = _request(token, code, job.work, arguments)
+                hearing = Hearing(job, group, process.journal, process.mask)
+                request = _request(token, code, job.work, arguments, grant.all)
                 reply = process.call(request, watch, hearing.look)
                 if isinstance(reply, Failure):
                     return hearing.failed(reply, process.took)
@@ -299,8 +303,10 @@ def _refusal(body: bytes, seconds: float) -> Failure:
     return Failure("refused", verdict.reason, seconds=seconds, boundary=boundary)
 
 
-def _request(token: int, code: bytes | None, work: str, arguments: Any) -> bytes:
-    message = (token, code, work, arguments)
+def _request(
+    token: int, code: bytes | None, work: str, arguments: Any, variables: Mapping[str, str]
+) -> bytes:
+    message = (token, code, work, arguments, variables)
     try:
         return pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
     except Exception:  # noqa: BLE001 - a task field may hold what only cloudpickle can write

@@ -7,14 +7,13 @@ works while its lane waits for the lock.
 
 from __future__ import annotations
 
-import os
 import socket
 from collections.abc import Callable
 from math import modf
 from struct import Struct
 
 from verifier_ladder.errors import EngineError
-from verifier_ladder.scheduler.engines.progress import Sendable
+from verifier_ladder.scheduler.engines.progress import Inheritable
 from verifier_ladder.scheduler.engines.wire import LARGEST
 
 _SIZE = Struct("!Q")
@@ -84,13 +83,12 @@ class Line:
         self.far.close()
 
 
-class FarEnd(Sendable):
+class FarEnd(Inheritable):
     """The worker's end: it answers."""
 
     def serve(self, answer: Callable[[bytes], bytes]) -> None:
         """Take over the descriptor, and answer requests until the lane closes its end."""
         descriptor, self._descriptor = self._descriptor, -1
-        os.set_inheritable(descriptor, False)  # noqa: FBT003 - its only form
         with socket.socket(fileno=descriptor) as far, far.makefile("rb") as requests:
             while size := requests.read(_SIZE.size):
                 reply = answer(requests.read(*_SIZE.unpack(size)))

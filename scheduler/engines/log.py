@@ -7,20 +7,10 @@ import fcntl
 import os
 import threading
 
-from verifier_ladder.scheduler.engines.progress import Sendable
+from verifier_ladder.scheduler.engines.progress import Inheritable
 
 _KEPT = 2048
 _PIPE = 1 << 20
-
-
-class LogWriter(Sendable):
-    """The end of the pipe that becomes a worker's standard output and error."""
-
-    def take_over(self) -> None:
-        """Make it this process's standard output and error."""
-        os.dup2(self._descriptor, 1)
-        os.dup2(self._descriptor, 2)
-        self.close()
 
 
 class Log:
@@ -35,14 +25,17 @@ class Log:
         self._reader, writer = os.pipe()
         with contextlib.suppress(AttributeError, OSError):  # Linux; the default holds 64 kB
             fcntl.fcntl(self._reader, fcntl.F_SETPIPE_SZ, _PIPE)
-        self.writer = LogWriter(writer)
+        self.writer = Inheritable(writer)
+        """What becomes a worker's standard output and error."""
         self._tail = b""
+        self._is_cut = False
         self._thread = threading.Thread(target=self._read, name=f"{name}-log", daemon=True)
         self._thread.start()
 
     def _read(self) -> None:
         try:
             while chunk := os.read(self._reader, _PIPE):
+                self._is_cut = self._is_cut or len(self._tail) + len(chunk) > _KEPT
                 self._tail = (self._tail + chunk[-_KEPT:])[-_KEPT:]
         finally:
             os.close(self._reader)
@@ -52,5 +45,6 @@ class Log:
         self._thread.join(seconds)
 
     def tail(self) -> str:
-        """The last words."""
-        return self._tail.decode("utf-8", "replace").strip()
+        """The last words; … stands where there were more."""
+        text = self._tail.decode("utf-8", "replace").strip()
+        return f"… {text}" if self._is_cut else text

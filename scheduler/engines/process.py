@@ -8,10 +8,9 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-from loky.backend import get_context
-from loky.backend.utils import kill_process_tree
-
-from verifier_ladder.scheduler.engines import worker
+from verifier_ladder.environment import harmless, hide_declared
+from verifier_ladder.masking import NO_MASK
+from verifier_ladder.scheduler.engines.child import Child
 from verifier_ladder.scheduler.engines.journal import Journal
 from verifier_ladder.scheduler.engines.line import Line
 from verifier_ladder.scheduler.engines.log import Log
@@ -34,11 +33,9 @@ _LOOK = 0.05
 
 
 class WorkerProcess:
-    """One killable process: fork and exec, so neither locks nor CUDA contexts are inherited.
+    """One killable process. Its death closes its end of the line, which is noticed at once.
 
-    `loky` starts it without importing the caller's `__main__` again. Its death closes its end of
-    the line, which is noticed at once. It must be started from the lane's thread, whose end ends
-    the process.
+    It must be started from the lane's thread, whose end ends the process.
     """
 
     def __init__(self, name: str, *, memory: int | None, nice: int) -> None:
@@ -51,6 +48,8 @@ class WorkerProcess:
         """Its process id, once it has been started."""
         self.dead = False
         """Whether it has been killed; a dead one can't be called again."""
+        self.mask = NO_MASK
+        """Hides the secrets that it has been lent: its log may hold those of another verifier."""
         self._at = NOT_STARTED
         self._nice = min(os.getpriority(os.PRIO_PROCESS, 0) + nice, _NICEST)
         self._kills: int | None = None
@@ -62,11 +61,9 @@ class WorkerProcess:
         self.took = 0.0
         """Cpu-seconds until it came to the last candidate of the present request."""
         self._cpu = 0.0
-        shared = (self._progress, self.journal)
-        self._process = get_context("loky").Process(
-            target=worker.serve, name=name, env=_environment(),
-            args=(self._line.far, shared, self._log.writer, memory, nice, os.getpid()),
-        )  # fmt: skip
+        self._name = name
+        self._limits = (memory, nice, os.getpid())
+        self._process: Child
 
     def call(self, request: bytes, watch: Watch, look: Callable[[float], None]) -> bytes | Failure:
         """Run one request to its end, or to the worker's; after a failure, `kill` cleans up.
@@ -95,7 +92,13 @@ class WorkerProcess:
 
     def _start(self) -> None:
         self._kills = memory_kills()
-        self._process.start()
+        hide_declared()
+        shared = [end.descriptor for end in (self._line.far, self._progress, self.journal)]
+        self._process = Child(
+            ("verifier_ladder.scheduler.engines.worker", "main"), [shared, *self._limits],
+            name=self._name, environment=_environment(), descriptors=shared,
+            output=self._log.writer.descriptor,
+        )  # fmt: skip
         self.pid = self._process.pid
         # Held by both sides, neither pipe nor line would end when the worker dies.
         self._log.writer.close()
@@ -153,7 +156,7 @@ class WorkerProcess:
             return self._failure("start", f"could not be started: {error}")
         self._measure()  # The kernel forgets it once it is joined.
         self.signal_death()  # one that hung up and lives on; a dead one keeps its exit code
-        self._process.join(timeout=1.0)
+        self._process.join(1.0)
         code = self._process.exitcode
         how = f"could not be reached: {error}" if code is None else _ending(code)
         causes = {NOT_STARTED: "start", LOADING: "load"}
@@ -211,8 +214,7 @@ class WorkerProcess:
         self._line.close()
         self._log.writer.close()
         if self.pid is not None:
-            if self._process.exitcode is None:
-                kill_process_tree(self._process)
+            self._process.kill()
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)  # children that outlived it keep its group
         self._log.join(_LAST_WORDS)
@@ -229,9 +231,8 @@ def _left(clock: OwnClock, watch: Watch, *, is_loading: bool) -> float:
 
 
 def _environment() -> dict[str, str]:
-    """What a worker's environment holds of our own; who has tuned the allocator knows better."""
-    one_thread = dict.fromkeys(_ONE_THREAD, "1")
-    return one_thread | {_TUNABLES: os.environ.get(_TUNABLES, _MORE_BLOCKS)}
+    """What a worker begins with; who has tuned the allocator knows better."""
+    return {_TUNABLES: _MORE_BLOCKS} | harmless() | dict.fromkeys(_ONE_THREAD, "1")
 
 
 def _ending(code: int) -> str:

@@ -7,7 +7,6 @@ import mmap
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
-from multiprocessing.reduction import DupFd
 from pathlib import Path
 from typing import Any
 
@@ -33,16 +32,17 @@ def unnamed_file(size: int) -> int:
         return os.dup(file.fileno())
 
 
-class Sendable:
-    """**Base:** holds a descriptor, and can be sent to a process that is being spawned."""
+class Inheritable:
+    """**Base:** holds a descriptor that a process which is being started inherits."""
 
     def __init__(self, descriptor: int) -> None:
         """Hold the descriptor."""
         self._descriptor = descriptor
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Send the descriptor."""
-        return _received, (type(self), DupFd(self._descriptor))
+    @property
+    def descriptor(self) -> int:
+        """Its number, here and in a child that inherits it."""
+        return self._descriptor
 
     def close(self) -> None:
         """Close it; a second call must not close a descriptor used anew."""
@@ -51,15 +51,11 @@ class Sendable:
             os.close(descriptor)
 
 
-def _received(kind: type[Sendable], duplicate: Any) -> Sendable:
-    return kind(duplicate.detach())
-
-
-class Progress(Sendable):
+class Progress(Inheritable):
     """The position of the candidate a worker is at, written by it and read by its lane.
 
-    It lies in an unlinked file, so nothing stays behind whoever is killed, and it can be sent to
-    a process that is being spawned.
+    It lies in an unlinked file, so nothing stays behind whoever is killed, and a child inherits
+    it.
     """
 
     def __init__(self, descriptor: int | None = None) -> None:

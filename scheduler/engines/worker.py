@@ -23,13 +23,13 @@ from typing import Any, TextIO
 
 from verifier_ladder.candidate import Candidate, Turn, checked_candidate, checked_candidates
 from verifier_ladder.canonicaliser import Canonicaliser, canonical_form
+from verifier_ladder.environment import lent
 from verifier_ladder.errors import ConfigError, LadderError, VerifierError
 from verifier_ladder.metering import reported
 from verifier_ladder.scheduler.engines import wire
 from verifier_ladder.scheduler.engines.job import LONGEST, expected_amounts
 from verifier_ladder.scheduler.engines.journal import MOST, Journal
 from verifier_ladder.scheduler.engines.line import FarEnd
-from verifier_ladder.scheduler.engines.log import LogWriter
 from verifier_ladder.scheduler.engines.progress import DONE, LOADING, Marked, Progress
 from verifier_ladder.scheduler.engines.wire import Encoder, Item
 from verifier_ladder.task import seen_by
@@ -207,17 +207,24 @@ _FORKED: list[bool] = []
 may do what it was forked for, and ends where the verifier's code does."""
 
 
-def serve(line: FarEnd, *about: Any) -> None:
-    """Be a worker, described as for `start`, until the lane closes its end of the line."""
-    start(*about)
-    line.serve(run)
+def main(descriptors: Sequence[int], memory: int | None, nice: int, parent: int) -> None:
+    """Be a worker until the lane closes its end of the line; for the program of a `Child`.
+
+    Args:
+        descriptors: Of its end of the line, its `Progress` and its `Journal`.
+        memory: Bytes that it may use; None for no limit.
+        nice: How much it gives way to others.
+        parent: The process that starts it.
+    """
+    for descriptor in descriptors:
+        os.set_inheritable(descriptor, False)  # noqa: FBT003 - its only form
+    line, progress, journal = descriptors
+    start((Progress(progress), Journal(journal)), memory, nice, parent)
+    FarEnd(line).serve(run)
 
 
-def start(
-    shared: tuple[Progress, Journal], log: LogWriter, memory: int | None, nice: int, parent: int
-) -> None:
+def start(shared: tuple[Progress, Journal], memory: int | None, nice: int, parent: int) -> None:
     """Make this fresh process a worker: tied to its parent's life, quiet, without core dumps."""
-    log.take_over()
     os.setsid()  # its children share its group, so that one signal ends them all
     _die_with(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which kills us
@@ -289,7 +296,17 @@ def run(request: bytes) -> bytes:
 
 def _reply(worker: Worker, request: bytes) -> tuple[Any, ...]:
     try:
-        token, code, work, arguments = pickle.loads(request)  # noqa: S301 - see Worker.load
+        token, code, work, arguments, variables = pickle.loads(request)  # noqa: S301 - see load
+    except BaseException as error:  # noqa: BLE001 - a task that can't be read
+        return ("refuse", *wire.flatten(_refusal(error)))
+    with lent(variables):
+        return _answered(worker, token, code, work, arguments)
+
+
+def _answered(
+    worker: Worker, token: int, code: bytes | None, work: str, arguments: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    try:
         try:
             thing = worker.load(token, code)
         except KeyError:
@@ -304,7 +321,7 @@ def _reply(worker: Worker, request: bytes) -> tuple[Any, ...]:
             worker.set_up(token, thing)
         worker.begin()
         return ("ok", *_WORK[work](worker, thing, *arguments))
-    except BaseException as error:  # set-up, or a task that can't be read
+    except BaseException as error:  # set-up
         if worker.cell[0] != LOADING:
             raise  # a worker that fails while it judges has been spoiled, and dies
         return ("refuse", *wire.flatten(_refusal(error)))

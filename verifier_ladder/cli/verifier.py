@@ -174,15 +174,19 @@ def _row(name: str, package: str) -> dict[str, Any]:
 
 @app.command("info")
 def info(
-    name: Name,
+    name: options.VerifierAt,
     version: Annotated[str | None, typer.Option("--version", help="Its version.")] = None,
     *,
     as_json: options.AsJson = False,
 ) -> None:
-    """Show what a verifier declares: tier, cost, limits, settings."""
+    """Show what a verifier declares: cost, limits, settings, secrets."""
+    from verifier_ladder.cli.code import found_at
     from verifier_ladder.registry import REGISTRY
 
-    facts = _facts(REGISTRY.get(name, version), _packages().get(name, ""))
+    found = found_at(name) if ":" in name else REGISTRY.get(name, version)
+    if version not in {None, found.version}:
+        raise ConfigError(f"{name} has version {found.version}, not {version}; leave it out")
+    facts = _facts(found, _packages().get(name, ""))
     if as_json:
         output.print_json(facts)
         return
@@ -196,6 +200,8 @@ def _facts(found: Verifier, package: str) -> dict[str, Any]:
     import inspect
     from dataclasses import asdict
 
+    from verifier_ladder.environment import shown
+
     fields = found.task_fields
     about = inspect.getdoc(getattr(found, "function", type(found))) or ""
     return {
@@ -204,7 +210,7 @@ def _facts(found: Verifier, package: str) -> dict[str, Any]:
         "timeout": found.timeout, "memory": found.memory, "batch_size": found.batch_size,
         "reads": found.reads, "task_fields": "all" if fields is None else list(fields),
         "reads_turns": found.reads_turns, "replicates": found.replicates, "unit": found.unit,
-        "waits": found.waits,
+        "waits": found.waits, **shown(found),
     }  # fmt: skip
 
 
@@ -237,7 +243,7 @@ def check(
     ] = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Hold a verifier to its contract on sample candidates, and to its answer key.
+    """Hold a verifier to its contract, and to its answer key.
 
     Exits with 1 if it breaks it.
     """

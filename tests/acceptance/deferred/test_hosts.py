@@ -6,7 +6,6 @@ and the test stays.
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -23,20 +22,6 @@ while time.process_time() < 1.0: pass
 print("done", flush=True)
 time.sleep(60)
 """
-
-
-@pytest.mark.xfail(strict=True, reason="H9: every verifier sees every secret of the environment")
-def test_a_verifier_sees_only_the_secrets_it_declares(monkeypatch: pytest.MonkeyPatch) -> None:
-    @vl.verifier(tier="fast", kind="text", version="1")
-    def looks(candidate: vl.Candidate) -> float:
-        return float(os.environ.get(str(candidate.content)) == "secret")
-
-    monkeypatch.setenv("A_SERVICE_API_KEY", "secret")
-
-    with vl.Campaign.open("secrets", ladder=vl.Ladder("secrets", [looks]), workers=1) as campaign:
-        (reward,) = campaign.score(["A_SERVICE_API_KEY"])
-
-    assert 0.0 == reward.value
 
 
 @pytest.mark.xfail(strict=True, reason="W16: children that are never reaped are not metered")

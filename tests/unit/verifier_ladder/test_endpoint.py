@@ -133,12 +133,12 @@ def test_secrets_come_from_the_environment(
     verifier = made(service, headers={"Authorization": "$JUDGE_TOKEN"})
 
     (missing,) = judged(verifier, "a")
-    monkeypatch.setenv("JUDGE_TOKEN", "secret")
+    monkeypatch.setenv("JUDGE_TOKEN", "sesame")
     judged(verifier, "a")
 
     assert "set JUDGE_TOKEN in the environment" in missing.reason
-    assert ["secret"] == [headers["Authorization"] for headers, _ in service.asked]
-    assert "secret" not in str(verifier.__dict__)
+    assert ["sesame"] == [headers["Authorization"] for headers, _ in service.asked]
+    assert "sesame" not in str(verifier.__dict__)
 
 
 def test_retry_after_may_be_a_date() -> None:
