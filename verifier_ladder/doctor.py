@@ -14,7 +14,7 @@ from time import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verifier_ladder.candidate import Candidate
-from verifier_ladder.errors import ConfigError, LadderError, SandboxError
+from verifier_ladder.errors import ConfigError, LadderError
 from verifier_ladder.private import is_open_to_others
 from verifier_ladder.text import hide_password
 
@@ -273,26 +273,30 @@ def _new_ledger(path: Path) -> Finding:
 
 
 def _sandbox() -> Iterator[Finding]:
-    from verifier_ladder.tiers.sandbox import STRENGTHS, Sandbox
-    from verifier_ladder.tiers.sandbox.backend import INSTALL
+    from verifier_ladder.settings import load_settings
+    from verifier_ladder.tiers.sandbox import Sandbox
+    from verifier_ladder.tiers.sandbox.backend import FILES, INSTALL, allowed, chosen
     from verifier_ladder.tiers.sandbox.controls import controls
 
-    try:
-        sandbox = Sandbox.open()
-    except SandboxError as error:
-        text = f"none works here, so nothing can be run that a model wrote: {error}"
+    setting = f"VLADDER_SANDBOX={load_settings().sandbox}"
+    reasons = {backend.kind: backend.problem() for backend in allowed()}
+    if all(reasons.values()):
+        why = "; ".join(f"{kind}: {reason}" for kind, reason in reasons.items())
+        text = f"none works here, so nothing can be run that a model wrote: {why} ({setting})"
         yield Finding("sandbox", State.WARN, text, INSTALL)
         return
-    with sandbox:
+    with Sandbox(backend=chosen()) as sandbox:
+        name = f"{sandbox.name} ({setting})"
         shown = list(controls(sandbox))
+        has_files = sandbox.gives(FILES)
     broken = [f"{control.name} ({control.text})" for control in shown if not control.held]
     if broken:
-        text = f"{sandbox.name} does not hold: {', '.join(broken)}"
+        text = f"{name} does not hold: {', '.join(broken)}"
         yield Finding("sandbox", State.FAIL, text, "run nothing in it that a model wrote")
         return
     stopped = ", ".join(control.name for control in shown[1:])
-    text = f"{sandbox.name} runs {shown[0].name} and stops: {stopped}"
-    if sandbox.strength < max(STRENGTHS.values()):
+    text = f"{name} runs {shown[0].name} and stops: {stopped}"
+    if not has_files:
         yield Finding("sandbox", State.WARN, f"{text}; no files can be written in it", INSTALL)
     else:
         yield Finding("sandbox", State.OK, text)

@@ -56,11 +56,26 @@ class Settings(BaseSettings):
     broker: str | None = Field(
         default=None, description="URL of Redis or RabbitMQ, for the engine celery."
     )
-    sandbox: Literal["auto", "namespaces", "landlock"] = Field(
+    sandbox: Literal["auto", "namespaces", "landlock", "command", "remote"] = Field(
         default="auto",
         description="The sandbox in which programs that a model wrote are run; auto takes the "
         "strongest that works. It is part of what verdicts are filed under: where workers run "
         "on several machines, name one that all of them have.",
+    )
+    sandbox_command: str = Field(
+        default="",
+        description="Of the sandbox command: the program that stands around untrusted code and "
+        "its arguments, such as those of bwrap, nsjail, runsc or docker, at the end a Python "
+        "interpreter of version 3.11 or newer.",
+    )
+    sandbox_url: str = Field(
+        default="",
+        description="Of the sandbox remote: shape and address of the service that runs "
+        "untrusted code, such as sandboxfusion+http://10.0.0.7:8080 or e2b+https://api.e2b.app.",
+    )
+    sandbox_token: SecretStr | None = Field(
+        default=None,
+        description="Of the sandbox remote: the token or key that the service asks for.",
     )
     worker_memory: Annotated[ByteSize, Field(ge=_SMALLEST_WORKER)] | None = Field(
         default=None,

@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from verifier_ladder.cli.app import app
 from verifier_ladder.doctor import Finding, State, _extra, examine
-from verifier_ladder.errors import SandboxError
 from verifier_ladder.registry import REGISTRY, Problem
-from verifier_ladder.tiers.sandbox import Sandbox
+from verifier_ladder.tiers.sandbox import Backend
+from verifier_ladder.tiers.sandbox.backend import chosen
 
 
 def findings(ledger: Path) -> dict[str, Finding]:
@@ -34,15 +34,13 @@ def test_the_sandbox_shows_what_it_stops(
     require("a sandbox", "none works here" not in found.text, found.text)
     assert State.FAIL is not found.state
     assert "host file, loopback, parent's environment, fork bomb, daemon, full disk" in found.text
+    assert f"{chosen().name} (VLADDER_SANDBOX=auto)" in found.text
 
 
 def test_a_machine_without_a_sandbox_is_told_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def no_sandbox() -> Sandbox:
-        raise SandboxError("no sandbox works here (namespaces: not allowed)")
-
-    monkeypatch.setattr(Sandbox, "open", no_sandbox)
+    monkeypatch.setattr(Backend, "problem", lambda _: "not allowed")
 
     found = findings(tmp_path / "ledger.db")["sandbox"]
 

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import RLock
 from time import monotonic
 
 from verifier_ladder.errors import ConfigError
 
-STRENGTHS: Mapping[str, int] = {"landlock": 1, "namespaces": 2}
-"""Classes of sandboxes, and how much each keeps from a candidate; more is stronger."""
-FILES = "files"
-"""Capability: programs may write files."""
+STRENGTHS: Mapping[str, int] = {"landlock": 1, "namespaces": 2, "command": 3, "remote": 3}
+"""Classes of sandboxes, and how much each keeps from a candidate; more is stronger. What the last
+two keep beyond the others, the machine's owner knows, who has set them up."""
+FILES, METERING = "files", "metering"
+"""Capabilities: programs may write files; what a program took is measured, not told."""
 _GIVES: Mapping[str, frozenset[str]] = {
-    "landlock": frozenset(),
-    "namespaces": frozenset({FILES}),
+    "landlock": frozenset({METERING}),
+    "namespaces": frozenset({FILES, METERING}),
+    "command": frozenset({FILES, METERING}),
+    "remote": frozenset(),
 }
-_WORDS = {FILES: "no folder to write into"}
+_WORDS = {FILES: "no folder to write into", METERING: "no exact measure of what a program took"}
 CAPABILITIES = frozenset().union(*_GIVES.values())
 """What a check may need of a sandbox, and not every class gives."""
 AUTO = ("namespaces", "landlock")
@@ -46,14 +50,29 @@ class Backend:
 
     kind: str
     """The class: one of `STRENGTHS`."""
+    command: tuple[str, ...] = ()
+    """Of `command`: a program and its arguments, at the end a Python interpreter."""
+    url: str = ""
+    """Of `remote`: shape and address."""
+    token: str = field(default="", repr=False)
+    """Of `remote`: what the service asks for."""
 
     def __post_init__(self) -> None:
-        """Refuse a class that there is not.
+        """Refuse a class that there is not, or that is not told enough.
 
         Raises:
             ConfigError: If so.
         """
         strength_of(self.kind)
+        if self.kind == "command" and not self.command:
+            raise ConfigError(
+                "the sandbox `command` is whatever the machine's owner sets: VLADDER_SANDBOX_"
+                'COMMAND="bwrap --unshare-all --ro-bind / / --tmpfs /tmp --proc /proc python3"'
+            )
+        if self.kind == "remote":
+            from verifier_ladder.tiers.sandbox.remote import checked_address
+
+            checked_address(self.url)
 
     @property
     def name(self) -> str:
@@ -62,7 +81,7 @@ class Backend:
 
     def gives(self, capability: str) -> bool:
         """Whether it has a capability (`CAPABILITIES`)."""
-        return capability in _GIVES[self.kind]
+        return gives(self.kind, capability)
 
     def problem(self) -> str:
         """Why it does not work here; "" if it does. That it works is found out once."""
@@ -74,6 +93,16 @@ class Backend:
                 why = tried(self)
                 _TRIED[self] = (monotonic(), why)
             return why
+
+
+def gives(kind: str, capability: str) -> bool:
+    """Whether a class has a capability.
+
+    Example:
+        >>> gives("landlock", "files"), gives("landlock", "metering")
+        (False, True)
+    """
+    return capability in _GIVES[kind]
 
 
 def lacking(backend: Backend, capability: str) -> str:
@@ -108,8 +137,15 @@ def allowed() -> list[Backend]:
     """The sandboxes that this machine's owner lets untrusted code run in, the best first."""
     from verifier_ladder.settings import load_settings
 
-    named = load_settings().sandbox
-    return [Backend(kind) for kind in (AUTO if named == "auto" else (named,))]
+    settings = load_settings()
+    if settings.sandbox == "auto":
+        return [Backend(kind) for kind in AUTO]
+    if settings.sandbox == "command":
+        return [Backend("command", command=tuple(shlex.split(settings.sandbox_command)))]
+    if settings.sandbox == "remote":
+        token = settings.sandbox_token.get_secret_value() if settings.sandbox_token else ""
+        return [Backend("remote", url=settings.sandbox_url, token=token)]
+    return [Backend(settings.sandbox)]
 
 
 def chosen() -> Backend:

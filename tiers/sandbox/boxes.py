@@ -21,7 +21,7 @@ FIRST_FREE = 4
 """Descriptors from here on are ours, and closed in a candidate."""
 _BOX = "/box"
 _USER_INSIDE = 1000
-_FIRST_USER = 0x70000000
+_FIRST_USER, _LAST_USER = 0x70000000, 0x70400000
 """User ids from here on belong to nobody; each zygote that begins as root takes one."""
 _PLACES = ("/tmp", "/mnt", "/media", "/opt")  # noqa: S108 - nothing is written there
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
@@ -45,6 +45,7 @@ _APART = (
 )
 _RECOUNT = 1.0
 _OTHERS_MAY_START = 256
+_SWEEPS = 3
 
 
 class Namespaces:
@@ -61,11 +62,10 @@ class Namespaces:
             OSError: If the kernel, or whoever runs this container, does not allow it.
         """
         self.filter = kernel.Filter(shared_namespaces=False)
-        user = os.geteuid()
         read = [*options["paths"], *options["read"]]
-        if user:
-            _own_users(user, _APART | kernel.CLONE_NEWPID)
-            _go_on_in_child(_nothing)
+        if not _may_become_nobody(kernel.CAP_SYS_ADMIN):
+            _own_users(os.geteuid(), _APART | kernel.CLONE_NEWPID)
+            _go_on_in_child(_nothing, self.follow)
             _build_root(read)
         else:
             # Built as root, who reaches the folders of a home; from here on as nobody.
@@ -73,7 +73,7 @@ class Namespaces:
             _build_root(read)
             kernel.become(_FIRST_USER + os.getpid())
             _own_users(os.getuid(), kernel.CLONE_NEWPID)
-            _go_on_in_child(_nothing)
+            _go_on_in_child(_nothing, self.follow)
         kernel.gain_nothing()
         self._own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
 
@@ -94,6 +94,10 @@ class Namespaces:
         """Let nothing be written any more."""
         flags = kernel.MS_REMOUNT | kernel.MS_RDONLY | kernel.MS_NOSUID | kernel.MS_NODEV
         kernel.mount("box", _BOX, None, flags)
+
+    def follow(self) -> None:
+        """End with the process that started this one."""
+        kernel.die_with_parent(signal.SIGKILL)
 
     def confine(self) -> None:
         """Give up all that the supervisor holds; the candidate calls it."""
@@ -132,11 +136,11 @@ def _own_users(outside: int, more: int) -> None:
         kernel.write_file(f"/proc/self/{name}", text.encode())
 
 
-def _go_on_in_child(at_end: Callable[[], None]) -> None:
+def _go_on_in_child(at_end: Callable[[], None], follow: Callable[[], None]) -> None:
     """Go on in a child; what is left of this process waits for it, cleans up, and ends."""
     child = os.fork()
     if not child:
-        kernel.die_with_parent(signal.SIGKILL)
+        follow()
         return
     try:
         os.closerange(FIRST_FREE, 1 << 16)
@@ -205,22 +209,23 @@ class Landlock:
     Signals, TCP and abstract sockets stay inside too; there is no folder to write into.
     """
 
+    may_read_past_modes = True
+
     def __init__(self, options: dict[str, Any]) -> None:
         """Take a user of its own if this process is root, and a folder for programs.
 
         Raises:
             OSError: If the kernel's landlock is missing or too old.
         """
-        if kernel.landlock_version() < kernel.SCOPED_SIGNALS:
-            raise OSError("landlock that keeps signals inside needs Linux 6.12 or newer")
+        self._check()
         self.filter = kernel.Filter(shared_namespaces=True)
         needed = _needed([*options["paths"], *options["read"]])
         self._read = [path for path in needed if path not in _DEVICES]
         self._kept: tuple[int, ...] = ()
-        self._is_alone = os.geteuid() == 0
+        self._is_alone = _may_become_nobody(kernel.CAP_CHOWN)
         if self._is_alone:
             # A Python below a closed home folder: the rules decide what is read, not its modes.
-            if not all(map(_is_open, self._read)):
+            if self.may_read_past_modes and not all(map(_is_open, self._read)):
                 self._kept = (kernel.CAP_DAC_READ_SEARCH,)
             user = _FIRST_USER + os.getpid()
             os.chown(options["folder"], user, user)
@@ -228,12 +233,17 @@ class Landlock:
         self._home, self._number, self.folder = options["folder"], 0, ""
         self._counted, self._others = -math.inf, 0
         kernel.adopt_orphans()
-        _go_on_in_child(self._clean)
+        _go_on_in_child(self._clean, self.follow)
         kernel.adopt_orphans()
         kernel.gain_nothing()
         self._rules = self._what_may_be_read()
 
-    def _what_may_be_read(self) -> kernel.Ruleset:
+    def _check(self) -> None:
+        """Find out whether the kernel has what it takes."""
+        if kernel.landlock_version() < kernel.SCOPED_SIGNALS:
+            raise OSError("landlock that keeps signals inside needs Linux 6.12 or newer")
+
+    def _what_may_be_read(self) -> kernel.Ruleset | None:
         rules = kernel.Ruleset()
         for path in (*self._read, self._home):
             rules.allow(path)
@@ -268,10 +278,15 @@ class Landlock:
     def seal(self) -> None:
         """Nothing: the rules allow no writing."""
 
+    def follow(self) -> None:
+        """End with the process that started this one."""
+        kernel.die_with_parent(signal.SIGKILL)
+
     def confine(self) -> None:
         """Apply the rules; the candidate calls it."""
         kernel.set_capabilities(self._kept)
-        self._rules.apply()
+        if self._rules is not None:
+            self._rules.apply()
         self.filter.apply()
 
     def kill(self, candidate: int) -> None:
@@ -295,10 +310,55 @@ class Landlock:
         _remove(self.folder)
 
 
+class Bare(Landlock):
+    """No box of its own: the machine is one, whose files its candidates may see."""
+
+    may_read_past_modes = False
+
+    def _check(self) -> None:
+        """Nothing is asked of the kernel."""
+
+    def _what_may_be_read(self) -> None:
+        """Whatever the machine lets its users read."""
+
+    def follow(self) -> None:
+        """End with the process that started this one, if the machine lets that be asked for."""
+        with suppress(OSError):
+            super().follow()
+
+    def confine(self) -> None:
+        """Give up capabilities, and what calls the machine lets be given up."""
+        for give_up in (kernel.set_capabilities, self.filter.apply):
+            with suppress(OSError):
+                give_up()
+
+    def kill(self, candidate: int) -> None:
+        """End everything that the candidate has started, also what has left its group."""
+        super().kill(candidate)
+        for _ in range(_SWEEPS):
+            for process in self.processes():
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(process, signal.SIGKILL)
+
+
 BOXES: dict[str, Callable[[dict[str, Any]], Namespaces | Landlock]] = {
     "namespaces": Namespaces,
     "landlock": Landlock,
+    "bare": Bare,
 }
+
+
+def _may_become_nobody(*capabilities: int) -> bool:
+    """Whether this is a root that can take a user id that nobody has; in a container, not all can.
+
+    Args:
+        capabilities: What else it has to be allowed.
+    """
+    wanted = (kernel.CAP_SETUID, kernel.CAP_SETGID, *capabilities)
+    with open("/proc/self/uid_map", encoding="ascii") as file:  # noqa: PTH123
+        ranges = [tuple(map(int, line.split())) for line in file]
+    is_mapped = any(first <= _FIRST_USER and first + n > _LAST_USER for first, _, n in ranges)
+    return os.geteuid() == 0 and is_mapped and kernel.has_capabilities(wanted)
 
 
 def _is_open(path: str) -> bool:

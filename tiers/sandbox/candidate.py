@@ -42,7 +42,7 @@ def become_candidate(
             os.setsid()
             for number, descriptor in enumerate(descriptors[1:5]):
                 os.dup2(descriptor, number)
-            kernel.die_with_parent(signal.SIGKILL)
+            box.follow()
             _limit(request["limits"], box.shared)
             box.confine()
         except BaseException as error:  # noqa: BLE001 - the supervisor tells of it

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from verifier_ladder.tiers.sandbox.backend import FILES
 from verifier_ladder.tiers.sandbox.program import Ending, Input, Limits, Program
 from verifier_ladder.tiers.sandbox.sandbox import Sandbox
 
@@ -96,7 +97,7 @@ def controls(sandbox: Sandbox) -> Iterator[Control]:
         right = (found.ended, found.value) == (Ending.FINISHED, 45)
         yield Control("a harmless program", right, f"{found.ended}: {found.value!r}")
         for name, source in _ESCAPES.items():
-            limits = _DISK if name == "full disk" and sandbox.strength > 1 else _LIMITS
+            limits = _DISK if name == "full disk" and sandbox.gives(FILES) else _LIMITS
             (found,) = sandbox.run(Program({"main.py": source}), [Input((out,))], limits)
             got_out = found.ended is Ending.FINISHED and found.value is not False
             lives = name == "daemon" and _lives(_NAME)

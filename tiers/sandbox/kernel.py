@@ -37,7 +37,7 @@ _ATTR_RDONLY, _ATTR_NOSUID, _ATTR_NODEV = 1, 2, 4
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_KEEPCAPS, _PR_SET_MM = 1, 4, 8, 35
 _PR_SET_SECCOMP, _PR_CAPBSET_DROP, _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 22, 24, 36, 38
 _CAPABILITY_VERSION = 0x20080522
-CAP_DAC_READ_SEARCH = 2
+CAP_CHOWN, CAP_DAC_READ_SEARCH, CAP_SETGID, CAP_SETUID, CAP_SYS_ADMIN = 0, 2, 6, 7, 21
 
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 """Machine → column in the table of calls, and the number by which seccomp knows it."""
@@ -188,6 +188,13 @@ def set_capabilities(kept: Sequence[int] = ()) -> None:
     header = ctypes.create_string_buffer(struct.pack("=II", _CAPABILITY_VERSION, 0), 8)
     sets = struct.pack("=IIIIII", mask, mask, 0, 0, 0, 0)
     _call("capset", header, ctypes.create_string_buffer(sets, 24))
+
+
+def has_capabilities(wanted: Sequence[int]) -> bool:
+    """Whether this process may make use of all these capabilities."""
+    with open("/proc/self/status", "rb") as file:  # noqa: PTH123
+        (mask,) = (int(line.split()[1], 16) for line in file if line.startswith(b"CapEff:"))
+    return all(mask >> each & 1 for each in wanted)
 
 
 def gain_nothing() -> None:

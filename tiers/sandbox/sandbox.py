@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import resource
 import signal
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,13 +23,17 @@ from verifier_ladder.tiers.sandbox.backend import (
     INSTALL,
     Backend,
     chosen,
+    gives,
     lacking,
     strength_of,
 )
 from verifier_ladder.tiers.sandbox.outcome import result_of
 from verifier_ladder.tiers.sandbox.program import Input, Limits, Program, Result, Warmth
+from verifier_ladder.tiers.sandbox.remote import Remote
+from verifier_ladder.tiers.sandbox.wrapped import Wrapped
 from verifier_ladder.tiers.sandbox.zygoteprocess import Zygote
 
+Running = Zygote | Wrapped | Remote
 _PROBE = Program({"main.py": "def solve(x): return x + 1"})
 _ALL: WeakSet[Sandbox] = WeakSet()
 _SHARED: dict[tuple[Backend | None, Warmth, tuple[str, ...]], Sandbox] = {}
@@ -78,7 +83,7 @@ class Sandbox:
             raise ConfigError(f"needs={needs!r} of a sandbox: give a list of {known}")
         self.warmth, self.needs = warmth or Warmth(), tuple(sorted(set(needs)))
         self._backend = backend
-        self._zygote: Zygote | None = None
+        self._zygote: Running | None = None
         self._lost = 0.0
         self._lock = Lock()
         _ALL.add(self)
@@ -173,16 +178,21 @@ class Sandbox:
         with self._lock:
             self._running()
 
-    def _running(self) -> Zygote:
+    def _running(self) -> Running:
         if self._zygote is None:
+            self._zygote = _started(self.backend, self.warmth)
             for need in self.needs:
                 self._demand(need)
-            self._zygote = Zygote(self.backend.kind, self.warmth)
         return self._zygote
 
     def _demand(self, capability: str) -> None:
-        if not self.backend.gives(capability):
+        if not self.gives(capability):
             raise SandboxError(lacking(self.backend, capability))
+
+    def gives(self, capability: str) -> bool:
+        """Whether it has a capability; of a command that is known for sure once it runs."""
+        inside = self._zygote.kind if self._zygote else self.backend.kind
+        return self.backend.gives(capability) and gives(inside, capability)
 
     def run(
         self, program: Program, inputs: Sequence[Input], limits: Limits | None = None
@@ -197,10 +207,11 @@ class Sandbox:
             ConfigError: If an argument is no plain data.
         """
         limits = limits or Limits()
-        if limits.files:
-            self._demand(FILES)
         requests = [_request(program, each, limits) for each in inputs]
         with self._lock:
+            self._running()
+            if limits.files:
+                self._demand(FILES)
             killed = _killed_for_memory()
             return [
                 self._run(program, request, each.stdin, limits, killed)
@@ -215,7 +226,10 @@ class Sandbox:
         except BaseException:
             self.close()
             raise
-        result = result_of(told, program, limits)
+        try:
+            result = result_of(told, program, limits)
+        except (KeyError, TypeError, ValueError) as error:
+            raise SandboxError(f"the sandbox told what can't be read: {error}") from None
         if result.signal == signal.SIGKILL and _killed_for_memory() > killed:
             raise SandboxError("the machine ran out of memory while a candidate ran")
         return result
@@ -223,8 +237,10 @@ class Sandbox:
     def close(self) -> None:
         """End all its processes; a later run starts them again."""
         if self._zygote is not None:
-            self._lost += self._zygote.close()
-            self._zygote = None
+            zygote, self._zygote, before = self._zygote, None, _children_seconds()
+            zygote.close()
+            # What the kernel tells from now on, by itself, is not to be told twice.
+            self._lost += max(zygote.seconds - (_children_seconds() - before), 0.0)
 
     def __del__(self) -> None:
         """End its processes with whoever held it."""
@@ -249,6 +265,31 @@ def _shared(backend: Backend | None, warmth: Warmth, needs: tuple[str, ...]) -> 
     if name not in _SHARED:
         _SHARED[name] = Sandbox(warmth, needs=needs, backend=backend)
     return _SHARED[name]
+
+
+def _started(backend: Backend, warmth: Warmth) -> Running:
+    """Start what runs the inputs.
+
+    Raises:
+        SandboxError: If it does not work here.
+    """
+    if backend.kind == "remote":
+        return Remote(backend.url, backend.token, warmth)
+    if backend.kind != "command":
+        return Zygote(backend.kind, warmth)
+    reasons = []
+    for kind in AUTO:
+        try:
+            return Wrapped(backend.command, kind, warmth)
+        except SandboxError as error:
+            reasons.append(f"{kind} inside it: {error}")
+    raise SandboxError("; ".join(reasons))
+
+
+def _children_seconds() -> float:
+    """Seconds of processor time of children that this process has waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def tried(backend: Backend) -> str:

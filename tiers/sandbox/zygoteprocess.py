@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import select
 import shutil
 import socket
@@ -59,11 +58,12 @@ class Zygote:
         Raises:
             SandboxError: If it can't be started, or this back end does not work here.
         """
+        self.kind = kind
         self._owner = os.getpid()
         self.seconds = 0.0
         """Seconds of processor time that its inputs have taken, as far as they are done."""
         # In namespaces, files lie where nothing has to be removed.
-        self._folder = tempfile.mkdtemp(prefix="vladder-box-") if kind == "landlock" else ""
+        self._folder = tempfile.mkdtemp(prefix="vladder-box-") if kind != "namespaces" else ""
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long
         try:
             self._channel, self._process = self._started(kind, warmth)
@@ -151,18 +151,12 @@ class Zygote:
             raise SandboxError(self._why(b""))
         return float(zygote.DONE.unpack(said)[0])
 
-    def close(self) -> float:
-        """End it with all that runs in it.
-
-        Returns:
-            Seconds that it had taken and that the kernel tells nobody, now that it has ended.
-        """
+    def close(self) -> None:
+        """End it with all that runs in it."""
         self._channel.close()
-        before = _children_seconds()
         if os.getpid() == self._owner:
             self._end()
         self._remove()
-        return max(self.seconds - (_children_seconds() - before), 0.0)
 
     def _end(self) -> None:
         try:
@@ -292,9 +286,3 @@ def _seal(fd: int) -> None:
 
     seals = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
     fcntl.fcntl(fd, fcntl.F_ADD_SEALS, seals)
-
-
-def _children_seconds() -> float:
-    """Seconds of processor time of children that this process has waited for."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime

@@ -22,6 +22,7 @@ from verifier_ladder.tiers.sandbox import (
     Warmth,
     compiled,
 )
+from verifier_ladder.tiers.sandbox.zygoteprocess import Zygote
 
 HONEST: dict[str, tuple[str, tuple[Any, ...], Any]] = {
     "sum": ("def solve(a, b): return a + b", (2, 3), 5),
@@ -346,7 +347,7 @@ def test_arguments_that_are_no_plain_data_are_told(sandbox: Sandbox) -> None:
 
 def test_a_zygote_that_was_killed_is_nobody_s_fault_and_started_again(sandbox: Sandbox) -> None:
     program = Program({"main.py": "def solve(): return 1"})
-    assert sandbox._zygote is not None
+    assert isinstance(sandbox._zygote, Zygote)
     sandbox._zygote._process.kill()
     sandbox._zygote._process.wait()
 
