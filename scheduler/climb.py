@@ -146,6 +146,8 @@ class Climb:
     def step(self, scene: Scene) -> Step:
         """Decide for a batch."""
         result = Step([], self.knowledge.rewards(scene.standings), [])
+        if scene.draws:
+            scene = replace(scene, draws=list(map(_counted, scene.draws, scene.standings)))
         going = self._go_on(scene, result) if scene.draws else frozenset()
         open_, over = _parted(scene, going)
         if over:
@@ -164,9 +166,8 @@ class Climb:
             if draw is None:
                 continue
             standing, reward = scene.standings[index], result.rewards[index]
-            result.rewards[index] = revised(reward, draw, is_judged=standing.is_judged)
-            is_over = draw.is_certain and standing.end >= 0
-            if not (standing.is_judged or is_over or _has_answered(standing)):
+            result.rewards[index] = revised(reward, draw, is_known=standing.is_known)
+            if standing.is_due:
                 going.add(index)
                 result.escalate.append(Escalation(index, self._top, _FIRST, draw))
         if going:
@@ -247,7 +248,7 @@ class Climb:
         standings = scene.standings
         rejected = [
             index for index in over
-            if standings[index].end == REJECTED and _may_know_better(standings[index])
+            if standings[index].end == REJECTED and standings[index].is_due
         ]  # fmt: skip
         shared = _twins(rejected, scene)
         kept, fresh = _parted_by_lot(shared, scene)
@@ -284,7 +285,7 @@ class Climb:
         self._leave_to(lots, decisions, is_passed_over=scene.is_passed_over)
         draws = self._drawn_before(lots, decisions, open_, scene, result)
         is_top = (decisions.action == Action.ESCALATE) & (decisions.to == self._top)
-        draws |= self._ask(np.flatnonzero(~is_top), decisions, open_, result)
+        self._ask(np.flatnonzero(~is_top), decisions, open_, result)
         ahead = self._ahead(decisions, situation, open_, scene)
         self._spare(np.flatnonzero(is_top), decisions, open_, scene, result, ahead=ahead)
         draws |= self._ask(np.flatnonzero(is_top), decisions, open_, result)
@@ -334,8 +335,7 @@ class Climb:
         result: Step,
     ) -> dict[int, Draw | Lot]:
         """The draws that were made ahead for rows whose climb stops; now they count."""
-        stops = [row for row in lots if decisions.action[row] == Action.STOP]
-        rows = [r for r in stops if not _has_answered(scene.standings[open_[r][0]])]
+        rows = [row for row in lots if decisions.action[row] == Action.STOP]
         kept = [open_[row] for row in rows]
         drawn = self._draw_kept(kept, np.ones(len(rows)), scene, result)
         return {row: drawn[open_[row][0]] for row in rows}
@@ -433,11 +433,7 @@ class Climb:
         ahead: Mapping[int, float],
     ) -> dict[int, Draw | Lot]:
         """Draw those whose climb stops for the top tier, by row, and some ahead of that."""
-        stops = [
-            row
-            for row in _stops(decisions, open_, scene)
-            if not _has_answered(scene.standings[open_[row][0]])
-        ]
+        stops = _stops(decisions, open_, scene)
         rows = [*stops, *ahead]
         shared = [open_[row] for row in rows]
         wished = np.array([*decisions.verify[stops], *ahead.values()])
@@ -624,17 +620,6 @@ def _factors(draws: Sequence[Draw | None]) -> list[float] | None:
     return [draw.factor if draw else nan for draw in draws] if any(draws) else None
 
 
-def _may_know_better(standing: Standing) -> bool:
-    """Whether the top tier could overrule a reject and was not asked."""
-    survey = standing.survey
-    return survey is not None and not survey.asked[-1] and not survey.is_final
-
-
-def _has_answered(standing: Standing) -> bool:
-    survey = standing.survey
-    return standing.end == ANSWERED or (survey is not None and survey.asked[-1])
-
-
 def _earlier(scene: Scene, index: int) -> Draw | None:
     return scene.draws[index] if scene.draws else None
 
@@ -648,9 +633,29 @@ def _judged(standing: Standing) -> tuple[float | None, float | None, Stratum]:
     )  # fmt: skip
 
 
-def revised(reward: Reward, draw: Draw, *, is_judged: bool) -> Reward:
-    """The reward of a sample that was drawn for the top tier, once that has ended."""
-    truth = reward.value if is_judged else None
+def _counted(draw: Draw | None, standing: Standing) -> Draw | None:
+    """A draw as it counts by now.
+
+    What was asked for certain speaks for itself. If the top tier has ended without an answer, the
+    sample is worth what is known by now, as one about which nobody was asked. A draw of chance
+    leaves the estimate, as it does for the samples that it did not fall on.
+    """
+    if draw is None or not draw.is_certain or standing.is_due or standing.is_judged:
+        return draw
+    return draw._replace(propensity=1.0, factor=nan)
+
+
+def revised(reward: Reward, draw: Draw, *, is_known: bool) -> Reward:
+    """The reward of a sample that was drawn for the top tier.
+
+    Args:
+        reward: What follows from its candidate's verdicts and the belief by now.
+        draw: The draw, as it counts by now; without a factor it does not.
+        is_known: Whether that reward needs no belief; else the estimate stays.
+    """
+    if isnan(draw.factor):
+        return reward
+    truth = reward.value if is_known else None
     return reward._replace(value=corrected(draw.estimate, truth, draw.factor))
 
 

@@ -85,7 +85,7 @@ class Conclusions:
             if conclusion is not None:
                 standing.belief, standing.reward = conclusion
                 standing.used = standing.keys
-                standing.end, standing.is_judged = ANSWERED, True
+                standing.end, standing.is_judged, standing.is_known = ANSWERED, True, True
         return [standing.reward for standing in standings]  # type: ignore[misc]
 
     def _conclude(self, standings: Sequence[Standing]) -> None:
@@ -99,12 +99,12 @@ class Conclusions:
             standing.belief = Belief(mean, deviation)
             standing.reward = reward_of(self._ladder, survey, standing.belief)
             standing.end, standing.is_judged = survey.end, survey.is_judged
+            standing.is_known = survey.is_known
             standing.concluded = self._model.version
             standing.used = _used(self._ladder, standing)
             # Nobody asks again once all is known, and a hundred thousand of them weigh.
-            is_over = survey.is_final and survey.failed is None
-            standing.survey = None if is_over else survey
-            standing.explained = None if is_over else explained
+            standing.survey = None if survey.is_settled else survey
+            standing.explained = None if survey.is_settled else explained
 
     def seen(self, surveys: Sequence[Survey]) -> Seen:
         """The columns that beliefs are predicted from; NaN where nothing is known."""

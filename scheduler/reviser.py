@@ -211,7 +211,7 @@ class Reviser:
         made = revisions.write(range(len(requests)))
         self._desk.climb.knowledge.punctuality.come(
             request for request, standing in zip(revisions.told(), standings, strict=True)
-            if standing.is_judged and request.state["draw"]
+            if standing.is_known and request.state["draw"]
         )  # fmt: skip
         self._holding.ended(requests)
         self._holding.note(made, {request.check_key for request in made} if held else set())

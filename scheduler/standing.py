@@ -36,9 +36,8 @@ class Standing:
 
     __slots__ = (
         "_candidate", "belief", "concluded", "content_key", "end", "expected", "explained",
-        "given",
-        "is_judged", "keys", "lapsed", "parts", "problem", "reward", "subject", "survey",
-        "task_key", "turns_key", "used", "verdicts",
+        "given", "is_judged", "is_known", "keys", "lapsed", "parts", "problem", "reward",
+        "subject", "survey", "task_key", "turns_key", "used", "verdicts",
     )  # fmt: skip
 
     def __init__(
@@ -78,6 +77,8 @@ class Standing:
         """Index into `ENDS` of why its climb is over, once concluded; -1 if it is not."""
         self.is_judged = False
         """Whether the top tier has scored or rejected it, once concluded."""
+        self.is_known = False
+        """Whether its reward needs no belief, once concluded; see `Survey`."""
         self.lapsed = False
         """Whether a failure was dropped, so that its verifier must be asked again."""
         self.keys: tuple[bytes, ...] = ()
@@ -139,6 +140,11 @@ class Standing:
             return candidates
         parts = zip(*[one._shown_to(verifier) for one in standings], strict=True)  # noqa: SLF001
         return checked_candidates(candidates[0].kind, *map(list, parts)) if candidates else []
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the top tier, if it is asked on, may still judge it, once concluded."""
+        return self.survey is not None and self.survey.is_due
 
     def learn(self, verifier: str, verdict: Verdict) -> None:
         """Take a verdict; what was concluded before no longer holds."""

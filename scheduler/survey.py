@@ -121,6 +121,24 @@ class Survey:
         return self.is_truth or self.top_reject is not None
 
     @property
+    def is_known(self) -> bool:
+        """Whether its reward needs no belief: the top tier has judged, or none could overrule."""
+        return self.is_judged or (self.end == REJECTED and self.is_settled)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the top tier, if it is asked on, may still score or reject the candidate.
+
+        What one of its own gates could not judge, it says nothing of.
+        """
+        return self.passed[-1] and not (self.asked[-1] or self.is_final)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing can change what is known, and nothing has failed."""
+        return self.is_final and self.failed is None
+
+    @property
     def end(self) -> int:
         """Place in `ENDS` of why the climb is over; -1 if it is not."""
         if self.is_truth:

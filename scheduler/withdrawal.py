@@ -152,7 +152,7 @@ class Withdrawal(Revisions):
     def _decided(self, scene: Scene) -> Step:
         standings = scene.standings
         rewards = [
-            _ended(reward, draw, is_judged=standing.is_judged)
+            _ended(reward, draw, is_known=standing.is_judged)
             for reward, draw, standing in zip(
                 self._desk.climb.knowledge.rewards(standings), scene.draws or (), standings,
                 strict=True,
@@ -222,7 +222,7 @@ def _left(request: Request, share: float) -> Request:
     return request._replace(state={**request.state, "left": left_of(request) * share})
 
 
-def _ended(reward: Reward, draw: Draw | None, *, is_judged: bool) -> Reward:
+def _ended(reward: Reward, draw: Draw | None, *, is_known: bool) -> Reward:
     if draw is not None:
-        reward = revised(reward, draw, is_judged=is_judged)
+        reward = revised(reward, draw, is_known=is_known)
     return reward._replace(pending=False, reason=_WHY, failed_at="lease")

@@ -85,7 +85,9 @@ class DrawRow(NamedTuple):
     number: float
     """The random number; NaN where chance had no part in it."""
     factor: float
-    """Weight of the answer; NaN where nothing was drawn."""
+    """Weight of the answer; NaN where nothing was drawn, or the draw has no part in the reward:
+    while others of its checks are missing, once it was cancelled, and where what was due for
+    certain ended without an answer."""
 
     @property
     def is_certain(self) -> bool:

@@ -213,8 +213,7 @@ def _draw(sample: SampleRecord, reward: Reward, draw: DrawRow) -> None:
     if draw.is_certain:
         if not sample.is_certain:
             sample.is_certain, sample.estimate = True, reward.value
-            sample.propensity = draw.propensity
-        sample.factor = draw.factor
+        sample.propensity, sample.factor = 1.0, draw.factor
         return
     if sample.is_certain:
         if draw.propensity == 0.0:  # It was cancelled.

@@ -213,6 +213,8 @@ def test_what_is_taken_back_is_not_counted_twice(course: Course, *, is_certain: 
     assert [after[p] for p in gone] == [before[p] for p in gone]
     samples = read_run(course.ledger, "r").samples
     assert [samples[p].worth for p in drawn] == [truth(p) for p in drawn]
+    if is_certain:
+        assert {(samples[p].propensity, samples[p].weight) for p in drawn} == {(1.0, 1.0)}
     course.assert_replays()
 
 

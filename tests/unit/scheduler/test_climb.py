@@ -305,7 +305,7 @@ def test_the_correction_is_unbiased_over_the_draw(
     estimate: float, truth: float, propensity: float
 ) -> None:
     draw = Draw(propensity, 0.0, estimate, 1.0 / propensity)
-    hit = revised(Reward(truth), draw, is_judged=True).value
+    hit = revised(Reward(truth), draw, is_known=True).value
     assert hit is not None
 
     mean = propensity * hit + (1 - propensity) * estimate
