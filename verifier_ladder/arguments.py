@@ -11,12 +11,14 @@ import functools
 import inspect
 import operator
 import os
+import re
 import reprlib
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import fields
 from math import isfinite
 from typing import Any, Final, NamedTuple, ParamSpec, TypeVar, get_origin
+from urllib.parse import urlsplit
 
 from verifier_ladder.cost import seconds
 from verifier_ladder.errors import ConfigError
@@ -30,6 +32,33 @@ LARGEST: Final = 2**53 - 1
 _NO_LEAST: Final = float("-inf")
 _SKIPPED: Final = frozenset({"Any", "object", "EscalationPolicy"})
 """Annotations that tell nothing, and a protocol, which the ladder looks at itself."""
+
+
+def checked_url(what: str, url: str) -> str:
+    """An address of HTTP, as it was given.
+
+    Args:
+        what: What it is, for the error.
+        url: The address.
+
+    Raises:
+        ConfigError: If it is of another protocol, names no host, or a port that can't be.
+
+    Example:
+        >>> checked_url("url", "http://127.0.0.1:8420")
+        'http://127.0.0.1:8420'
+    """
+    try:
+        parts = urlsplit(url)
+        wrong = "" if parts.scheme in {"http", "https"} else "it is no address of HTTP"
+        if not parts.hostname or " " in parts.hostname or parts.port == 0:
+            wrong = wrong or "it names no host, or no port"
+    except ValueError as error:  # Its port, or an address of IPv6.
+        wrong = str(error)
+    if not wrong:
+        return url
+    shown = re.sub(r"//[^/]*@", "//…@", url)
+    raise ConfigError(f"{what}={shown!r}: {wrong}; give http://… or https://…")
 
 
 class Rule(NamedTuple):

@@ -31,7 +31,9 @@ class AsyncVerifier(Verifier):
     seconds, costs only its own candidate. Answers are given in order, each once those before it
     are there, and what was given is kept whatever becomes of the others.
 
-    To ask another async verifier inside `verify_one`, await that one's own `verify_one`.
+    To ask another verifier inside `verify_one`, await that one's own `verify_one`, or call it as
+    the function that it was made of; any other is asked in a thread, with
+    `await asyncio.to_thread(other.judge, [candidate])`.
 
     Example:
         >>> class Polite(AsyncVerifier):
@@ -139,8 +141,9 @@ def start(coroutine: Coroutine[Any, Any, _T]) -> Future[_T]:
     if _running() is loop:
         coroutine.close()
         raise ConfigError(
-            "an async verifier can't be asked inside another's verify_one, which would wait for "
-            "itself; await its verify_one instead"
+            "an async verifier can't be asked with judge inside another one, which would wait for "
+            "itself; await its verify_one, or the function that it was made of, or give judge a "
+            "thread: await asyncio.to_thread(other.judge, [candidate])"
         )
     return asyncio.run_coroutine_threadsafe(coroutine, loop)
 

@@ -13,7 +13,7 @@ from weakref import finalize
 
 import orjson
 
-from verifier_ladder.arguments import checked
+from verifier_ladder.arguments import checked, checked_url
 from verifier_ladder.errors import ConfigError, ToolError
 from verifier_ladder.exchange import asked_pause
 
@@ -73,8 +73,7 @@ class HttpService:
             ConfigError: If the address is not HTTP, a header is not plain ASCII, or a number makes
                 no sense.
         """
-        if not url.startswith(("http://", "https://")):
-            raise ConfigError(f"url={url!r}: give http://… or https://…")
+        checked_url("url", url)
         if timeout <= 0:
             raise ConfigError(f"timeout={timeout!r}: give a number of seconds above 0")
         for name, value in (headers or {}).items():
@@ -84,11 +83,21 @@ class HttpService:
                 )
         self.url, self.headers = url, dict(headers or {})
         self.timeout, self.retries = timeout, retries
-        self._client: tuple[asyncio.AbstractEventLoop, httpx.AsyncClient] | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        """Know of no connection yet."""
+        self._clients: dict[asyncio.AbstractEventLoop, httpx.AsyncClient] = {}
+        finalize(self, _close, self._clients, os.getpid())
 
     def __getstate__(self) -> dict[str, Any]:
         """Travel without the connections."""
-        return {**vars(self), "_client": None}
+        return {name: value for name, value in vars(self).items() if name != "_clients"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Arrive without connections."""
+        vars(self).update(state)
+        self._begin()
 
     async def post(self, body: bytes, path: str = "", within: float | None = None) -> Reply:
         """Post JSON, and give whatever the service answers.
@@ -167,15 +176,16 @@ class HttpService:
     def _connected(self) -> httpx.AsyncClient:
         """The client of the running event loop: connections belong to the loop they began in."""
         loop = asyncio.get_running_loop()
-        if self._client is not None and self._client[0] is loop:
-            return self._client[1]
+        if loop in self._clients:
+            return self._clients[loop]
+        for ended in [other for other in self._clients if other.is_closed()]:
+            self._clients.pop(ended, None)
         httpx = _httpx()
         none = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
         limits = httpx.Limits(keepalive_expiry=_KEPT_SECONDS)
         # Time is watched for the whole call, whose limit each caller may choose.
-        self._client = loop, httpx.AsyncClient(timeout=None, cookies=none, limits=limits)
-        finalize(self, _close, *self._client, os.getpid())
-        return self._client[1]
+        self._clients[loop] = httpx.AsyncClient(timeout=None, cookies=none, limits=limits)
+        return self._clients[loop]
 
     def _filled(self, value: str) -> str:
         """A header's value with its variable; no message tells what that holds."""
@@ -208,10 +218,11 @@ def _is_plain(text: object) -> bool:
     return isinstance(text, str) and text.isascii() and text.isprintable()
 
 
-def _close(loop: asyncio.AbstractEventLoop, client: httpx.AsyncClient, process: int) -> None:
-    """End the connections of a service that nobody asks any more, in the loop they belong to."""
-    if process == os.getpid() and loop.is_running():
-        asyncio.run_coroutine_threadsafe(client.aclose(), loop)
+def _close(clients: Mapping[asyncio.AbstractEventLoop, httpx.AsyncClient], process: int) -> None:
+    """End the connections of a service that nobody asks any more, in the loops they belong to."""
+    for loop, client in clients.items():
+        if process == os.getpid() and loop.is_running():
+            asyncio.run_coroutine_threadsafe(client.aclose(), loop)
 
 
 def _httpx() -> Any:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from verifier_ladder.arguments import checked_url
 from verifier_ladder.cost import seconds
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.settings import load_settings
@@ -123,10 +124,10 @@ def _is_number(value: Any) -> bool:
 
 def _check(table: Mapping[str, Any]) -> None:
     webhook, dead = table.get("webhook", ""), table.get("dead", 1)
-    if not isinstance(webhook, str) or (
-        webhook and not webhook.startswith(("http://", "https://"))
-    ):
+    if not isinstance(webhook, str):
         raise ConfigError(f"webhook={webhook!r}: give an address that begins with https://")
+    if webhook:
+        checked_url("webhook", webhook)
     if not isinstance(table.get("secret", ""), str):
         raise ConfigError("secret: give text")
     if not isinstance(table.get("drift", True), bool):

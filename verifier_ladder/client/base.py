@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from verifier_ladder.arguments import checked_value, public_name
+from verifier_ladder.arguments import checked_url, checked_value, public_name
 from verifier_ladder.client.tries import ATTEMPTS, Tries
 from verifier_ladder.client.wire import Call, Question
 from verifier_ladder.cost import seconds
@@ -44,11 +44,7 @@ class BaseClient(ABC):
         checked_value(what, "url", url, "str", 1)
         checked_value(what, "token", token, "str | None", 1)
         checked_value(what, "attempts", attempts, "int", 1)
-        if not url.startswith(("http://", "https://")) or attempts < 1:
-            raise ConfigError(
-                f"a client needs http://… or https://… and 1 attempt or more, not {url!r} and "
-                f"{attempts}"
-            )
+        checked_url("url", url)
         self.alarms: dict[str, float] | None = None
         """Alarms for a learner's metrics, such as `gaming_alarms`, as the last `score` told."""
         self.url = url.rstrip("/")

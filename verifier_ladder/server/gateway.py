@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import HTTPException, Response
 
-from verifier_ladder.errors import ConfigError
+from verifier_ladder.arguments import checked_url
 from verifier_ladder.server.webhooks.receiver import answer_to
 
 _PATIENCE = 30.0
@@ -24,9 +24,7 @@ class Gateway:
         Raises:
             ConfigError: If the address is not HTTP.
         """
-        if not url.startswith(("http://", "https://")):
-            raise ConfigError(f"{url!r} is no address of a gateway; give http://… or https://…")
-        self._url = url.rstrip("/")
+        self._url = checked_url("gateway", url).rstrip("/")
         self._client: Any = None
 
     async def post(self, path: str, body: bytes, authorization: str | None) -> Response:

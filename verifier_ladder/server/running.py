@@ -25,6 +25,7 @@ _SWITCH = 0.0005
 the answer time of everything."""
 _COLLECT = (20_000, 10, 10)
 """How much garbage may gather: some hundred calls under way are no reason to look for it."""
+_LAST_PORT = 65535
 _BACKLOG = 4096
 _GRACE = 3600
 _IDLE = 75
@@ -65,6 +66,8 @@ def listen(address: Address) -> tuple[socket.socket, Address]:
     Raises:
         ConfigError: If it can't be had.
     """
+    if not 0 <= address.port <= _LAST_PORT:
+        raise ConfigError(f"port={address.port}: give one from 0, for any, to {_LAST_PORT}")
     try:
         family, kind, protocol, _, place = socket.getaddrinfo(
             address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

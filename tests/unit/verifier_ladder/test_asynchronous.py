@@ -72,8 +72,28 @@ def test_a_call_that_fails_costs_only_its_own_candidate(bad: str) -> None:
 def test_a_verifier_that_would_wait_for_itself_is_told_so() -> None:
     first, second = Judge().judge(texts("nest", "2"))
 
-    assert "await its verify_one instead" in first.reason
+    assert "await its verify_one" in first.reason
+    assert "to_thread" in first.reason
     assert (None, 2.0) == (first.score, second.score)
+
+
+def test_an_async_verifier_asks_others() -> None:
+    """As the error for one that would wait for itself says: three ways, each for its kind."""
+
+    async def half(candidate: vl.Candidate) -> float:
+        return len(candidate.content) / 2
+
+    other = vl.verifier(name="half", version="1")(half)
+    wrapped = vl.wrap(lambda completions: [float(len(c)) for c in completions], name="whole")
+
+    async def all_(candidate: vl.Candidate) -> float:
+        (whole,) = await asyncio.to_thread(wrapped.judge, [candidate])
+        (again,) = await asyncio.to_thread(other.judge, [candidate])
+        judged = await Judge().verify_one(vl.Candidate("text", "3"))
+        return float(await other(candidate)) + sum(v.score or 0.0 for v in (again, whole)) + judged
+
+    verdicts = vl.verifier(name="all", version="1")(all_).judge(texts("ab", "abcd"))
+    assert [7.0, 11.0] == [verdict.score for verdict in verdicts]
 
 
 def test_silence_costs_only_its_own_candidate() -> None:

@@ -1,5 +1,7 @@
 """Services that async verifiers ask: a real server on this machine."""
 
+import asyncio
+import gc
 import gzip
 import pickle
 from collections.abc import Iterator
@@ -47,6 +49,35 @@ def test_connections_are_kept(service: Service) -> None:
         said(ours)
 
     assert (3, 1) == (len(service.asked), service.connections)
+
+
+def test_of_event_loops_that_have_ended_nothing_is_kept(service: Service) -> None:
+    ours = asked(service)
+    service.replies = [(200, {"Connection": "close"}, {})] * 6
+    for _ in range(6):
+        asyncio.run(ours.post_json({}))
+    gc.collect()
+
+    loops = [one for one in gc.get_objects() if isinstance(one, asyncio.BaseEventLoop)]
+    assert sum(loop.is_closed() for loop in loops) <= 1
+
+
+def test_a_copy_has_connections_of_its_own(service: Service) -> None:
+    ours = asked(service)
+    said(ours)
+    said(pickle.loads(pickle.dumps(ours)))  # noqa: S301 - our own bytes
+
+    assert service.connections == 2
+
+
+@pytest.mark.parametrize(
+    "place", ["127.0.0.1:99999", "127.0.0.1:-1", "127.0.0.1:0", "a:b", "", ":80", "a b", "[::1"]
+)
+def test_an_address_that_can_not_be_is_refused_at_once(place: str) -> None:
+    with pytest.raises(ConfigError, match="give http") as told:
+        HttpService(f"http://ann:secret@{place}/score")
+
+    assert "secret" not in str(told.value)
 
 
 def test_cookies_are_not_kept(service: Service) -> None:
@@ -115,7 +146,7 @@ def test_one_call_may_have_less_time_than_others(service: Service) -> None:
 
 def test_an_address_that_is_none_is_the_services_fault() -> None:
     with pytest.raises(ToolError, match="could not be asked"):
-        said(HttpService("http://exa mple:port"))
+        wait_for(HttpService("http://127.0.0.1").post(b"{}", ":port"))
 
 
 def test_a_busy_service_is_asked_again(service: Service) -> None:

@@ -7,12 +7,21 @@ import tomllib
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
+from verifier_ladder.arguments import checked_url
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.server.webhooks.signing import key_of
 
 Secrets = Annotated[list[str], Field(min_length=1, max_length=4)]
+
+
+def _http(url: str) -> str:
+    """An address of HTTP; pydantic tells in which table another one stands."""
+    try:
+        return checked_url("url", url)
+    except ConfigError as error:
+        raise ValueError(f"{error}") from None
 
 
 class _Table(BaseModel):
@@ -34,7 +43,7 @@ class Receiver(_Table):
     """Somebody who is told of revisions."""
 
     name: str = Field(pattern=r"^[\w.\-]{1,60}$")
-    url: str = Field(pattern=r"^https?://")
+    url: Annotated[str, AfterValidator(_http)]
     secret: str
     private: bool = False
     """Whether it may lie in a private network, or on this machine."""
