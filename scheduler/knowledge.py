@@ -28,7 +28,7 @@ from verifier_ladder.scheduler.estimator import Estimator
 from verifier_ladder.scheduler.lessons import Lessons, teach
 from verifier_ladder.scheduler.policies import ValueOfInformation
 from verifier_ladder.scheduler.prices import Prices
-from verifier_ladder.scheduler.punctuality import Punctuality, early_draw
+from verifier_ladder.scheduler.punctuality import Punctuality, weighed_draw
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.survey import Survey
 from verifier_ladder.scheduler.truths import Truths
@@ -160,9 +160,9 @@ class Knowledge:
         """
         return self._estimator.factors(chance, samples).tolist()  # type: ignore[no-any-return]
 
-    def early_draw(self, draw: Draw, share: float, samples: int) -> Draw:
-        """A draw as it counts while only a share of the drawn answers is there."""
-        return early_draw(draw, share, self._estimator, samples)
+    def weighed_draw(self, draw: Draw, share: float, samples: int) -> Draw:
+        """A draw as it counts while only a share of the draws is answered, or left."""
+        return weighed_draw(draw, share, self._estimator, samples)
 
     def ease(self) -> bool:
         """Halve the prices, so that more is worth its cost; False if they are nothing already."""

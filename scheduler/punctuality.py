@@ -84,12 +84,14 @@ class Punctuality:
         return share, [request for request in requests if request is not None]
 
 
-def early_draw(draw: Draw, share: float, estimator: Estimator, size: int) -> Draw:
-    """A draw as it counts when its sample's reward is read at a deadline.
+def weighed_draw(draw: Draw, share: float, estimator: Estimator, size: int) -> Draw:
+    """A draw as it counts while only a share of those that it was one of have an answer.
+
+    The others were not answered by the deadline at which rewards are read, or were cancelled.
 
     Args:
         draw: The draw as it counts in the end.
-        share: Share of the drawn answers that are there.
+        share: Share of the draws that are answered, or left.
         estimator: Gives the factor.
         size: How many samples the learner's update has.
     """

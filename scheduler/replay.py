@@ -240,7 +240,7 @@ class _Replay:
     def _learn(self, entry: int, facts: Mapping[str, Any]) -> None:
         lessons = Lessons.from_json(facts["lessons"])
         teach(lessons, self._ladder, self._model, self._audits)
-        if "snapshot" not in facts:
+        if "snapshot" not in facts or not lessons.keys:  # One may follow on costs alone.
             return
         kept = create_model(self._ladder)
         kept.restore(facts["snapshot"]["belief"])

@@ -72,7 +72,7 @@ class Revisions:
         if draw is None or share == 1.0:
             return draw
         size = int(request.state.get("size", 1))
-        return self._desk.climb.knowledge.early_draw(draw, share, size)
+        return self._desk.climb.knowledge.weighed_draw(draw, share, size)
 
     def _decided(self, scene: Scene) -> Step:
         """What becomes of the samples."""

@@ -51,11 +51,12 @@ class SampleRecord:
     checks: tuple[bytes, ...] = ()
     """Check keys whose verdicts the reward rests on."""
     propensity: float | None = None
-    """Probability with which the top tier was to be asked; None where nothing was drawn."""
+    """Probability with which the top tier was to be asked: 1 where that was certain, 0 once that
+    was cancelled; None where nothing was drawn."""
     factor: float = 1.0
     """Weight of the correction, where the top tier was drawn for it or asked for certain."""
     estimate: float | None = None
-    """The reward by belief when the top tier was asked; None if it was not."""
+    """The reward by belief when the top tier was asked, by chance or for certain; None if not."""
     is_drawn: bool = False
     """Whether chance chose it for the top tier."""
     is_certain: bool = False
@@ -113,7 +114,7 @@ def uncorrected(value: float | None, estimate: float | None, factor: float) -> f
 
     Args:
         value: The reward.
-        estimate: What it was by belief when the draw fell on its sample.
+        estimate: What it was by belief when the top tier was asked, by chance or for certain.
         factor: Weight of the correction; 0 and 1 leave the number as it is.
 
     Example:

@@ -283,3 +283,14 @@ def test_a_missing_answer_counts_once_it_is_there(course: Course, how: By) -> No
         assert campaign.drain("300 s")
         assert course.answer(campaign, assay=TRUTH) == ["assay"]
     assert course.rewards() == expected(course, TRUTH)
+
+
+def test_what_was_learnt_of_costs_alone_is_replayed(
+    course: Course, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first answers are a gate's: beliefs learn nothing of them, and a snapshot is due."""
+    monkeypatch.setattr("verifier_ladder.scheduler.learning._SNAPSHOT", 1)
+    with course.open() as campaign:
+        course.answer(campaign, proof=True)
+    told = [course.ledger.read(entry).facts for entry in course.ledger.entries(kind="belief")]
+    assert any("snapshot" in facts and not facts["lessons"]["keys"] for facts in told)

@@ -8,7 +8,7 @@ import pytest
 from verifier_ladder.ledger.records import Request
 from verifier_ladder.scheduler.draws import Draw
 from verifier_ladder.scheduler.estimator import Estimator
-from verifier_ladder.scheduler.punctuality import FEWEST, LEAST, Punctuality, early_draw
+from verifier_ladder.scheduler.punctuality import FEWEST, LEAST, Punctuality, weighed_draw
 from verifier_ladder.scheduler.watch import SampleKey
 
 DRAW = Draw(0.5, 0.1, 0.25, 2.0)
@@ -102,14 +102,14 @@ def test_factors_make_up_for_what_did_not_come(draws: int, chance: float) -> Non
         there = [numbers.random() < chance for _ in range(draws)]
         share, requests = call(ours, step, there)
         if share:
-            weight = early_draw(DRAW, share, UNBIASED, 128).factor * DRAW.propensity
+            weight = weighed_draw(DRAW, share, UNBIASED, 128).factor * DRAW.propensity
             weights += [weight] * len(requests) + [0.0] * (draws - len(requests))
 
     assert mean(weights) == pytest.approx(1.0, abs=0.05)
 
 
 def test_no_answer_weighs_more_than_at_the_least_share() -> None:
-    drawn = [early_draw(DRAW, share, UNBIASED, 128) for share in (1.0, 0.5, LEAST, 0.01)]
+    drawn = [weighed_draw(DRAW, share, UNBIASED, 128) for share in (1.0, 0.5, LEAST, 0.01)]
 
     assert [one.factor for one in drawn] == pytest.approx([2.0, 4.0, 10.0, 10.0])
     assert [one.propensity * one.factor for one in drawn] == pytest.approx([1.0, 1.0, 1.0, 0.05])
