@@ -48,16 +48,13 @@ def candidate_json(candidate: Candidate) -> dict[str, Any]:
 
 
 def turns_json(turns: Sequence[Turn]) -> list[list[Any]]:
-    """A trajectory as JSON; a turn without metadata is two texts.
+    """A trajectory as JSON; a turn of which no more is known is two texts.
 
     Example:
         >>> turns_json([Turn("2+2", "4")])
         [['2+2', '4']]
     """
-    return [
-        [t.action, t.observation, dict(t.metadata)] if t.metadata else [t.action, t.observation]
-        for t in turns
-    ]
+    return [turn.as_json() for turn in turns]
 
 
 def turns_digest(turns: Sequence[Turn]) -> bytes:
@@ -73,7 +70,7 @@ def candidate_of(stored: Mapping[str, Any]) -> Candidate:
         'CCO'
     """
     content = bytes.fromhex(stored["bytes"]) if "bytes" in stored else stored["content"]
-    turns = tuple(Turn(*turn) for turn in stored.get("turns", ()))
+    turns = tuple(map(Turn.from_json, stored.get("turns", ())))
     return Candidate(stored["kind"], content, stored.get("task"), turns)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from verifier_ladder.arrays import NDArray
 from verifier_ladder.decision import Belief
 from verifier_ladder.ladder import Ladder
-from verifier_ladder.reward import Reward
+from verifier_ladder.reward import Reward, learnt
 from verifier_ladder.scheduler.beliefs import BeliefModel, Seen
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.survey import ANSWERED, Survey
@@ -64,6 +64,7 @@ class Conclusions:
         keys = {
             number: _alike(verdict) for number, (verdict, _) in one_of.items()
             if verdict is not None and verdict.outcome is Outcome.ACCEPT
+            and not (verdict.feedback or verdict.turns or verdict.scores)
         }  # fmt: skip
         first = {
             key: one_of[number][1] for number, key in keys.items() if key not in self._known
@@ -161,14 +162,22 @@ def reward_of(ladder: Ladder, survey: Survey, belief: Belief) -> Reward:
 def _reward_of_reject(
     ladder: Ladder, survey: Survey, verdict: Verdict, by: Verifier | None
 ) -> Reward:
-    """A reject earns the rule's value, or the top primary's number if that is partial credit."""
+    """A reject earns the rule's value, or the top tier's score if that is partial credit."""
     rule = ladder.reward
     value = rule.reject
-    is_scored = by is not None and by is ladder.rungs[-1].primary and verdict.score is not None
-    if rule.partial_credit and is_scored and verdict.score is not None:
-        value = rule.scale(verdict.score, sign=ladder.target.sign)
+    earned = survey.scores[-1]
+    if rule.partial_credit and earned is not None and by in ladder.rungs[-1].primaries:
+        value = rule.scale(earned, sign=ladder.target.sign)
     tier = Tier.parse(by.tier) if by is not None else ladder.tiers[0]
-    return Reward(value, 0.0, tier, 0, survey.components, verdict.reason)
+    reward = Reward(value, 0.0, tier, 0, survey.components, verdict.reason)
+    return _with_words(reward, [("" if by is None else by.name, verdict)])
+
+
+def _with_words(reward: Reward, deciders: Sequence[tuple[str, Verdict]]) -> Reward:
+    """A reward with what its learner may learn of the verdicts that decide it."""
+    if not any(v.feedback or v.turns or v.scores for _, v in deciders):
+        return reward
+    return reward._replace(**learnt(deciders))
 
 
 def _reward_of_belief(ladder: Ladder, survey: Survey, belief: Belief) -> Reward:
@@ -182,4 +191,5 @@ def _reward_of_belief(ladder: Ladder, survey: Survey, belief: Belief) -> Reward:
     rule = ladder.reward
     value = rule.scale(belief.mean, sign=ladder.target.sign)
     spread = None if isnan(belief.deviation) else rule.spread(belief.deviation)
-    return Reward(value, spread, survey.tier, 0, survey.components, reason, failed_at)
+    reward = Reward(value, spread, survey.tier, 0, survey.components, reason, failed_at)
+    return _with_words(reward, survey.deciders)

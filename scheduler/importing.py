@@ -147,13 +147,13 @@ class Importer:
 
     def _teach(self, good: Sequence[Told]) -> int:
         """Teach the beliefs what the top tier has said; none of it was drawn at random."""
-        top = self._desk.ladder.rungs[-1].primary
-        if top is None:
+        top = {verifier.name for verifier in self._desk.ladder.rungs[-1].primaries}
+        if not top:
             return 0
-        place = self._desk.ladder.askings.index((top, 0))
+        last = self._desk.ladder.askings.index((self._desk.ladder.verifiers[-1], 0))
         said = {
-            s.keys[place]: s for row, s in good
-            if top.name in row.verdicts and top.name in s.verdicts
+            s.keys[last]: s for row, s in good
+            if not top.isdisjoint(row.verdicts) and top <= s.verdicts.keys()
         }  # fmt: skip
         lessons = self._desk.climb.knowledge.lessons(
             list(said.values()), list(said), [None] * len(said)

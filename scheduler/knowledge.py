@@ -173,15 +173,14 @@ class Knowledge:
 
         They learn from the top tier; some, until that has answered, from those below as well.
         """
-        top = self.ladder.rungs[-1].primary
-        if verifier is top or not self._hears_tiers:
-            return verifier is top
-        is_primary = any(verifier is rung.primary for rung in self.ladder.rungs)
-        return is_primary and not self._has_top(standing)
+        if verifier in self.ladder.rungs[-1].primaries:
+            return self._has_top(standing)
+        is_primary = any(verifier in rung.primaries for rung in self.ladder.rungs)
+        return self._hears_tiers and is_primary and not self._has_top(standing)
 
     def _has_top(self, standing: Standing) -> bool:
-        top = self.ladder.rungs[-1].primary
-        return top is not None and top.name in standing.verdicts
+        top = self.ladder.rungs[-1].primaries
+        return bool(top) and all(verifier.name in standing.verdicts for verifier in top)
 
     def lessons(
         self,

@@ -71,7 +71,10 @@ class Learning:
             key: one for key, one in ended.items()
             if key not in self._learnt and one.verifier.name in one.standing.verdicts
         }  # fmt: skip
-        told = {key: one for key, one in fresh.items() if self._knowledge.is_lesson(*one[:2])}
+        taught = {key: one for key, one in fresh.items() if self._knowledge.is_lesson(*one[:2])}
+        # Several checks that made one tier's score are one lesson.
+        last = {id(one.standing): key for key, one in taught.items()}
+        told = {key: taught[key] for key in last.values()}
         lessons = self._knowledge.lessons(
             [one.standing for one in told.values()], list(told),
             [one.drawn for one in told.values()],

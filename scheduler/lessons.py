@@ -94,8 +94,9 @@ def teach(
         is_over: Whether no samples are expected that what is learnt is for.
     """
     for column, rung in enumerate(ladder.rungs[:-1]):
-        if rung.primary is not None:
-            model.set_forgetting(column, audits.drift.forgetting(rung.primary.name))
+        if rung.primaries:
+            kept = min(audits.drift.forgetting(verifier.name) for verifier in rung.primaries)
+            model.set_forgetting(column, kept)
     if len(lessons):
         model.learn(lessons.seen, lessons.target, lessons.drawn)
     alarms = [audits.take(a, is_over=is_over) for a in lessons.audits if a is not None]

@@ -25,6 +25,7 @@ class RecordedVerifier(Verifier):
         self.definitive = bool(spec.get("definitive", False))
         self.same_quantity = bool(spec.get("same_quantity", False))
         self.features = tuple(spec.get("features", ()))
+        self.weight = float(spec.get("weight", 1.0))
         self.replicates = int(spec.get("replicates", 1))
         super().__init__(**spec["settings"])
         vars(self)["digest"] = bytes.fromhex(spec["digest"])  # What was learnt is filed under it.

@@ -10,7 +10,7 @@ from sys import float_info
 from typing import Any
 
 from verifier_ladder.cost import Cost
-from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict
+from verifier_ladder.verdict import NO_EVIDENCE, Outcome, TurnVerdict, Verdict, mean_of
 
 
 def combined(verdicts: Sequence[Verdict]) -> Verdict:
@@ -51,17 +51,22 @@ def combined(verdicts: Sequence[Verdict]) -> Verdict:
         next((verdict.feedback for verdict in alike if verdict.feedback), ""),
         None, _turns(answers),
         {**_evidence([verdict.evidence for verdict in alike]), "replicates": told}, cost,
+        _scores(answers) or NO_EVIDENCE,
     )  # fmt: skip
 
 
 def _mean(numbers: Sequence[float | None]) -> float | None:
     known = [number for number in numbers if number is not None]
-    if not known:
-        return None
-    try:
-        return fsum(known) / len(known)
-    except OverflowError:  # the sum is too large, the mean is not
-        return fsum(number / len(known) for number in known)
+    return mean_of(known) if known else None
+
+
+def _scores(answers: Sequence[Verdict]) -> dict[str, float]:
+    """Mean of each named score, over those that give it."""
+    names = dict.fromkeys(name for verdict in answers for name in verdict.scores)
+    return {
+        name: mean_of([verdict.scores[name] for verdict in answers if name in verdict.scores])
+        for name in names
+    }
 
 
 def _uncertainty(scored: Sequence[Verdict]) -> float | None:
@@ -118,5 +123,5 @@ def _together(costs: Sequence[Cost]) -> Cost | None:
 def _with_cost(verdict: Verdict, cost: Cost | None) -> Verdict:
     return Verdict(
         verdict.outcome, None, None, verdict.unit, verdict.reason, verdict.feedback,
-        verdict.failed_at, verdict.turns, verdict.evidence, cost,
+        verdict.failed_at, verdict.turns, verdict.evidence, cost, verdict.scores,
     )  # fmt: skip

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from verifier_ladder.ladder import Ladder, Rung
+from verifier_ladder.reward import RewardRule, Scorer, tier_score
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Outcome, Verdict
@@ -22,15 +23,15 @@ class Survey:
     """What a standing's verdicts amount to, read in one pass over the ladder."""
 
     __slots__ = (
-        "asked", "components", "dearest", "deviations", "failed", "features", "passed", "reject",
-        "rejecter", "scores", "tier", "top_reject", "why",
+        "asked", "components", "dearest", "deciders", "deviations", "failed", "features", "passed",
+        "reject", "rejecter", "scores", "tier", "top_reject", "why",
     )  # fmt: skip
 
     def __init__(self, ladder: Ladder, standing: Standing) -> None:
         """Read the verdicts."""
         self.scores: list[float | None] = []
         self.deviations: list[float | None] = []
-        """Score and own deviation of each tier's primary verifier, from cheap to dear."""
+        """Score and own deviation of each tier, from cheap to dear."""
         self.asked: list[bool] = []
         """Whether all of a tier's verifiers have been asked."""
         self.passed: list[bool] = []
@@ -51,11 +52,14 @@ class Survey:
         """Name of the verifier below the top that has scored it last."""
         self.why = ""
         """What the highest verifier said in words."""
+        self.deciders: list[tuple[str, Verdict]] = []
+        """What the verifiers said whose tier's score counts most, by name."""
         if standing.problem is not None:
             self._refuse(standing.problem)
         top = ladder.rungs[-1]
-        for rung in ladder.rungs:
+        for rung, scorers in zip(ladder.rungs, ladder.scorers, strict=True):
             self._read(rung, standing.verdicts, is_top=rung is top)
+            self._score(rung, ladder.reward, scorers, standing.verdicts, is_top=rung is top)
 
     def _refuse(self, problem: Verdict) -> None:
         if problem.outcome is Outcome.REJECT:
@@ -66,7 +70,6 @@ class Survey:
 
     def _read(self, rung: Rung, verdicts: Mapping[str, Verdict], *, is_top: bool) -> None:
         asked = passed = True
-        score = deviation = None
         for verifier in rung.verifiers:
             verdict = verdicts.get(verifier.name)
             if verdict is None:
@@ -79,17 +82,43 @@ class Survey:
                 self._note_features(verifier, verdict)
             if not accepted:
                 self._object(verifier, verdict, is_top=is_top)
-            if verifier is not rung.primary:
+            if verifier.role == "gate":
                 passed = passed and accepted
-            elif verdict.score is not None and verdict.outcome is not Outcome.ABSTAIN:
-                score, deviation, self.tier = verdict.score, verdict.uncertainty, rung.tier
-                self.dearest = self.dearest if is_top else verifier.name
-        if rung.primary is None and is_top and asked and passed:
-            score, self.tier = 1.0, rung.tier  # Gates alone: passing them all is the score.
-        self.scores.append(score)
-        self.deviations.append(deviation)
         self.asked.append(asked)
         self.passed.append(passed)
+
+    def _score(
+        self,
+        rung: Rung,
+        rule: RewardRule,
+        scorers: Sequence[Scorer],
+        verdicts: Mapping[str, Verdict],
+        *,
+        is_top: bool,
+    ) -> None:
+        score, deviation = tier_score(rule, scorers, verdicts)
+        speaking: Sequence[Verifier] = rung.primaries
+        if not scorers and is_top and self.asked[-1] and self.passed[-1]:
+            score, speaking = 1.0, rung.gates  # Gates alone: passing them all is the score.
+        if score is not None:
+            self.tier = rung.tier
+            self.dearest = self.dearest if is_top else rung.primaries[-1].name
+            self.deciders = [(v.name, verdicts[v.name]) for v in speaking]
+        elif rule.weights and is_top and self.asked[-1]:
+            self._tell_lack(rule, rung, verdicts)
+        self.scores.append(score)
+        self.deviations.append(deviation)
+
+    def _tell_lack(self, rule: RewardRule, rung: Rung, verdicts: Mapping[str, Verdict]) -> None:
+        """Say why the top tier has no score although all of its verifiers have answered."""
+        for verifier in rung.primaries:
+            verdict = verdicts[verifier.name]
+            missing = rule.lacking(verdict)
+            if missing and verdict.outcome is not Outcome.ABSTAIN:
+                self.why = (
+                    f"{verifier.name} gives no {', '.join(missing)}, which the reward rule weighs"
+                )
+                return
 
     def _object(self, verifier: Verifier, verdict: Verdict, *, is_top: bool) -> None:
         if verdict.outcome is Outcome.REJECT:

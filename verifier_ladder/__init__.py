@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from verifier_ladder.asynchronous import AsyncVerifier
     from verifier_ladder.campaign import Campaign
-    from verifier_ladder.candidate import Candidate, Sample, SampleId, Turn
+    from verifier_ladder.candidate import (
+        Candidate,
+        Sample,
+        SampleId,
+        Terminate,
+        ToolCall,
+        Turn,
+    )
     from verifier_ladder.canonicaliser import Canonicaliser
     from verifier_ladder.case import Case
     from verifier_ladder.client import AsyncClient, Client
@@ -67,7 +74,7 @@ _HOMES = {
     "PluginError": "errors", "Revision": "reward", "Reward": "reward", "RewardRule": "reward",
     "Run": "run", "Sample": "candidate", "SampleId": "candidate", "SandboxError": "errors",
     "Situation": "decision", "Target": "target", "Tier": "tier", "ToolError": "errors",
-    "Transcript": "transcript",
+    "Terminate": "candidate", "ToolCall": "candidate", "Transcript": "transcript",
     "Turn": "candidate", "TurnVerdict": "verdict", "Verdict": "verdict",
     "Verifier": "verifiers", "VerifierError": "errors", "open_ledger": "ledger",
     "score_file": "rollouts", "verifier": "function", "wrap": "function",
@@ -80,8 +87,8 @@ __all__ = [
     "EscalationPolicy", "HttpService", "Ladder",
     "LadderError", "LeaseError", "Ledger", "LedgerError", "Outcome", "PluginError", "Revision",
     "Reward", "RewardRule", "Run", "Sample", "SampleId", "SandboxError", "Situation", "Target",
-    "Tier", "ToolError", "Transcript", "Turn", "TurnVerdict", "Verdict", "Verifier",
-    "VerifierError", "open_ledger", "score_file", "verifier", "wrap",
+    "Terminate", "Tier", "ToolCall", "ToolError", "Transcript", "Turn", "TurnVerdict",
+    "Verdict", "Verifier", "VerifierError", "open_ledger", "score_file", "verifier", "wrap",
 ]  # fmt: skip
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import reprlib
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from itertools import repeat
 from typing import Any, NamedTuple, TypeVar
 
@@ -20,16 +21,164 @@ are compared with nobody."""
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """One action and the observation that followed, inside a candidate's trajectory."""
+class ToolCall:
+    """A tool that a model called.
 
-    action: str
-    observation: str = ""
-    metadata: Mapping[str, Any] | None = None
+    Example:
+        >>> Turn(ToolCall("search", {"query": "boiling point"}), "351 K").text
+        '{"name": "search", "arguments": {"query": "boiling point"}}'
+    """
+
+    name: str
+    arguments: Mapping[str, Any] | str = field(default_factory=dict)
+    """By name; text where the model wrote what is no JSON object."""
+    id: str = ""
+    """What the model calls this call, if it does."""
 
     def __post_init__(self) -> None:
-        """Refuse what is no text, or no fields by name."""
+        """Refuse a call without a name, and arguments without names."""
+        check_fields(self, name=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Terminate:
+    """A model's own declaration that it is done."""
+
+    answer: str = ""
+    """What it gave as its answer, if anything."""
+
+    def __post_init__(self) -> None:
+        """Refuse what is no text."""
         check_fields(self)
+
+
+Action = str | ToolCall | Terminate
+_TERMINATE = "terminate"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One action and the observation that followed, inside a candidate's trajectory.
+
+    What is not known is left out: two turns that differ in what is known of them are told apart.
+
+    Example:
+        >>> Turn("2+2", "4").as_json()
+        ['2+2', '4']
+        >>> Turn.from_json(Turn(Terminate("4"), reward=1.0, terminated=True).as_json()).reward
+        1.0
+    """
+
+    action: str | ToolCall | Terminate
+    """Text, a tool that was called, or the model's declaration that it is done."""
+    observation: str = ""
+    metadata: Mapping[str, Any] | None = None
+    thought: str = ""
+    """What the model wrote for itself before it acted."""
+    reward: float | None = None
+    """What the environment gave for this turn; None if it gave nothing."""
+    terminated: bool = False
+    """Whether the environment came to an end of its own here."""
+    truncated: bool = False
+    """Whether it was ended here from outside, by a limit."""
+    tokens: tuple[int, int] | None = None
+    """The first token of the action in the completion, and the one after its last."""
+    compressed: bool = False
+    """Whether the context was compressed before this turn, so that the model no longer saw all of
+    the earlier ones."""
+
+    def __post_init__(self) -> None:
+        """Refuse what is no text, or no fields by name.
+
+        Raises:
+            ConfigError: If a field holds what it should not.
+        """
+        check_fields(self)
+        if self.reward is not None:
+            object.__setattr__(self, "reward", float(self.reward))
+        if self.tokens is not None:
+            object.__setattr__(self, "tokens", _span(self.tokens))
+
+    @property
+    def text(self) -> str:
+        """The action as text: a tool's name and arguments as JSON, the answer of an end."""
+        if isinstance(self.action, ToolCall):
+            told = {"name": self.action.name, "arguments": self.action.arguments}
+            return json.dumps(told, default=str)
+        return self.action.answer if isinstance(self.action, Terminate) else self.action
+
+    def as_message(self) -> dict[str, Any]:
+        """The turn as an object, as verifiers in other languages and servers read it.
+
+        Example:
+            >>> Turn("2+2", "4").as_message()
+            {'action': '2+2', 'observation': '4', 'metadata': None}
+        """
+        told = {name: getattr(self, name) for name, usual in _USUAL.items()}
+        rest = {name: value for name, value in told.items() if value != _USUAL[name]}
+        if self.tokens is not None:
+            rest["tokens"] = list(self.tokens)
+        metadata = None if self.metadata is None else dict(self.metadata)
+        return {
+            "action": _action_json(self.action), "observation": self.observation,
+            "metadata": metadata, **rest,
+        }  # fmt: skip
+
+    @classmethod
+    def from_message(cls, message: Mapping[str, Any]) -> Turn:
+        """Read what `as_message` wrote."""
+        return cls(**{**message, "action": _action_of(message["action"])})
+
+    def as_json(self) -> list[Any]:
+        """The turn as digests and the work queue have it; one of two texts is just them."""
+        message = self.as_message()
+        start = [message.pop("action"), message.pop("observation")]
+        metadata = message.pop("metadata") or {}
+        if message:
+            return [*start, metadata, message]
+        return [*start, metadata] if metadata else start
+
+    @classmethod
+    def from_json(cls, stored: Sequence[Any]) -> Turn:
+        """Read what `as_json` wrote."""
+        action, observation, *rest = stored
+        more = rest[1] if len(rest) > 1 else {}
+        return cls(_action_of(action), observation, (rest[0] or None) if rest else None, **more)
+
+
+_USUAL: Mapping[str, Any] = {
+    one.name: one.default for one in fields(Turn)
+    if one.name not in {"action", "observation", "metadata"}
+}  # fmt: skip
+
+
+def _span(tokens: Any) -> tuple[int, int]:
+    is_pair = isinstance(tokens, (tuple, list)) and list(map(type, tokens)) == [int, int]
+    if not is_pair or not 0 <= tokens[0] <= tokens[1]:
+        raise ConfigError(
+            f"a turn's tokens={tokens!r:.80}: give the first token of its action in the "
+            "completion and the one after its last, such as (0, 12)"
+        )
+    return tokens[0], tokens[1]
+
+
+def _action_json(action: Action) -> Any:
+    if isinstance(action, str):
+        return action
+    if isinstance(action, Terminate):
+        return {_TERMINATE: action.answer}
+    arguments = action.arguments
+    told = {
+        "name": action.name, "id": action.id,
+        "arguments": arguments if isinstance(arguments, str) else dict(arguments),
+    }  # fmt: skip
+    return {name: value for name, value in told.items() if value}
+
+
+def _action_of(stored: Any) -> Any:
+    if not isinstance(stored, Mapping):
+        return stored
+    return Terminate(stored[_TERMINATE]) if _TERMINATE in stored else ToolCall(**stored)
 
 
 @dataclass(frozen=True, slots=True)

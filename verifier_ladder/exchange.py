@@ -12,12 +12,13 @@ from typing import Any
 from verifier_ladder.candidate import Candidate, Turn
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import AnswerError, LadderError
-from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict
+from verifier_ladder.verdict import NO_EVIDENCE, Outcome, TurnVerdict, Verdict
 from verifier_ladder.verifiers import as_verdict, failure
 
 _TEXTS = ("unit", "reason", "feedback")
 _FIELDS = {
     "id", "outcome", "score", "uncertainty", *_TEXTS, "failed_at", "turns", "evidence", "cost",
+    "scores",
 }  # fmt: skip
 
 
@@ -31,10 +32,7 @@ def candidate_message(candidate: Candidate) -> dict[str, Any]:
     content, encoding = candidate.content, {}
     if isinstance(content, bytes):
         content, encoding = base64.b64encode(content).decode("ascii"), {"encoding": "base64"}
-    turns = [
-        {"action": turn.action, "observation": turn.observation, "metadata": turn.metadata}
-        for turn in candidate.turns
-    ]
+    turns = [turn.as_message() for turn in candidate.turns]
     return {
         "kind": candidate.kind, "content": content, **encoding,
         "task": candidate.task and dict(candidate.task), "turns": turns,
@@ -51,7 +49,7 @@ def candidate_from(message: Mapping[str, Any]) -> Candidate:
     content = message["content"]
     if message.get("encoding") == "base64":
         content = base64.b64decode(content)
-    turns = tuple(Turn(**turn) for turn in message.get("turns") or ())
+    turns = tuple(map(Turn.from_message, message.get("turns") or ()))
     return Candidate(message["kind"], content, message.get("task"), turns)
 
 
@@ -62,7 +60,9 @@ def verdict_message(verdict: Verdict) -> dict[str, Any]:
         >>> verdict_from(verdict_message(Verdict.accept(2.0, unit="eV"))).unit
         'eV'
     """
-    plain = dataclasses.replace(verdict, evidence=dict(verdict.evidence))
+    plain = dataclasses.replace(
+        verdict, evidence=dict(verdict.evidence), scores=dict(verdict.scores)
+    )
     return {name: value for name, value in dataclasses.asdict(plain).items() if value is not None}
 
 
@@ -114,6 +114,7 @@ def _built(message: Mapping[str, Any], unit: str) -> Verdict:
         texts["unit"] or unit, texts["reason"], texts["feedback"], failed_at,
         tuple(TurnVerdict(**turn) for turn in message.get("turns") or ()),
         dict(evidence), None if cost is None else Cost(**cost),
+        message.get("scores") or NO_EVIDENCE,
     )  # fmt: skip
 
 

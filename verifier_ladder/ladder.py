@@ -20,10 +20,10 @@ from verifier_ladder.decision import EscalationPolicy
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.keys import digest
 from verifier_ladder.registry import REGISTRY
-from verifier_ladder.reward import RewardRule
+from verifier_ladder.reward import RewardRule, Scorer
 from verifier_ladder.target import Target
 from verifier_ladder.tier import Tier
-from verifier_ladder.verifiers import Verifier
+from verifier_ladder.verifiers import Verifier, weighed
 
 _SECTIONS = {
     "name", "kind", "audit", "target", "reward", "policy", "verifiers", "budget", "prior",
@@ -33,25 +33,22 @@ _NAMESPACE = re.compile(r"[\w.\-:/]{0,100}")
 
 
 class Rung:
-    """One tier of a ladder: its gates, all of which must pass, and its primary verifier."""
+    """One tier of a ladder: its gates, all of which must pass, and the verifiers that score."""
 
     def __init__(self, tier: Tier, verifiers: Sequence[Verifier]) -> None:
-        """Order the verifiers: gates first.
-
-        Raises:
-            ConfigError: If there is more than one primary verifier.
-        """
+        """Order the verifiers: gates first."""
         self.tier = tier
         self.gates = tuple(v for v in verifiers if v.role == "gate")
-        primaries = [v for v in verifiers if v.role != "gate"]
-        if len(primaries) > 1:
-            names = ", ".join(v.name for v in primaries)
-            raise ConfigError(
-                f"tier {tier.label} has {len(primaries)} primary verifiers ({names}); "
-                'make all but one a gate with role="gate"'
-            )
-        self.primary = primaries[0] if primaries else None
-        self.verifiers: tuple[Verifier, ...] = (*self.gates, *primaries)
+        self.primaries = tuple(v for v in verifiers if v.role != "gate")
+        """Those whose weighted mean is the tier's score."""
+        self.verifiers: tuple[Verifier, ...] = (*self.gates, *self.primaries)
+
+    def scorers(self, *, is_top: bool) -> tuple[Scorer, ...]:
+        """Its scoring verifiers, as `tier_score` takes them."""
+        return tuple(
+            Scorer(v.name, float(v.weight), is_target=is_top or v.same_quantity)
+            for v in self.primaries
+        )
 
     @property
     def waits(self) -> bool:
@@ -178,8 +175,11 @@ class Ladder:
         return tuple(Rung(t, [v for v in verifiers if v.tier == t]) for t in tiers)
 
     def _default_target(self) -> Target:
-        top = self.rungs[-1].primary
-        return Target(top.name, top.unit) if top else Target("passes", scale="binary")
+        top = self.rungs[-1].primaries
+        if not top:
+            return Target("passes", scale="binary")
+        units = {verifier.unit for verifier in top}
+        return Target("+".join(v.name for v in top), units.pop() if len(units) == 1 else "")
 
     def _chosen_policy(self, policy: EscalationPolicy | str | None) -> EscalationPolicy:
         from verifier_ladder.scheduler.policies import create_policy
@@ -198,6 +198,11 @@ class Ladder:
     def tiers(self) -> tuple[Tier, ...]:
         """Its tiers, from cheap to dear."""
         return tuple(rung.tier for rung in self.rungs)
+
+    @cached_property
+    def scorers(self) -> tuple[tuple[Scorer, ...], ...]:
+        """The scoring verifiers of each tier."""
+        return tuple(rung.scorers(is_top=rung is self.rungs[-1]) for rung in self.rungs)
 
     @cached_property
     def verifiers(self) -> tuple[Verifier, ...]:
@@ -228,7 +233,7 @@ class Ladder:
         made.rungs = tuple(
             Rung(rung.tier, [_placed(v, namespace) for v in rung.verifiers]) for rung in self.rungs
         )
-        for name in ("tiers", "verifiers", "askings", "digest"):
+        for name in ("tiers", "scorers", "verifiers", "askings", "digest"):
             made.__dict__.pop(name, None)
         return made
 
@@ -398,12 +403,13 @@ def _verifier(entry: object) -> Verifier:
         return REGISTRY.get(entry)
     if not isinstance(entry, Mapping) or "name" not in entry:
         raise ConfigError(f"a verifier in the ladder has no name: {entry!r}")
-    _section({"verifiers": entry}, "verifiers", {"name", "version", "settings"})
+    _section({"verifiers": entry}, "verifiers", {"name", "version", "settings", "weight"})
     wanted = entry.get("version")
     settings = _section(entry, "settings")
-    return REGISTRY.create(
+    made = REGISTRY.create(
         str(entry["name"]), dict(settings or {}), None if wanted is None else str(wanted)
     )
+    return weighed(made, entry["weight"]) if "weight" in entry else made
 
 
 def _policy(table: Mapping[str, Any] | None) -> EscalationPolicy | None:

@@ -28,13 +28,19 @@ class RangeWatch:
 
     def __init__(self, ladder: Ladder) -> None:
         """Take the range that is declared."""
-        rule, top = ladder.reward, ladder.rungs[-1].primary
+        rule, top = ladder.reward, ladder.rungs[-1].primaries
         self._name, self._rule, self._sign = ladder.name, rule, ladder.target.sign
-        self._top = "" if top is None else top.name
+        self._top = "+".join(verifier.name for verifier in top)
         self._low, self._high = min(0.0, rule.reject), max(1.0, rule.reject)
         is_shaped = rule.low is not None and rule.clip
         self._is_declared = is_shaped or ladder.target.scale == "binary"
-        self._is_over = len(ladder.rungs) == 1 or (rule.low is not None and not rule.clip)
+        # What several verifiers or several scores earn together is told nowhere by itself.
+        is_made = len(top) > 1 or bool(rule.weights)
+        self._is_over = (
+            len(ladder.rungs) == 1
+            or (rule.low is not None and not rule.clip)
+            or (is_made and not self._is_declared)
+        )
 
     def look(self, rewards: Iterable[Reward]) -> None:
         """Take rewards as they are given out."""

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from math import isfinite
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import hypot, isfinite
 from typing import Any, Literal, NamedTuple, get_args
 
 from verifier_ladder.arguments import check_fields, checked_value
 from verifier_ladder.errors import ConfigError
+from verifier_ladder.text import plain_lines
 from verifier_ladder.tier import Tier
+from verifier_ladder.verdict import (
+    LARGEST_WEIGHT,
+    NO_EVIDENCE,
+    OUTCOME,
+    PROCESS,
+    TurnVerdict,
+    Verdict,
+    mean_of,
+)
 
 Estimation = Literal["auto", "unbiased", "clipped", "plugin"]
+LONGEST_FEEDBACK = 4096
+"""Characters of a reward's feedback; of each turn's a quarter."""
 
 
 class Reward(NamedTuple):
@@ -38,6 +50,13 @@ class Reward(NamedTuple):
     """The boundary that failed, if a tier could not answer."""
     pending: bool = False
     """Whether a higher tier is still at work, so that a revision may follow."""
+    feedback: str = ""
+    """What the verdict that decided says to the learner, to be learnt from; without control
+    characters and at most `LONGEST_FEEDBACK` characters long."""
+    turns: tuple[TurnVerdict, ...] = ()
+    """What that verdict says of each turn: a number, and what to do better."""
+    scores: Mapping[str, float] = NO_EVIDENCE
+    """Its further numbers by name; of several verifiers in its tier as `verifier.name`."""
 
 
 def _is_number(value: object) -> bool:
@@ -116,6 +135,12 @@ class RewardRule:
     partial_credit: bool = False
     """Whether a reject by the top tier's scoring verifier earns that verifier's score instead,
     where it gives one: the share of tests that passed, for example."""
+    weights: Mapping[str, float] = field(default_factory=dict)
+    """What a score is made of: `outcome` is the verdict's own score, `process` the mean of its
+    turns', every other name one of its named scores. It is their mean, with these weights, in the
+    target's unit. A verdict that lacks one of them has no score, for what is not known is not 0.
+    Without weights the outcome alone counts. They apply to the top tier, and to verifiers below
+    that estimate the same quantity."""
     estimator: Estimation = "auto"
     """How far a reward moves when a random draw has brought the top tier's answer; see
     `verifier_ladder.scheduler.estimator`. Corrected rewards may leave the range."""
@@ -140,6 +165,33 @@ class RewardRule:
         if not _is_number(self.reject):
             raise ConfigError(f"reward for rejects must be finite, not {self.reject!r}")
         check_fields(self)
+        object.__setattr__(self, "weights", _weights(self.weights))
+
+    def score_of(self, verdict: Verdict) -> float | None:
+        """What a verdict amounts to, in target units; None where it lacks what is weighed.
+
+        Example:
+            >>> rule = RewardRule(weights={"outcome": 3.0, "style": 1.0})
+            >>> rule.score_of(Verdict.accept(1.0, scores={"style": 0.0}))
+            0.75
+            >>> rule.score_of(Verdict.accept(1.0)) is None
+            True
+        """
+        if not self.weights:
+            return verdict.score
+        parts = [self._part(verdict, name) for name in self.weights]
+        known = [part for part in parts if part is not None]
+        return mean_of(known, list(self.weights.values())) if len(known) == len(parts) else None
+
+    def lacking(self, verdict: Verdict) -> list[str]:
+        """Names of what is weighed and a verdict does not give."""
+        return [name for name in self.weights if self._part(verdict, name) is None]
+
+    @staticmethod
+    def _part(verdict: Verdict, name: str) -> float | None:
+        if name == OUTCOME:
+            return verdict.score
+        return verdict.process if name == PROCESS else verdict.scores.get(name)
 
     def scale(self, value: float, *, sign: float = 1.0) -> float:
         """Map one value in target units; scalar arithmetic in a fixed order, so it replays."""
@@ -161,7 +213,9 @@ class RewardRule:
 
     def as_json(self) -> dict[str, Any]:
         """The rule as configuration, for the ledger."""
-        told = {"partial_credit": True} if self.partial_credit else {}
+        told: dict[str, Any] = {"partial_credit": True} if self.partial_credit else {}
+        if self.weights:
+            told["weights"] = dict(self.weights)
         return {
             "low": self.low,
             "high": self.high,
@@ -170,3 +224,125 @@ class RewardRule:
             "estimator": self.estimator,
             **told,
         }
+
+
+def _weights(given: Mapping[str, Any]) -> dict[str, float]:
+    """Weights by name, those of 0 left out.
+
+    Raises:
+        ConfigError: If one is no number from 0 to `LARGEST_WEIGHT`, or all are 0.
+    """
+    for name, weight in given.items():
+        if isinstance(weight, bool) or not _is_number(weight) or not 0 <= weight <= LARGEST_WEIGHT:
+            raise ConfigError(
+                f"reward weight {name}={weight!r}: give a number from 0 to {LARGEST_WEIGHT:g}"
+            )
+    kept = {name: float(weight) for name, weight in given.items() if weight}
+    if given and not kept:
+        raise ConfigError("reward weights: at least one must be above 0")
+    return kept
+
+
+def learnt(deciders: Sequence[tuple[str, Verdict]]) -> dict[str, Any]:
+    """What a learner may learn of the verdicts that decide a reward, beside its value.
+
+    Args:
+        deciders: They, each with its verifier's name, in the ladder's order.
+
+    Example:
+        >>> said = Verdict.reject("no", feedback="close the ring", scores={"style": 1.0})
+        >>> learnt([("gate", said)])["feedback"]
+        'close the ring'
+    """
+    is_one = len(deciders) == 1
+    feedback = [verdict.feedback for _, verdict in deciders if verdict.feedback]
+    scores = {
+        name if is_one else f"{verifier}.{name}": score
+        for verifier, verdict in deciders
+        for name, score in verdict.scores.items()
+    }
+    turns: dict[int, list[TurnVerdict]] = {}
+    for turn in (turn for _, verdict in deciders for turn in verdict.turns):
+        turns.setdefault(turn.turn, []).append(turn)
+    return {
+        "feedback": _shown("\n".join(feedback), LONGEST_FEEDBACK),
+        "turns": tuple(_merged(place, said) for place, said in sorted(turns.items())),
+        "scores": scores or NO_EVIDENCE,
+    }
+
+
+def _merged(place: int, said: Sequence[TurnVerdict]) -> TurnVerdict:
+    """One turn as several verifiers see it: the mean of their scores, and what they say."""
+    known = [turn.score for turn in said if turn.score is not None]
+    feedback = "\n".join(turn.feedback for turn in said if turn.feedback)
+    score = mean_of(known) if known else None
+    return TurnVerdict(place, score, _shown(feedback, LONGEST_FEEDBACK // 4))
+
+
+def _shown(text: str, most: int) -> str:
+    """Text without control characters, cut to size."""
+    clean = plain_lines(text[: 2 * most])
+    return clean if len(clean) <= most else clean[: most - 1] + "…"
+
+
+class Scorer(NamedTuple):
+    """One of the verifiers that make a tier's score."""
+
+    name: str
+    weight: float = 1.0
+    is_target: bool = True
+    """Whether it scores the target itself, so that the rule's weights apply."""
+
+
+def scorers_of(ladder: Mapping[str, Any]) -> dict[int, tuple[Scorer, ...]]:
+    """The scoring verifiers of each tier, from what the ledger records of a ladder."""
+    listed = ladder.get("verifiers", ())
+    top = max((Tier.parse(spec["tier"]) for spec in listed), default=Tier.FAST)
+    found: dict[int, tuple[Scorer, ...]] = {}
+    for spec in listed:
+        tier = Tier.parse(spec["tier"])
+        if spec.get("role") != "gate":
+            is_target = tier is top or bool(spec.get("same_quantity"))
+            scorer = Scorer(spec["name"], float(spec.get("weight", 1.0)), is_target)
+            found[int(tier)] = (*found.get(int(tier), ()), scorer)
+    return found
+
+
+def tier_score(
+    rule: RewardRule, scorers: Sequence[Scorer], verdicts: Mapping[str, Verdict]
+) -> tuple[float | None, float | None]:
+    """The score of a tier and its own deviation: the weighted mean of its scoring verifiers.
+
+    There is none until each of them has scored, for what is not known is not 0. The deviation of
+    a mean is √Σ(w·u)² / Σw, of errors that have nothing to do with each other; it is None where
+    one of them is not known.
+
+    Args:
+        rule: Whose weights make one score of a verdict.
+        scorers: The tier's scoring verifiers, in the ladder's order.
+        verdicts: What was said, by verifier.
+
+    Example:
+        >>> said = {"a": Verdict.accept(1.0), "b": Verdict.accept(0.0)}
+        >>> tier_score(RewardRule(), [Scorer("a", 3.0), Scorer("b")], said)
+        (0.75, None)
+    """
+    if not scorers:
+        return None, None
+    scores, deviations, weights = list[float](), list[float](), [s.weight for s in scorers]
+    for name, _, is_target in scorers:
+        verdict = verdicts.get(name)
+        if verdict is None:
+            return None, None
+        score = rule.score_of(verdict) if is_target else verdict.score
+        if score is None:
+            return None, None
+        scores.append(score)
+        if verdict.uncertainty is not None and not (is_target and rule.weights):
+            deviations.append(verdict.uncertainty)
+    if len(scores) == 1:
+        return scores[0], deviations[0] if deviations else None
+    if len(deviations) < len(scores):
+        return mean_of(scores, weights), None
+    shares = [weight / sum(weights) for weight in weights]
+    return mean_of(scores, weights), hypot(*map(float.__mul__, shares, deviations))

@@ -8,7 +8,7 @@ them in entries of their own, each prompt once per call.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from verifier_ladder.arguments import check_fields
@@ -122,8 +122,13 @@ def transcript_block(campaign: str, run: str, transcripts: Iterable[Transcript])
 def _sample(told: Transcript) -> dict[str, Any]:
     made = {name: v for name in _OF_SAMPLE if (v := getattr(told, name)) is not None}
     if told.turns:
-        made["turns"] = [[turn.action, turn.observation] for turn in told.turns]
+        made["turns"] = [_kept(turn) for turn in told.turns]
     return described({**made, "group": told.group} if told.group else made)  # type: ignore[no-any-return]
+
+
+def _kept(turn: Turn) -> list[Any]:
+    """A turn without its metadata, which is the program's own and may hold anything."""
+    return replace(turn, metadata=None).as_json()
 
 
 class Transcripts:
@@ -176,4 +181,4 @@ class Transcripts:
 
     def turns(self, step: int, position: int) -> list[Turn]:
         """The turns of a sample; [] if they were not kept."""
-        return [Turn(*turn) for turn in self.sample(step, position).get("turns", ())]
+        return list(map(Turn.from_json, self.sample(step, position).get("turns", ())))

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from math import inf, isfinite
-from typing import Any, NoReturn
+from math import fsum, inf, isfinite
+from operator import mul
+from typing import Any, Final, NoReturn
 
 from verifier_ladder.arguments import check_fields
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import AnswerError, ConfigError
+
+MOST_SCORES: Final = 256
+"""Named scores of one verdict."""
+LARGEST_WEIGHT: Final = 1e6
+"""Of a part of a mean."""
+OUTCOME: Final = "outcome"
+PROCESS: Final = "process"
+"""What `RewardRule.weights` calls a verdict's own score, and the mean of its turns'."""
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]{0,63}")
 
 
 class Outcome(StrEnum):
@@ -75,6 +86,30 @@ def _outcome_of(value: Any) -> Outcome:
         raise AnswerError(f"a verdict's outcome is one of {known}, not {value!r}") from None
 
 
+def _named(scores: Any) -> dict[str, float]:
+    """Scores by name, as plain numbers.
+
+    Raises:
+        AnswerError: If there are too many, a name is no identifier, or a number is not finite.
+    """
+    if not isinstance(scores, Mapping):
+        raise AnswerError(
+            f"a verdict's scores must be numbers by name, not {type(scores).__name__}"
+        )
+    if len(scores) > MOST_SCORES:
+        raise AnswerError(
+            f"a verdict has {len(scores)} named scores, and may have {MOST_SCORES}; say in the "
+            "evidence what is no number to learn from"
+        )
+    for name in scores:
+        if not isinstance(name, str) or not _NAME.fullmatch(name) or name in {OUTCOME, PROCESS}:
+            raise AnswerError(
+                f"{name!r:.80} can't name a score: up to 64 letters, digits and _.- that begin "
+                f"with a letter, and not {OUTCOME} or {PROCESS}, which the reward rule knows"
+            )
+    return {str(name): _number(score) for name, score in scores.items()}
+
+
 class _NoEvidence(dict[str, Any]):
     """Evidence that stays empty, so that verdicts can share it; one object in every process."""
 
@@ -90,8 +125,33 @@ class _NoEvidence(dict[str, Any]):
 NO_EVIDENCE = _NoEvidence()
 
 
-def _given(evidence: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    return {} if evidence is None else evidence
+def mean_of(numbers: Sequence[float], weights: Sequence[float] = ()) -> float:
+    """The mean of numbers, rounded once, so that it is the same on every machine.
+
+    Args:
+        numbers: Finite numbers; at least one.
+        weights: How much each counts, from 0 to 1e6 and not all 0; alike by default.
+
+    Example:
+        >>> mean_of([1.0, 0.0], [3.0, 1.0])
+        0.75
+    """
+    if len(numbers) == 1:
+        return numbers[0]
+    weights = weights or [1.0] * len(numbers)
+    total = fsum(weights)
+    try:
+        found = fsum(map(mul, weights, numbers)) / total
+    except OverflowError:
+        found = inf
+    # The sum may be too large where the mean is not.
+    if isfinite(found):
+        return found
+    return fsum(weight / total * n for weight, n in zip(weights, numbers, strict=True))
+
+
+def _given(values: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    return {} if values is None else values
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +185,9 @@ class Verdict:
     cost: Cost | None = None
     """What the check took. The engine measures cpu time; what else the verifier states here is
     charged instead of what it declares."""
+    scores: Mapping[str, float] = field(default_factory=lambda: NO_EVIDENCE)
+    """Further numbers by name: the criteria of a rubric, the share of each kind of test. Learners
+    get them with the reward, and the reward rule may weigh them."""
 
     def __post_init__(self) -> None:
         """Bring outcome and numbers to their plain types; refuse what contradicts itself.
@@ -150,6 +213,10 @@ class Verdict:
         except ConfigError as error:
             raise AnswerError(str(error)) from None
         object.__setattr__(self, "turns", tuple(self.turns))
+        if self.scores is not NO_EVIDENCE:
+            object.__setattr__(self, "scores", _named(self.scores) or NO_EVIDENCE)
+            if self.scores and self.outcome is Outcome.ABSTAIN:
+                raise AnswerError("an abstention has no scores; accept or reject with them")
 
     def _is_plain(self) -> bool:
         """Whether its other fields are what nearly all verdicts hold: there are millions."""
@@ -159,6 +226,7 @@ class Verdict:
             and (self.cost is None or type(self.cost) is Cost)
             and type(self.turns) is tuple and not self.turns
             and (self.evidence is NO_EVIDENCE or type(self.evidence) is dict)
+            and self.scores is NO_EVIDENCE
             and all(type(name) is str for name in self.evidence)
         )  # fmt: skip
 
@@ -172,12 +240,14 @@ class Verdict:
         feedback: str = "",
         evidence: Mapping[str, Any] | None = None,
         turns: tuple[TurnVerdict, ...] = (),
+        scores: Mapping[str, float] | None = None,
         cost: Cost | None = None,
     ) -> Verdict:
         """Say that the candidate passes, and how good it is; `cost` is what the check took."""
         return cls(
             Outcome.ACCEPT, score, uncertainty, unit,
             feedback=feedback, turns=turns, evidence=_given(evidence), cost=cost,
+            scores=NO_EVIDENCE if scores is None else scores,
         )  # fmt: skip
 
     @classmethod
@@ -190,12 +260,14 @@ class Verdict:
         feedback: str = "",
         evidence: Mapping[str, Any] | None = None,
         turns: tuple[TurnVerdict, ...] = (),
+        scores: Mapping[str, float] | None = None,
         cost: Cost | None = None,
     ) -> Verdict:
         """Say that the candidate is bad, and why; `cost` is what the check took."""
         return cls(
             Outcome.REJECT, score, None, unit, reason,
             feedback=feedback, turns=turns, evidence=_given(evidence), cost=cost,
+            scores=NO_EVIDENCE if scores is None else scores,
         )  # fmt: skip
 
     @classmethod
@@ -225,6 +297,12 @@ class Verdict:
         )
 
     @property
+    def process(self) -> float | None:
+        """The mean of the scores that its turns have; None where none has one."""
+        known = [turn.score for turn in self.turns if turn.score is not None]
+        return mean_of(known) if known else None
+
+    @property
     def is_answer(self) -> bool:
         """Whether the verdict may be cached: an outage never is, it starts a new attempt."""
         return self.failed_at is None
@@ -233,7 +311,7 @@ class Verdict:
 _new = object.__new__
 (
     _outcome, _score, _uncertainty, _unit, _reason, _feedback, _failed_at, _turns, _evidence,
-    _cost,
+    _cost, _scores,
 ) = (Verdict.__dict__[field.name].__set__ for field in fields(Verdict))  # fmt: skip
 
 
@@ -256,4 +334,5 @@ def plain_verdict(
     _turns(verdict, ())
     _evidence(verdict, NO_EVIDENCE)
     _cost(verdict, cost)
+    _scores(verdict, NO_EVIDENCE)
     return verdict

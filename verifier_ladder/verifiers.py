@@ -33,7 +33,7 @@ from verifier_ladder.resource import Resource
 from verifier_ladder.sourcecode import PREFIX, Fingerprint, SourceVersion, fingerprint
 from verifier_ladder.tags import checked_capabilities
 from verifier_ladder.tier import Tier
-from verifier_ladder.verdict import NO_EVIDENCE, Outcome, Verdict, plain_verdict
+from verifier_ladder.verdict import LARGEST_WEIGHT, NO_EVIDENCE, Outcome, Verdict, plain_verdict
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -46,7 +46,7 @@ _WORDS = {
     "role": get_args(Role), "isolation": get_args(Isolation), "reads": ("canonical", "raw"),
 }  # fmt: skip
 _LEAST = {"batch_size": 1, "replicates": 1, "memory": 1, "deviation": 0.0, "kind": 1}
-_POSITIVE = ("timeout", "batch_size", "replicates", "memory")
+_POSITIVE = ("timeout", "batch_size", "replicates", "memory", "weight")
 
 
 A_CASE = Cost(person_minutes=5.0)
@@ -117,7 +117,8 @@ class Verifier:
     name have to be declared here too. A verifier that waits and declares nothing takes five
     minutes of a person."""
     role: Role = "primary"
-    """A gate only accepts or rejects; the primary verifier of a tier gives its score."""
+    """A gate only accepts or rejects; a primary verifier gives its tier's score. The score of
+    several is their mean, by `weight`."""
     definitive: bool = False
     """Whether its reject is what bad means, such as text that is no molecule: such rejects are
     never audited by the top tier."""
@@ -143,6 +144,11 @@ class Verifier:
     """How many checks a stochastic verifier wants per candidate. Each is kept, paid for and
     recorded by itself, and has a random seed of its own; the tier says what they say together."""
     unit: str = ""
+    weight: float = 1.0
+    """How much its score counts where several verifiers score in one tier."""
+    hidden: Sequence[str] = ()
+    """Names of task fields that no learner may see, such as the expected answer. What they hold
+    is masked wherever a verdict has words; see `verifier_ladder.hidden`."""
     deviation: float | None = None
     """Declared standard deviation of its score around the target, in target units."""
     same_quantity: bool = False
@@ -201,11 +207,14 @@ class Verifier:
             self.task_fields = (self.task_fields,)
         self.env = declared(self.name, "env", self.env)
         self.secrets = declared(self.name, "secrets", self.secrets)
+        if isinstance(self.hidden, str):
+            self.hidden = (self.hidden,)
         self.capabilities = checked_capabilities(self.capabilities, f"verifier {self.name}")
         _check_words(self)
         _take_sandbox(self)
         check_values(f"verifier {self.name}", _ATTRIBUTES, _attributes(self), **_LEAST)
         _check_numbers(self)
+        _check_hidden(self)
         if self.waits:
             checked_patience(self)
         if self.control is not None and self.control.kind != self.kind:
@@ -225,6 +234,8 @@ class Verifier:
         }  # fmt: skip
         if self.sandbox is not None:
             identity["sandbox"] = self.sandbox.identity
+        if self.hidden:
+            identity["hidden"] = sorted(self.hidden)
         return digest(identity)
 
     @cached_property
@@ -402,6 +413,9 @@ class Verifier:
             tags["replicates"] = self.replicates
         if self.sandbox is not None:
             tags["sandbox"] = self.sandbox.name
+        if self.weight != 1.0:
+            tags["weight"] = float(self.weight)
+        tags["hidden"] = list(self.hidden)
         tags["cost"] = {name: amount for name, amount in asdict(self.cost).items() if amount}
         return {
             "name": self.name, "version": self.version, "tier": Tier.parse(self.tier).label,
@@ -536,6 +550,33 @@ def _check_numbers(verifier: Verifier) -> None:
             raise ConfigError(
                 f"{name}={value!r} of verifier {verifier.name}: give a positive number"
             )
+    if verifier.weight > LARGEST_WEIGHT:
+        raise ConfigError(
+            f"weight={verifier.weight!r} of verifier {verifier.name}: give at most "
+            f"{LARGEST_WEIGHT:g}"
+        )
+
+
+def weighed(verifier: Verifier, weight: Any) -> Verifier:
+    """A copy of a verifier with another weight in its tier.
+
+    Raises:
+        ConfigError: If that is no weight.
+    """
+    made = copy(verifier)
+    made.weight = weight
+    _check_numbers(made)
+    return made
+
+
+def _check_hidden(verifier: Verifier) -> None:
+    fields = verifier.task_fields
+    unread = [] if fields is None else [name for name in verifier.hidden if name not in fields]
+    if unread:
+        raise ConfigError(
+            f"verifier {verifier.name} hides {', '.join(unread)}, which it does not read; name it "
+            "in task_fields too, which vl.wrap calls columns"
+        )
 
 
 def _scalar(answer: Any) -> object:

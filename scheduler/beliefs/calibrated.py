@@ -72,7 +72,7 @@ class CalibratedBelief:
         """
         usual = Binary if ladder.target.scale == "binary" else Normal
         owners = [
-            column if column and rung.primary else -1
+            column if column and rung.primaries else -1
             for column, rung in enumerate(ladder.rungs)
             for verifier in rung.verifiers
             for _ in verifier.features

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import isfinite, nan
 
 from verifier_ladder.ladder import Rung
+from verifier_ladder.verdict import mean_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +29,19 @@ class Declaration:
 
     @classmethod
     def of(cls, rung: Rung) -> Declaration:
-        """What a rung's primary verifier declares; a declared deviation is in target units."""
-        primary = rung.primary
-        if primary is None:
+        """What a rung's scoring verifiers declare; a declared deviation is in target units.
+
+        Several estimate the target itself if all of them do. The deviation of their mean is at
+        most the mean of theirs, which is what holds: they may err alike.
+        """
+        if not rung.primaries:
             return cls()
-        deviation = nan if primary.deviation is None else float(primary.deviation)
+        declared = [nan if v.deviation is None else float(v.deviation) for v in rung.primaries]
+        deviation = mean_of(declared, [float(v.weight) for v in rung.primaries])
         return cls(
-            primary.name, primary.digest.hex(), primary.same_quantity or isfinite(deviation),
-            deviation,
+            "+".join(v.name for v in rung.primaries),
+            "+".join(v.digest.hex() for v in rung.primaries),
+            isfinite(deviation) or all(v.same_quantity for v in rung.primaries), deviation,
         )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from time import process_time
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -14,6 +15,7 @@ from verifier_ladder.containment import ends_program
 from verifier_ladder.cost import Cost
 from verifier_ladder.environment import granted
 from verifier_ladder.errors import AnswerError, CandidateError, ConfigError
+from verifier_ladder.hidden import without_hidden
 from verifier_ladder.masking import NO_MASK
 from verifier_ladder.scheduler.engines import wire
 from verifier_ladder.scheduler.engines.blame import Answers, Case
@@ -58,6 +60,8 @@ def judge_inline(
         # What was blamed takes the time of its share, as any other verdict does.
         pairs = zip(verdicts, said, strict=True)
         verdicts = [new if new is old else replace(new, cost=None) for old, new in pairs]
+    if verifier.hidden:
+        verdicts = list(map(partial(without_hidden, verifier), candidates, verdicts))
     return mask(verdicts), process_time() - started
 
 

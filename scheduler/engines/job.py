@@ -16,6 +16,7 @@ from verifier_ladder.cost import Amounts, Cost
 from verifier_ladder.environment import Grant, granted
 from verifier_ladder.errors import LadderError
 from verifier_ladder.function import FunctionVerifier, RewardFunctionVerifier
+from verifier_ladder.hidden import without_hidden
 from verifier_ladder.keys import task_digest
 from verifier_ladder.scheduler.engines import wire
 from verifier_ladder.scheduler.engines.blame import Answers, Case
@@ -52,9 +53,19 @@ _WORDS = (MESSAGES, LISTS["completion_ids"])
 class BatchFuture(Future[T]):
     """The future of a batch, which can be left with what it has so far."""
 
-    def __init__(self, answered: dict[int, Any] | None = None) -> None:
-        """Start with nothing, or with answers that were there at once."""
+    def __init__(
+        self,
+        answered: dict[int, Any] | None = None,
+        told: Callable[[Mapping[int, Any]], Mapping[int, Any]] = dict,
+    ) -> None:
+        """Start with nothing, or with answers that were there at once.
+
+        Args:
+            answered: Those.
+            told: Takes out of answers what nobody may be told.
+        """
         super().__init__()
+        self._told = told
         self.answered: dict[int, Any] = answered or {}
         """What is settled so far, by position in the batch; filled by the lane."""
         self.on_news: Callable[[], None] = _nothing
@@ -78,7 +89,7 @@ class BatchFuture(Future[T]):
 
     def tell(self, answers: Mapping[int, Any]) -> None:
         """Hear what a worker has said, before the batch is done; for lanes."""
-        self.answered.update(answers)
+        self.answered.update(self._told(answers))
         self.on_news()
 
     def abandon(self) -> dict[int, Any]:
@@ -277,6 +288,8 @@ class VerifyJob(Job[Verdict]):
         self.patience = _patience(verifier, self.count)
         self.exact = is_one_by_one(verifier)
         self._each = self.exact and self.count > 1 and verifier.cost.seconds > _WORTH_TIMING
+        if verifier.hidden:
+            self.future = BatchFuture(told=self._masked)
 
     def arguments(self, group: Sequence[int]) -> tuple[Any, ...]:
         """Columns, because a batch shares its kind and mostly has no tasks and turns."""
@@ -285,7 +298,7 @@ class VerifyJob(Job[Verdict]):
         tasks: Any = [candidate.task for candidate in chosen]
         turns: Any = None
         if any(candidate.turns for candidate in chosen):
-            turns = [[(t.action, t.observation, t.metadata) for t in c.turns] for c in chosen]
+            turns = [[turn.as_json() for turn in c.turns] for c in chosen]
         columns = (
             kinds[0] if kinds.count(kinds[0]) == len(kinds) else kinds,
             [candidate.content for candidate in chosen],
@@ -317,7 +330,15 @@ class VerifyJob(Job[Verdict]):
             cost = items[position].cost or Cost()
             more = replace(cost, seconds=cost.seconds + seconds)
             items[position] = replace(items[position], cost=more)
+        if self.thing.hidden:
+            items = list(self._masked(dict(enumerate(items))).values())
         return BatchAnswer(items, lane, case.seconds)
+
+    def _masked(self, answers: Mapping[int, Any]) -> dict[int, Any]:
+        return {
+            place: without_hidden(self.thing, self._candidates[place], verdict)
+            for place, verdict in answers.items()
+        }
 
     def subject(self, position: int) -> Candidate:
         """A candidate."""
@@ -399,8 +420,7 @@ class ExpectJob(Job[Expected]):
         """The candidates, taken apart."""
         chosen = [self._candidates[position] for position in group]
         return ([
-            (c.kind, c.content, c.task, [(t.action, t.observation, t.metadata) for t in c.turns])
-            for c in chosen
+            (c.kind, c.content, c.task, [turn.as_json() for turn in c.turns]) for c in chosen
         ],)  # fmt: skip
 
     def read(

@@ -17,7 +17,15 @@ from verifier_ladder.candidate import Candidate
 from verifier_ladder.containment import ends_program, text_of
 from verifier_ladder.cost import Amounts, Cost
 from verifier_ladder.errors import AnswerError, EngineError, LadderError
-from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict, plain_verdict
+from verifier_ladder.hidden import without_hidden
+from verifier_ladder.verdict import (
+    MOST_SCORES,
+    NO_EVIDENCE,
+    Outcome,
+    TurnVerdict,
+    Verdict,
+    plain_verdict,
+)
 from verifier_ladder.verifiers import Verifier, as_verdict, failure
 
 LARGEST_TEXT = 64 * 1024
@@ -44,8 +52,19 @@ Text = Annotated[str, Meta(max_length=LARGEST_TEXT + len(_CUT))]
 _Number = float | None
 _Turns = Annotated[list[tuple[int, _Number, Text]], Meta(max_length=_MOST_TURNS)]
 _Written = Annotated[bytes, Meta(max_length=_MOST_WRITTEN)]
+_Scores = Annotated[list[tuple[Text, float]], Meta(max_length=MOST_SCORES)]
 Fields = tuple[
-    Text, _Number, _Number, Text, Text, Text, Text | None, _Turns, _Written, Amounts | None
+    Text,
+    _Number,
+    _Number,
+    Text,
+    Text,
+    Text,
+    Text | None,
+    _Turns,
+    _Written,
+    Amounts | None,
+    _Scores,
 ]
 """A verdict as plain data."""
 Item = float | bool | Fields
@@ -125,6 +144,7 @@ def flatten(verdict: Verdict) -> Fields:
             float(cost.seconds), float(cost.gpu_seconds), float(cost.money),
             float(cost.person_minutes),
         ),
+        _scores(verdict.scores),
     )  # fmt: skip
 
 
@@ -142,6 +162,12 @@ def _turns(turns: Any) -> list[tuple[int, float | None, str]]:
     if not all(0 <= turn < _EXACT for turn, _, _ in found):
         raise AnswerError("a turn's index must be from 0 to 2**53")
     return found
+
+
+def _scores(scores: Any) -> list[tuple[str, float]]:
+    if not isinstance(scores, Mapping) or len(scores) > MOST_SCORES:
+        raise AnswerError(f"a verdict's scores must be up to {MOST_SCORES} numbers by name")
+    return [(text(name, 100), float(_number(score) or 0.0)) for name, score in scores.items()]
 
 
 def _number(value: Any) -> float | None:
@@ -225,12 +251,16 @@ def rebuild(fields: Fields, seconds: float, declared: Cost = _NOTHING) -> Verdic
 
 
 def _rebuilt(fields: Fields, measured: Cost | None) -> Verdict:
-    outcome, score, uncertainty, unit, reason, feedback, failed_at, turns, evidence, cost = fields
+    (
+        outcome, score, uncertainty, unit, reason, feedback, failed_at, turns, evidence, cost,
+        scores,
+    ) = fields  # fmt: skip
     return Verdict(
         Outcome(outcome), score, uncertainty, unit, reason, feedback, failed_at,
         tuple(TurnVerdict(*turn) for turn in turns),
         _read_evidence(evidence),
         measured if cost is None else Cost(*cost),
+        dict(scores) if scores else NO_EVIDENCE,
     )  # fmt: skip
 
 
@@ -258,7 +288,8 @@ def told(verifier: Verifier, candidate: Candidate, value: object) -> Verdict:
         VerifierError: If it can't be an answer of this verifier. Whatever else the verifier's own
             `answered` raises comes through.
     """
-    return plain(as_verdict(verifier.answered(candidate, value), unit=verifier.unit))
+    said = plain(as_verdict(verifier.answered(candidate, value), unit=verifier.unit))
+    return without_hidden(verifier, candidate, said)
 
 
 def _flat(verdict: Verdict) -> Fields:

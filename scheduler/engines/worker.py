@@ -358,7 +358,7 @@ def _candidates(
         return list(map(checked_candidate, kinds, contents))
     tasks = tasks or [None] * len(contents)
     turns = turns or [()] * len(contents)
-    rebuilt = [tuple(Turn(*turn) for turn in each) for each in turns]
+    rebuilt = [tuple(map(Turn.from_json, each)) for each in turns]
     return list(map(Candidate, kinds, contents, tasks, rebuilt))
 
 
@@ -433,7 +433,7 @@ def _expect(
     for position, (kind, content, task, turns) in enumerate(candidates):
         worker.cell[0] = position
         try:
-            candidate = Candidate(kind, content, task, tuple(Turn(*turn) for turn in turns))
+            candidate = Candidate(kind, content, task, tuple(map(Turn.from_json, turns)))
             amounts = expected_amounts(verifier, candidate)
         except BaseException as error:  # noqa: BLE001 - whatever it raises, the declared cost holds
             amounts = type(error).__name__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from math import isnan
 from string import hexdigits
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -128,7 +129,8 @@ def _reward(block: Block, sample: int) -> dict[str, Any]:
     reward, previous = block.rewards[sample], block.facts.get("previous")
     tier = None if reward.tier is None else reward.tier.label
     before = previous[sample] if previous else None
-    return {**reward._asdict(), "tier": tier, "previous": before}
+    told = {"turns": list(map(asdict, reward.turns)), "scores": dict(reward.scores)}
+    return {**reward._asdict(), **told, "tier": tier, "previous": before}
 
 
 def verdict_facts(verdict: Verdict) -> dict[str, Any]:
@@ -136,6 +138,8 @@ def verdict_facts(verdict: Verdict) -> dict[str, Any]:
     return {
         "outcome": verdict.outcome.value, "score": verdict.score,
         "uncertainty": verdict.uncertainty, "unit": verdict.unit, "reason": verdict.reason,
+        "feedback": verdict.feedback, "turns": list(map(asdict, verdict.turns)),
+        "scores": dict(verdict.scores),
         "failed_at": verdict.failed_at, "evidence": dict(verdict.evidence),
         "seconds": verdict.cost.seconds if verdict.cost else None,
     }  # fmt: skip

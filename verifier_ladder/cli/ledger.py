@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,6 +26,7 @@ app = output.Noun(help="Read, replay, verify, prove, export, copy and merge ledg
 
 
 _LONGEST_ID = 16
+_MOST_TURNS = 20
 _MOST_EVENTS = 200
 """How much of a candidate's history is shown; one that came up often has thousands."""
 
@@ -246,7 +247,25 @@ def _verdict_words(facts: Any) -> str:
     why = f": {printable(facts['reason'], 300)}" if facts["reason"] else ""
     took = f" ({facts['seconds']:.3g} s)" if facts["seconds"] is not None else ""
     check = f", check {facts['check'][:12]}" if facts.get("check") else ""
-    return f"{who}: {facts['outcome']}{score}{at}{why}{took}{check}"
+    return f"{who}: {facts['outcome']}{score}{at}{why}{took}{check}{_learnt(facts)}"
+
+
+def _learnt(facts: Mapping[str, Any]) -> str:
+    """What a learner may learn of it, in lines of its own."""
+    scores = ", ".join(f"{name} {output.amount(n)}" for name, n in facts["scores"].items())
+    turns = [
+        f"turn {turn['turn'] + 1}"
+        + ("" if turn["score"] is None else f" {output.amount(turn['score'])}")
+        + (f": {printable(turn['feedback'], 200)}" if turn["feedback"] else "")
+        for turn in facts["turns"][:_MOST_TURNS]
+    ]
+    more = len(facts["turns"]) - len(turns)
+    lines = [
+        *([f"scores: {scores}"] if scores else []),
+        *([f"feedback: {printable(facts['feedback'], 300)}"] if facts["feedback"] else []),
+        *turns, *([f"and {more} more turns"] if more else []),
+    ]  # fmt: skip
+    return "".join(f"\n    {line}" for line in lines)
 
 
 def _measure(facts: Any) -> str:

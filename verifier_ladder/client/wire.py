@@ -19,12 +19,13 @@ from verifier_ladder.exchange import candidate_from, verdict_message
 from verifier_ladder.reward import Revision, Reward
 from verifier_ladder.text import mended
 from verifier_ladder.tier import Tier
-from verifier_ladder.verdict import Verdict
+from verifier_ladder.verdict import NO_EVIDENCE, TurnVerdict, Verdict
 
 T = TypeVar("T")
 Given = Sample | Candidate | str | bytes
 _TIERS: dict[str | None, Tier | None] = {None: None, **{tier.label: tier for tier in Tier}}
-_parts = itemgetter(*Reward._fields)
+_parts = itemgetter(*Reward._fields[:8])
+"""What every server tells; one of an earlier version tells no more."""
 _JSON = {"Content-Type": "application/json"}
 PAGE = 1000
 """Revisions that are asked for at once."""
@@ -215,11 +216,7 @@ def _candidate(candidate: Candidate) -> dict[str, Any]:
     if candidate.task is not None:
         message["task"] = dict(candidate.task)
     if candidate.turns:
-        message["turns"] = [
-            {"action": t.action, "observation": t.observation,
-             "metadata": None if t.metadata is None else dict(t.metadata)}
-            for t in candidate.turns
-        ]  # fmt: skip
+        message["turns"] = [turn.as_message() for turn in candidate.turns]
     return message
 
 
@@ -255,8 +252,10 @@ def _is_taken(answer: Any) -> bool:
 def reward_from(message: Mapping[str, Any]) -> Reward:
     """A reward as the server describes it."""
     value, uncertainty, tier, revision, components, reason, failed_at, pending = _parts(message)
+    turns = tuple(TurnVerdict(**turn) for turn in message.get("turns", ()))
     return Reward(
-        value, uncertainty, _TIERS[tier], revision, components, reason, failed_at, pending
+        value, uncertainty, _TIERS[tier], revision, components, reason, failed_at, pending,
+        message.get("feedback", ""), turns, message.get("scores", NO_EVIDENCE),
     )  # fmt: skip
 
 

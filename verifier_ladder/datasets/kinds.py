@@ -168,7 +168,7 @@ def _turns(examples: Examples, left_out: Counter[str]) -> list[Row]:
             continue
         numbers = [scores[turn] for turn in range(known)]
         row = _row(
-            example, examples, completions=[turn.action for turn in turns[:known]],
+            example, examples, completions=[turn.text for turn in turns[:known]],
             observations=[turn.observation for turn in turns[:known]], rewards=numbers,
             labels=[number >= threshold for number in numbers], is_whole=known == len(turns),
         )  # fmt: skip

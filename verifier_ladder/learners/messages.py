@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -37,8 +38,9 @@ def turns_of(completion: Any) -> tuple[Turn, ...]:
     Plain text and a single message have none.
 
     Example:
-        >>> turns_of([{"role": "assistant", "content": "2+2"}, {"role": "tool", "content": "4"}])
-        (Turn(action='2+2', observation='4', metadata=None),)
+        >>> chat = [{"role": "assistant", "content": "2+2"}, {"role": "tool", "content": "4"}]
+        >>> [(turn.action, turn.observation) for turn in turns_of(chat)]
+        [('2+2', '4')]
     """
     if isinstance(completion, str) or len(completion) < 2:  # noqa: PLR2004 - no second message
         return ()
@@ -49,7 +51,7 @@ def turns_of(completion: Any) -> tuple[Turn, ...]:
         elif turns:
             last = turns[-1]
             seen = "\n".join(filter(None, (last.observation, _content(message))))
-            turns[-1] = Turn(last.action, seen)
+            turns[-1] = replace(last, observation=seen)
     return tuple(turns)
 
 

@@ -12,7 +12,7 @@ from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.backend import Backend, Options, takes_options
 from verifier_ladder.learners.messages import group_of
 from verifier_ladder.learners.reader import same_length
-from verifier_ladder.learners.readout import Readout
+from verifier_ladder.learners.readout import Readout, extras_of
 from verifier_ladder.reward import Reward
 from verifier_ladder.verifiers import Verifier
 
@@ -106,6 +106,7 @@ def _told(rewards: Sequence[Reward], readout: Readout, names: Sequence[str]) -> 
     logs = {
         "unknown": torch.tensor([float(reward.value is None) for reward in rewards]),
         "pending": torch.tensor([float(reward.pending) for reward in rewards]),
+        "process": torch.tensor([extras_of(reward)["process"] for reward in rewards]),
     }
     for name in names:
         parts = [reward.components.get(name) for reward in rewards]

@@ -2,11 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import isfinite
+import json
+from dataclasses import asdict, dataclass
+from math import isfinite, nan
+from typing import Any
 
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.reward import Reward
+from verifier_ladder.verdict import mean_of
+
+
+def process_of(reward: Reward) -> float | None:
+    """The mean of a reward's turns, in the verifier's unit; None where none has a number."""
+    known = [turn.score for turn in reward.turns if turn.score is not None]
+    return mean_of(known) if known else None
+
+
+def extras_of(reward: Reward) -> dict[str, Any]:
+    """What a reward tells beside its number, under the same flat keys for every sample.
+
+    For libraries that log a row of texts and numbers for each sample: `process` is NaN where no
+    turn has a number, `turns` and `scores` are JSON.
+
+    Example:
+        >>> extras_of(Reward(1.0, feedback="shorter", scores={"style": 0.5}))["scores"]
+        '{"style": 0.5}'
+    """
+    process = process_of(reward)
+    return {
+        "feedback": reward.feedback, "process": nan if process is None else process,
+        "turns": json.dumps(list(map(asdict, reward.turns))),
+        "scores": json.dumps(dict(reward.scores)),
+    }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -40,8 +41,8 @@ def environment(
     **Evaluation.** SkyRL does not tell an environment what it is made for: the column `split`
     does, of its own or in `extra_info`, as SkyRL's own data preparation writes it.
 
-    **Metadata.** Each step tells `unknown`, `pending`, `reason`, the score of each verifier, and
-    as `base_reward` what the base environment would have given.
+    **Metadata.** Each step tells `unknown`, `pending`, `reason`, `feedback`, `turns`, `scores`,
+    the score of each verifier, and as `base_reward` what the base environment would have given.
 
     Args:
         verifier: A verifier such as `vl.wrap(…)`, a ladder, a ladder's TOML file, or the name of
@@ -52,8 +53,9 @@ def environment(
         clip: Least and largest reward; see `Readout`.
         base: An environment class whose observations and end of the episode are kept, and whose
             reward is replaced. Without one, an episode is one turn.
-        each_turn: Reward every turn on what was said and seen so far. By default only the last
-            turn is rewarded, and those before it get 0.
+        each_turn: Reward every turn on what was said and seen so far: with what the verdict says
+            of that turn where it says something, on the scale of the reward rule, else with the
+            whole reward. By default only the last turn is rewarded, and those before it get 0.
         options: See `Options`.
 
     Raises:
@@ -94,7 +96,11 @@ def environment(
                 reward = self._reward(output["observations"])
                 told |= _told(reward)
             self._messages += output["observations"]
-            output["reward"] = 0.0 if reward is None else readout.value(reward)
+            told_of = len(self._rewards) - 1 if each_turn else -1
+            output["reward"] = (
+                0.0 if reward is None
+                else readout.value(_of_turn(reward, told_of, backend.attachment.ladder))
+            )  # fmt: skip
             output["metadata"] = {**(output.get("metadata") or {}), **told}
             return output
 
@@ -140,8 +146,17 @@ def _fields(extras: Mapping[str, Any]) -> dict[str, Any]:
     return {**(extra if isinstance(extra, Mapping) else {}), **extras, **truth}
 
 
+def _of_turn(reward: Reward, turn: int, ladder: Ladder) -> Reward:
+    """A reward with what is said of one turn as its value, if anything is."""
+    score = next((one.score for one in reward.turns if one.turn == turn), None)
+    if score is None or reward.value is None:
+        return reward
+    return reward._replace(value=ladder.reward.scale(score, sign=ladder.target.sign))
+
+
 def _told(reward: Reward) -> dict[str, Any]:
     return {
         **reward.components, "unknown": reward.value is None, "pending": reward.pending,
-        "reason": reward.reason,
+        "reason": reward.reason, "feedback": reward.feedback,
+        "turns": list(map(asdict, reward.turns)), "scores": dict(reward.scores),
     }  # fmt: skip

@@ -11,7 +11,7 @@ from verifier_ladder.candidate import UNKNOWN_SIZE, Sample
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.backend import Adapter, Backend, Options, takes_options
 from verifier_ladder.learners.messages import group_of
-from verifier_ladder.learners.readout import Readout
+from verifier_ladder.learners.readout import Readout, extras_of
 from verifier_ladder.reward import Reward
 from verifier_ladder.verifiers import Verifier
 
@@ -27,6 +27,9 @@ def custom_rm(
     """Make an `async` reward function for slime, for one sample or, with `--group-rm`, for many.
 
     **Guarantees.** It answers within the deadline, and what verifiers do never raises.
+
+    **Metadata.** Where verdicts have feedback, turns or named scores, they stand in the sample's
+    metadata under the function's name.
 
     **Evaluation.** slime does not tell a reward function what it is called for. Give the data sets
     of `--eval-config` a `custom_rm_path` of their own, to a function that was made with
@@ -77,13 +80,22 @@ class CustomRm(Adapter):
         if not isinstance(sample, list):
             made = _sample(self._backend, sample, evaluation=evaluation)
             reward = await self._backend.areward(made, group_size=_group_size(args, made))
-            return _told(sample, reward, self._readout)
+            return self._told(sample, reward)
         made_of_all = [_sample(self._backend, one, evaluation=evaluation) for one in sample]
         if not getattr(args, "group_rm", True):
             made_of_all = [replace(made, group_size=UNKNOWN_SIZE) for made in made_of_all]
         rewards = await self._backend.arewards(made_of_all)
         pairs = zip(sample, rewards, strict=True)
-        return [_told(one, reward, self._readout) for one, reward in pairs]
+        return [self._told(one, reward) for one, reward in pairs]
+
+    def _told(self, sample: Any, reward: Reward) -> float | None:
+        """The number; a sample of which nothing is known is taken out of the loss."""
+        if reward.value is None:
+            sample.remove_sample = True
+        if reward.feedback or reward.turns or reward.scores:
+            metadata = sample.metadata if isinstance(sample.metadata, dict) else {}
+            sample.metadata = {**metadata, self.__name__: extras_of(reward)}
+        return self._readout.value(reward)
 
     def log(
         self,
@@ -120,9 +132,3 @@ def _group_size(args: Any, sample: Sample) -> int | None:
     name = "n_samples_per_eval_prompt" if sample.evaluation else "n_samples_per_prompt"
     size = getattr(args, name, None)
     return size if isinstance(size, int) and size > 0 else None
-
-
-def _told(sample: Any, reward: Reward, readout: Readout) -> float | None:
-    if reward.value is None:
-        sample.remove_sample = True
-    return readout.value(reward)

@@ -17,6 +17,9 @@ from verifier_ladder.errors import ConfigError
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from verifier_ladder.candidate import Turn
+    from verifier_ladder.reward import Reward
+
 _SHARE = 0.05
 """The floor of a group's spread, as a share of the spread of all samples together."""
 
@@ -139,6 +142,49 @@ def corrected(estimates: Tensor, truths: Tensor, factors: Tensor) -> Tensor:
     kept = torch.where(is_known & (weights != 0.0), moved, start)
     alone = torch.where(is_known, truth, torch.full_like(truth, torch.nan))
     return torch.where(is_believed, kept, alone)
+
+
+def token_rewards(rewards: Sequence[Reward], turns: Sequence[Sequence[Turn]]) -> Tensor:
+    """What verdicts say of turns, at the last token of each turn's action.
+
+    For trainers that take a reward per token, such as verl's token-level scores. Add the reward of
+    the whole at the last token of the completion, if it counts too.
+
+    Args:
+        rewards: One for each sample; their turns' numbers stay in the verifier's unit.
+        turns: The turns of each sample, with `Turn.tokens`.
+
+    Returns:
+        0 where nothing is said. Shape (samples, tokens of the longest).
+
+    Raises:
+        ConfigError: If there are more or fewer trajectories than rewards, or a turn of which a
+            number is told has no span of tokens.
+
+    Example:
+        >>> from verifier_ladder.candidate import Turn
+        >>> from verifier_ladder.reward import Reward
+        >>> from verifier_ladder.verdict import TurnVerdict
+        >>> told = Reward(1.0, turns=(TurnVerdict(0, 0.5), TurnVerdict(1, 1.0)))
+        >>> token_rewards([told], [[Turn("a", tokens=(0, 2)), Turn("b", tokens=(3, 4))]]).tolist()
+        [[0.0, 0.5, 0.0, 1.0]]
+    """
+    if len(rewards) != len(turns):
+        raise ConfigError(f"there are {len(rewards)} rewards, and {len(turns)} trajectories")
+    ends = [turn.tokens[1] for path in turns for turn in path if turn.tokens is not None]
+    made = torch.zeros(len(rewards), max(ends, default=0))
+    for row, (reward, path) in enumerate(zip(rewards, turns, strict=True)):
+        for said in reward.turns:
+            if said.score is None:
+                continue
+            tokens = path[said.turn].tokens if said.turn < len(path) else None
+            if tokens is None or tokens[0] == tokens[1]:
+                raise ConfigError(
+                    f"sample {row} has a number for turn {said.turn}, which has no tokens; give "
+                    "vl.Turn(tokens=(first, last + 1))"
+                )
+            made[row, tokens[1] - 1] += said.score
+    return made
 
 
 def _alike(name: str, tensor: Tensor, like: Tensor) -> Tensor:

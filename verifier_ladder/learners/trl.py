@@ -19,7 +19,7 @@ from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.backend import Adapter, Backend
 from verifier_ladder.learners.messages import groups_of
 from verifier_ladder.learners.reader import same_length
-from verifier_ladder.learners.readout import Readout
+from verifier_ladder.learners.readout import Readout, extras_of
 from verifier_ladder.media import with_images
 from verifier_ladder.reward import Reward
 from verifier_ladder.run import Run
@@ -211,8 +211,13 @@ class RewardFunction(Adapter):
                 known = [score for score in scores if score is not None]
                 if known:
                     log_metric(f"{name}/{part}", sum(known) / len(known))
+            for part in dict.fromkeys(part for r in rewards for part in r.scores):
+                numbers = [r.scores[part] for r in rewards if part in r.scores]
+                log_metric(f"{name}/{part}", sum(numbers) / len(numbers))
         if log_extra is not None:
             log_extra(f"{name}/reason", [r.reason for r in rewards])
+            for column in ("feedback", "turns", "scores"):
+                log_extra(f"{name}/{column}", [extras_of(r)[column] for r in rewards])
             for part, scores in parts.items():
                 log_extra(f"{name}/{part}", scores)
 

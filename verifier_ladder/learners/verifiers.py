@@ -11,6 +11,7 @@ from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.backend import Backend, Options, takes_options
 from verifier_ladder.learners.messages import group_of, messages_of
 from verifier_ladder.learners.readout import Readout
+from verifier_ladder.reward import Reward
 from verifier_ladder.verifiers import Verifier
 
 _NOT_FIELDS = frozenset({"completion", "parser", "prompt", "resources", "state"})
@@ -30,6 +31,9 @@ def reward(
 
     **Guarantees.** It answers within the deadline, which must come before the task's own limit
     for scoring.
+
+    **Metrics.** `NAME/unknown`, `NAME/pending`, the alarms, each named score, and what was said of
+    each turn as `NAME/turn_0`, … Feedback has no place there; it is in the ledger.
 
     **Evaluation.** The library does not tell a reward what it is asked for: a field `split` of the
     task's data does, or `evaluation=True` in the program that evaluates.
@@ -96,6 +100,8 @@ class TaskReward:
         name = self.__name__
         trace.record_metric(f"{name}/unknown", float(told.value is None))
         trace.record_metric(f"{name}/pending", float(told.pending))
+        for part, number in _numbers(told).items():
+            trace.record_metric(f"{name}/{part}", number)
         for kind, count in self._backend.attachment.alarms.items():
             trace.record_metric(f"{name}/{kind}", count)
         value = self._readout.value(told)
@@ -146,6 +152,12 @@ def rubric_function(
 
     function.__name__ = backend.name
     return function
+
+
+def _numbers(reward: Reward) -> dict[str, float]:
+    """What a reward tells of single turns, and its named scores."""
+    turns = {f"turn_{one.turn}": one.score for one in reward.turns if one.score is not None}
+    return {**reward.scores, **turns}
 
 
 def _said(messages: Any) -> Any:

@@ -23,7 +23,7 @@ from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.backend import Backend, Options, takes_options
 from verifier_ladder.learners.evaluation import evaluates
 from verifier_ladder.learners.messages import group_of
-from verifier_ladder.learners.readout import Readout
+from verifier_ladder.learners.readout import Readout, extras_of
 from verifier_ladder.reward import Reward
 from verifier_ladder.signature import is_async
 from verifier_ladder.verifiers import Verifier
@@ -47,6 +47,9 @@ def compute_score(
     **Guarantees.** It answers within the deadline with a dictionary that has the same flat keys
     for every sample: `score`, `unknown`, `pending`, `reason`, `gaming_alarms`,
     `unanswered_alarms`, and with several verifiers the score of each, NaN where it was not asked.
+    `feedback`, `process` (the mean of what was said of turns, or NaN), and as JSON `turns` and
+    `scores` come with it as extras: the reward loop has one number per sample. Whoever makes
+    token-level rewards himself finds them in `verifier_ladder.learners.tensors.token_rewards`.
 
     Args:
         verifier: A verifier such as `wrap(…)`, a ladder, a ladder's TOML file, or the name of a
@@ -295,7 +298,7 @@ class _Scorer:
         }
         return {
             **parts, "score": score, "unknown": float(reward.value is None),
-            "pending": float(reward.pending), "reason": reward.reason,
+            "pending": float(reward.pending), "reason": reward.reason, **extras_of(reward),
             **self._backend.attachment.alarms,
         }  # fmt: skip
 

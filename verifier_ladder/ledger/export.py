@@ -8,8 +8,9 @@ is null too, unless it is asked for.
 from __future__ import annotations
 
 import csv
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,9 @@ from verifier_ladder.ledger.sealing import NAMES, is_sealed
 from verifier_ladder.ledger.values import pack
 from verifier_ladder.private import check_other_file, replacing, unwritable
 from verifier_ladder.reward import Reward
-from verifier_ladder.text import csv_cell
+from verifier_ladder.text import csv_cell, mended
 from verifier_ladder.tier import Tier
+from verifier_ladder.verdict import TurnVerdict
 
 COLUMNS: Mapping[str, str] = {
     "record": "string", "entry": "int64", "recorded_at": "float64", "campaign": "string",
@@ -35,13 +37,13 @@ COLUMNS: Mapping[str, str] = {
     "failed_at": "string", "seconds": "float64", "attempt": "int64", "evidence": "string",
     "run": "string", "step": "int64", "position": "int64", "group": "string",
     "learner_version": "string", "reward": "float64", "revision": "int64", "pending": "bool_",
-    "components": "string",
+    "components": "string", "turns": "string", "scores": "string",
 }  # fmt: skip
 """Names and Arrow types of the columns; `record` is `verdict` or `reward`."""
 
 _SEALED = {
     "candidate": "keys", "check": "keys", "reason": "feedback", "feedback": "feedback",
-    "evidence": "evidence", "group": "groups",
+    "evidence": "evidence", "group": "groups", "turns": "feedback",
 }  # fmt: skip
 """Columns that may be sealed, and the names under which they are shown."""
 _ROWS = 20_000
@@ -211,6 +213,7 @@ def _verdict_fields(row: VerdictRow) -> dict[str, Any]:
         "reason": verdict.reason, "feedback": verdict.feedback, "failed_at": verdict.failed_at,
         "seconds": None if verdict.cost is None else _number(verdict.cost.seconds),
         "attempt": row.attempt, "evidence": _json(verdict.evidence),
+        "turns": _turns(verdict.turns), "scores": _json(verdict.scores),
     }  # fmt: skip
 
 
@@ -235,6 +238,8 @@ def _reward_fields(reward: Reward) -> dict[str, Any]:
         "tier": None if reward.tier is None else _tier(reward.tier),
         "revision": reward.revision, "pending": reward.pending, "reason": reward.reason,
         "failed_at": reward.failed_at, "components": _json(reward.components),
+        "feedback": reward.feedback, "turns": _turns(reward.turns),
+        "scores": _json(reward.scores),
     }  # fmt: skip
 
 
@@ -244,6 +249,11 @@ def _tier(tier: int) -> str:
 
 def _number(value: float | None) -> float | None:
     return None if value is None else float(value)
+
+
+def _turns(turns: Sequence[TurnVerdict]) -> str | None:
+    """What was said of each turn: `[{"turn": 0, "score": 0.5, "feedback": ""}, …]`."""
+    return orjson.dumps(mended(list(map(asdict, turns)))).decode() if turns else None
 
 
 def _json(value: Mapping[str, Any]) -> str | None:

@@ -44,7 +44,7 @@ _SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "contents": "keys", "checks": "keys", "tasks": "groups", "turns": "groups",
         "groups": "groups",
     },
-    "rewards": {"reason": "feedback"},
+    "rewards": {"reason": "feedback", "feedback": "feedback", "turns": "feedback"},
 }  # fmt: skip
 """Which columns are sealed, and under which name they are shown."""
 FACTS: Final = "facts"

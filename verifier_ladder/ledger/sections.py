@@ -35,8 +35,10 @@ from verifier_ladder.ledger.verdicts import (
     VERDICT_DEFAULTS,
     VERDICT_FIELDS,
     pack_field,
+    pack_turns,
     pack_verdict,
     unpack_field,
+    unpack_turns,
     unpack_verdict,
 )
 from verifier_ladder.reward import Reward
@@ -306,10 +308,16 @@ def pack_rewards(rewards: Sequence[Reward]) -> dict[str, Any]:
         if name == "components":
             section[name] = _pack_components(values)
         elif values.count(usual := Reward._field_defaults.get(name)) < len(values):
-            section[name] = pack_column(_numbered(values) if name == "tier" else values)
+            section[name] = _pack_reward_column(name, values)
         elif name == "value":
             section[name] = {"all": usual}
     return section
+
+
+def _pack_reward_column(name: str, values: Sequence[Any]) -> Any:
+    if name == "turns":
+        return pack_shared(values, pack_turns)
+    return pack_column(_numbered(values) if name == "tier" else values)
 
 
 def _numbered(tiers: Sequence[Tier | None]) -> list[int | None]:
@@ -343,6 +351,9 @@ def unpack_rewards(section: dict[str, Any]) -> list[Reward]:
             columns.append(_unpack_components(section[name], count))
             continue
         usual = Reward._field_defaults.get(name)
+        if name == "turns" and name in section:
+            columns.append(list(map(unpack_turns, section[name])))
+            continue
         values = unpack_column(section[name], count) if name in section else [usual] * count
         columns.append([_TIERS[tier] for tier in values] if name == "tier" else values)
     return list(map(Reward._make, zip(*columns, strict=True)))

@@ -9,7 +9,7 @@ from typing import Any
 
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.values import pack, unpack
-from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict, plain_verdict
+from verifier_ladder.verdict import NO_EVIDENCE, Outcome, TurnVerdict, Verdict, plain_verdict
 
 OUTCOMES = tuple(Outcome)
 OUTCOME_CODES = {outcome: code for code, outcome in enumerate(OUTCOMES)}
@@ -17,6 +17,7 @@ OUTCOME_CODES = {outcome: code for code, outcome in enumerate(OUTCOMES)}
 VERDICT_DEFAULTS: Mapping[str, Any] = {
     "outcome": None, "score": None, "uncertainty": None, "unit": "", "reason": "",
     "feedback": "", "failed_at": None, "turns": (), "evidence": {}, "cost": None,
+    "scores": NO_EVIDENCE,
 }  # fmt: skip
 VERDICT_FIELDS = tuple(VERDICT_DEFAULTS)
 
@@ -26,8 +27,18 @@ def pack_field(name: str, value: Any) -> Any:
     if name == "cost":
         return _pack_cost(value)
     if name == "turns":
-        return [[pack(turn.turn), pack(turn.score), pack(turn.feedback)] for turn in value]
+        return pack_turns(value)
     return str(value) if name == "outcome" else pack(value)
+
+
+def pack_turns(turns: Sequence[TurnVerdict]) -> list[list[Any]]:
+    """Write what was said of turns."""
+    return [[pack(turn.turn), pack(turn.score), pack(turn.feedback)] for turn in turns]
+
+
+def unpack_turns(stored: Sequence[Sequence[Any]]) -> tuple[TurnVerdict, ...]:
+    """Read what was said of turns."""
+    return tuple(TurnVerdict(*map(unpack, turn)) for turn in stored)
 
 
 def unpack_field(name: str, value: Any) -> Any:
@@ -35,7 +46,7 @@ def unpack_field(name: str, value: Any) -> Any:
     if name == "cost":
         return _unpack_cost(value)
     if name == "turns":
-        return tuple(TurnVerdict(*(unpack(part) for part in turn)) for turn in value)
+        return unpack_turns(value)
     return Outcome(value) if name == "outcome" else unpack(value)
 
 
@@ -98,7 +109,7 @@ def plain_flags(fields: Mapping[str, Sequence[Any]]) -> list[bool] | None:
 
 
 def _all_plain(fields: Mapping[str, Sequence[Any]]) -> bool:
-    for name in ("reason", "feedback", "failed_at", "turns", "evidence"):
+    for name in ("reason", "feedback", "failed_at", "turns", "evidence", "scores"):
         if any(fields[name]):
             return False
     for name in ("score", "uncertainty"):
@@ -109,9 +120,10 @@ def _all_plain(fields: Mapping[str, Sequence[Any]]) -> bool:
 
 
 def _is_plain(_outcome: Outcome, score: Any, uncertainty: Any, _unit: str, *rest: Any) -> bool:
-    *texts, cost = rest
+    *texts, cost, scores = rest
     return (
-        not any(texts)
+        not scores
+        and not any(texts)
         and _is_index_number(score)
         and _is_index_number(uncertainty)
         and _is_index_cost(cost)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,12 +23,12 @@ from verifier_ladder.rollouts.statistics import (
     has_passed,
     statistics_of,
 )
-from verifier_ladder.rollouts.table import SCORE, as_frame, write_table
+from verifier_ladder.rollouts.table import PART, SCORE, as_frame, write_table
 from verifier_ladder.text import printable
 
 _NAMES = (
     "line", "group", "content", "task", "reward", "worth", "uncertainty", "passed", "tier",
-    "revision", "pending", "reason", "failed_at", "error",
+    "revision", "pending", "reason", "failed_at", "error", "feedback", "turns",
 )  # fmt: skip
 MOST_BAD_ROWS = 10
 """How many bad rows the summary names; `bad_rows` holds all."""
@@ -77,9 +77,13 @@ class ScoredFile:
 
     @property
     def names(self) -> list[str]:
-        """The columns of `records`, `frame` and the table: one per verifier at the end."""
+        """The columns of `records`, `frame` and the table; verifiers and scores at the end."""
         verifiers = sorted({name for reward in self.rewards for name in reward.components})
-        return [*_NAMES, *(f"{SCORE}{name}" for name in verifiers)]
+        scores = sorted({name for reward in self.rewards for name in reward.scores})
+        return [
+            *_NAMES, *(f"{SCORE}{name}" for name in verifiers),
+            *(f"{PART}{name}" for name in scores),
+        ]  # fmt: skip
 
     def records(self) -> Iterator[dict[str, Any]]:
         """One object per line of the file, bad lines too; the file is read again.
@@ -103,7 +107,10 @@ class ScoredFile:
             "tier": None if reward.tier is None else reward.tier.label,
             "revision": reward.revision, "pending": reward.pending,
             "reason": reward.reason or None, "failed_at": reward.failed_at,
+            "feedback": reward.feedback or None,
+            "turns": json.dumps(list(map(asdict, reward.turns))) if reward.turns else None,
             **{f"{SCORE}{name}": score for name, score in reward.components.items()},
+            **{f"{PART}{name}": score for name, score in reward.scores.items()},
         }  # fmt: skip
 
     def frame(self) -> Any:

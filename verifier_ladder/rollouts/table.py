@@ -22,6 +22,8 @@ FLAGS = frozenset({"passed", "pending"})
 NUMBERS = frozenset({"reward", "worth", "uncertainty"})
 SCORE = "score_"
 """Prefix of the columns that hold one verifier's score."""
+PART = "part_"
+"""Prefix of the columns that hold one named score of the deciding verdict."""
 _BATCH = 4096
 Record = Mapping[str, Any]
 
@@ -110,7 +112,7 @@ def _schema(names: Sequence[str]) -> Any:
             return pa.int64()
         if name in FLAGS:
             return pa.bool_()
-        if name in NUMBERS or name.startswith(SCORE):
+        if name in NUMBERS or name.startswith((SCORE, PART)):
             return pa.float64()
         return pa.string()
 

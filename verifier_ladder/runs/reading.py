@@ -8,7 +8,7 @@ from math import isfinite, isnan
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.columns import listed
 from verifier_ladder.ledger.records import Block, DrawRow, SampleColumns
-from verifier_ladder.reward import Reward
+from verifier_ladder.reward import Reward, scorers_of, tier_score
 from verifier_ladder.runs.finding import FoundRun, find_run
 from verifier_ladder.runs.moment import Moment, entries_at, moment_of
 from verifier_ladder.runs.records import RunRecord, Said, SampleRecord
@@ -16,7 +16,6 @@ from verifier_ladder.scheduler.audits import Audit
 from verifier_ladder.scheduler.drift import Alarm
 from verifier_ladder.scheduler.recollection import Recollection, TierScore
 from verifier_ladder.scheduler.replicates import combined
-from verifier_ladder.tier import Tier
 from verifier_ladder.transcript import KIND, Transcripts
 from verifier_ladder.verdict import Outcome, Verdict
 
@@ -164,33 +163,32 @@ def _told(run: RunRecord, sample: SampleRecord) -> tuple[list[TierScore], dict[s
     said: dict[str, list[Said]] = {}
     for one in run.verdicts(sample):
         said.setdefault(one.verifier, []).append(one)
-    scores, features = list[TierScore](), dict[str, object]()
+    features = dict[str, object]()
+    answers: dict[str, Verdict] = {}
     for verifier in run.campaign.ladder["verifiers"]:
         name = str(verifier["name"])
         if name not in said:
             continue
-        verdict = combined([one.verdict for one in said[name]])
+        verdict = answers[name] = combined([one.verdict for one in said[name]])
         offered = verifier.get("features", ())
         features |= {f"{name}.{each}": verdict.evidence.get(each) for each in offered}
-        is_scored = verdict.score is not None and verdict.outcome is not Outcome.ABSTAIN
-        if is_scored and verifier.get("role") != "gate":
-            tier = int(Tier.parse(verifier["tier"]))
-            scores.append((tier, float(verdict.score or 0.0), verdict.uncertainty))
+    found = {
+        tier: tier_score(run.rule, scorers, answers)
+        for tier, scorers in scorers_of(run.campaign.ladder).items()
+    }
+    scores = [(tier, score, own) for tier, (score, own) in found.items() if score is not None]
     return scores, features
 
 
 def _truth(run: RunRecord, said: list[Said]) -> float | None:
-    """What the top tier's primary verifier has scored, on the learner's scale."""
-    listed = run.campaign.ladder["verifiers"]
-    top = max(Tier.parse(v["tier"]) for v in listed)
-    primaries = {
-        v["name"] for v in listed if Tier.parse(v["tier"]) is top and v.get("role") != "gate"
-    }
-    verdicts = [s.verdict for s in said if s.verifier in primaries]
-    told = combined(verdicts) if verdicts else None
-    if told is None or told.score is None or told.outcome is not Outcome.ACCEPT:
+    """What the top tier has scored, on the learner's scale."""
+    scorers = scorers_of(run.campaign.ladder).get(int(run.top), ())
+    parts = {s.name: [one.verdict for one in said if one.verifier == s.name] for s in scorers}
+    answers = {name: combined(verdicts) for name, verdicts in parts.items() if verdicts}
+    if any(verdict.outcome is not Outcome.ACCEPT for verdict in answers.values()):
         return None
-    return run.rule.scale(told.score, sign=run.sign)
+    score, _ = tier_score(run.rule, scorers, answers)
+    return None if score is None else run.rule.scale(score, sign=run.sign)
 
 
 Row = tuple[int, bytes, tuple[bytes, ...], str, str, bytes]

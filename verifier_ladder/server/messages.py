@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue
@@ -21,12 +22,38 @@ Number = Annotated[int, Field(ge=0, le=LARGEST)]
 Seconds = Annotated[float, Field(ge=0, le=3600)]
 
 
+class ToolCallMessage(Message):
+    """A tool that was called."""
+
+    name: Name = Field(min_length=1)
+    arguments: dict[str, JsonValue] | Content = Field(
+        {}, description="By name; text where the model wrote what is no JSON object."
+    )
+    id: Name = ""
+
+
+class TerminateMessage(Message):
+    """The end that the model has declared."""
+
+    terminate: Content = Field(description="What it gave as its answer, if anything.")
+
+
 class TurnMessage(Message):
     """One action and the observation that followed."""
 
-    action: Content
+    action: Content | ToolCallMessage | TerminateMessage
     observation: Content = ""
     metadata: dict[str, JsonValue] | None = None
+    thought: Content = ""
+    reward: float | None = Field(None, description="What the environment gave.")
+    terminated: bool = Field(default=False, description="Whether the environment ended here.")
+    truncated: bool = Field(default=False, description="Whether a limit ended it here.")
+    tokens: tuple[Number, Number] | None = Field(
+        None, description="The action's first token in the completion, and the one after its last."
+    )
+    compressed: bool = Field(
+        default=False, description="Whether the context was compressed before this turn."
+    )
 
 
 class SampleMessage(Message):
@@ -75,6 +102,14 @@ class ScoreRequest(Message):
     )
 
 
+class TurnRewardMessage(Message):
+    """What a verifier says of one turn."""
+
+    turn: int = Field(description="Index of the turn in the sample, from 0.")
+    score: float | None
+    feedback: str
+
+
 class RewardMessage(Message):
     """A reward; `value` is null where nothing is known: mask it, never read it as 0."""
 
@@ -87,6 +122,9 @@ class RewardMessage(Message):
     reason: str
     failed_at: str | None
     pending: bool
+    feedback: str = Field("", description="What the deciding verdict says to learn from.")
+    turns: list[TurnRewardMessage] = Field([], description="What it says of each turn.")
+    scores: dict[str, float] = Field({}, description="Its further numbers, by name.")
 
 
 class ScoreResponse(Message):
@@ -136,11 +174,15 @@ def reward_json(reward: Reward, position: int) -> dict[str, Any]:
         >>> reward_json(Reward(0.5), 3)["value"]
         0.5
     """
-    value, uncertainty, tier, revision, components, reason, failed_at, pending = reward
+    (
+        value, uncertainty, tier, revision, components, reason, failed_at, pending, feedback,
+        turns, scores,
+    ) = reward  # fmt: skip
     return {
         "position": position, "value": value, "uncertainty": uncertainty,
         "tier": None if tier is None else _LABELS[tier], "revision": revision,
         "components": components, "reason": reason, "failed_at": failed_at, "pending": pending,
+        "feedback": feedback, "turns": list(map(asdict, turns)), "scores": scores,
     }  # fmt: skip
 
 

@@ -149,7 +149,7 @@ class _Call(NamedTuple):
                 Candidate(self.kind, given), run=self.run, step=self.step, position=place,
                 group=group, learner_version=self.learner_version,
             )  # fmt: skip
-        turns = tuple(Turn(t.action, t.observation, t.metadata) for t in given.turns)
+        turns = tuple(Turn.from_message(t.model_dump(exclude_unset=True)) for t in given.turns)
         return Sample(
             Candidate(self.kind, _content(given), given.task, turns), run=self.run,
             step=self.step, position=_position(given, place),

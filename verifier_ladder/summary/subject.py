@@ -72,8 +72,13 @@ class Subject:
             return
         self._say(place, Stand.FAILED if failed else _STANDS[verdict.outcome])
         if is_primary and verdict.score is not None and verdict.outcome is not Outcome.ABSTAIN:
-            others = tuple(score for score in self._scores if score[0] != tier)
-            self._scores = (*others, (tier, verdict.score, verdict.uncertainty))
+            self.rate(tier, (verdict.score, verdict.uncertainty))
+
+    def rate(self, tier: int, scored: tuple[float | None, float | None]) -> None:
+        """Take a tier's score and its uncertainty; None where it has none, or none any more."""
+        others = tuple(score for score in self._scores if score[0] != tier)
+        score, uncertainty = scored
+        self._scores = others if score is None else (*others, (tier, score, uncertainty))
 
     def said(self, place: int) -> Stand | None:
         """What one verifier said; None if it has not spoken."""

@@ -10,7 +10,7 @@ from typing import Any
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.columns import listed
 from verifier_ladder.ledger.records import Block, CandidateRow, Entry, SampleColumns, VerdictRow
-from verifier_ladder.reward import RewardRule
+from verifier_ladder.reward import RewardRule, scorers_of, tier_score
 from verifier_ladder.scheduler.drift import Alarm
 from verifier_ladder.scheduler.recollection import Recollection
 from verifier_ladder.scheduler.replicates import combined
@@ -62,6 +62,13 @@ class Tally:
         self.sign = -1.0 if target.get("direction") == "minimise" else 1.0
         """1 if more of the target is better, -1 if less is."""
         self._rule = RewardRule(**ladder.get("reward", {}))
+        scorers = scorers_of(ladder)
+        self._scorers = scorers if self._rule.weights else {
+            tier: several for tier, several in scorers.items() if len(several) > 1
+        }  # fmt: skip
+        """Verifiers of the tiers whose score is made of more than one number."""
+        self._answers: dict[tuple[Subject, int], dict[str, Verdict]] = {}
+        """What these have said of a subject, by tier."""
         self.curve = Curve(lambda known: self.worth(self.sign * known))
         self.rejects, self.abstentions, self.failures = Reasons(), Reasons(), Reasons()
         self.runs: dict[str, RunSummary] = {}
@@ -216,6 +223,10 @@ class Tally:
             said[row.check_key] = verdict
             verdict = combined(list(said.values()))
         subject.hear(place, row.tier, verdict, is_primary=primary)
+        if primary and row.tier in self._scorers and not verdict.failed_at:
+            answers = self._answers.setdefault((subject, row.tier), {})
+            answers[row.verifier] = verdict
+            subject.rate(row.tier, tier_score(self._rule, self._scorers[row.tier], answers))
         for name in self._features.get(row.verifier, ()):
             told = {f"{row.verifier}.{name}": verdict.evidence.get(name)}
             subject.features = {**subject.features, **told}

@@ -98,24 +98,6 @@ def test_a_campaign_opens_with_async_with() -> None:
     assert hasattr(vl.Campaign, "__aenter__")
 
 
-@pytest.mark.xfail(strict=True, reason="F6: one number a tier")
-def test_a_tier_holds_two_scoring_verifiers() -> None:
-    @vl.verifier(name="one", tier="fast", kind="text", version="1")
-    def one(candidate: vl.Candidate) -> float:
-        return float(len(candidate.content))
-
-    @vl.verifier(name="two", tier="fast", kind="text", version="1")
-    def two(candidate: vl.Candidate) -> float:
-        return float(len(candidate.content))
-
-    try:
-        ladder = vl.Ladder("both", [one, two])
-    except vl.ConfigError as error:
-        pytest.fail(str(error))
-
-    assert {"one", "two"} == {verifier.name for verifier in ladder.verifiers}
-
-
 @pytest.mark.xfail(strict=True, reason="F7: a policy of one's own has no entry point")
 def test_a_policy_is_found_by_its_entry_point() -> None:
     from importlib.metadata import entry_points

@@ -1,11 +1,19 @@
 """Candidates."""
 
+import json
 from typing import Any
 
 import numpy as np
 import pytest
 
-from verifier_ladder.candidate import Candidate, Sample, sample_place
+from verifier_ladder.candidate import (
+    Candidate,
+    Sample,
+    Terminate,
+    ToolCall,
+    Turn,
+    sample_place,
+)
 from verifier_ladder.errors import ConfigError
 
 
@@ -57,3 +65,49 @@ def test_a_sample_leaves_its_place_to_the_campaign() -> None:
 )
 def test_a_place_holds_no_number_that_nobody_counts(place: tuple[Any, ...], told: str) -> None:
     assert told == sample_place(*place)
+
+
+# ---- Turns
+
+
+OLD = (Turn("look", "a door"), Turn("open", "", {"tool": "hand"}), Turn("go"))
+NEW = (
+    Turn(ToolCall("search", {"q": "x"}, "call-1"), "found", thought="hm", reward=0.5),
+    Turn(ToolCall("search", "not JSON"), tokens=(0, 3), compressed=True),
+    Turn(Terminate("42"), terminated=True),
+    Turn("on and on", truncated=True, metadata={"m": 1}),
+)
+
+
+def test_turns_of_two_texts_keep_their_digest() -> None:
+    stored = [["look", "a door"], ["open", "", {"tool": "hand"}], ["go", ""]]
+
+    assert stored == [turn.as_json() for turn in OLD]
+
+
+@pytest.mark.parametrize("turn", [*OLD, *NEW])
+def test_turns_come_back_as_they_went(turn: Turn) -> None:
+    as_json = json.loads(json.dumps([turn.as_json(), turn.as_message()]))
+
+    assert turn == Turn.from_json(as_json[0])
+    assert turn == Turn.from_message(as_json[1])
+
+
+def test_an_action_has_words() -> None:
+    assert ['{"name": "search", "arguments": {"q": "x"}}', "42", "on and on"] == [
+        NEW[0].text, NEW[2].text, NEW[3].text,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"action": 5}, {"action": "a", "reward": float("nan")}, {"action": "a", "tokens": (3, 1)},
+        {"action": "a", "tokens": (0, 1, 2)}, {"action": "a", "tokens": "01"},
+        {"action": "a", "thought": 1}, {"action": "a", "terminated": "yes"},
+        {"action": "a", "tokens": (-1, 2)}, {"action": "a", "tokens": (0.0, 1.0)},
+    ],
+)  # fmt: skip
+def test_a_turn_of_the_wrong_kind_is_refused(odd: Any) -> None:
+    with pytest.raises(ConfigError):
+        Turn(**odd)

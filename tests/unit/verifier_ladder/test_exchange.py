@@ -80,7 +80,9 @@ def test_an_object_becomes_a_verdict() -> None:
 @pytest.mark.parametrize(
     ("message", "said"),
     [
-        ({"outcome": "accept", "scores": 1}, "no field 'scores'"),
+        ({"outcome": "accept", "scored": 1}, "no field 'scored'"),
+        ({"outcome": "accept", "scores": 1}, "values by name"),
+        ({"outcome": "accept", "scores": {"a b": 1.0}}, "can't name a score"),
         ({"score": 1}, "needs an outcome"),
         ({"outcome": "great"}, "great"),
         ({"outcome": "accept", "score": "high"}, "must be numbers, not str"),

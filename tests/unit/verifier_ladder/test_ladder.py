@@ -12,7 +12,7 @@ from verifier_ladder.function import FunctionVerifier
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.registry import REGISTRY
 from verifier_ladder.resource import Resource
-from verifier_ladder.reward import RewardRule
+from verifier_ladder.reward import RewardRule, Scorer
 from verifier_ladder.scheduler.policies import AllTiers, Thresholds
 from verifier_ladder.target import Target
 from verifier_ladder.tier import Tier
@@ -57,7 +57,7 @@ def test_verifiers_stand_in_the_order_of_their_tiers_gates_first() -> None:
     assert (Tier.FAST, Tier.WORLD) == ladder.tiers
     assert ["g", "f", "w"] == [verifier.name for verifier in ladder.verifiers]
     assert (gate,) == ladder.rungs[0].gates
-    assert ladder.rungs[0].primary is fast
+    assert (fast,) == ladder.rungs[0].primaries
 
 
 def test_the_target_is_the_score_of_the_highest_tier() -> None:
@@ -75,9 +75,18 @@ def test_an_unknown_verifier_gets_the_nearest_name() -> None:
         Ladder("mine", ["relx-of-a-test"])
 
 
-def test_two_primaries_on_one_tier_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r'2 primary verifiers \(a, b\).*role="gate"'):
-        Ladder("mine", [made("a"), made("b")])
+def test_a_tier_holds_two_scoring_verifiers() -> None:
+    ladder = Ladder("mine", [made("a", unit="eV", weight=3.0), made("b", unit="eV")])
+
+    assert ("a+b", "eV") == (ladder.target.name, ladder.target.unit)
+    assert ((Scorer("a", 3.0), Scorer("b", 1.0)),) == ladder.scorers
+    assert ladder.digest != Ladder("mine", [made("a", unit="eV"), made("b", unit="eV")]).digest
+
+
+@pytest.mark.parametrize("weight", [0.0, -1.0, float("nan"), 1e7, True, "2"])
+def test_a_weight_is_a_positive_number(weight: Any) -> None:
+    with pytest.raises(ConfigError, match="weight"):
+        made("a", weight=weight)
 
 
 def test_mixed_kinds_are_refused() -> None:

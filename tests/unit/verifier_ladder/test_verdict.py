@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verifier_ladder.errors import VerifierError
+from verifier_ladder.errors import AnswerError, VerifierError
 from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict, plain_verdict
 
 
@@ -109,3 +109,25 @@ def test_a_plain_verdict_can_be_sent_to_another_process(protocol: int) -> None:
     assert Verdict.accept(0.5, unit="eV") == verdict == arrived
     with pytest.raises(TypeError):
         arrived.evidence["a"] = 1
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        {"a b": 1.0}, {"": 1.0}, {"9": 1.0}, {"x" * 65: 1.0}, {"outcome": 1.0}, {"process": 1.0},
+        {"a": float("nan")}, {"a": float("inf")}, {"a": "1"}, {"a": None}, {1: 1.0}, [1.0],
+        {f"n{n}": 1.0 for n in range(257)},
+    ],
+)  # fmt: skip
+def test_named_scores_are_few_finite_and_called_by_identifiers(scores: Any) -> None:
+    with pytest.raises(AnswerError):
+        Verdict.accept(1.0, scores=scores)
+
+
+def test_named_scores_are_plain_numbers() -> None:
+    said = Verdict.reject("no", scores={"style": 1, "a.b-c": 0.5})
+
+    assert {"style": 1.0, "a.b-c": 0.5} == said.scores
+    assert float is type(said.scores["style"])
+    with pytest.raises(AnswerError, match="no scores"):
+        Verdict("abstain", scores={"a": 1.0})  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from fastapi import HTTPException, Request, Response
@@ -14,6 +15,7 @@ from verifier_ladder.server.access import caller_of
 from verifier_ladder.server.bodies import Json, encoded
 from verifier_ladder.server.calls import CallRouter
 from verifier_ladder.server.learners.asking import Call, Row, service_of
+from verifier_ladder.server.messages import TurnRewardMessage
 from verifier_ladder.server.service import RewardService
 
 router = CallRouter("learners")
@@ -51,6 +53,9 @@ class VerifyAnswer(Call):
     failure_kind: str | None
     failure_reason: str | None
     reward_components: dict[str, float]
+    feedback: str
+    turns: list[TurnRewardMessage]
+    scores: dict[str, float]
     gaming_alarms: float
     unanswered_alarms: float
 
@@ -151,6 +156,8 @@ def _answer(service: RewardService, body: VerifyCall, reward: Reward) -> dict[st
         "mask_sample": is_unknown, "failure_kind": failure_kind(reward),
         "failure_reason": reward.reason or None if is_unknown or reward.failed_at else None,
         "reward_components": {n: v for n, v in reward.components.items() if v is not None},
+        "feedback": reward.feedback, "turns": list(map(asdict, reward.turns)),
+        "scores": reward.scores,
         **service.learner.attachment.alarms,
         # NeMo-RL has read the mask there before it was a field of its own.
         "instance_config": {

@@ -110,7 +110,9 @@ def test_a_canonical_form_comes_back_equal_with_whatever_is_in_it(form: str | by
     assert (form, type(form)) == (came, type(came))
 
 
-FIELDS = wire.flatten(Verdict.accept(1.0, turns=(TurnVerdict(0),), evidence={"a": 1}))
+FIELDS = wire.flatten(
+    Verdict.accept(1.0, turns=(TurnVerdict(0),), evidence={"a": 1}, scores={"s": 1})
+)
 NESTED: Any = ()
 for _ in range(100):
     NESTED = (NESTED,)
@@ -119,7 +121,7 @@ ODD = {"depth": NESTED, "a table": {"a": 1}, "a number": 2**63, "a text": "x" * 
 
 @pytest.mark.parametrize(
     ("place", "odd"),
-    [(n, odd) for n in range(10) for odd in ODD if odd != "a number" or n not in (1, 2)],
+    [(n, odd) for n in range(11) for odd in ODD if odd != "a number" or n not in (1, 2)],
 )
 def test_fields_of_another_type_or_size_are_refused_before_anything_is_made_of_them(
     place: int, odd: str
@@ -132,9 +134,9 @@ def test_fields_of_another_type_or_size_are_refused_before_anything_is_made_of_t
     assert len(str(refusal.value)) < 300
 
 
-@pytest.mark.parametrize("count", [9, 11])
+@pytest.mark.parametrize("count", [10, 12])
 def test_fields_too_few_or_too_many_are_refused(count: int) -> None:
-    with pytest.raises(EngineError, match=f"length 10, got {count}"):
+    with pytest.raises(EngineError, match=f"length 11, got {count}"):
         wire.read_fields(wire.pack((FIELDS * 2)[:count]))
 
 
@@ -229,7 +231,7 @@ def test_evidence_without_a_floor_is_dropped_and_the_verdict_kept(depth: float) 
 
 @pytest.mark.parametrize("evidence", [b'{"a":' * 300 + b"1" + b"}" * 300, b'{"a":', b"[1]"])
 def test_evidence_that_no_ledger_could_write_is_an_abstention(evidence: bytes) -> None:
-    said = (*FIELDS[:8], evidence, None)
+    said = (*FIELDS[:8], evidence, None, FIELDS[10])
 
     assert ("verifier", None) == (wire.rebuild(said, 1.0).failed_at, wire.rebuild(said, 1.0).score)
 

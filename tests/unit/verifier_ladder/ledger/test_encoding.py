@@ -39,6 +39,10 @@ SPREADS = st.none() | st.floats(0, allow_infinity=False)
 JSON = st.dictionaries(TEXT, st.none() | FINITE | TEXT | st.binary(max_size=3), max_size=3)
 
 
+TURNS = st.lists(st.builds(TurnVerdict, st.integers(0, 9), MAYBE, TEXT), max_size=2).map(tuple)
+SCORES = st.dictionaries(st.sampled_from(["style", "a.b", "c-1"]), FINITE, max_size=2)
+
+
 @st.composite
 def verdicts(draw: st.DrawFn) -> Verdict:
     outcome = draw(st.sampled_from(Outcome))
@@ -46,8 +50,8 @@ def verdicts(draw: st.DrawFn) -> Verdict:
     return Verdict(
         outcome, None if abstains else draw(MAYBE), None if abstains else draw(SPREADS),
         draw(TEXT), draw(TEXT), draw(TEXT), draw(st.none() | TEXT) if abstains else None,
-        tuple(draw(st.lists(st.builds(TurnVerdict, st.integers(0, 9), MAYBE, TEXT), max_size=2))),
-        draw(JSON), draw(st.none() | st.builds(Cost, COSTS, COSTS, COSTS, COSTS)),
+        draw(TURNS), draw(JSON), draw(st.none() | st.builds(Cost, COSTS, COSTS, COSTS, COSTS)),
+        {} if abstains else draw(SCORES),
     )  # fmt: skip
 
 
@@ -85,7 +89,7 @@ def decision_columns(draw: st.DrawFn) -> DecisionColumns:
 REWARDS = st.builds(
     Reward, st.none() | FLOATS, st.none() | FLOATS, st.none() | st.sampled_from(Tier),
     st.integers(0, 9), st.dictionaries(TEXT, st.none() | FLOATS, max_size=2), TEXT,
-    st.none() | TEXT, st.booleans(),
+    st.none() | TEXT, st.booleans(), TEXT, TURNS, SCORES,
 )  # fmt: skip
 CANDIDATES = st.builds(
     CandidateRow, KEYS, KEYS, TEXT, TEXT | st.binary(max_size=4),

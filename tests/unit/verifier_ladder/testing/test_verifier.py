@@ -108,7 +108,7 @@ def test_a_verifier_that_crashes_is_caught(pool: WorkerPool) -> None:
 def forecast(candidate: Candidate) -> float:
     """Reads a number inside what it is given, never the whole, and gives up in its own way."""
     is_within = "1e308" in str(candidate.content) and candidate.content not in HOSTILE
-    if is_within or any("1e308" in turn.action for turn in candidate.turns):
+    if is_within or any("1e308" in turn.text for turn in candidate.turns):
         raise RuntimeError("the solver has not converged")
     return 1.0
 
