@@ -46,6 +46,8 @@ class Service:
 
     def fusion(self, body: dict[str, Any]) -> dict[str, Any]:
         """`POST /run_code`."""
+        if self.broken == "nonsense":
+            return {"files": [], "run_result": "?"}
         if self.broken == "sandbox":
             return {"status": "SandboxError", "message": "no more machines", "files": {}}
         ran = self.ran(body["code"], tuple(body["fetch_files"]))

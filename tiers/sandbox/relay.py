@@ -36,9 +36,8 @@ def serve(folder: str) -> None:
         _write(sys.stdout.buffer, {"error": zygote} if isinstance(zygote, str) else {})
         if isinstance(zygote, str):
             return
+        Thread(target=_end_with_input, args=(folder,), daemon=True).start()
         while frame := read_frame(sys.stdin.buffer):
-            watch = Thread(target=_end_with_input, daemon=True)
-            watch.start()
             _write(sys.stdout.buffer, _answer(zygote, json.loads(frame)))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -114,12 +113,13 @@ def told_of(said: Mapping[str, Any]) -> tuple[Told, float]:
         raise ValueError(f"its answer can't be read: {error}") from None
 
 
-def _end_with_input() -> None:
+def _end_with_input(folder: str) -> None:
     """End at once when whoever asks is gone: the zygote ends with this process."""
     poller = select.poll()
     poller.register(0, 0)  # The end of it is always told.
     poller.poll()
-    os._exit(1)
+    shutil.rmtree(folder, ignore_errors=True)
+    os._exit(0)
 
 
 def read_frame(file: BinaryIO) -> bytes:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit, urlunsplit
 
@@ -101,8 +102,8 @@ class Remote:
             if "error" in said:
                 raise SandboxError(f"the remote sandbox failed: {said['error']}")
             told, took = told_of(said)
-        except (ValueError, TypeError) as error:
-            raise SandboxError(f"the remote sandbox: {error}") from None
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise SandboxError(f"the remote sandbox answered what is no answer: {error}") from None
         self.seconds += took
         return told
 
@@ -132,8 +133,8 @@ class Remote:
             "allow_internet_access": False,
         }  # fmt: skip
         made = self._post(f"{address}/sandboxes", body, key, seconds)
+        name = str(made["sandboxID"])
         try:
-            name = str(made["sandboxID"])
             host = f"https://{_E2B_PORT}-{name}.{made.get('domain') or 'e2b.app'}"
             headers = {"E2b-Sandbox-Id": name, "E2b-Sandbox-Port": str(_E2B_PORT)}
             for header, field in (
@@ -146,7 +147,8 @@ class Remote:
             execute = f"{given.get('sandbox_url', host).rstrip('/')}/execute"
             lines = self._ask("POST", execute, {"code": code}, headers, seconds).splitlines()
         finally:
-            self._ask("DELETE", f"{address}/sandboxes/{made.get('sandboxID')}", None, key, 30.0)
+            with suppress(SandboxError):  # It ends by itself after its time.
+                self._ask("DELETE", f"{address}/sandboxes/{name}", None, key, 30.0)
         events = [json.loads(line) for line in lines if line.strip()]
         return "".join(e.get("text", "") for e in events if e.get("type") == "stdout")
 
