@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import ToolError
+from verifier_ladder.tiers.tasks import TaskError
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier, failure
 
@@ -36,6 +37,7 @@ class SingleVerifier(Verifier):
         Raises:
             CandidateError: If the candidate is bad: it is rejected.
             ToolError: If a tool failed: the verifier abstains.
+            TaskError: If the task can't be judged by: the verifier abstains.
         """
         raise TypeError(f"{type(self).__name__} has no examine method for {candidate.kind}")
 
@@ -46,7 +48,8 @@ class SingleVerifier(Verifier):
     def _guarded(self, candidate: Candidate) -> Verdict:
         try:
             return self.examine(candidate)
-        except ToolError as error:  # said of a calculation, never by what a candidate runs
+        # Said of a calculation or a task, never by what a candidate runs.
+        except (ToolError, TaskError) as error:
             return Verdict.abstain(f"{error}", failed_at=error.boundary)
         except Exception as error:  # noqa: BLE001 - whatever it raises, it is this candidate's
             return failure(error)

@@ -53,6 +53,11 @@ class CandidateError(LadderError):
 
     boundary = "candidate"
 
+    def __init__(self, message: str | None = None, *, feedback: str = "") -> None:
+        """Say what is wrong, and in `feedback` what a student model should do instead."""
+        super().__init__(message)
+        self.feedback = feedback
+
 
 class VerifierError(LadderError):
     """The verifier raised an error or answered with something that is not a verdict."""

@@ -601,7 +601,7 @@ def failure(error: BaseException) -> Verdict:
     """
     text = words_of(error) or type(error).__name__
     if isinstance(error, CandidateError):
-        return Verdict.reject(text)
+        return Verdict.reject(text, feedback=error.feedback)
     system = _system_errors(error)
     if any(one.errno in _OF_HOST for one in system) and not isinstance(error, MemoryError):
         text = f"{type(error).__name__}: {text}"

@@ -1,0 +1,176 @@
+"""The verifier `numeric`: one number, compared exactly or within a declared tolerance."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.cost import Cost
+from verifier_ladder.errors import CandidateError
+from verifier_ladder.tier import Tier
+from verifier_ladder.tiers.fast.extraction import SHORT, agreed, answers, bare, checked_marks
+from verifier_ladder.tiers.single import SingleVerifier
+from verifier_ladder.tiers.tasks import TaskError, read_task
+from verifier_ladder.verdict import Verdict
+
+HOW = "Write one number, alone between <answer> and </answer>."
+_LONGEST = 1000
+"""Characters of the longest number."""
+_EXPONENT = 5000
+_MINUS = "\u2212"
+_NUMBER = re.compile(
+    r"([+-]?)([0-9]{1,3}(?:,[0-9]{3})+|[0-9]*)(?:\.([0-9]*))?"
+    r"(?:[eE]([+-]?[0-9]{1,9})|\s?\\times\s?10\^(?:\{([+-]?[0-9]{1,9})\}|([0-9])))?"
+)
+
+Amount = Annotated[str | float | int, Field(union_mode="left_to_right")]
+
+
+class _Task(BaseModel):
+    model_config = ConfigDict(strict=True)
+    answer: str | int | float
+    tolerance: str | int | float = 0
+    relative: str | int | float = 0
+    unit: str | Annotated[list[str], Field(min_length=1)] | None = None
+
+
+class Numeric(SingleVerifier):
+    r"""Accepts an output whose number is the task's `answer`.
+
+    **Exact.** Numbers are decimals of up to 1000 characters and compared as such: `0.1` is not
+    the double next to it, and 1.1 is within 0.1 of 1. Read are signs, thousands (`1,234`),
+    fractions after a point, and powers of ten (`1e3`, `1.5 \times 10^{3}`).
+
+    **Strict.** Units, percent, hedges, ranges, sums that are not worked out, words, NaN, infinity
+    and digits of other scripts are rejected.
+
+    **The task** holds `answer`, a number or text; it may hold `tolerance`, the largest difference,
+    `relative`, the same as a share of the answer (the larger of both counts), and `unit`: how the
+    unit is written that the answer must have, a text or several. Give the answer as text where
+    its digits matter: a number of JSON is often a double.
+
+    Example:
+        >>> task = {"answer": "5", "tolerance": 0.1}
+        >>> said = ["So it is \\boxed{5.1}", "about 5", "5 km"]
+        >>> [v.outcome.value for v in Numeric().judge([
+        ...     Candidate("text", text, task=task) for text in said])]
+        ['accept', 'reject', 'reject']
+    """
+
+    name = "numeric"
+    version = "1"
+    tier = Tier.FAST
+    kind = "text"
+    domain = "structured output"
+    capabilities = ("reasoning",)
+    cost = Cost(seconds=2e-5)
+    timeout = 10.0
+    task_fields = ("answer", "tolerance", "relative", "unit")
+    control = Candidate("text", "42", task={"answer": 42})
+
+    def __init__(self, *, find: Sequence[str] = SHORT) -> None:
+        """Set where the answer stands: marks of `verifier_ladder.tiers.fast.extraction`.
+
+        Raises:
+            ConfigError: If a mark does not exist.
+        """
+        self._find = checked_marks(find)
+        super().__init__(find=self._find)
+
+    def examine(self, candidate: Candidate) -> Verdict:
+        """Compare the numbers."""
+        task = read_task(_Task, candidate.task)
+        wanted = _given("answer", task.answer)
+        room = max(
+            _size("tolerance", task.tolerance), _size("relative", task.relative) * abs(wanted)
+        )
+        units = _units(task.unit)
+        found = answers(candidate.content, self._find, HOW)
+        said = agreed((_read(bare(text), units) for text in found), HOW)
+        if abs(said - wanted) <= room:
+            return Verdict.accept(1.0)
+        return Verdict.reject("the number is another one", feedback=f"Check the result. {HOW}")
+
+
+def number(text: str) -> Fraction | None:
+    r"""Read one decimal number exactly; None for anything else, or beyond bounds.
+
+    Example:
+        >>> number("-1,234.5e2"), number("12,34"), number("nan")
+        (Fraction(-123450, 1), None, None)
+    """
+    text = text.replace(_MINUS, "-")
+    match = _NUMBER.fullmatch(text) if len(text) <= _LONGEST else None
+    if match is None:
+        return None
+    sign, whole, part, *powers = match.groups()
+    digits = whole.replace(",", "") + (part or "")
+    exponent = int(next((power for power in powers if power), "0"))
+    if not digits or abs(exponent) > _EXPONENT:
+        return None
+    value = Fraction(int(digits)) * Fraction(10) ** (exponent - len(part or ""))
+    return -value if sign == "-" else value
+
+
+def _read(said: str, units: frozenset[str]) -> Fraction:
+    """The number of an answer, whose unit is one that is asked for.
+
+    Raises:
+        CandidateError: If it is no number alone, or lacks the unit.
+    """
+    if len(said) > _LONGEST:
+        raise CandidateError("the number is too long", feedback=HOW)
+    for text in (said, said.removesuffix(".")):
+        for plain in _without_unit(text, units) if units else [text]:
+            value = number(plain)
+            if value is not None:
+                return value
+    if not units:
+        raise CandidateError("the answer is not one number alone", feedback=f"{HOW} No unit.")
+    raise CandidateError(
+        "the answer is not one number with its unit", feedback=f"{HOW} Write its unit, too."
+    )
+
+
+def _without_unit(text: str, units: frozenset[str]) -> list[str]:
+    text = unicodedata.normalize("NFKC", text) if not text.isascii() else text
+    ends = [text.removesuffix(unit).rstrip() for unit in units if text.endswith(unit)]
+    return ends + [text.removeprefix(unit).lstrip() for unit in units if text.startswith(unit)]
+
+
+# ---- The task
+
+
+def _given(name: str, value: str | float) -> Fraction:
+    """A number of the task.
+
+    Raises:
+        TaskError: If it is none.
+    """
+    read = (
+        None if isinstance(value, bool) else number(repr(value) if value != str(value) else value)
+    )
+    if read is None:
+        raise TaskError(f"the task's {name} makes no sense: it is no number within bounds")
+    return read
+
+
+def _size(name: str, value: str | float) -> Fraction:
+    read = _given(name, value)
+    if read < 0:
+        raise TaskError(f"the task's {name} makes no sense: it is below zero")
+    return read
+
+
+def _units(unit: str | list[str] | None) -> frozenset[str]:
+    listed = [] if unit is None else [unit] if isinstance(unit, str) else unit
+    units = frozenset(unicodedata.normalize("NFKC", each).strip() for each in listed)
+    if "" in units:
+        raise TaskError("the task's unit makes no sense: it has no name")
+    return units
