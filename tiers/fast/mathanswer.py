@@ -1,0 +1,542 @@
+r"""Answers to mathematical tasks: whether two of them say the same.
+
+`Expected` holds what a task wants; `Expected.difference` compares one answer with it. What counts
+as the same is decided by the kind of the expected answer:
+
+- a **number** or **formula** wants one value. `x = 5` and `2 + 3 = 5` say 5; a chain whose parts
+  are not equal says nothing; several values are a hedge;
+- a **list** or **set** wants every member, once, in any order; `1 \pm \sqrt2` names two;
+- a **tuple** wants its members in order, in round brackets; a set is none;
+- an **interval**, union or inequality wants the same set of real numbers;
+- an **equation** wants the same one up to a factor;
+- a **quantity** wants a unit that converts to the expected one;
+- a **ratio** may be multiplied by a number; a time of day, a word or a letter is compared as such.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from verifier_ladder.tiers.fast.mathnumbers import (
+    DIGITS,
+    EXPRESSIONS,
+    Evaluator,
+    TooLargeError,
+    UndefinedError,
+    names,
+)
+from verifier_ladder.tiers.fast.mathsets import FLIPPED, NotSolvedError, RealLine, difference
+from verifier_ladder.tiers.fast.mathtext import Tree, UnreadableError, read
+from verifier_ladder.tiers.fast.mathunits import unit_worth
+
+_MOST_MEMBERS = 40
+_FACTORS = frozenset({
+    "hundred", "thousand", "million", "billion", "trillion", "dozen", "half", "quarter",
+})  # fmt: skip
+"""Words behind a number that change it, so that they are no things counted."""
+
+NOT_EQUAL = "the answer is not equal to the expected one"
+
+
+class DifferentError(ValueError):
+    """Two answers that say different things; the message does not tell the expected one."""
+
+
+class Statement(NamedTuple):
+    """An answer without the names before it."""
+
+    label: str
+    """`x` of `x = 5`; "" if there is none, `*` for one that can't be compared, such as `f(3)`."""
+    value: Tree
+    equation: tuple[str, Tree, Tree] | None
+    """Operator and sides, of a relation."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a task wants.
+
+    Example:
+        >>> Expected("1/2").difference("0.5"), Expected("(1, 2)").difference("(2, 1)")
+        ('', 'the answer is not equal to the expected one')
+    """
+
+    text: str
+    tolerance: float = 0.0
+    """Share of the expected value by which a number may differ; 0 for exact comparison."""
+    form: str = ""
+    """`interval` or `tuple`, where brackets may mean either."""
+    unit: str = "required"
+    """`optional` if an answer may leave out the unit that the task states."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    log_base: Fraction | None = None
+    tree: Tree = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Read the answer, and compute it once to see that it has a value.
+
+        Raises:
+            UnreadableError: If it is not mathematics.
+            UndefinedError: If it has no value.
+            TooLargeError: If it is beyond bounds.
+        """
+        object.__setattr__(self, "tree", read(self.text, units=True))
+        if reason := self.difference(self.text):
+            raise UndefinedError(reason)
+
+    @property
+    def members(self) -> int:
+        """How many values it names."""
+        tree = _statement(self.tree).value
+        return len(_members(tree)) if _is_many(tree) else 1
+
+    def difference(self, text: str) -> str:
+        """Compare an answer.
+
+        Args:
+            text: The answer, without the marks around it.
+
+        Returns:
+            Why it is another one, in words that don't tell the expected answer; "" if it is
+            the same.
+
+        Raises:
+            UnreadableError: If the answer can't be read.
+            UndefinedError: If it has no value.
+            TooLargeError: If it is beyond bounds.
+        """
+        said = read(text, units=_has_unit(self.tree))
+        digits = DIGITS
+        while True:
+            evaluator = Evaluator(
+                f"{self.text}\0{text}",
+                digits=digits,
+                variables=self.variables,
+                log_base=self.log_base,
+            )
+            try:
+                with evaluator.precision():
+                    _Comparison(self, evaluator).compare(self.tree, said)
+                reason = ""
+            except DifferentError as different:
+                reason = str(different)
+            except UndefinedError:
+                if evaluator.wanted <= digits:
+                    raise
+            if evaluator.wanted <= digits:
+                return reason
+            digits = evaluator.wanted
+
+
+class _Comparison:
+    """One comparison, with the precision that both answers need."""
+
+    def __init__(self, expected: Expected, evaluator: Evaluator) -> None:
+        self._expected = expected
+        self._evaluator = evaluator
+
+    def compare(self, wanted: Tree, said: Tree) -> None:
+        """Compare two answers.
+
+        Raises:
+            DifferentError: If they don't say the same.
+        """
+        if _has_ellipsis(wanted) or _has_ellipsis(said):
+            self._ellipses(wanted, said)
+            return
+        want, have = _statement(wanted), _statement(said)
+        self._chain(said, have)
+        self._labels(want, have)
+        kinds = {
+            "word": self._words, "clock": self._same_text, "reals": self._sets,
+            "ratio": self._ratios, "matrix": self._matrices, "tuple": self._tuples,
+            "pair": self._pairs, "set": self._many, "list": self._many, "empty": self._empty,
+            "union": self._sets, "meet": self._sets, "without": self._sets,
+            "quantity": self._quantities, "rel": self._relations,
+        }  # fmt: skip
+        if want.equation and not self._is_named(want):
+            self._relations(want.value, have.value, want, have)
+            return
+        if self._is_many_relations(want.value):
+            self._sets(want.value, have.value)
+            return
+        rule = kinds.get(want.value[0])
+        if rule is not None and not _has_choice(want.value):
+            rule(want.value, have.value)
+        elif _has_choice(want.value):
+            self._many(want.value, have.value)
+        else:
+            self._numbers(want.value, have.value)
+
+    # ---- Names and chains
+
+    def _chain(self, said: Tree, have: Statement) -> None:
+        """All values of a chain of equals must be equal: `x = 4 = 5` says nothing."""
+        if said[0] != "rel" or set(said[1]) != {"="}:
+            return
+        named = [part for part in said[2:] if _is_label(part)]
+        named += [part for part in said[2:] if part[0] not in EXPRESSIONS and names(part)]
+        values = [part for part in said[2:] if part not in named]
+        parts = [part for part in values if part[0] in EXPRESSIONS]
+        if len(parts) < len(values) and any(part != values[0] for part in values):
+            raise DifferentError("the parts of the answer contradict each other")
+        closed = [part for part in parts if not names(part)]
+        for part in closed[1:]:
+            if not self._evaluator.identical(closed[0], part):
+                raise DifferentError("the parts of the answer contradict each other")
+        if have.label and have.value[0] in EXPRESSIONS:
+            for part in parts:
+                if part is not have.value and not self._evaluator.identical(part, have.value):
+                    raise DifferentError("the parts of the answer contradict each other")
+
+    def _labels(self, want: Statement, have: Statement) -> None:
+        plain = want.label not in {"", "*"} and have.label not in {"", "*"}
+        if plain and want.label != have.label:
+            raise DifferentError("the answer is about another unknown")
+
+    def _is_named(self, want: Statement) -> bool:
+        """Whether an equation only names its value: `x = 5`, `f(x) = 2x`, but not `y = 2x`."""
+        if not want.label:
+            return False
+        value = want.value
+        return want.label == "*" or value[0] not in EXPRESSIONS or not names(value)
+
+    def _is_many_relations(self, tree: Tree) -> bool:
+        return tree[0] == "list" and all(p[0] == "rel" and p[1] != ("=",) for p in tree[2:])
+
+    # ---- One value
+
+    def _numbers(self, wanted: Tree, said: Tree) -> None:
+        if _is_many(said):
+            raise DifferentError("several answers are given where one is wanted")
+        if said[0] == "quantity" and _is_counted(said[2]):
+            said = said[1]
+        if wanted[0] in EXPRESSIONS and said[0] == "ratio" and len(said) == 3:  # noqa: PLR2004
+            said = ("div", said[1], said[2])
+        if wanted[0] == "const" and wanted[1] == "inf":
+            if said != wanted:
+                raise DifferentError(NOT_EQUAL)
+            return
+        if wanted[0] == "neg" and wanted[1] == ("const", "inf"):
+            if said != wanted:
+                raise DifferentError(NOT_EQUAL)
+            return
+        self._need(said, EXPRESSIONS)
+        if not self._equal(wanted, said):
+            raise DifferentError(NOT_EQUAL)
+
+    def _need(self, said: Tree, kinds: frozenset[str] | set[str]) -> None:
+        if said[0] not in kinds:
+            raise DifferentError("the answer is of another kind than the expected one")
+
+    def _equal(self, wanted: Tree, said: Tree, signs: tuple[int, int] = (1, 1)) -> bool:
+        if said[0] not in EXPRESSIONS or wanted[0] not in EXPRESSIONS:
+            return wanted == said
+        if _is_infinite(wanted) or _is_infinite(said):
+            return wanted == said
+        evaluator, tolerance = self._evaluator, self._expected.tolerance
+        if tolerance and not names(wanted) and not names(said):
+            left = evaluator.value(wanted, sign=signs[0])
+            return evaluator.close(left, evaluator.value(said, sign=signs[1]), tolerance)
+        return evaluator.identical(wanted, said, signs)
+
+    def _words(self, wanted: Tree, said: Tree) -> None:
+        if said[0] == "list" or wanted != said:
+            raise DifferentError(NOT_EQUAL)
+
+    _same_text = _words
+
+    def _empty(self, wanted: Tree, said: Tree) -> None:
+        if wanted != said:
+            raise DifferentError(NOT_EQUAL)
+
+    def _quantities(self, wanted: Tree, said: Tree) -> None:
+        if said[0] != "quantity":
+            if self._expected.unit != "optional":
+                raise DifferentError("the unit is missing")
+            self._numbers(wanted[1], said)
+            return
+        want, have = unit_worth(wanted[2]), unit_worth(said[2])
+        if want is None or have is None:
+            if _plural(wanted[2]) != _plural(said[2]):
+                raise DifferentError("the unit is another one")
+            self._numbers(wanted[1], said[1])
+            return
+        if want[1] != have[1]:
+            raise DifferentError("the unit measures something else")
+        self._numbers(wanted[1], ("mul", said[1], ("num", have[0] / want[0])))
+
+    def _ratios(self, wanted: Tree, said: Tree) -> None:
+        if said[0] == "div" and len(wanted) == 3:  # noqa: PLR2004  # Of two parts.
+            said = ("ratio", said[1], said[2])
+        self._need(said, {"ratio"})
+        if len(said) != len(wanted):
+            raise DifferentError("the ratio has another number of parts")
+        for at in range(2, len(wanted)):
+            left = ("mul", wanted[1], said[at])
+            right = ("mul", wanted[at], said[1])
+            if not self._equal(left, right):
+                raise DifferentError(NOT_EQUAL)
+        if not self._evaluator.is_zero(self._evaluator.value(wanted[1])) and self._equal(
+            said[1], ("num", Fraction(0))
+        ):
+            raise DifferentError(NOT_EQUAL)
+
+    # ---- Several values
+
+    def _tuples(self, wanted: Tree, said: Tree) -> None:
+        self._need(said, {"tuple"})
+        self._in_order(wanted[1:], said[1:])
+
+    def _in_order(self, wanted: Sequence[Tree], said: Sequence[Tree]) -> None:
+        if len(wanted) != len(said):
+            raise DifferentError("the answer has another number of members")
+        for want, have in zip(wanted, said, strict=True):
+            self.compare(want, have)
+
+    def _pairs(self, wanted: Tree, said: Tree) -> None:
+        form = self._expected.form
+        is_interval = form == "interval" or (form != "tuple" and _is_interval(wanted))
+        if is_interval or (said[0] == "pair" and said[1:3] != wanted[1:3]):
+            self._sets(wanted, said)
+            return
+        if said[0] != "pair":
+            raise DifferentError("the answer is of another kind than the expected one")
+        self._in_order(wanted[3], said[3])
+
+    def _matrices(self, wanted: Tree, said: Tree) -> None:
+        self._need(said, {"matrix"})
+        if [len(row) for row in wanted[1:]] != [len(row) for row in said[1:]]:
+            raise DifferentError("the matrix has another shape")
+        for want, have in zip(wanted[1:], said[1:], strict=True):
+            self._in_order(want, have)
+
+    def _many(self, wanted: Tree, said: Tree) -> None:
+        if not _is_many(said):
+            raise DifferentError("the answer is of another kind than the expected one")
+        want, have = _members(wanted), _members(said)
+        if len(want) != len(have):
+            raise DifferentError("the answer has another number of members")
+        if len(want) > _MOST_MEMBERS:
+            raise TooLargeError("the answer has too many members")
+        labels = {_statement(t).label for t, _ in [*want, *have]} - {"", "*"}
+        if len(labels) > 1 and not _all_named(want):
+            raise DifferentError("the answer is about another unknown")
+        left = list(have)
+        for member in want:
+            found = next((other for other in left if self._is_member(member, other)), None)
+            if found is None:
+                raise DifferentError(NOT_EQUAL)
+            left.remove(found)
+
+    def _is_member(self, wanted: tuple[Tree, int], said: tuple[Tree, int]) -> bool:
+        want, have = _statement(wanted[0]), _statement(said[0])
+        if want.value[0] in EXPRESSIONS and have.value[0] in EXPRESSIONS:
+            if (
+                {want.label, have.label} - {"", "*"}
+                and want.label
+                and have.label
+                and (want.label != have.label)
+            ):
+                return False
+            return self._equal(want.value, have.value, (wanted[1], said[1]))
+        try:
+            self.compare(wanted[0], said[0])
+        except DifferentError:
+            return False
+        return True
+
+    def _ellipses(self, wanted: Tree, said: Tree) -> None:
+        """Rows with dots are compared as they are written: what dots stand for is a guess."""
+        if wanted[0] != said[0] or len(wanted) != len(said):
+            raise DifferentError("dots stand for something that can't be compared")
+        for want, have in zip(wanted[1:], said[1:], strict=True):
+            if not isinstance(want, tuple) or not isinstance(have, tuple):
+                continue
+            if ("ellipsis",) in {want, have}:
+                if want != have:
+                    raise DifferentError("dots stand for something that can't be compared")
+            else:
+                self.compare(want, have)
+
+    # ---- Relations and sets of real numbers
+
+    def _relations(
+        self,
+        wanted: Tree,
+        said: Tree,
+        want: Statement | None = None,
+        have: Statement | None = None,
+    ) -> None:
+        want, have = want or _statement(wanted), have or _statement(said)
+        if want.equation is None or want.equation[0] != "=":
+            self._sets_or_sides(wanted, said)
+            return
+        if have.equation is None:
+            raise DifferentError("the answer is no equation")
+        self._sides(want.equation, have.equation)
+
+    def _sets_or_sides(self, wanted: Tree, said: Tree) -> None:
+        if len(names(wanted)) == 1 and len(names(said)) <= 1:
+            try:
+                self._sets(wanted, said)
+            except NotSolvedError:
+                pass
+            else:
+                return
+        want, have = _statement(wanted).equation, _statement(said).equation
+        if want is None or have is None:
+            raise DifferentError("the answer is of another kind than the expected one")
+        self._sides(want, have)
+
+    def _sides(self, want: tuple[str, Tree, Tree], have: tuple[str, Tree, Tree]) -> None:
+        """Compare two relations as left side minus right side, up to a factor."""
+        (operator, *sides), (said_operator, *said_sides) = want, have
+        if any(part[0] not in EXPRESSIONS for part in (*sides, *said_sides)):
+            raise DifferentError("the answer is of another kind than the expected one")
+        left, right = difference(*sides), difference(*said_sides)
+        if names(left) != names(right):
+            raise DifferentError(NOT_EQUAL)
+        sign = self._evaluator.proportion(left, right)
+        fits = said_operator == operator if sign > 0 else said_operator == FLIPPED.get(operator)
+        if not sign or not fits:
+            raise DifferentError(NOT_EQUAL)
+
+    def _sets(self, wanted: Tree, said: Tree) -> None:
+        about = names_of_relations(wanted), names_of_relations(said)
+        if all(about) and about[0] != about[1]:
+            raise DifferentError("the answer is about another unknown")
+        line = RealLine(self._evaluator)
+        want = line.segments(wanted)
+        try:
+            have = line.segments(said)
+        except NotSolvedError:
+            raise DifferentError("the answer is of another kind than the expected one") from None
+        if not line.same(want, have):
+            raise DifferentError(NOT_EQUAL)
+
+
+def _statement(tree: Tree) -> Statement:  # noqa: PLR0911 - one for each form
+    """Take the names before a value off."""
+    if tree[0] == "list":
+        return _named_list(tree)
+    if tree[0] != "rel":
+        return Statement("", tree, None)
+    operators, parts = tree[1], tree[2:]
+    if operators == ("in",) and _is_label(parts[0]):
+        return Statement(_label(parts[0]), parts[1], None)
+    if set(operators) != {"="}:
+        equation = (operators[0], parts[0], parts[1]) if len(parts) == 2 else None  # noqa: PLR2004
+        return Statement("", tree, equation)
+    equation = ("=", parts[0], parts[1]) if len(parts) == 2 else None  # noqa: PLR2004
+    if _is_label(parts[0]):
+        return Statement(_label(parts[0]), parts[-1], equation)
+    if len(parts) == 2 and parts[1][0] == "sym" and not names(parts[0]):  # noqa: PLR2004
+        return Statement(_label(parts[1]), parts[0], equation)
+    if not any(names(part) for part in parts if part[0] in EXPRESSIONS):
+        return Statement("", parts[-1], None)
+    return Statement("", tree, equation)
+
+
+def _named_list(tree: Tree) -> Statement:
+    """`n = 1, 2, 3`: the name belongs to all that follow."""
+    first, rest = tree[2], tree[3:]
+    if first[0] == "rel" and set(first[1]) == {"="} and all(part[0] != "rel" for part in rest):
+        named = _statement(first)
+        if named.label:
+            return Statement(named.label, ("list", tree[1], named.value, *rest), None)
+    return Statement("", tree, None)
+
+
+def _is_label(tree: Tree) -> bool:
+    """Whether a tree is a name: `x`, `f(3)`, `AB`, words."""
+    if tree[0] in {"sym", "word"}:
+        return True
+    if tree[0] == "mul":
+        return (
+            tree[1][0] == "sym"
+            and tree[2][0] in {"sym", "num", "pair", "tuple"}
+            and bool(
+                tree[1][1].rstrip("'")
+                in {"f", "g", "h", "F", "G", "P", "p", "q", "Q", "u", "v", "T"}
+                or (tree[2][0] == "sym" and tree[1][1].isupper() and tree[2][1].isupper())
+            )
+        )
+    return False
+
+
+def _label(tree: Tree) -> str:
+    return str(tree[1]) if tree[0] == "sym" else "*"
+
+
+def _is_many(tree: Tree) -> bool:
+    return tree[0] in {"list", "set", "empty"} or (tree[0] in EXPRESSIONS and _has_choice(tree))
+
+
+def _has_choice(tree: Any) -> bool:
+    """Whether a plus-or-minus stands in an expression."""
+    if not isinstance(tree, tuple) or not tree or tree[0] not in EXPRESSIONS:
+        return False
+    return tree[0] == "pm" or any(map(_has_choice, tree[1:]))
+
+
+def _members(tree: Tree) -> list[tuple[Tree, int]]:
+    """The members of a list or set, each with the sign of its plus-or-minus."""
+    if tree[0] == "empty":
+        return []
+    parts = tree[2:] if tree[0] == "list" else tree[1:] if tree[0] == "set" else (tree,)
+    made: list[tuple[Tree, int]] = []
+    for part in parts:
+        signs = (1, -1) if _has_choice(_statement(part).value) else (1,)
+        made += [(part, sign) for sign in signs]
+    return made
+
+
+def _all_named(members: Sequence[tuple[Tree, int]]) -> bool:
+    return all(_statement(tree).label for tree, _ in members)
+
+
+def _has_ellipsis(tree: Any) -> bool:
+    return isinstance(tree, tuple) and (tree == ("ellipsis",) or any(map(_has_ellipsis, tree)))
+
+
+def _is_interval(tree: Tree) -> bool:
+    """Whether brackets can only mean an interval."""
+    return "[" in tree[1:3] or "]" in tree[1:3] or any(map(_is_infinite, tree[3]))
+
+
+def _is_infinite(tree: Tree) -> bool:
+    return tree in {("const", "inf"), ("neg", ("const", "inf"))}
+
+
+def names_of_relations(tree: Any) -> frozenset[str]:
+    """The unknowns of the inequalities in a tree."""
+    if not isinstance(tree, tuple) or not tree:
+        return frozenset()
+    if tree[0] == "rel":
+        return names(tree)
+    return frozenset().union(*map(names_of_relations, tree))
+
+
+def _has_unit(tree: Any) -> bool:
+    return (
+        isinstance(tree, tuple)
+        and bool(tree)
+        and (tree[0] == "quantity" or any(map(_has_unit, tree)))
+    )
+
+
+def _is_counted(unit: str) -> bool:
+    """Whether what stands behind a number leaves it as it is."""
+    words = unit.lower().split()
+    return len(words) <= 3 and not _FACTORS & set(words) and not {"or", "not"} & set(words)  # noqa: PLR2004
+
+
+def _plural(unit: str) -> str:
+    return unit.strip().removesuffix("s")
+
+
+__all__ = ["DifferentError", "Expected", "TooLargeError", "UndefinedError", "UnreadableError"]

@@ -1,0 +1,61 @@
+"""Units behind a number: what they are worth in metres, grams, seconds and degrees."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+_METRE, _GRAM, _SECOND, _LITRE, _DEGREE = (
+    (1, 0, 0, 0),
+    (0, 1, 0, 0),
+    (0, 0, 1, 0),
+    (3, 0, 0, 0),
+    (0, 0, 0, 1),
+)
+_TABLE = (
+    ("m meter meters metre metres", "1", _METRE),
+    ("cm centimeter centimeters centimetre centimetres", "1/100", _METRE),
+    ("mm millimeter millimeters millimetre millimetres", "1/1000", _METRE),
+    ("km kilometer kilometers kilometre kilometres", "1000", _METRE),
+    ("inch inches", "0.0254", _METRE),
+    ("ft foot feet", "0.3048", _METRE),
+    ("yd yard yards", "0.9144", _METRE),
+    ("mi mile miles", "1609.344", _METRE),
+    ("g gram grams", "1", _GRAM),
+    ("kg kilogram kilograms", "1000", _GRAM),
+    ("mg milligram milligrams", "1/1000", _GRAM),
+    ("s sec second seconds", "1", _SECOND),
+    ("ms millisecond milliseconds", "1/1000", _SECOND),
+    ("min minute minutes", "60", _SECOND),
+    ("h hr hrs hour hours", "3600", _SECOND),
+    ("day days", "86400", _SECOND),
+    ("week weeks", "604800", _SECOND),
+    ("L l liter liters litre litres", "1/1000", _LITRE),
+    ("mL ml milliliter milliliters", "1/1000000", _LITRE),
+    ("degree degrees deg", "1", _DEGREE),
+)
+UNITS: dict[str, tuple[Fraction, tuple[int, ...]]] = {
+    name: (Fraction(worth), powers) for names, worth, powers in _TABLE for name in names.split()
+}
+"""What a unit is worth, and the powers of metre, gram, second and degree in it."""
+
+
+def unit_worth(text: str) -> tuple[Fraction, tuple[int, ...]] | None:
+    """What a unit is worth, and the powers of metre, gram, second and degree; None if unknown."""
+    worth, sign = Fraction(1), 1
+    powers: tuple[int, ...] = (0, 0, 0, 0)
+    words = re.sub(r"\bper\b", "/", text).replace("*", " ")
+    words = re.sub(r"\bsquare (\w+)", r"\1^2", words)
+    words = re.sub(r"\bcubic (\w+)", r"\1^3", words)
+    for part in re.findall(r"/|[A-Za-z]+(?:\^?-?\d)?|\S", words):
+        if part == "/":
+            sign = -1
+            continue
+        match = re.fullmatch(r"([A-Za-z]+)(?:\^?(-?\d))?", part)
+        if match is None or match[1] not in UNITS:
+            return None
+        one, of = UNITS[match[1]]
+        power = sign * int(match[2] or 1)
+        worth *= one**power
+        powers = tuple(a + power * b for a, b in zip(powers, of, strict=True))
+    return worth, powers
