@@ -22,6 +22,7 @@ import jsonschema_rs
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.tiers.fast.choice import Choice
+from verifier_ladder.tiers.fast.constraints import InstructionConstraints
 from verifier_ladder.tiers.fast.exactmatch import ExactMatch
 from verifier_ladder.tiers.fast.f1 import F1
 from verifier_ladder.tiers.fast.jsonschema import JsonSchema
@@ -40,6 +41,9 @@ SCHEMA = {
 }  # fmt: skip
 TABLE = {"columns": [{"name": "id", "type": "integer", "unique": True},
                      {"name": "score", "type": "number", "minimum": 0}]}  # fmt: skip
+RULES = [{"rule": "words", "most": 40}, {"rule": "keywords", "words": ["river"]},
+         {"rule": "without", "signs": ","}]  # fmt: skip
+PROSE = [f"On day {i} the boat lay on the river and nobody came for it." for i in range(COUNT)]
 JSON = [json.dumps({"name": f"n{i}", "age": i, "tags": ["a", "b"]}) for i in range(COUNT)]
 CSV = ["id,score\n" + "".join(f"{j},{j * 0.5 + i}\n" for j in range(20)) for i in range(COUNT)]
 
@@ -70,6 +74,11 @@ def pairs() -> dict[str, tuple[Verifier, list[Candidate], Callable[[str], Any], 
         "numeric": (Numeric(), answers, lambda text: Decimal(text) == Decimal(text), numbers),
         "exact-match": (ExactMatch(), answers, lambda text: text.strip() == text, numbers),
         "f1": (F1(), answers, lambda text: set(text.lower().split()) == {text}, numbers),
+        "instruction-constraints": (
+            InstructionConstraints(), of(PROSE, constraints=RULES),
+            lambda text: len(text.split()) < 40 and "river" in text and "," not in text,  # noqa: PLR2004
+            PROSE,
+        ),
         "choice": (Choice(), of(["The answer is (B)"] * COUNT, answer="B"),
                    lambda text: text.strip("()") == "B", ["(B)"] * COUNT),
     }  # fmt: skip

@@ -19,7 +19,12 @@ BUILT_IN = [
     if point.module.startswith("verifier_ladder.")
 ]  # fmt: skip
 SLOW = {"xtb-hydration": "tblite", "dft-hydration": "pyscf"}
-NEEDS = {**SLOW, "json-schema": "jsonschema_rs", "table-schema": "pyarrow"}
+NEEDS = {
+    **SLOW,
+    "instruction-constraints": "regex",
+    "json-schema": "jsonschema_rs",
+    "table-schema": "pyarrow",
+}
 SAMPLES = {"molecule": "c1ccccc1"}
 
 

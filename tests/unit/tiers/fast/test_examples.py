@@ -12,6 +12,7 @@ FOLDER = Path(__file__).parents[4] / "examples" / "structured"
 REWARDS = {
     "json-schema": [1, 0, 0, 0], "table-schema": [1, 0, 0], "exact-match": [1, 1, 0],
     "choice": [1, 0, 0], "f1": [1, pytest.approx(0.8), 0], "numeric": [1, 1, 0, 0],
+    "instruction-constraints": [1, 0, 0, 0],
 }  # fmt: skip
 
 
