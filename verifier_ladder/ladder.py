@@ -27,8 +27,10 @@ from verifier_ladder.verifiers import Verifier, weighed
 
 _SECTIONS = {
     "name", "kind", "audit", "target", "reward", "policy", "verifiers", "budget", "prior",
-    "alerts", "least_sandbox",
+    "alerts", "least_sandbox", "observed",
 }  # fmt: skip
+_DEMANDS = ("least_sandbox", "observed")
+"""What a ladder may demand of its verifiers and the machine."""
 _NAMESPACE = re.compile(r"[\w.\-:/]{0,100}")
 
 
@@ -83,6 +85,7 @@ class Ladder:
         canonicaliser: Canonicaliser | None = None,
         alerts: AlertRules | None = None,
         least_sandbox: str | None = None,
+        observed: str | None = None,
     ) -> None:
         """Build a ladder.
 
@@ -105,6 +108,8 @@ class Ladder:
             least_sandbox: The weakest class of sandbox in which its verifiers may run untrusted
                 code, such as `"namespaces"`; by default any. A campaign on a machine whose
                 sandbox is weaker is not opened.
+            observed: `"outside"` to take only verifiers that declare to judge by what is seen
+                outside the reach of what candidates run; by default any.
 
         Raises:
             ConfigError: If the verifiers don't fit together.
@@ -143,6 +148,8 @@ class Ladder:
 
             strength_of(least_sandbox)
         self.least_sandbox = least_sandbox
+        self.observed = observed
+        self._check_observed()
 
     def _one_kind(self, verifiers: Sequence[Verifier]) -> str:
         given: Any = self.name
@@ -237,6 +244,25 @@ class Ladder:
             made.__dict__.pop(name, None)
         return made
 
+    def _check_observed(self) -> None:
+        if self.observed not in {None, "outside"}:
+            raise ConfigError(
+                f"observed={self.observed!r} of ladder {self.name}: a ladder can demand "
+                '"outside", or nothing'
+            )
+        for verifier in self.verifiers:
+            if self.observed and verifier.observed != self.observed:
+                told = (
+                    f'declares observed="{verifier.observed}"'
+                    if verifier.observed
+                    else ("does not declare it")
+                )
+                raise ConfigError(
+                    f'ladder {self.name} demands observed="outside", and verifier {verifier.name} '
+                    f"{told}: take one that compares outside of what a candidate runs, or leave "
+                    "the demand out"
+                )
+
     def check_sandboxes(self) -> None:
         """Compare the sandboxes of its verifiers, as they are chosen here, with what it demands.
 
@@ -266,6 +292,7 @@ class Ladder:
             verifier.pop("capabilities", None)
             verifier.pop("domain", None)
             verifier.pop("cost", None)
+            verifier.pop("observed", None)
         return digest(spec)
 
     def as_json(self) -> dict[str, Any]:
@@ -280,7 +307,7 @@ class Ladder:
                 "settings": self.canonicaliser.settings,
             },
             "budget": budget_json(self.budget),
-            **({} if self.least_sandbox is None else {"least_sandbox": self.least_sandbox}),
+            **{name: demand for name in _DEMANDS if (demand := getattr(self, name)) is not None},
         }  # fmt: skip
 
     @classmethod
@@ -328,7 +355,7 @@ class Ladder:
             budget=_section(table, "budget"),
             prior=None if prior is None else _prior((prior.get("mean"), prior.get("deviation"))),
             alerts=None if alerts is None else AlertRules.from_table(alerts),
-            least_sandbox=table.get("least_sandbox"),
+            **{name: table.get(name) for name in _DEMANDS},
         )
         if table.get("kind", ladder.kind) != ladder.kind:
             raise ConfigError(

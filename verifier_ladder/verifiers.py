@@ -42,8 +42,10 @@ if TYPE_CHECKING:
 
 Isolation = Literal["process", "inline"]
 Role = Literal["gate", "primary"]
+Observed = Literal["outside", "inside", ""]
 _WORDS = {
     "role": get_args(Role), "isolation": get_args(Isolation), "reads": ("canonical", "raw"),
+    "observed": get_args(Observed),
 }  # fmt: skip
 _LEAST = {"batch_size": 1, "replicates": 1, "memory": 1, "deviation": 0.0, "kind": 1}
 _POSITIVE = ("timeout", "batch_size", "replicates", "memory", "weight")
@@ -129,6 +131,10 @@ class Verifier:
     sandbox: Sandbox | None = None
     """Where it runs programs that it does not trust, if it runs any; see
     `verifier_ladder.tiers.sandbox`. Declared here, it is warm before the first `verify`."""
+    observed: Observed = ""
+    """Where what it judges by is seen: `outside` the reach of what the candidate runs, so that no
+    candidate can make itself right; or `inside`, by code that shares a process with it, which is
+    evidence and no proof. "" where it is not declared. A ladder may demand `outside`."""
     timeout: float = 60.0
     """Seconds one candidate may take once work on it has started; of a verifier that answers
     about many together (`answers_together`), seconds that a call may take."""
@@ -415,7 +421,7 @@ class Verifier:
             tags["sandbox"] = self.sandbox.name
         if self.weight != 1.0:
             tags["weight"] = float(self.weight)
-        tags["hidden"] = list(self.hidden)
+        tags["observed"], tags["hidden"] = self.observed, list(self.hidden)
         tags["cost"] = {name: amount for name, amount in asdict(self.cost).items() if amount}
         return {
             "name": self.name, "version": self.version, "tier": Tier.parse(self.tier).label,
@@ -515,9 +521,8 @@ def _check_words(verifier: Verifier) -> None:
         )
     for name, words in _WORDS.items():
         if (value := getattr(verifier, name)) not in words:
-            raise ConfigError(
-                f"{name}={value!r} of verifier {verifier.name}: write {' or '.join(words)}"
-            )
+            known = " or ".join(filter(None, words))
+            raise ConfigError(f"{name}={value!r} of verifier {verifier.name}: write {known}")
 
 
 def _take_sandbox(verifier: Verifier) -> None:
@@ -642,7 +647,7 @@ _MISSING = frozenset({"MaskedConstant", "NAType", "NaTType"})
 _ATTRIBUTES = {
     name: annotation
     for name, annotation in Verifier.__annotations__.items()
-    if name not in {"name", "version", "tier", "role", "isolation", "reads", "sandbox"}
+    if name not in {"name", "version", "tier", "role", "isolation", "reads", "sandbox", "observed"}
     and not str(annotation).startswith("ClassVar")
 }
 """What is checked of every verifier by its annotation; the others have checks of their own."""

@@ -44,7 +44,7 @@ _TAG = re.compile(r"<answer>(.*?)(?:</answer>|\Z)", re.DOTALL | re.IGNORECASE)
 _BOX = re.compile(r"\\f?boxed\s{0,3}\{")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _BLOCK = re.compile(
-    r"^ {0,3}(`{3,}|~{3,})[ \t]*([^\n`]*)\n(.*?)(?:^ {0,3}\1[`~]*[ \t]*$|\Z)",
+    r"^ {0,3}(`{3,}|~{3,})[ \t]*([^\n`]*)\n(.*?)(?:^ {0,3}\1[`~]*[ \t\r]*$|\Z)",
     re.DOTALL | re.MULTILINE,
 )
 _HASHES = re.compile(r"####[ \t]*([^\n]*)")
@@ -60,7 +60,9 @@ _WRAP = re.compile(r"\\(?:text|textbf|mathrm|mathbf|texttt)\{([^{}]*)\}")
 _AROUND = ("**", "__", "`", "$", "*")
 
 
-class _Span(NamedTuple):
+class Span(NamedTuple):
+    """An answer, where it ends in its output, and the language of its block."""
+
     text: str
     end: int
     language: str = ""
@@ -185,7 +187,7 @@ def _at_first(
                 yield from (span.text for span in _spans(rest, other, languages))
 
 
-def _spans(text: str, mark: str, languages: frozenset[str]) -> list[_Span]:
+def _spans(text: str, mark: str, languages: frozenset[str]) -> list[Span]:
     spans = list(_FIND[mark](text))
     if mark != "block":
         return spans
@@ -193,15 +195,15 @@ def _spans(text: str, mark: str, languages: frozenset[str]) -> list[_Span]:
     return wanted or [span for span in spans if not span.language]
 
 
-def _tags(text: str) -> Iterator[_Span]:
-    return (_Span(match[1], match.end()) for match in _TAG.finditer(text))
+def _tags(text: str) -> Iterator[Span]:
+    return (Span(match[1], match.end()) for match in _TAG.finditer(text))
 
 
-def _boxes(text: str) -> Iterator[_Span]:
+def _boxes(text: str) -> Iterator[Span]:
     end = 0
     while match := _BOX.search(text, end):
         end = _closing(text, match.end())
-        yield _Span(text[match.end() : end - 1], end)
+        yield Span(text[match.end() : end - 1], end)
 
 
 def _closing(text: str, start: int) -> int:
@@ -214,32 +216,38 @@ def _closing(text: str, start: int) -> int:
     return len(text) + 1
 
 
-def _blocks(text: str) -> Iterator[_Span]:
+def blocks(text: str) -> Iterator[Span]:
+    r"""The fenced blocks of a text; one that is not closed goes on to the end.
+
+    Example:
+        >>> [block.language for block in blocks("```py\n1\n```\n~~~\n2")]
+        ['py', '']
+    """
     for match in _BLOCK.finditer(text):
-        yield _Span(match[3], match.end(), match[2].strip().lower())
+        yield Span(match[3], match.end(), match[2].strip().lower())
 
 
-def _hashes(text: str) -> Iterator[_Span]:
+def _hashes(text: str) -> Iterator[Span]:
     for line in _last_line(text):
         if match := _HASHES.fullmatch(line.text):
-            yield _Span(match[1], line.end)
+            yield Span(match[1], line.end)
 
 
-def _phrases(text: str) -> Iterator[_Span]:
-    return (_Span(match[1], match.end()) for match in _PHRASE.finditer(text))
+def _phrases(text: str) -> Iterator[Span]:
+    return (Span(match[1], match.end()) for match in _PHRASE.finditer(text))
 
 
-def _last_line(text: str) -> Iterator[_Span]:
+def _last_line(text: str) -> Iterator[Span]:
     line = text.rstrip(_SPACE).rpartition("\n")[2]
     if line:
-        yield _Span(line, len(text))
+        yield Span(line, len(text))
 
 
-def _whole(text: str) -> Iterator[_Span]:
-    yield _Span(text, len(text))
+def _whole(text: str) -> Iterator[Span]:
+    yield Span(text, len(text))
 
 
-_FIND: dict[str, Callable[[str], Iterator[_Span]]] = {
-    "tag": _tags, "box": _boxes, "block": _blocks, "hashes": _hashes, "phrase": _phrases,
+_FIND: dict[str, Callable[[str], Iterator[Span]]] = {
+    "tag": _tags, "box": _boxes, "block": blocks, "hashes": _hashes, "phrase": _phrases,
     "last-line": _last_line, "whole": _whole,
 }  # fmt: skip

@@ -210,7 +210,7 @@ def _facts(found: Verifier, package: str) -> dict[str, Any]:
         "timeout": found.timeout, "memory": found.memory, "batch_size": found.batch_size,
         "reads": found.reads, "task_fields": "all" if fields is None else list(fields),
         "reads_turns": found.reads_turns, "replicates": found.replicates, "unit": found.unit,
-        "waits": found.waits, **shown(found),
+        "observed": found.observed, "waits": found.waits, **shown(found),
     }  # fmt: skip
 
 

@@ -307,3 +307,31 @@ def test_a_file_that_is_not_text_is_not_toml(tmp_path: Path) -> None:
 
     with pytest.raises(ConfigError, match="not TOML"):
         Ladder.from_toml(path)
+
+
+@pytest.mark.parametrize("observed", ["inside", ""])
+def test_a_ladder_that_demands_to_see_from_outside_takes_no_other_verifier(
+    observed: str, tmp_path: Path
+) -> None:
+    found = made("seen", observed=observed)
+    REGISTRY.add(found)
+    file = tmp_path / "ladder.toml"
+    file.write_text('name = "l"\nobserved = "outside"\nverifiers = ["seen"]\n')
+
+    with pytest.raises(ConfigError, match=r'demands observed="outside", and verifier seen'):
+        Ladder("l", [found], observed="outside")
+    with pytest.raises(ConfigError, match=r'demands observed="outside", and verifier seen'):
+        Ladder.from_toml(file)
+    with pytest.raises(ConfigError, match='can demand "outside"'):
+        Ladder("l", [found], observed="inside")
+
+
+def test_a_ladder_records_what_it_demands_and_not_what_nobody_does() -> None:
+    found = made("seen", observed="outside")
+    strict, plain = Ladder("l", [found], observed="outside"), Ladder("l", [found])
+
+    assert "outside" == strict.as_json()["observed"]
+    assert "observed" not in plain.as_json()
+    assert strict.digest != plain.digest
+    with pytest.raises(ConfigError, match="write outside or inside"):
+        made("seen", observed="above")

@@ -1,0 +1,496 @@
+"""Code: a function that a model wrote is called in a sandbox, and its values are compared outside.
+
+A task says what to call and what must come of it, both as Python's literals in text, so that a
+tuple, a set, -0.0 and an integer of any size are written as they are:
+
+| Field | Meaning |
+|---|---|
+| `calls` | the tests: `"solve(3)"`, `"scale([1, 2], by=0.5)"`; arguments are literals |
+| `expected` | what each gives: `"9"`, `"{1, 2}"`, `"nan"`, or `"raise ValueError"` |
+| `tolerance` | how far floats may be off, absolute or relative; exact by default |
+| `limits` | what each call may take, by the names of `Limits` |
+
+Calls go into the sandbox, expected values never do.
+
+**The program** is the last fenced block of the output that names Python or no language; without
+any fenced block, the whole output. What is thought aloud before `</think>` is not looked at.
+"""
+
+from __future__ import annotations
+
+import ast
+from cmath import isclose as is_near
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from math import inf, nan
+from platform import python_version_tuple
+from typing import Annotated, Any, Final, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.cost import Cost
+from verifier_ladder.errors import CandidateError, ConfigError
+from verifier_ladder.text import printable
+from verifier_ladder.tier import Tier
+from verifier_ladder.tiers.fast.extraction import Span, blocks, text_of
+from verifier_ladder.tiers.sandbox import Ending, Input, Limits, Program, Result, Sandbox
+from verifier_ladder.tiers.sandbox.values import ValueTextError, encode
+from verifier_ladder.tiers.single import SingleVerifier
+from verifier_ladder.tiers.tasks import TaskError, read_task
+from verifier_ladder.verdict import MOST_SCORES, Verdict
+
+_LONGEST: Final = 1 << 18
+"""Bytes of a program."""
+_SHOWN, _SAID = 200, 300
+"""Characters of a call, and of what a program says of itself, in feedback."""
+_PYTHON = {"", "python", "python3", "py", "py3"}
+_FILE = "main.py"
+_CAPS = Limits(
+    cpu=60.0, wall=180.0, memory=2 << 30, output=1 << 20, files=64, file_bytes=64 << 20,
+    processes=64,
+)  # fmt: skip
+
+
+# ---- What a model wrote
+
+
+def program_in(content: str | bytes) -> bytes:
+    r"""Find the program in a model's output.
+
+    Raises:
+        CandidateError: If there is none, or it is no text, or longer than 256 KiB.
+
+    Example:
+        >>> program_in("As asked:\n```python\ndef solve(n): return n\n```\nIt is short.")
+        b'def solve(n): return n\n'
+    """
+    try:
+        spoken = text_of(content).rpartition("</think>")[2]
+        fenced = list(blocks(spoken))
+        mine = [each.text for each in fenced if _language(each) in _PYTHON]
+        source = (mine or [""])[-1].encode() if fenced else spoken.encode()
+    except UnicodeError:
+        raise CandidateError(
+            "the program is no text", feedback="Write the program as UTF-8 text."
+        ) from None
+    if not source.strip():
+        raise CandidateError(
+            "there is no program in the output",
+            feedback="Write one Python program, in a block that begins with ```python.",
+        )
+    if len(source) > _LONGEST:
+        raise CandidateError(
+            f"the program takes {len(source)} bytes; at most {_LONGEST} are allowed",
+            feedback="Write a shorter program.",
+        )
+    return source
+
+
+def _language(block: Span) -> str:
+    return (block.language.split(maxsplit=1) or [""])[0]
+
+
+# ---- What a task asks
+
+
+class _Bounds(BaseModel):
+    """Limits of each call, where the task names them."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+    cpu: Annotated[FiniteFloat, Field(gt=0)] | None = None
+    wall: Annotated[FiniteFloat, Field(gt=0)] | None = None
+    memory: Annotated[int, Field(gt=0)] | None = None
+    output: Annotated[int, Field(ge=0)] | None = None
+    files: Annotated[int, Field(ge=0)] | None = None
+    file_bytes: Annotated[int, Field(ge=0)] | None = None
+    processes: Annotated[int, Field(gt=0)] | None = None
+
+
+class _Task(BaseModel):
+    """Fields of a task."""
+
+    model_config = ConfigDict(strict=True)
+    calls: Annotated[list[str], Field(min_length=1, max_length=MOST_SCORES)]
+    expected: list[str]
+    tolerance: Annotated[FiniteFloat, Field(ge=0)] = 0.0
+    limits: _Bounds = _Bounds()
+
+
+class Call(NamedTuple):
+    """A function's name and its arguments."""
+
+    function: str
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+
+
+class Raises(NamedTuple):
+    """That a call raises an exception of this class, instead of giving a value."""
+
+    name: str
+
+
+def literal(text: str) -> Any:
+    """Read a value that is written as Python writes it.
+
+    Beside what `ast.literal_eval` reads there are `inf`, `nan`, `frozenset` and `bytearray`.
+
+    Raises:
+        ValueError: If it is no literal.
+
+    Example:
+        >>> literal("(1, -0.0, {inf}, frozenset())")
+        (1, -0.0, {inf}, frozenset())
+    """
+    try:
+        return _value(ast.parse(text.strip(), mode="eval").body)
+    except (SyntaxError, TypeError, RecursionError, MemoryError) as error:
+        raise ValueError(f"{printable(text, 80)!r} is no literal: {error}") from None
+
+
+def _value(node: ast.expr) -> Any:
+    match node:
+        case ast.Name(id="inf" | "nan" as name):
+            return {"inf": inf, "nan": nan}[name]
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Name(id="inf")):
+            return -inf
+        case ast.Call(func=ast.Name(id="set" | "frozenset" | "bytearray" as name), keywords=[]):
+            made = {"set": set, "frozenset": frozenset, "bytearray": bytearray}[name]
+            return made(*map(_value, node.args))
+        case ast.List() | ast.Tuple() | ast.Set():
+            kinds: dict[type, Any] = {ast.List: list, ast.Tuple: tuple, ast.Set: set}
+            return kinds[type(node)](map(_value, node.elts))
+        case ast.Dict():
+            if None in node.keys:
+                raise ValueError("a dict is not spread into another")
+            keys = [_value(key) for key in node.keys if key is not None]
+            return dict(zip(keys, map(_value, node.values), strict=True))
+    return ast.literal_eval(node)
+
+
+def call(text: str) -> Call:
+    """Read a call whose arguments are literals.
+
+    Raises:
+        ValueError: If it is none.
+
+    Example:
+        >>> call("scale([1, 2], by=0.5)")
+        Call(function='scale', args=([1, 2],), kwargs={'by': 0.5})
+    """
+    try:
+        node = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, RecursionError, MemoryError) as error:
+        raise ValueError(f"{printable(text, 80)!r} is no call: {error}") from None
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        raise ValueError(f"{printable(text, 80)!r} is no call of a function by its name")  # noqa: TRY004
+    kwargs = {str(each.arg): _value(each.value) for each in node.keywords if each.arg}
+    if len(kwargs) < len(node.keywords):
+        raise ValueError("arguments are not spread")
+    found = Call(node.func.id, tuple(map(_value, node.args)), kwargs)
+    encode((found.args, dict(kwargs)))
+    return found
+
+
+def expectation(text: str) -> Any:
+    """Read what must come of a call: a literal, or `raise` and an exception's name.
+
+    Raises:
+        ValueError: If it is neither.
+
+    Example:
+        >>> expectation("raise ValueError"), expectation("[9]")
+        (Raises(name='ValueError'), [9])
+    """
+    word, _, name = text.strip().partition(" ")
+    if word != "raise":
+        return literal(text)
+    if not name.strip().isidentifier():
+        raise ValueError("name the exception that must be raised")
+    return Raises(name.strip())
+
+
+def _read(name: str, texts: Sequence[str], reader: Any) -> list[Any]:
+    found = []
+    for place, text in enumerate(texts):
+        try:
+            found.append(reader(text))
+        except (ValueError, TypeError, ValueTextError) as error:
+            raise TaskError(f"the task's {name}.{place} makes no sense: {error}") from None
+    return found
+
+
+# ---- What came of it
+
+
+def is_same(value: Any, wanted: Any, tolerance: float = 0.0) -> bool:
+    """Whether two values are the same, in type too, at every level.
+
+    Without a tolerance -0.0 is not 0.0. With one, floats and parts of complex numbers may be off,
+    by as much or by that share; members of sets and keys of dicts may not. nan is nan.
+
+    Example:
+        >>> is_same((1, {2}), (1, {2})), is_same([1], [True]), is_same([1], (1,))
+        (True, False, False)
+        >>> is_same(0.1 + 0.2, 0.3), is_same(0.1 + 0.2, 0.3, 1e-9)
+        (False, True)
+    """
+    if type(value) is not type(wanted):
+        return False
+    if isinstance(wanted, (float, complex)):
+        return _exact(value) == _exact(wanted) or _near(value, wanted, tolerance)
+    if isinstance(wanted, (list, tuple)):
+        pairs = zip(value, wanted, strict=False)
+        return len(value) == len(wanted) and all(is_same(a, b, tolerance) for a, b in pairs)
+    if isinstance(wanted, dict):
+        mine, theirs = ({_exact(key): each[key] for key in each} for each in (value, wanted))
+        return mine.keys() == theirs.keys() and all(
+            is_same(mine[key], theirs[key], tolerance) for key in theirs
+        )
+    return bool(_exact(value) == _exact(wanted))
+
+
+def _near(value: complex, wanted: complex, tolerance: float) -> bool:
+    return tolerance > 0 and is_near(value, wanted, rel_tol=tolerance, abs_tol=tolerance)
+
+
+def _exact(value: Any) -> Any:
+    """What equals that of another value only if the two are the same, in type too."""
+    if isinstance(value, float):
+        return "float", value.hex()
+    if isinstance(value, complex):
+        return "complex", value.real.hex(), value.imag.hex()
+    if isinstance(value, (set, frozenset)):
+        return type(value), frozenset(map(_exact, value))
+    if isinstance(value, tuple):
+        return tuple, tuple(map(_exact, value))
+    return type(value), value
+
+
+_ENDINGS: Mapping[Ending, str] = {
+    Ending.EXITED: "it ended before its function had returned",
+    Ending.CRASHED: "it crashed",
+    Ending.CPU: "it used more than {cpu:g} s of processor time",
+    Ending.WALL: "it ran longer than {wall:g} s",
+    Ending.MEMORY: "it asked for more than {memory} bytes of memory",
+    Ending.OUTPUT: "it wrote more than {output} bytes, or returned too large a value",
+    Ending.FILES: "it wrote a file where it may write none, or too many or too large ones",
+    Ending.PROCESSES: "it started more than {processes} processes and threads",
+}
+
+
+def _said(result: Result, limits: Limits) -> str:
+    """How a call ended, in words that tell nothing of what was expected."""
+    if result.ended is Ending.FINISHED:
+        return f"it returned {_shown(result.value)}, which is another value or of another type"
+    if result.ended is Ending.UNTOLD:
+        return f"it returned no plain data: {printable(result.message, _SAID)}"
+    if result.ended is Ending.RAISED:
+        words = printable(result.message, _SAID)
+        return f"it raised {printable(result.error, 100)}: {words}".removesuffix(": ")
+    return _ENDINGS[result.ended].format(**asdict(limits))
+
+
+def _shown(value: Any) -> str:
+    try:
+        return printable(repr(value), _SAID)
+    except ValueError:  # An integer that Python does not write.
+        return f"a value of type {type(value).__name__} that is too long to show"
+
+
+# ---- The verifiers
+
+
+class CodeFunctions(SingleVerifier):
+    """Accepts a program whose functions give what the task expects, in every call.
+
+    Each call has a fresh process in the sandbox. What it returns is compared outside, with exact
+    types, so nothing that the program does in there can make it right. Each test has a named
+    score, `test_1`, `test_2` and so on; a reject's own score is the share of tests that passed.
+
+    Example:
+        >>> task = {"calls": ["solve(3)", "solve(0)"], "expected": ["9", "0"]}
+        >>> squares = Candidate("text", "def solve(n): return n * n", task=task)
+        >>> CodeFunctions().judge([squares])[0].outcome.value  # doctest: +SKIP
+        'accept'
+    """
+
+    name = "code-functions"
+    version = "1"
+    tier = Tier.FAST
+    kind = "text"
+    domain = "software"
+    capabilities = ("reasoning",)
+    cost = Cost(seconds=0.05)
+    timeout = 600.0
+    batch_size = 16
+    task_fields = ("calls", "expected", "tolerance", "limits")
+    hidden = ("expected",)
+    observed = "outside"
+    sandbox: Sandbox = Sandbox()
+    control = Candidate(
+        "text", "def solve(n):\n    return n + 1", task={"calls": ["solve(1)"], "expected": ["2"]}
+    )
+
+    def __init__(
+        self,
+        *,
+        limits: Mapping[str, float] | None = None,
+        most: Mapping[str, float] | None = None,
+        total: float = 120.0,
+    ) -> None:
+        """Say what programs may take.
+
+        Args:
+            limits: What each call may take where its task does not say, by the names of `Limits`.
+            most: What a task may allow at most. From a task that asks for more it abstains.
+            total: Seconds that all calls of a program may take together: of processor time, and
+                those that ran out of `wall`. What is left then is not called, and not passed.
+
+        Raises:
+            ConfigError: If one makes no sense.
+        """
+        self._limits = _limits(Limits(cpu=5.0, wall=15.0), limits, "limits")
+        self._most = _limits(_CAPS, most, "most")
+        if not 0 < total < inf:
+            raise ConfigError(f"total={total!r}: give seconds above 0")
+        self._total = total
+        self.tools = {"python": ".".join(python_version_tuple()[:2])}
+        super().__init__(limits=asdict(self._limits), most=asdict(self._most), total=total)
+
+    def examine(self, candidate: Candidate) -> Verdict:
+        """Call the functions, and compare."""
+        task = read_task(_Task, candidate.task)
+        if len(task.expected) != len(task.calls):
+            raise TaskError(
+                f"the task has {len(task.calls)} calls and {len(task.expected)} values in expected"
+            )
+        calls = _read("calls", task.calls, call)
+        wanted = _read("expected", task.expected, expectation)
+        limits = self._allowed(task.limits)
+        source = program_in(candidate.content)
+        results = list(self._called(source, calls, limits))
+        passed = [_is_right(*pair, task.tolerance) for pair in zip(results, wanted, strict=False)]
+        return _verdict(task.calls, results, passed, limits)
+
+    def _allowed(self, bounds: _Bounds) -> Limits:
+        asked = bounds.model_dump(exclude_none=True)
+        for name, value in asked.items():
+            if value > getattr(self._most, name):
+                raise TaskError(
+                    f"the task's limits.{name} is {value}; at most {getattr(self._most, name)} is "
+                    "allowed (`most` of the verifier)"
+                )
+        try:
+            return replace(self._limits, **asked)
+        except ConfigError as error:
+            raise TaskError(f"the task's limits make no sense: {error}") from None
+
+    def _called(self, source: bytes, calls: Sequence[Call], limits: Limits) -> Iterator[Result]:
+        """Call one function after the other, as long as there is time."""
+        left = self._total
+        for function, args, kwargs in calls:
+            if left <= 0:
+                return
+            within = replace(limits, cpu=min(limits.cpu, left), wall=min(limits.wall, left))
+            program = Program({_FILE: source}, entry=f"{_FILE}:{function}")
+            (result,) = self.sandbox.run(program, [Input(args, kwargs)], within)
+            left -= within.wall if result.ended is Ending.WALL else result.cpu
+            yield result
+
+
+def _limits(base: Limits, given: Mapping[str, float] | None, name: str) -> Limits:
+    try:
+        return replace(base, **dict(given or {}))  # type: ignore[arg-type]
+    except TypeError:
+        known = ", ".join(asdict(base))
+        raise ConfigError(f"{name}={given!r}: the limits are {known}") from None
+
+
+def _is_right(result: Result, wanted: Any, tolerance: float) -> bool:
+    if isinstance(wanted, Raises):
+        return result.ended is Ending.RAISED and result.error == wanted.name
+    return result.ended is Ending.FINISHED and is_same(result.value, wanted, tolerance)
+
+
+def _verdict(
+    calls: Sequence[str], results: Sequence[Result], passed: Sequence[bool], limits: Limits
+) -> Verdict:
+    """What the tests say together; only those that ran have a score."""
+    scores = {f"test_{place}": float(is_right) for place, is_right in enumerate(passed, 1)}
+    evidence = {"passed": sum(passed), "tests": len(calls)}
+    if all(passed) and len(passed) == len(calls):
+        return Verdict.accept(1.0, scores=scores, evidence=evidence)
+    told = f"{sum(passed)} of {len(calls)} tests passed"
+    if all(passed):
+        reason = "all tests together took too long"
+        feedback = f"{told}, then the time for all of them was used up. Make it faster."
+    else:
+        first = passed.index(False)
+        reason = f"test {first + 1} of {len(calls)}: {_said(results[first], limits)}"
+        feedback = f"{told}. {printable(calls[first], _SHOWN)}: {_said(results[first], limits)}."
+    return Verdict.reject(
+        printable(reason, _SAID), score=sum(passed) / len(calls), feedback=feedback, scores=scores,
+        evidence=evidence,
+    )  # fmt: skip
+
+
+_COMPILER = b"""
+def check(source):
+    import warnings
+    warnings.simplefilter("ignore")
+    compile(source, "main.py", "exec", dont_inherit=True)
+    return True
+"""
+
+
+class CodeCompiles(SingleVerifier):
+    """Passes a program that Python compiles; nothing of it is run.
+
+    It is compiled in the sandbox, for a program may be written to crash or exhaust what compiles
+    it.
+
+    Example:
+        >>> CodeCompiles().judge([Candidate("text", "def f(:")])[0].outcome.value  # doctest: +SKIP
+        'reject'
+    """
+
+    name = "code-compiles"
+    version = "1"
+    tier = Tier.FAST
+    kind = "text"
+    domain = "software"
+    capabilities = ("reasoning",)
+    role = "gate"
+    cost = Cost(seconds=0.02)
+    timeout = 120.0
+    observed = "outside"
+    sandbox: Sandbox = Sandbox()
+    control = Candidate("text", "def solve(n):\n    return n + 1")
+
+    def __init__(self, *, cpu: float = 5.0, memory: int = 256 << 20) -> None:
+        """Say what compiling may take.
+
+        Args:
+            cpu: Seconds of processor time.
+            memory: Bytes.
+
+        Raises:
+            ConfigError: If one makes no sense.
+        """
+        self._limits = Limits(cpu=cpu, wall=12 * cpu, memory=memory)
+        self.tools = {"python": ".".join(python_version_tuple()[:2])}
+        super().__init__(cpu=cpu, memory=memory)
+
+    def examine(self, candidate: Candidate) -> Verdict:
+        """Compile it."""
+        source = program_in(candidate.content)
+        program = Program({_FILE: _COMPILER}, entry=f"{_FILE}:check")
+        (result,) = self.sandbox.run(program, [Input((source,))], self._limits)
+        if result.ended is Ending.FINISHED:
+            return Verdict.accept()
+        said = _said(result, self._limits)
+        return Verdict.reject(
+            f"it does not compile: {said}", feedback=f"The program does not compile: {said}."
+        )
