@@ -640,7 +640,7 @@ def _counted(draw: Draw | None, standing: Standing) -> Draw | None:
     sample is worth what is known by now, as one about which nobody was asked. A draw of chance
     leaves the estimate, as it does for the samples that it did not fall on.
     """
-    if draw is None or not draw.is_certain or standing.is_due or standing.is_judged:
+    if draw is None or not draw.is_certain or standing.is_due or standing.is_known:
         return draw
     return draw._replace(propensity=1.0, factor=nan)
 

@@ -154,8 +154,6 @@ def reward_of(ladder: Ladder, survey: Survey, belief: Belief) -> Reward:
         return _reward_of_belief(ladder, survey, Belief(truth, belief.deviation))
     if survey.reject is None:
         return _reward_of_belief(ladder, survey, belief)
-    if survey.top_reject is not None:
-        return _reward_of_reject(ladder, survey, *survey.top_reject)
     return _reward_of_reject(ladder, survey, survey.reject, survey.rejecter)
 
 

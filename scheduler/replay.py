@@ -149,7 +149,7 @@ class _Replay:
         if row is not None and not isnan(row["factor"]):
             # Until a deadline has passed, an answer that came in time weighs more.
             draw = draw._replace(factor=row["factor"])
-            is_known = survey.is_judged if draw.is_certain else survey.is_known
+            is_known = survey.is_known
         elif row is not None and draw.is_certain and row["propensity"] == 1.0:
             draw = draw._replace(factor=nan)  # The top tier has ended without an answer.
         return revised(reward, draw, is_known=is_known)

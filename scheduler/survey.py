@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from verifier_ladder.ladder import Ladder, Rung
-from verifier_ladder.reward import RewardRule, Scorer, tier_score
+from verifier_ladder.reward import Reject, RewardRule, Scorer, deciding_reject, tier_score
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Outcome, Verdict
@@ -24,7 +24,7 @@ class Survey:
 
     __slots__ = (
         "asked", "components", "dearest", "deciders", "deviations", "failed", "features", "passed",
-        "reject", "rejecter", "scores", "tier", "top_reject", "why",
+        "reject", "rejecter", "rejects", "scores", "tier", "top_reject", "why",
     )  # fmt: skip
 
     def __init__(self, ladder: Ladder, standing: Standing) -> None:
@@ -39,11 +39,13 @@ class Survey:
         self.components: dict[str, float | None] = {}
         self.features: dict[str, object] = {}
         """What verifiers offer as evidence under the names they declare as features."""
+        self.rejects: list[tuple[Verdict, Verifier | None]] = []
+        """All rejects, with who gave them; None for what has no canonical form."""
         self.reject: Verdict | None = None
-        """The first reject: it stops the climb, unless the top tier knows better."""
+        """The reject that counts, which stops the climb; None once the top tier overrules it."""
         self.rejecter: Verifier | None = None
-        self.top_reject: tuple[Verdict, Verifier] | None = None
-        """The reject of the top tier, which nobody overrules."""
+        self.top_reject = False
+        """Whether the top tier has rejected it."""
         self.failed: Verdict | None = None
         """The lowest failure of a boundary."""
         self.tier: Tier | None = None
@@ -60,10 +62,12 @@ class Survey:
         for rung, scorers in zip(ladder.rungs, ladder.scorers, strict=True):
             self._read(rung, standing.verdicts, is_top=rung is top)
             self._score(rung, ladder.reward, scorers, standing.verdicts, is_top=rung is top)
+        if self.rejects:
+            self._settle(top)
 
     def _refuse(self, problem: Verdict) -> None:
         if problem.outcome is Outcome.REJECT:
-            self.reject = problem
+            self.rejects.append((problem, None))
         else:
             self.failed = problem
         self.why = problem.reason
@@ -122,32 +126,41 @@ class Survey:
 
     def _object(self, verifier: Verifier, verdict: Verdict, *, is_top: bool) -> None:
         if verdict.outcome is Outcome.REJECT:
-            if self.reject is None:
-                self.reject, self.rejecter = verdict, verifier
-            if is_top and self.top_reject is None:
-                self.top_reject = verdict, verifier
+            self.rejects.append((verdict, verifier))
+            self.top_reject = self.top_reject or is_top
         elif verdict.failed_at and self.failed is None:
             self.failed = verdict
+
+    def _settle(self, top: Rung) -> None:
+        """Find the reject that counts."""
+        told = [
+            Reject("", is_definitive=True) if by is None
+            else Reject(by.name, by.definitive, by in top.verifiers)
+            for _, by in self.rejects
+        ]  # fmt: skip
+        found = deciding_reject(told, is_scored=self._is_scored)
+        if found is not None:
+            self.reject, self.rejecter = self.rejects[told.index(found)]
 
     def _note_features(self, verifier: Verifier, verdict: Verdict) -> None:
         for name in verifier.features:
             self.features[f"{verifier.name}.{name}"] = verdict.evidence.get(name)
 
     @property
-    def is_truth(self) -> bool:
-        """Whether the top tier has scored the candidate, so that nothing is left to believe.
-
-        What is bad by definition stays bad.
-        """
-        if self.rejecter is not None and self.rejecter.definitive:
-            return False
-        has_passed = self.asked[-1] and self.passed[-1] and self.top_reject is None
+    def _is_scored(self) -> bool:
+        """Whether the top tier has scored the candidate and rejects nothing about it."""
+        has_passed = self.asked[-1] and self.passed[-1] and not self.top_reject
         return has_passed and self.scores[-1] is not None
+
+    @property
+    def is_truth(self) -> bool:
+        """Whether the top tier's score counts, so that nothing is left to believe."""
+        return self.reject is None and self._is_scored
 
     @property
     def is_judged(self) -> bool:
         """Whether the top tier has scored or rejected the candidate."""
-        return self.is_truth or self.top_reject is not None
+        return self.is_truth or self.top_reject
 
     @property
     def is_known(self) -> bool:
@@ -185,5 +198,5 @@ class Survey:
         """Whether not even an audit can change what is known."""
         if self.end == REJECTED:
             by = self.rejecter
-            return by is None or by.definitive or self.top_reject is not None
+            return by is None or by.definitive or self.top_reject
         return self.end == ANSWERED

@@ -48,17 +48,35 @@ def checked_url(what: str, url: str) -> str:
         >>> checked_url("url", "http://127.0.0.1:8420")
         'http://127.0.0.1:8420'
     """
-    try:
-        parts = urlsplit(url)
-        wrong = "" if parts.scheme in {"http", "https"} else "it is no address of HTTP"
-        if not parts.hostname or " " in parts.hostname or parts.port == 0:
-            wrong = wrong or "it names no host, or no port"
-    except ValueError as error:  # Its port, or an address of IPv6.
-        wrong = str(error)
+    wrong = wrong_address(url)
+    if not wrong and urlsplit(url).scheme not in {"http", "https"}:
+        wrong = "it is no address of HTTP"
+    if not wrong and not urlsplit(url).hostname:
+        wrong = "it names no host"
     if not wrong:
         return url
-    shown = re.sub(r"//[^/]*@", "//…@", url)
-    raise ConfigError(f"{what}={shown!r}: {wrong}; give http://… or https://…")
+    raise ConfigError(f"{what}={shown_address(url)!r}: {wrong}; give http://… or https://…")
+
+
+def wrong_address(url: str) -> str:
+    """What is wrong with the host or port of an address; "" where there can be such a one.
+
+    Example:
+        >>> wrong_address("redis://host:99999/0")
+        'Port out of range 0-65535'
+    """
+    try:
+        host, port = urlsplit(url).hostname, urlsplit(url).port
+    except ValueError as error:  # Its port, or an address of IPv6.
+        return str(error)
+    if " " in (host or ""):
+        return "it names no host"
+    return "there is no port 0" if port == 0 else ""
+
+
+def shown_address(url: str) -> str:
+    """An address without its user and password."""
+    return re.sub(r"//[^/]*@", "//…@", url)
 
 
 class Rule(NamedTuple):

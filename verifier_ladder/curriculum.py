@@ -221,8 +221,8 @@ def curriculum(
 ) -> Curriculum:
     """Read a run's curriculum from the ledger; call it again as the run goes on.
 
-    A sample passes if the best that is known of it reaches `pass_at` and no verifier has rejected
-    it; late answers count.
+    A sample passes if the best that is known of it reaches `pass_at` and it is not rejected;
+    late answers count.
 
     Args:
         ledger: The ledger.

@@ -285,6 +285,52 @@ def _shown(text: str, most: int) -> str:
     return clean if len(clean) <= most else clean[: most - 1] + "…"
 
 
+class Reject(NamedTuple):
+    """That a verifier has rejected a candidate, as far as a reward may go by it."""
+
+    by: str
+    """Name of the verifier."""
+    is_definitive: bool = False
+    """Whether nobody may know better: it is bad by definition, or has no canonical form."""
+    is_top: bool = False
+    """Whether the verifier is one of the top tier."""
+
+
+def deciding_reject(rejects: Sequence[Reject], *, is_scored: bool) -> Reject | None:
+    """The reject that a reward goes by where verifiers differ; None where it goes by none.
+
+    What is bad by definition stays bad; else the top tier has the last word; without it the first
+    reject counts.
+
+    Args:
+        rejects: All rejects of one candidate, in the ladder's order.
+        is_scored: Whether the top tier has scored it, and all its gates have accepted it.
+
+    Example:
+        >>> deciding_reject([Reject("cheap")], is_scored=True) is None
+        True
+        >>> deciding_reject([Reject("cheap"), Reject("law", True)], is_scored=True).by
+        'law'
+    """
+    for is_last in (lambda reject: reject.is_definitive, lambda reject: reject.is_top):
+        found = next(filter(is_last, rejects), None)
+        if found is not None:
+            return found
+    return rejects[0] if rejects and not is_scored else None
+
+
+CANONICAL = "canonical form"
+"""Who rejects what has no canonical form, where records name a verifier."""
+
+
+def definitive_of(ladder: Mapping[str, Any]) -> frozenset[str]:
+    """Whose rejects nobody may overrule, by name, from what the ledger records of a ladder."""
+    listed = ladder.get("verifiers", ())
+    return frozenset(
+        [CANONICAL, *(str(spec["name"]) for spec in listed if spec.get("definitive"))]
+    )
+
+
 class Scorer(NamedTuple):
     """One of the verifiers that make a tier's score."""
 

@@ -13,6 +13,7 @@ from celery import Celery
 from kombu.entity import Queue
 from kombu.exceptions import KombuError
 
+from verifier_ladder.arguments import shown_address, wrong_address
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.scheduler.engines.catalog import RESOURCES, resource_of
 from verifier_ladder.tier import Tier
@@ -53,8 +54,11 @@ def celery_app(broker: str, queues: Iterable[str] = (), *, patience: float = _PA
         patience: Seconds without a word from the broker after which it is taken to be down.
 
     Raises:
-        ConfigError: If the URL is of no broker that is known.
+        ConfigError: If the URL is of no broker that is known, or names a port that can't be.
     """
+    for address in broker.split(";"):  # Several are a cluster.
+        if wrong := wrong_address(address):
+            raise ConfigError(f"broker={shown_address(address)!r}: {wrong}; give redis://host/0")
     app = Celery("verifier_ladder", broker=broker, set_as_current=False)
     app.conf.update(
         task_serializer="json", accept_content=["json"], task_ignore_result=True,

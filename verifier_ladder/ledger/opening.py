@@ -145,16 +145,9 @@ def _open_file(path: Path) -> SqlLedger:
 
 
 def _open_server(text: str, *, make: bool) -> SqlLedger:
-    from sqlalchemy import make_url
-    from sqlalchemy.exc import ArgumentError
+    from verifier_ladder.ledger.serverurl import server_url
 
-    try:
-        url = make_url(text)
-    except (ArgumentError, ValueError):
-        raise ConfigError(
-            "the ledger's URL can't be read; write postgresql://USER:PASSWORD@HOST/DATABASE, "
-            "with odd characters of the password as %XX"
-        ) from None
+    url = server_url("the ledger's URL", text)
     try:
         from verifier_ladder.ledger.postgresqldatabase import PostgresqlDatabase
     except ImportError as error:

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import make_url
-from sqlalchemy.exc import ArgumentError
 
 from verifier_ladder.errors import ConfigError, LedgerError
 from verifier_ladder.ledger.offline import Checkpoint, Key, note
+from verifier_ladder.ledger.serverurl import server_url
 from verifier_ladder.ledger.signed import Note, Signed, SignedRow, signed_file
 from verifier_ladder.private import beside, make_private, make_private_folder
 from verifier_ladder.settings import load_settings
@@ -187,12 +187,7 @@ def _witness(witness: str, ledger: str) -> str:
     Raises:
         ConfigError: If that is so, or it is no address of a PostgreSQL server.
     """
-    try:
-        made = make_url(witness)
-    except ArgumentError:
-        made = None
-    if made is None or not made.drivername.startswith("postgresql"):
-        raise ConfigError("VLADDER_WITNESS: give a PostgreSQL URL, postgresql://witness@host/name")
+    made = server_url("the URL in VLADDER_WITNESS", witness)
     other = make_url(ledger)
     if (made.host, made.port, made.username) == (other.host, other.port, other.username):
         raise ConfigError(

@@ -91,7 +91,7 @@ def _cohorts(card: ReportCard) -> Iterator[str]:
         how = "assumed" if card.is_assumed else "as asked"
         yield (
             f"A sample passes at {card.pass_at:g} or more ({how}), by the best that is known of "
-            "it, if no verifier has rejected it."
+            "it, unless it was rejected and the top tier did not overrule that."
         )
     yield (
         "*Told* is the mean of the first rewards, *now* that of the rewards as they stand, which "

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import isfinite, isnan
 
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.columns import listed
 from verifier_ladder.ledger.records import Block, DrawRow, SampleColumns
-from verifier_ladder.reward import Reward, scorers_of, tier_score
+from verifier_ladder.reward import (
+    Reject,
+    Reward,
+    deciding_reject,
+    definitive_of,
+    scorers_of,
+    tier_score,
+)
 from verifier_ladder.runs.finding import FoundRun, find_run
 from verifier_ladder.runs.moment import Moment, entries_at, moment_of
 from verifier_ladder.runs.records import RunRecord, Said, SampleRecord
@@ -16,6 +23,7 @@ from verifier_ladder.scheduler.audits import Audit
 from verifier_ladder.scheduler.drift import Alarm
 from verifier_ladder.scheduler.recollection import Recollection, TierScore
 from verifier_ladder.scheduler.replicates import combined
+from verifier_ladder.tier import Tier
 from verifier_ladder.transcript import KIND, Transcripts
 from verifier_ladder.verdict import Outcome, Verdict
 
@@ -127,12 +135,12 @@ class _Reading:
         for content in {sample.content for sample in run.samples} - run.contents.keys():
             for _, _, form in self._ledger.find_contents(content.hex(), 1):
                 run.contents[content] = form
-        for sample in run.samples:
-            said = run.verdicts(sample)
-            sample.is_rejected = any(s.verdict.outcome is Outcome.REJECT for s in said)
-            sample.truth = _truth(run, said) if sample.is_drawn or sample.is_certain else None
-        if self._learnt.is_any:
+        if len(run.campaign.ladder["verifiers"]) > 1:  # Of a single one it is plain who spoke.
             self._name(needed & run.said.keys())
+        findings = _Findings(run)
+        for sample in run.samples:
+            findings.tell(sample)
+        if self._learnt.is_any:
             self._believe()
 
     def _name(self, others: set[bytes]) -> None:
@@ -180,15 +188,48 @@ def _told(run: RunRecord, sample: SampleRecord) -> tuple[list[TierScore], dict[s
     return scores, features
 
 
-def _truth(run: RunRecord, said: list[Said]) -> float | None:
-    """What the top tier has scored, on the learner's scale."""
-    scorers = scorers_of(run.campaign.ladder).get(int(run.top), ())
-    parts = {s.name: [one.verdict for one in said if one.verifier == s.name] for s in scorers}
-    answers = {name: combined(verdicts) for name, verdicts in parts.items() if verdicts}
-    if any(verdict.outcome is not Outcome.ACCEPT for verdict in answers.values()):
-        return None
-    score, _ = tier_score(run.rule, scorers, answers)
-    return None if score is None else run.rule.scale(score, sign=run.sign)
+class _Findings:
+    """Tells what the verdicts of a run's candidates amount to, as their rewards do."""
+
+    def __init__(self, run: RunRecord) -> None:
+        ladder = run.campaign.ladder
+        self._run, self._rule = run, run.rule
+        self._definitive = definitive_of(ladder)
+        self._scorers = scorers_of(ladder).get(int(run.top), ())
+        tiers = {str(v["name"]): Tier.parse(v["tier"]) for v in ladder["verifiers"]}
+        self._is_single = len(tiers) == 1
+        self._top = [name for name, tier in tiers.items() if tier is run.top]
+
+    def tell(self, sample: SampleRecord) -> None:
+        """Note whether a sample's candidate is rejected, and its truth if the top was asked."""
+        parts: dict[str, list[Verdict]] = {}
+        for one in self._run.verdicts(sample):
+            parts.setdefault(one.verifier, []).append(one.verdict)
+        answers = {name: combined(verdicts) for name, verdicts in parts.items()}
+        score = self._score(answers)
+        reject = deciding_reject(self._rejects(answers), is_scored=score is not None)
+        sample.is_rejected = reject is not None
+        if not (sample.is_drawn or sample.is_certain):
+            return
+        if reject is None and score is not None:
+            sample.truth = self._rule.scale(score, sign=self._run.sign)
+        elif reject is not None and not reject.is_top:  # One by the top tier may earn its score.
+            sample.truth = self._rule.reject
+
+    def _rejects(self, answers: Mapping[str, Verdict]) -> list[Reject]:
+        return [
+            Reject(name, name in self._definitive, self._is_single or name in self._top)
+            for name, verdict in answers.items() if verdict.outcome is Outcome.REJECT
+        ]  # fmt: skip
+
+    def _score(self, answers: Mapping[str, Verdict]) -> float | None:
+        """The top tier's score; None if it has none, or one of its verifiers does not accept."""
+        said = [answers.get(name) for name in self._top]
+        if any(verdict is None or verdict.outcome is not Outcome.ACCEPT for verdict in said):
+            return None
+        if not self._scorers:
+            return 1.0  # Gates alone: passing them all is the score.
+        return tier_score(self._rule, self._scorers, answers)[0]
 
 
 Row = tuple[int, bytes, tuple[bytes, ...], str, str, bytes]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verifier_ladder.ledger.records import CampaignRow
-from verifier_ladder.reward import Reward, RewardRule
+from verifier_ladder.reward import CANONICAL, Reward, RewardRule
 from verifier_ladder.runs.moment import Moment
 from verifier_ladder.tags import Tags, capabilities_of
 from verifier_ladder.tier import Tier
@@ -62,10 +62,10 @@ class SampleRecord:
     is_certain: bool = False
     """Whether the top tier was asked for certain, because that was worth its cost."""
     is_rejected: bool = False
-    """Whether a verifier has rejected its candidate."""
+    """Whether what is known of its candidate by now is a reject that nobody has overruled."""
     truth: float | None = None
-    """What the top tier has said of a candidate that it was asked about, on the learner's scale;
-    None if it gave no score, or another campaign has asked it."""
+    """What is known of a candidate that the top tier was asked about, on the learner's scale: the
+    top tier's score if that counts, or what a reject below it earns; else None."""
 
     belief: float | None = None
     """What is believed by now of its candidate, on the learner's scale; None where the top tier
@@ -92,14 +92,14 @@ class SampleRecord:
     def worth(self) -> float | None:
         """The best that is known of the sample, on the learner's scale; None if nothing is.
 
-        What the top tier said where it was asked, else what is believed by now. It is not the
-        reward where a draw fell on the sample: that is corrected by more than its error, because
-        it speaks for the samples that were not drawn.
+        What is known for certain where the top tier was asked, else what is believed by now. It
+        is not the reward where a draw fell on the sample: that is corrected by more than its
+        error, because it speaks for the samples that were not drawn.
         """
         if self.belief is not None:
             return self.belief
         value = self.reward.value
-        if self.truth is not None and self.factor != 1.0 and value is not None:
+        if self.truth is not None and value is not None:
             return self.truth
         return uncorrected(value, self.estimate, self.factor)
 
@@ -163,7 +163,7 @@ class RunRecord:
     def verdicts(self, sample: SampleRecord) -> list[Said]:
         """What was said of a sample's candidate, a problem with its form first."""
         problem = self.problems.get(sample.content)
-        found = [Said("canonical form", -1, problem)] if problem is not None else []
+        found = [Said(CANONICAL, -1, problem)] if problem is not None else []
         return found + [self.said[key] for key in sample.checks if key in self.said]
 
     @property

@@ -10,7 +10,15 @@ from typing import Any
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.columns import listed
 from verifier_ladder.ledger.records import Block, CandidateRow, Entry, SampleColumns, VerdictRow
-from verifier_ladder.reward import RewardRule, scorers_of, tier_score
+from verifier_ladder.reward import (
+    CANONICAL,
+    Reject,
+    RewardRule,
+    deciding_reject,
+    definitive_of,
+    scorers_of,
+    tier_score,
+)
 from verifier_ladder.scheduler.drift import Alarm
 from verifier_ladder.scheduler.recollection import Recollection
 from verifier_ladder.scheduler.replicates import combined
@@ -22,7 +30,6 @@ from verifier_ladder.summary.times import Times, charges, told
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Outcome, Verdict
 
-_CANONICAL = "canonical form"
 _Owners = dict[bytes, dict[Subject, None]]
 """Check keys, and the subjects whose rewards rest on them, in order."""
 
@@ -39,13 +46,14 @@ class Tally:
         listed = ladder.get("verifiers", ())
         self.tiers = sorted({Tier.parse(v["tier"]) for v in listed})
         self._gates = {v["name"] for v in listed if v.get("role") == "gate"}
+        self._definitive = definitive_of(ladder)
         self._features = {v["name"]: v["features"] for v in listed if v.get("features")}
         self._learnt = Recollection(ladder)
         self._repeated = {v["name"] for v in listed if v.get("replicates", 1) > 1}
         self._parts: dict[tuple[Subject, str], dict[bytes, Verdict]] = {}
         """What replicates have said of a subject, by verifier and check key."""
-        self.places: dict[str, int] = {_CANONICAL: 0}
-        self.tier_of: dict[str, int] = {_CANONICAL: int(self.tiers[0]) if self.tiers else 0}
+        self.places: dict[str, int] = {CANONICAL: 0}
+        self.tier_of: dict[str, int] = {CANONICAL: int(self.tiers[0]) if self.tiers else 0}
         for v in listed:
             self._place(v["name"], Tier.parse(v["tier"]))
         self.subjects: dict[bytes, Subject] = {}
@@ -178,14 +186,14 @@ class Tally:
 
     def _canonical(self, row: CandidateRow) -> None:
         subjects = self._of(row.content_key)
-        tier = self.tier_of[_CANONICAL]
+        tier = self.tier_of[CANONICAL]
         for subject in subjects:
             if row.verdict is not None:
                 subject.hear(0, tier, row.verdict, is_primary=False)
                 subject.own |= 1 << tier
                 self._rank(subject)
         if row.verdict is not None:
-            self._reason(_CANONICAL, tier, row.verdict, _text(row.content))
+            self._reason(CANONICAL, tier, row.verdict, _text(row.content))
         spelling = row.raw_key or row.content_key
         if subjects and row.verdict is None and spelling not in self._spellings:
             self._spellings.add(spelling)
@@ -282,8 +290,21 @@ class Tally:
         return int(self.tiers[-1]) if self.tiers else 0
 
     def is_rejected(self, subject: Subject) -> bool:
-        """Whether any verifier has rejected it."""
-        return subject.stand(self.places.values()) is Stand.REJECTED
+        """Whether its reward is a reject's: nobody who may know better has overruled it."""
+        if subject.stand(self.places.values()) is not Stand.REJECTED:
+            return False
+        rejects = [
+            Reject(name, name in self._definitive, self.tier_of[name] == self.top)
+            for name, place in self.places.items() if subject.said(place) is Stand.REJECTED
+        ]  # fmt: skip
+        return deciding_reject(rejects, is_scored=self._is_scored(subject)) is not None
+
+    def _is_scored(self, subject: Subject) -> bool:
+        """Whether the top tier has scored it, and each of its verifiers has accepted it."""
+        names = [n for n in self.places if n != CANONICAL and self.tier_of[n] == self.top]
+        if any(subject.said(self.places[name]) is not Stand.ACCEPTED for name in names):
+            return False
+        return subject.score(self.top) is not None or self._gates.issuperset(names)
 
     def worth(self, known: float) -> float:
         """Bring a value of the target to the learner's scale."""
@@ -343,7 +364,7 @@ class Tally:
         for candidate in block.candidates:
             if candidate.verdict is not None:
                 for subject in self.unknown_contents.pop(candidate.content_key, ()):
-                    subject.hear(0, self.tier_of[_CANONICAL], candidate.verdict, is_primary=False)
+                    subject.hear(0, self.tier_of[CANONICAL], candidate.verdict, is_primary=False)
                     self._rank(subject)
 
 

@@ -294,3 +294,50 @@ def test_what_was_learnt_of_costs_alone_is_replayed(
         course.answer(campaign, proof=True)
     told = [course.ledger.read(entry).facts for entry in course.ledger.entries(kind="belief")]
     assert any("snapshot" in facts and not facts["lessons"]["keys"] for facts in told)
+
+
+@HOW
+def test_a_score_of_what_is_bad_by_definition_is_not_its_worth(course: Course, how: By) -> None:
+    how(course)
+    course.definitive = True
+    with course.open() as campaign:
+        course.answer(campaign, proof=True)
+        course.rejected(campaign, *course.texts)
+        course.answer(campaign, assay=TRUTH)
+    assert course.rewards() == expected(course, REJECT)
+    samples = [s for s in read_run(course.ledger, "r").samples if s.position in course.drawn()]
+    assert {(sample.worth, sample.is_rejected) for sample in samples} == {(REJECT, True)}
+
+
+@HOW
+def test_an_overruled_reject_is_none(course: Course, how: By) -> None:
+    how(course)
+    with course.open() as campaign:
+        course.rejected(campaign, *course.texts)
+        course.answer(campaign, proof=True)
+        course.answer(campaign, assay=TRUTH)
+    samples = read_run(course.ledger, "r").samples
+    assert not any(sample.is_rejected for sample in samples)
+    assert {s.worth for s in samples if s.position in course.drawn()} == {TRUTH}
+
+
+def test_a_reject_that_was_not_overruled_is_what_a_drawn_sample_is_worth(course: Course) -> None:
+    by_chance(course)
+    with course.open() as campaign:
+        course.rejected(campaign, *course.texts)
+        course.answer(campaign, proof=True)
+        course.answer(campaign, assay=None)
+    assert course.rewards() == [BELIEVED] * len(course.texts)
+    samples = [s for s in read_run(course.ledger, "r").samples if s.is_drawn]
+    assert {(sample.worth, sample.is_rejected) for sample in samples} == {(REJECT, True)}
+
+
+def test_a_reject_by_definition_speaks_for_what_is_cancelled(course: Course) -> None:
+    course.definitive = True
+    course.texts = ["a", "b", "c", "d"]
+    with course.open() as campaign:
+        assert campaign.cancel(step=0, positions=[0, 1]).samples == 2
+        course.rejected(campaign, "c", "d")
+        course.answer(campaign, proof=True)
+    told = BELIEVED + 2.0 * (REJECT - BELIEVED)
+    assert course.rewards() == [BELIEVED, BELIEVED, told, told]

@@ -5,8 +5,11 @@ from typing import Any
 import pytest
 
 from verifier_ladder.candidate import Candidate
+from verifier_ladder.decision import Belief
 from verifier_ladder.function import FunctionVerifier
 from verifier_ladder.ladder import Ladder
+from verifier_ladder.reward import RewardRule
+from verifier_ladder.scheduler.conclusions import reward_of
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.survey import ANSWERED, REJECTED, UNJUDGED, Survey
 from verifier_ladder.verdict import Verdict
@@ -21,15 +24,19 @@ LADDER = Ladder(
     "surveyed", [made("gate", role="gate"), made("cheap"), made("relax", "simulation"),
                  made("proof", "world", role="gate"), made("dear", "world")],
 )  # fmt: skip
+LAWS = Ladder(
+    "laws", [made("gate", role="gate"), made("law", role="gate", definitive=True), made("cheap"),
+             made("dear", "world")], reward=RewardRule(reject=-1.0, partial_credit=True),
+)  # fmt: skip
 YES, NO = Verdict.accept(1.0), Verdict.reject("bad")
 DOWN = Verdict.abstain("killed", failed_at="engine")
 
 
-def survey(problem: Verdict | None = None, **verdicts: Verdict) -> Survey:
+def survey(problem: Verdict | None = None, ladder: Ladder = LADDER, **verdicts: Verdict) -> Survey:
     standing = Standing(Candidate("text", "a"), b"", "a", problem)
     for name, verdict in verdicts.items():
         standing.learn(name, verdict)
-    return Survey(LADDER, standing)
+    return Survey(ladder, standing)
 
 
 @pytest.mark.parametrize(
@@ -77,3 +84,15 @@ def test_the_top_tier_has_the_last_word(
 def test_the_dearest_below_the_top_is_named() -> None:
     assert "" == survey(gate=YES).dearest
     assert "relax" == survey(cheap=YES, relax=YES, proof=YES, dear=YES).dearest
+
+
+@pytest.mark.parametrize("dear", [None, YES, NO, Verdict.reject("no", score=0.5)])
+@pytest.mark.parametrize("gate", [YES, NO])
+def test_what_is_bad_by_definition_stays_bad(gate: Verdict, dear: Verdict | None) -> None:
+    """Whoever rejects it before or after, and whatever the top tier would give for it."""
+    told = {"gate": gate, "law": Verdict.reject("illegal"), "cheap": YES}
+    found = survey(ladder=LAWS, **told, **({} if dear is None else {"dear": dear}))
+
+    assert (found.end, found.is_final, found.is_due) == (REJECTED, True, False)
+    reward = reward_of(LAWS, found, Belief(0.5, 0.1))
+    assert (reward.value, reward.reason) == (-1.0, "illegal")

@@ -89,6 +89,15 @@ def test_what_is_no_broker_is_refused(url: str) -> None:
         Bell(url)
 
 
+@pytest.mark.parametrize(
+    "url", ["redis://me:secret@host:70000/0", "amqp://host:0", "redis://[::/0"]
+)
+def test_a_broker_that_can_not_be_is_refused_with_a_sentence(url: str) -> None:
+    with pytest.raises(vl.ConfigError, match=r"Port out of range|no port|Invalid IPv6") as caught:
+        Bell(url)
+    assert "secret" not in str(caught.value)
+
+
 def test_the_queues_of_a_host_follow_from_its_tiers_and_resources() -> None:
     tiers = [vl.Tier.SIMULATION, vl.Tier.HIGH_FIDELITY]
 

@@ -195,7 +195,7 @@ def test_the_note_beside_the_key_is_where_a_new_witness_begins(
 
 
 @pytest.mark.parametrize(
-    ("user", "named"), [(None, "the ledger's own user"), ("sqlite:///x", "give a PostgreSQL URL")]
+    ("user", "named"), [(None, "the ledger's own user"), ("sqlite:///x", "write postgresql://")]
 )
 def test_a_witness_that_is_none_is_refused(
     postgresql: str, monkeypatch: pytest.MonkeyPatch, user: str | None, named: str
