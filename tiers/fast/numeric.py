@@ -29,8 +29,6 @@ _NUMBER = re.compile(
     r"(?:[eE]([+-]?[0-9]{1,9})|\s?\\times\s?10\^(?:\{([+-]?[0-9]{1,9})\}|([0-9])))?"
 )
 
-Amount = Annotated[str | float | int, Field(union_mode="left_to_right")]
-
 
 class _Task(BaseModel):
     model_config = ConfigDict(strict=True)
