@@ -124,4 +124,5 @@ def _with_cost(verdict: Verdict, cost: Cost | None) -> Verdict:
     return Verdict(
         verdict.outcome, None, None, verdict.unit, verdict.reason, verdict.feedback,
         verdict.failed_at, verdict.turns, verdict.evidence, cost, verdict.scores,
+        verdict.artifacts,
     )  # fmt: skip

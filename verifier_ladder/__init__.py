@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from verifier_ladder.artifact import Artifact
     from verifier_ladder.asynchronous import AsyncVerifier
     from verifier_ladder.campaign import Campaign
     from verifier_ladder.candidate import (
@@ -62,8 +63,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Action": "decision", "AsyncClient": "client", "AsyncVerifier": "asynchronous",
-    "Belief": "decision", "BudgetError": "errors",
+    "Action": "decision", "Artifact": "artifact", "AsyncClient": "client",
+    "AsyncVerifier": "asynchronous", "Belief": "decision", "BudgetError": "errors",
     "Campaign": "campaign", "Candidate": "candidate", "CandidateError": "errors",
     "Canonicaliser": "canonicaliser", "Case": "case", "Client": "client",
     "CommandVerifier": "command", "ConfigError": "errors", "Cost": "cost",
@@ -81,7 +82,8 @@ _HOMES = {
 }  # fmt: skip
 
 __all__ = [
-    "Action", "AsyncClient", "AsyncVerifier", "Belief", "BudgetError", "Campaign", "Candidate",
+    "Action", "Artifact", "AsyncClient", "AsyncVerifier",
+    "Belief", "BudgetError", "Campaign", "Candidate",
     "CandidateError", "Canonicaliser", "Case", "Client", "CommandVerifier", "ConfigError",
     "Cost", "Decision", "Decisions", "EndpointVerifier", "EngineError",
     "EscalationPolicy", "HttpService", "Ladder",

@@ -18,7 +18,7 @@ from verifier_ladder.verifiers import as_verdict, failure
 _TEXTS = ("unit", "reason", "feedback")
 _FIELDS = {
     "id", "outcome", "score", "uncertainty", *_TEXTS, "failed_at", "turns", "evidence", "cost",
-    "scores",
+    "scores", "artifacts",
 }  # fmt: skip
 
 
@@ -61,9 +61,25 @@ def verdict_message(verdict: Verdict) -> dict[str, Any]:
         'eV'
     """
     plain = dataclasses.replace(
-        verdict, evidence=dict(verdict.evidence), scores=dict(verdict.scores)
-    )
-    return {name: value for name, value in dataclasses.asdict(plain).items() if value is not None}
+        verdict, evidence=dict(verdict.evidence), scores=dict(verdict.scores),
+        artifacts=NO_EVIDENCE,
+    )  # fmt: skip
+    told = {name: value for name, value in dataclasses.asdict(plain).items() if value is not None}
+    told.pop("artifacts")
+    files = {
+        name: base64.b64encode(one.data).decode("ascii")
+        for name, one in verdict.files.items() if one.data is not None
+    }  # fmt: skip
+    return {**told, "artifacts": files} if files else told
+
+
+def _artifacts(given: Any) -> Mapping[str, bytes]:
+    """Files by name, which came as base64."""
+    if not given:
+        return NO_EVIDENCE
+    if not isinstance(given, Mapping):
+        raise AnswerError(f"artifacts of a verdict must be an object, not {type(given).__name__}")
+    return {name: base64.b64decode(data, validate=True) for name, data in given.items()}
 
 
 def verdict_from(message: Any, *, unit: str = "") -> Verdict:
@@ -114,7 +130,7 @@ def _built(message: Mapping[str, Any], unit: str) -> Verdict:
         texts["unit"] or unit, texts["reason"], texts["feedback"], failed_at,
         tuple(TurnVerdict(**turn) for turn in message.get("turns") or ()),
         dict(evidence), None if cost is None else Cost(**cost),
-        message.get("scores") or NO_EVIDENCE,
+        message.get("scores") or NO_EVIDENCE, _artifacts(message.get("artifacts")),
     )  # fmt: skip
 
 

@@ -16,14 +16,16 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from verifier_ladder.verdict import NO_EVIDENCE, TurnVerdict, Verdict
 
 if TYPE_CHECKING:
+    from verifier_ladder.artifact import Artifact
     from verifier_ladder.candidate import Candidate
     from verifier_ladder.verifiers import Verifier
 
+T = TypeVar("T")
 MASK: Final = "[hidden]"
 """What stands in the place of a hidden value."""
 _SHORT, _LINE = 4, 12
@@ -98,19 +100,23 @@ class Hidden:
 def without_hidden(verifier: Verifier, candidate: Candidate, verdict: Verdict) -> Verdict:
     """A verdict without what its verifier hides of the candidate's task.
 
-    Reason, feedback, the feedback of turns and the texts in the evidence are masked; a score whose
-    name holds a hidden value gets another name. Numbers stay what they are.
+    Reason, feedback, the feedback of turns and the texts in the evidence are masked; a score or an
+    artifact whose name holds a hidden value gets another name. Of an artifact that holds one only
+    the digest is kept. Numbers stay what they are.
     """
     says = verdict.reason or verdict.feedback or verdict.turns or verdict.evidence
-    if not verifier.hidden or not candidate.task or not (says or verdict.scores):
+    says = says or verdict.scores or verdict.artifacts
+    if not verifier.hidden or not candidate.task or not says:
         return verdict
     task = candidate.task
     hidden = Hidden([task[name] for name in verifier.hidden if name in task])
     turns, names = verdict.turns, list(verdict.scores)
+    files = {name: _shown(one, hidden) for name, one in verdict.files.items()}
+    files = _renamed(files, hidden.among(list(files)))
     told = list(_texts(verdict.evidence))
     texts = [verdict.reason, verdict.feedback, *(turn.feedback for turn in turns), *names, *told]
     clean = hidden.among(texts)
-    if clean == texts:
+    if clean == texts and files == verdict.files:
         return verdict
     end = 2 + len(turns)
     known = dict(zip(told, clean[end + len(names) :], strict=True))
@@ -120,15 +126,25 @@ def without_hidden(verifier: Verifier, candidate: Candidate, verdict: Verdict) -
         verdict, reason=clean[0], feedback=clean[1], evidence=evidence,
         turns=tuple(TurnVerdict(turn.turn, turn.score, said) for turn, said in pairs),
         scores=_renamed(verdict.scores, clean[end : end + len(names)]) or NO_EVIDENCE,
+        artifacts=files or NO_EVIDENCE,
     )  # fmt: skip
 
 
-def _renamed(scores: Mapping[str, float], names: Sequence[str]) -> dict[str, float]:
-    pairs = zip(scores.items(), names, strict=True)
+def _renamed(values: Mapping[str, T], names: Sequence[str]) -> dict[str, T]:
+    pairs = zip(values.items(), names, strict=True)
     return {
-        name if name == clean else f"hidden_{place}": score
-        for place, ((name, score), clean) in enumerate(pairs, 1)
+        name if name == clean else f"hidden_{place}": value
+        for place, ((name, value), clean) in enumerate(pairs, 1)
     }
+
+
+def _shown(artifact: Artifact, hidden: Hidden) -> Artifact:
+    """An artifact without its bytes, where they hold what is hidden, or too much to look for."""
+    if artifact.data is None:
+        return artifact
+    text = artifact.data.decode("utf-8", "replace")
+    is_clean = hidden.masked(text) == text
+    return artifact if is_clean else artifact.without_data("it held what its verifier hides")
 
 
 def _spellings(value: Any, depth: int = 0) -> Iterator[tuple[str, bool]]:

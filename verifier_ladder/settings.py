@@ -87,6 +87,19 @@ class Settings(BaseSettings):
         "candidates of all its campaigns together: the oldest are dropped, and read from the "
         "ledger when they come again. The rest is for pages of a ledger file.",
     )
+    largest_artifact: Annotated[ByteSize, Field(ge=0)] = Field(
+        default=ByteSize(4 * 2**20),
+        description="Bytes of the largest artifact of a verdict that is kept, such as 16MiB; of "
+        "larger ones the digest is.",
+    )
+    verdict_artifacts: Annotated[ByteSize, Field(ge=0)] = Field(
+        default=ByteSize(16 * 2**20),
+        description="Bytes of artifacts that are kept of one verdict; of more, the digests are.",
+    )
+    campaign_artifacts: Annotated[ByteSize, Field(ge=0)] = Field(
+        default=ByteSize(2 * 2**30),
+        description="Bytes of artifacts that a campaign keeps; of more, the digests are kept.",
+    )
     namespace: str = Field(
         default="",
         description="Cache namespace of new campaigns: those in different ones, such as tenants, "

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from math import fsum, inf, isfinite
 from operator import mul
+from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from verifier_ladder.arguments import check_fields
+from verifier_ladder.artifact import Artifact, artifacts_of
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import AnswerError, ConfigError
 
@@ -188,6 +190,9 @@ class Verdict:
     scores: Mapping[str, float] = field(default_factory=lambda: NO_EVIDENCE)
     """Further numbers by name: the criteria of a rubric, the share of each kind of test. Learners
     get them with the reward, and the reward rule may weigh them."""
+    artifacts: Mapping[str, Artifact | bytes | Path] = field(default_factory=lambda: NO_EVIDENCE)
+    """Files that support it, by name: bytes, or a `pathlib.Path` to a file of the worker's own,
+    which become `Artifact`. The ledger's entry signs their digests; no learner gets them."""
 
     def __post_init__(self) -> None:
         """Bring outcome and numbers to their plain types; refuse what contradicts itself.
@@ -213,10 +218,10 @@ class Verdict:
         except ConfigError as error:
             raise AnswerError(str(error)) from None
         object.__setattr__(self, "turns", tuple(self.turns))
-        if self.scores is not NO_EVIDENCE:
-            object.__setattr__(self, "scores", _named(self.scores) or NO_EVIDENCE)
-            if self.scores and self.outcome is Outcome.ABSTAIN:
-                raise AnswerError("an abstention has no scores; accept or reject with them")
+        object.__setattr__(self, "scores", _named(self.scores) or NO_EVIDENCE)
+        object.__setattr__(self, "artifacts", artifacts_of(self.artifacts) or NO_EVIDENCE)
+        if self.scores and self.outcome is Outcome.ABSTAIN:
+            raise AnswerError("an abstention has no scores; accept or reject with them")
 
     def _is_plain(self) -> bool:
         """Whether its other fields are what nearly all verdicts hold: there are millions."""
@@ -226,7 +231,7 @@ class Verdict:
             and (self.cost is None or type(self.cost) is Cost)
             and type(self.turns) is tuple and not self.turns
             and (self.evidence is NO_EVIDENCE or type(self.evidence) is dict)
-            and self.scores is NO_EVIDENCE
+            and self.scores is NO_EVIDENCE and self.artifacts is NO_EVIDENCE
             and all(type(name) is str for name in self.evidence)
         )  # fmt: skip
 
@@ -241,6 +246,7 @@ class Verdict:
         evidence: Mapping[str, Any] | None = None,
         turns: tuple[TurnVerdict, ...] = (),
         scores: Mapping[str, float] | None = None,
+        artifacts: Mapping[str, Artifact | bytes | Path] | None = None,
         cost: Cost | None = None,
     ) -> Verdict:
         """Say that the candidate passes, and how good it is; `cost` is what the check took."""
@@ -248,6 +254,7 @@ class Verdict:
             Outcome.ACCEPT, score, uncertainty, unit,
             feedback=feedback, turns=turns, evidence=_given(evidence), cost=cost,
             scores=NO_EVIDENCE if scores is None else scores,
+            artifacts=NO_EVIDENCE if artifacts is None else artifacts,
         )  # fmt: skip
 
     @classmethod
@@ -261,6 +268,7 @@ class Verdict:
         evidence: Mapping[str, Any] | None = None,
         turns: tuple[TurnVerdict, ...] = (),
         scores: Mapping[str, float] | None = None,
+        artifacts: Mapping[str, Artifact | bytes | Path] | None = None,
         cost: Cost | None = None,
     ) -> Verdict:
         """Say that the candidate is bad, and why; `cost` is what the check took."""
@@ -268,6 +276,7 @@ class Verdict:
             Outcome.REJECT, score, None, unit, reason,
             feedback=feedback, turns=turns, evidence=_given(evidence), cost=cost,
             scores=NO_EVIDENCE if scores is None else scores,
+            artifacts=NO_EVIDENCE if artifacts is None else artifacts,
         )  # fmt: skip
 
     @classmethod
@@ -277,6 +286,7 @@ class Verdict:
         *,
         failed_at: str | None = None,
         evidence: Mapping[str, Any] | None = None,
+        artifacts: Mapping[str, Artifact | bytes | Path] | None = None,
         cost: Cost | None = None,
     ) -> Verdict:
         """Say that nothing is known.
@@ -286,6 +296,7 @@ class Verdict:
             failed_at: The boundary that failed. None means that the verifier itself considered
                 the candidate and declines; only then the verdict is kept as an answer.
             evidence: Small JSON facts, such as the last lines of a log.
+            artifacts: Files, such as the whole log.
             cost: What the check took.
         """
         return cls(
@@ -294,7 +305,13 @@ class Verdict:
             failed_at=failed_at,
             evidence=_given(evidence),
             cost=cost,
+            artifacts=NO_EVIDENCE if artifacts is None else artifacts,
         )
+
+    @property
+    def files(self) -> Mapping[str, Artifact]:
+        """Its artifacts."""
+        return self.artifacts  # type: ignore[return-value]
 
     @property
     def process(self) -> float | None:
@@ -311,7 +328,7 @@ class Verdict:
 _new = object.__new__
 (
     _outcome, _score, _uncertainty, _unit, _reason, _feedback, _failed_at, _turns, _evidence,
-    _cost, _scores,
+    _cost, _scores, _artifacts,
 ) = (Verdict.__dict__[field.name].__set__ for field in fields(Verdict))  # fmt: skip
 
 
@@ -335,4 +352,5 @@ def plain_verdict(
     _evidence(verdict, NO_EVIDENCE)
     _cost(verdict, cost)
     _scores(verdict, NO_EVIDENCE)
+    _artifacts(verdict, NO_EVIDENCE)
     return verdict

@@ -13,6 +13,8 @@ from msgspec import Meta
 from msgspec.msgpack import Decoder
 from msgspec.msgpack import Encoder as Packer
 
+from verifier_ladder.artifact import MOST as MOST_ARTIFACTS
+from verifier_ladder.artifact import artifacts_of, checked
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.containment import ends_program, text_of
 from verifier_ladder.cost import Amounts, Cost
@@ -32,9 +34,14 @@ LARGEST_TEXT = 64 * 1024
 """Characters of a reason or a feedback, bytes of evidence; the rest is cut."""
 LARGEST = 1 << 27
 """Bytes that the answers to one request may take; what says more was made up."""
+MOST_CARRIED = LARGEST // 2
+"""Bytes of artifacts in the answers to one request; of more, the digests come."""
 _MOST_TURNS = 10_000
 _MOST_WRITTEN = 8 * LARGEST_TEXT
 """Bytes of evidence as JSON, which may be longer than it was estimated."""
+_MOST_FIELDS = 1000
+_SHORTEST = 100
+"""Bytes of a field's name, and of the marks around it."""
 _DEEPEST = 64
 """Tables and lists of evidence that may stand one in the other: whatever writes it goes deeper."""
 _EXACT = 2**53
@@ -52,6 +59,8 @@ Text = Annotated[str, Meta(max_length=LARGEST_TEXT + len(_CUT))]
 _Number = float | None
 _Turns = Annotated[list[tuple[int, _Number, Text]], Meta(max_length=_MOST_TURNS)]
 _Written = Annotated[bytes, Meta(max_length=_MOST_WRITTEN)]
+_Artifact = tuple[Text, Text, int, Text, Text, bytes | None]
+_Artifacts = Annotated[list[_Artifact], Meta(max_length=MOST_ARTIFACTS)]
 _Scores = Annotated[list[tuple[Text, float]], Meta(max_length=MOST_SCORES)]
 Fields = tuple[
     Text,
@@ -65,6 +74,7 @@ Fields = tuple[
     _Written,
     Amounts | None,
     _Scores,
+    _Artifacts,
 ]
 """A verdict as plain data."""
 Item = float | bool | Fields
@@ -145,6 +155,10 @@ def flatten(verdict: Verdict) -> Fields:
             float(cost.person_minutes),
         ),
         _scores(verdict.scores),
+        [
+            (name, one.digest, one.size, one.type, one.note, one.data)
+            for name, one in artifacts_of(verdict.artifacts).items()
+        ] if verdict.artifacts else [],
     )  # fmt: skip
 
 
@@ -197,11 +211,57 @@ def _evidence(evidence: Any) -> bytes:
         written = None
         if _weight(evidence, LARGEST_TEXT) <= LARGEST_TEXT:  # measured first: writing takes memory
             written = orjson.dumps(dict(evidence), option=_JSON)
-    except (TypeError, ValueError, RecursionError) as error:
-        return orjson.dumps({"dropped": f"the evidence was not JSON: {error}"[:500]})
+    except (TypeError, ValueError, RecursionError):
+        pass
     if written is None or len(written) > _MOST_WRITTEN:
-        return orjson.dumps({"dropped": f"the evidence exceeded {LARGEST_TEXT} bytes"})
+        return orjson.dumps(_fitting(evidence), option=_JSON)
     return written
+
+
+def _fitting(evidence: Mapping[Any, Any]) -> dict[Any, Any]:
+    """What of evidence fits, field by field: each has its share, and small ones leave theirs.
+
+    A text is cut to its share; another value that is larger, or is no JSON, is left out. The field
+    `dropped` says of which fields that is so.
+    """
+    items = list(evidence.items())
+    weighed = sorted((_weight_of(*item), place) for place, item in enumerate(items))[:_MOST_FIELDS]
+    left, kept, lost = LARGEST_TEXT, dict[int, Any](), dict[int, str]()
+    for count, (weight, place) in zip(range(len(weighed), 0, -1), weighed, strict=True):
+        name, value = items[place]
+        share = left // count
+        kept[place], why = _within(name, value, weight, share)
+        if why:
+            lost[place] = f"{name!s:.40} {why}"
+        if why and not isinstance(value, str):
+            del kept[place]
+        else:
+            left -= min(weight, share)
+    more = len(items) - len(weighed)
+    told = [*(lost[place] for place in sorted(lost)), *([f"{more} fields more"] if more else [])]
+    fitting = {items[place][0]: kept[place] for place in sorted(kept)}
+    return {**fitting, "dropped": text("; ".join(told), 500)}
+
+
+def _within(name: Any, value: Any, weight: int, share: int) -> tuple[Any, str]:
+    """A field's value as far as it fits, and why not all of it does."""
+    if isinstance(value, str) and weight > share:
+        return text(value, max(0, share - _SHORTEST)), "was cut"
+    try:
+        written = orjson.dumps({name: value}, option=_JSON) if weight <= LARGEST_TEXT else b""
+    except (TypeError, ValueError, RecursionError) as error:
+        return None, f"was not JSON: {error!s:.200}"
+    if weight > share or len(written) > 8 * share:
+        return None, "was too large, or too deep"
+    return value, ""
+
+
+def _weight_of(name: Any, value: Any) -> int:
+    """About how many bytes a field takes; more than there are for one that goes too deep."""
+    try:
+        return _weight({name: value}, LARGEST_TEXT)
+    except (TypeError, ValueError, RecursionError):
+        return LARGEST_TEXT + 1
 
 
 def _weight(value: Any, most: float, deepest: int = _DEEPEST) -> int:
@@ -253,7 +313,7 @@ def rebuild(fields: Fields, seconds: float, declared: Cost = _NOTHING) -> Verdic
 def _rebuilt(fields: Fields, measured: Cost | None) -> Verdict:
     (
         outcome, score, uncertainty, unit, reason, feedback, failed_at, turns, evidence, cost,
-        scores,
+        scores, artifacts,
     ) = fields  # fmt: skip
     return Verdict(
         Outcome(outcome), score, uncertainty, unit, reason, feedback, failed_at,
@@ -261,6 +321,7 @@ def _rebuilt(fields: Fields, measured: Cost | None) -> Verdict:
         _read_evidence(evidence),
         measured if cost is None else Cost(*cost),
         dict(scores) if scores else NO_EVIDENCE,
+        {one[0]: checked(*one[1:]) for one in artifacts} if artifacts else NO_EVIDENCE,
     )  # fmt: skip
 
 
@@ -272,7 +333,7 @@ def plain(verdict: Verdict) -> Verdict:
 
     Example:
         >>> plain(Verdict.accept(1.0, evidence={"step": (1, object())})).evidence["dropped"]
-        'the evidence was not JSON: Type is not JSON serializable: object'
+        'step was not JSON: Type is not JSON serializable: object'
     """
     fields = _flat(verdict)
     try:
@@ -317,6 +378,7 @@ class Encoder:
         is_plain = type(verifier).verdict_of is Verifier.verdict_of
         self.item: Callable[[Any], Item] = self._item if is_plain else self._verdict
         """Writes one answer."""
+        self._room = MOST_CARRIED
         self._known: dict[int, tuple[Any, Fields]] = {}
         """Fields by the id of their answer, which is kept, so that no other gets its id."""
 
@@ -336,9 +398,20 @@ class Encoder:
 
     def _fields(self, answer: Any) -> Fields:
         try:
-            return _flat(self._verifier.verdict_of(answer))
+            return self._carried(_flat(self._verifier.verdict_of(answer)))
         except Exception as error:  # noqa: BLE001 - a hostile answer may raise anything
             return flatten(failure(error))
+
+    def _carried(self, fields: Fields) -> Fields:
+        """The fields, without the bytes of artifacts for which there is no room."""
+        kept: list[_Artifact] = []
+        for name, digest, size, kind, note, data in fields[-1]:
+            if data is not None and len(data) > self._room:
+                kept.append((name, digest, size, kind, "more than one answer may hold", None))
+                continue
+            self._room -= len(data or b"")
+            kept.append((name, digest, size, kind, note, data))
+        return (*fields[:-1], kept)
 
 
 def decode(

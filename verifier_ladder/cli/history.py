@@ -8,6 +8,7 @@ from math import isnan
 from string import hexdigits
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from verifier_ladder.artifact import artifact_json
 from verifier_ladder.decision import Action
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.keys import content_key, digest, raw_key
@@ -140,6 +141,7 @@ def verdict_facts(verdict: Verdict) -> dict[str, Any]:
         "uncertainty": verdict.uncertainty, "unit": verdict.unit, "reason": verdict.reason,
         "feedback": verdict.feedback, "turns": list(map(asdict, verdict.turns)),
         "scores": dict(verdict.scores),
+        "artifacts": {name: artifact_json(one) for name, one in verdict.files.items()},
         "failed_at": verdict.failed_at, "evidence": dict(verdict.evidence),
         "seconds": verdict.cost.seconds if verdict.cost else None,
     }  # fmt: skip

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from verifier_ladder.cli import options, output
-from verifier_ladder.cli.opening import existing_ledger, ledger_place
+from verifier_ladder.cli.opening import existing_ledger, ledger_place, ledger_to_read
 from verifier_ladder.errors import ConfigError
 
 
@@ -157,6 +158,59 @@ def seal(ledger: options.LedgerAt = None, *, as_json: options.AsJson = False) ->
     output.say(f"{place} is sealed from now on")
     if earlier:
         output.say(f"the {earlier:,} entries before stay open: they are in the log as they are")
+
+
+def artifact(
+    digest: Annotated[str, typer.Argument(help="Its digest, from `vladder ledger show`.")],
+    out: Annotated[Path, typer.Option("--out", help="The new file.")],
+    ledger: options.LedgerAt = None,
+    *,
+    as_json: options.AsJson = False,
+) -> None:
+    """Write a file that a verdict rests on, such as a log or a structure."""
+    from verifier_ladder.private import replacing, unwritable
+
+    (key,) = _digests([digest])
+    with ledger_to_read(ledger) as store:
+        data = store.artifact(key)
+    if data is None:
+        raise ConfigError(
+            f"the ledger does not hold the bytes of artifact {digest:.64}: they were not kept, "
+            "are missing or erased; `vladder ledger verify` counts which"
+        )
+    try:
+        with replacing(out) as part:
+            part.write_bytes(data)
+    except OSError as error:
+        raise unwritable(out, error) from error
+    output.say_done(
+        {"artifact": key, "bytes": len(data), "out": out}, f"{len(data):,} bytes", as_json=as_json
+    )
+
+
+def erase(
+    digests: Annotated[list[str], typer.Argument(help="Digests, from `vladder ledger show`.")],
+    ledger: options.LedgerAt = None,
+    *,
+    as_json: options.AsJson = False,
+) -> None:
+    """Erase the bytes of artifacts, for good.
+
+    Entries, digests and proofs stay as they are. Backups and other ledgers keep their copies.
+    """
+    keys = _digests(digests)
+    with existing_ledger(ledger) as store:
+        count = store.erase_artifacts(keys)
+    told = f"{count:,} of {len(keys):,} were there, and are erased"
+    output.say_done({"erased": count, "asked": len(keys)}, told, as_json=as_json)
+
+
+def _digests(given: list[str]) -> list[str]:
+    found = [digest.strip().lower() for digest in given]
+    for digest in found:
+        if not re.fullmatch(r"[0-9a-f]{64}", digest):
+            raise ConfigError(f"{digest:.80} is no digest; give 64 hexadecimal digits")
+    return found
 
 
 def _file(given: str | None) -> Path:

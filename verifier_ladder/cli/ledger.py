@@ -98,6 +98,8 @@ app.command("restore")(keeping.restore)
 app.command("accept-restore")(keeping.accept_restore)
 app.command("merge")(keeping.merge)
 app.command("seal")(keeping.seal)
+app.command("artifact")(keeping.artifact)
+app.command("erase")(keeping.erase)
 app.command("diff")(diff)
 
 
@@ -250,6 +252,11 @@ def _verdict_words(facts: Any) -> str:
     return f"{who}: {facts['outcome']}{score}{at}{why}{took}{check}{_learnt(facts)}"
 
 
+def _artifact(name: str, told: Mapping[str, Any]) -> str:
+    why = f", not kept: {told['note']}" if told.get("note") else ""
+    return f"artifact {name}: {told['size']:,} bytes, {told['type']}, {told['digest']}{why}"
+
+
 def _learnt(facts: Mapping[str, Any]) -> str:
     """What a learner may learn of it, in lines of its own."""
     scores = ", ".join(f"{name} {output.amount(n)}" for name, n in facts["scores"].items())
@@ -263,6 +270,7 @@ def _learnt(facts: Mapping[str, Any]) -> str:
     lines = [
         *([f"scores: {scores}"] if scores else []),
         *([f"feedback: {printable(facts['feedback'], 300)}"] if facts["feedback"] else []),
+        *(_artifact(name, told) for name, told in facts["artifacts"].items()),
         *turns, *([f"and {more} more turns"] if more else []),
     ]  # fmt: skip
     return "".join(f"\n    {line}" for line in lines)

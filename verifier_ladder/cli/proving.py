@@ -123,6 +123,16 @@ def _tell(found: Verification, *, is_saved: bool) -> None:
         f"{_count(found.checkpoints, 'signed checkpoint')}{records}",
         soft_wrap=True,
     )
+    lost = {
+        "missing": found.artifacts_missing, "erased": found.artifacts_erased,
+        "left out because their campaign kept enough": found.artifacts_left_out,
+    }  # fmt: skip
+    if found.artifacts or any(lost.values()):
+        told = [f"{count:,} {why}" for why, count in lost.items() if count]
+        screen.print(
+            f"artifacts: {', '.join([f'{found.artifacts:,} are what the entries say', *told])}",
+            soft_wrap=True,
+        )
     screen.print(f"not compared: {', '.join(NOT_COMPARED)}", soft_wrap=True)
     if found.pending:
         screen.print(f"{found.pending:,} newer entries are not signed for yet")

@@ -134,6 +134,22 @@ class Ledger(WorkQueue, AccountBook, Replies):
         return decode(entry.body)
 
     @abstractmethod
+    def artifact(self, digest: str) -> bytes | None:
+        """The bytes of an artifact; None if they are not here, or are not what they were.
+
+        Args:
+            digest: SHA-256, as hexadecimal digits, as `Artifact.digest` has it.
+        """
+
+    @abstractmethod
+    def erase_artifacts(self, digests: Sequence[str]) -> int:
+        """Erase the bytes of artifacts, for good; entries, digests and proofs stay as they are.
+
+        Returns:
+            How many were there.
+        """
+
+    @abstractmethod
     def newest(self) -> int:
         """Id of the newest entry, 0 in an empty ledger: a cursor for `entries(after=…)`."""
 

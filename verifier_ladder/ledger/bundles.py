@@ -2,8 +2,9 @@
 
 The folder follows C2SP tlog-tiles: `checkpoint`, `tile/LEVEL/…` with the hashes and
 `tile/entries/…` with what was logged of each entry. Beside them `tile/records/…` holds the whole
-bodies of the entries, each after its length in eight bytes, `keys` the public keys, and
-`verify.py` checks all of it. Sealed values leave the ledger only where that is asked for.
+bodies of the entries, each after its length in eight bytes, `artifacts/…` the files that verdicts
+rest on, by their digests, `keys` the public keys, and `verify.py` checks all of it. Sealed values
+leave the ledger only where that is asked for.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import offline
 from verifier_ladder.ledger.log import Leaf, SqlLog
 from verifier_ladder.ledger.offline import LONGEST, WIDTH, logged, tile_path
-from verifier_ladder.ledger.sealing import revealing
+from verifier_ladder.ledger.sealing import is_sealed, revealing
 from verifier_ladder.ledger.tiles import tiles_of
 from verifier_ladder.private import beside, make_private_folder, unwritable
 
@@ -43,6 +44,7 @@ def export_tiles(log: SqlLog, folder: str | Path, *, reveal: Collection[str] = (
     try:
         with beside(folder) as part:
             _write(log, part, checkpoint.size, reveal)
+            _write_artifacts(log, part, checkpoint.size, reveal)
             _put(part / "checkpoint", signed.encode())
             part.rename(folder)
     except OSError as error:
@@ -65,6 +67,18 @@ def _write(log: SqlLog, folder: Path, size: int, reveal: Collection[str]) -> Non
         _write_bundle(folder, batch, reveal)
     _put(folder / "keys", "".join(f"{key}\n" for key in log.signers()).encode())
     shutil.copyfile(offline.__file__, folder / "verify.py")
+
+
+def _write_artifacts(log: SqlLog, folder: Path, size: int, reveal: Collection[str]) -> None:
+    """Write the artifacts that the entries name, but for those of sealed entries."""
+    for leaf in log.leaves(until=size):
+        if is_sealed(leaf.entry.body) and "evidence" not in reveal:
+            continue
+        for row in log.read(leaf.entry).verdicts:
+            for artifact in row.verdict.files.values():
+                data = None if artifact.note else log.artifact(artifact.digest)
+                if data is not None:
+                    _put(folder / offline.artifact_path(artifact.digest), data)
 
 
 def _write_bundle(folder: Path, leaves: Sequence[Leaf], reveal: Collection[str]) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 
 import orjson
 
+from verifier_ladder.artifact import artifact_json
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.base import Ledger
 from verifier_ladder.ledger.columns import listed
@@ -37,13 +38,14 @@ COLUMNS: Mapping[str, str] = {
     "failed_at": "string", "seconds": "float64", "attempt": "int64", "evidence": "string",
     "run": "string", "step": "int64", "position": "int64", "group": "string",
     "learner_version": "string", "reward": "float64", "revision": "int64", "pending": "bool_",
-    "components": "string", "turns": "string", "scores": "string",
+    "components": "string", "turns": "string", "scores": "string", "artifacts": "string",
 }  # fmt: skip
 """Names and Arrow types of the columns; `record` is `verdict` or `reward`."""
 
 _SEALED = {
     "candidate": "keys", "check": "keys", "reason": "feedback", "feedback": "feedback",
     "evidence": "evidence", "group": "groups", "turns": "feedback",
+    "artifacts": "evidence",
 }  # fmt: skip
 """Columns that may be sealed, and the names under which they are shown."""
 _ROWS = 20_000
@@ -214,6 +216,7 @@ def _verdict_fields(row: VerdictRow) -> dict[str, Any]:
         "seconds": None if verdict.cost is None else _number(verdict.cost.seconds),
         "attempt": row.attempt, "evidence": _json(verdict.evidence),
         "turns": _turns(verdict.turns), "scores": _json(verdict.scores),
+        "artifacts": _json({n: artifact_json(one) for n, one in verdict.files.items()}),
     }  # fmt: skip
 
 

@@ -29,11 +29,13 @@ from verifier_ladder.ledger.records import (
 from verifier_ladder.ledger.samples import (
     IDENTITY,
     SUPERSEDING,
+    artifacts_in,
     distinct,
     hexadecimal,
     sample_rewards,
 )
 from verifier_ladder.ledger.values import dumps, loads
+from verifier_ladder.settings import load_settings
 from verifier_ladder.verdict import Outcome, Verdict
 
 
@@ -65,6 +67,8 @@ class MemoryLedger(MemoryReplies, MemoryQueue, Ledger):
         self._campaigns: dict[str, CampaignRow] = {}
         self._runs: dict[str, dict[str, bytes]] = {}
         self._sources: dict[tuple[str, str], list[str]] = {}
+        self._artifacts: dict[str, tuple[str, bytes]] = {}
+        """Campaign and bytes of each, by digest."""
 
     @contextmanager
     def _held(self, *, tell: bool = False) -> Iterator[None]:
@@ -134,9 +138,29 @@ class MemoryLedger(MemoryReplies, MemoryQueue, Ledger):
                 self._aliases.setdefault((row.canonicaliser, row.raw_key), alias)
         self._index_verdicts(block, entry)
         self._index_samples(block, entry)
+        self._keep_artifacts(block)
         for key in distinct(block):
             self._appearances.setdefault(key, []).append(entry)
         return entry
+
+    def _keep_artifacts(self, block: Block) -> None:
+        found = artifacts_in(block)
+        most = load_settings().campaign_artifacts if found else 0
+        for artifact in found:
+            kept = sum(len(data) for by, data in self._artifacts.values() if by == block.campaign)
+            if artifact.digest not in self._artifacts and kept + artifact.size <= most:
+                self._artifacts[artifact.digest] = block.campaign, artifact.data or b""
+            artifact.drop()
+
+    def artifact(self, digest: str) -> bytes | None:
+        """See `Ledger.artifact`."""
+        with self._held():
+            return self._artifacts.get(digest, ("", None))[1]
+
+    def erase_artifacts(self, digests: Sequence[str]) -> int:
+        """See `Ledger.erase_artifacts`."""
+        with self._held():
+            return sum(self._artifacts.pop(digest, None) is not None for digest in digests)
 
     def _index_verdicts(self, block: Block, entry: int) -> None:
         known = self._verdicts

@@ -73,10 +73,26 @@ def merge(ledger: SqlLog, other: SqlLog) -> Merged:
                 if source["origin"] == mine or not _is_new(connection, source, made.recorded_at):
                     known += 1
                     continue
+                _fetch(other, made.block)
                 _write(connection, entry, made, source, sealed=sealed)
+                _let_go(made.block)
                 entries += 1
                 verdicts += len(made.block.verdicts)
     return Merged(entries, verdicts, known)
+
+
+def _fetch(other: SqlLog, block: Block) -> None:
+    """Read the bytes of an entry's artifacts from the ledger that it comes from."""
+    for row in block.verdicts:
+        for artifact in row.verdict.files.values():
+            object.__setattr__(artifact, "data", other.artifact(artifact.digest))
+
+
+def _let_go(block: Block) -> None:
+    """Forget these bytes, for they are written, and there may be many such entries."""
+    for row in block.verdicts:
+        for artifact in row.verdict.files.values():
+            artifact.drop()
 
 
 def _is_same(ledger: SqlLog, other: SqlLog) -> bool:

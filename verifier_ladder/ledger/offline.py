@@ -580,6 +580,60 @@ def check_export(
     return checkpoint, signer
 
 
+def artifact_path(digest: str) -> str:
+    """Where the bytes of an artifact lie in an export.
+
+    Example:
+        >>> artifact_path("ab" * 32)[:15]
+        'artifacts/ab/ab'
+    """
+    return f"artifacts/{digest[:2]}/{digest}"
+
+
+def check_artifacts(folder: Path) -> tuple[int, int]:
+    """Compare the artifacts of an export with the digests that its entries hold.
+
+    Returns:
+        How many are there, and how many that entries name are not.
+
+    Raises:
+        RejectedError: If one is not what its digest says, or no entry names it.
+    """
+    named = set(_artifacts_named(folder))
+    found = {path.name: path for path in (folder / "artifacts").rglob("*") if path.is_file()}
+    for digest, path in found.items():
+        hashed = sha256()
+        with path.open("rb") as file:
+            while part := file.read(1 << 20):
+                hashed.update(part)
+        if hashed.hexdigest() != digest:
+            raise RejectedError(f"artifact {digest} was changed")
+        if digest not in named:
+            raise RejectedError(f"artifact {digest} is named by no entry")
+    return len(found), len(named - found.keys())
+
+
+def _artifacts_named(folder: Path) -> Iterator[str]:
+    """The digests of artifacts that entries say are kept; those that are sealed are not told."""
+    for path in sorted((folder / "tile" / "records").rglob("*")):
+        if not path.is_file():
+            continue
+        with path.open("rb") as file:
+            while file.tell() < path.stat().st_size:
+                body = _framed(file, 8)
+                for part in parts_of(body)[1]:
+                    if b'"artifacts":' in part:
+                        yield from _digests(unseal(json.loads(part), openings_of(body)))
+
+
+def _digests(part: dict[str, Any]) -> Iterator[str]:
+    column = part.get("verdicts", {}).get("artifacts", [])
+    for named in column.values() if isinstance(column, dict) else column:
+        for told in named.values():
+            if isinstance(told, list) and not told[3]:
+                yield told[0]
+
+
 def _check_upper_tiles(folder: Path, roots: list[bytes]) -> None:
     """Compare the tiles above level 0 with the roots of the full tiles below them."""
     level = 1
@@ -656,6 +710,9 @@ def _told(path: Path, given: str | None, saved: Path | None) -> list[str]:
         text = saved.read_text("utf-8") if saved else None
         checkpoint, signer = check_export(path, key, text)
         lines = [f"{checkpoint.size} entries are those of the checkpoint"]
+        kept, missing = check_artifacts(path)
+        if kept or missing:
+            lines.append(f"{kept} artifacts are what the entries say, {missing} are not here")
     else:
         found = check_proof(json.loads(path.read_text("utf-8")), key)
         checkpoint, signer = found.checkpoint, found.key

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from sqlalchemy import Connection, create_engine
 
 from verifier_ladder.errors import LedgerError
+from verifier_ladder.ledger.artifacts import compare as compare_artifacts
 from verifier_ladder.ledger.dialect import dialect_of
 from verifier_ladder.ledger.encoding import DAMAGE, decode
 from verifier_ladder.ledger.numbers import lend
@@ -139,7 +140,7 @@ class Rebuild:
             self._connection.exec_driver_sql(f"PRAGMA {pragma}")
         metadata.create_all(
             self._connection,
-            [metadata.tables[table.name] for table in DERIVED],
+            [metadata.tables[name] for name in (*(table.name for table in DERIVED), "artifact")],
             checkfirst=False,
         )
         lend(self._connection)
@@ -149,6 +150,7 @@ class Rebuild:
         try:
             block = decode(body)
             write_index(self._connection, block, entry)
+            self._name_artifacts(block)
             self._name(block, recorded_at)
             if entry <= self._until:
                 self._appear(entry, block)
@@ -172,6 +174,19 @@ class Rebuild:
             return
         self._connection.exec_driver_sql(f"INSERT INTO {statement} ON CONFLICT DO NOTHING", values)
 
+    def _name_artifacts(self, block: Block) -> None:
+        named = [
+            (bytes.fromhex(one.digest), one.size)
+            for row in block.verdicts if row.verdict.artifacts
+            for one in row.verdict.files.values() if not one.note
+        ]  # fmt: skip
+        if named:
+            self._connection.exec_driver_sql(
+                "INSERT INTO artifact (digest, campaign, size, note) VALUES (?, '', ?, '') "
+                "ON CONFLICT DO NOTHING",
+                named,
+            )
+
     def _appear(self, entry: int, block: Block) -> None:
         places = dict.fromkeys(distinct(block), -1)
         for place in reversed(range(len(block.candidates))):
@@ -194,6 +209,7 @@ class Rebuild:
             buckets = {at for at in range(_BUCKETS) if told.sums[at] != rebuilt.sums[at]}
             if buckets:
                 self._tell(table, told.rows_in(buckets), rebuilt.rows_in(buckets))
+        compare_artifacts(connection, self._connection, self._found)
 
     def _tell(self, table: Derived, told: Counter[Any], rebuilt: Counter[Any]) -> None:
         """Note the rows of one side that the other does not have."""

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from verifier_ladder.cost import Cost
+from verifier_ladder.ledger.artifacts import keep
 from verifier_ladder.ledger.columns import pack_shared
 from verifier_ladder.ledger.dialect import dialect_of
 from verifier_ladder.ledger.encoding import encode, leaf
@@ -54,7 +55,10 @@ def write(connection: Connection, draft: Draft) -> int:
         _write_entry(connection, draft, entry)
 
     rows = len(block.verdicts) + len(block.candidates)
-    return dialect.together(connection, insert, rows=rows, asks=block.kind in SUPERSEDING)
+    written = dialect.together(connection, insert, rows=rows, asks=block.kind in SUPERSEDING)
+    if draft.verdicts is not None and any(draft.verdicts["artifacts"]):
+        keep(connection, block)
+    return written
 
 
 def write_index(connection: Connection, block: Block, entry: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from verifier_ladder.artifact import Artifact
 from verifier_ladder.canonicaliser import Identity
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.keys import NO_TASK
@@ -75,3 +76,13 @@ def hexadecimal(prefix: str) -> str:
             f"{prefix!r} is not the beginning of a content key; give hexadecimal digits (0-9, a-f)"
         )
     return digits
+
+
+def artifacts_in(block: Block) -> list[Artifact]:
+    """The artifacts of a block whose bytes are to be kept, each once, in a fixed order."""
+    found = {
+        one.digest: one
+        for row in block.verdicts if row.verdict.artifacts
+        for one in row.verdict.files.values() if one.data is not None
+    }  # fmt: skip
+    return [found[digest] for digest in sorted(found)]

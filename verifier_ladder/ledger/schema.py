@@ -24,7 +24,7 @@ from sqlalchemy import (
 from verifier_ladder.ledger.columntypes import BYTES, FORM, NUMBER, WHOLE
 from verifier_ladder.resource import Resource
 
-REVISION: Final = "0010"
+REVISION: Final = "0011"
 """Schema of this version: the newest Alembic revision in `migrations/versions`."""
 VERSION_TABLE: Final = "verifier_ladder_version"
 APPLICATION_ID: Final = 0x564C4144  # "VLAD" in the file's header, so that `file` can tell.
@@ -328,6 +328,24 @@ reply = Table(
     Column("asked_at", NUMBER, nullable=False),
     Column("answer", BYTES),
     Index("reply_asked_at", "asked_at"),
+)  # fmt: skip
+
+# The bytes of files beside verdicts: entries hold their digests, and bytes may be erased.
+artifact = Table(
+    "artifact", metadata,
+    Column("digest", BYTES, primary_key=True),
+    Column("campaign", Text, nullable=False),
+    Column("size", WHOLE, nullable=False),
+    Column("note", Text, nullable=False),
+    Index("artifact_campaign", "campaign"),
+)  # fmt: skip
+
+artifact_chunk = Table(
+    "artifact_chunk", metadata,
+    Column("digest", BYTES, nullable=False),
+    Column("place", WHOLE, nullable=False),
+    Column("data", BYTES, nullable=False),
+    PrimaryKeyConstraint("digest", "place"),
 )  # fmt: skip
 
 HISTORY: Final = (

@@ -38,7 +38,7 @@ _SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "verdicts": {
         "check_key": "keys", "content_key": "keys", "reason": "feedback", "feedback": "feedback",
-        "turns": "feedback", "evidence": "evidence",
+        "turns": "feedback", "evidence": "evidence", "artifacts": "evidence",
     },
     "samples": {
         "contents": "keys", "checks": "keys", "tasks": "groups", "turns": "groups",

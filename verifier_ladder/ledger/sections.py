@@ -53,6 +53,7 @@ _KEYS = {"raw_key", "content_key", "canonicaliser", "check_key"}
 _OPTIONAL = ("groups", "group_sizes", "learner_versions", "weights", "tasks", "turns")
 _DECISION = ("sample", "action", "tier", "reason", "mean", "deviation", "propensity", "benefit")
 _DRAWN = ("draw", "limit", "factor")
+_PACKED = {"outcome", "cost", "turns", "artifacts"}
 _SCALARS = {"count", "round", "run", "step", "policy", "reasons", "belief", "prices"}
 _DIGITS = 64
 """Hexadecimal digits of a digest."""
@@ -139,7 +140,7 @@ def _pack_field_column(section: dict[str, Any], name: str, values: Sequence[Any]
             section[name] = pack_column(values)
     elif values.count(usual) == len(values):
         return
-    elif name in {"outcome", "cost", "turns"}:
+    elif name in _PACKED:
         if is_constant(values):
             section[name] = {"all": pack_field(name, values[0])}
         else:
@@ -168,7 +169,7 @@ def _unpack_field_column(section: dict[str, Any], name: str, count: int) -> list
     if name not in section:
         return [VERDICT_DEFAULTS[name]] * count
     column = section[name]
-    if name in {"outcome", "cost", "turns"}:
+    if name in _PACKED:
         if isinstance(column, dict):
             return [unpack_field(name, column["all"])] * count
         return [unpack_field(name, value) for value in column]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.accounts import SqlAccounts, charge, keep
+from verifier_ladder.ledger.artifacts import SqlArtifacts
 from verifier_ladder.ledger.asking import add_requests, remove_requests, write_requests
 from verifier_ladder.ledger.audit import SqlAudit
 from verifier_ladder.ledger.cancelling import cancel_unwanted
@@ -19,7 +20,7 @@ from verifier_ladder.ledger.sqlreplies import SqlReplies
 from verifier_ladder.ledger.totals import SqlTotals
 
 
-class SqlLedger(SqlAudit, SqlTotals, SqlQueue, SqlAccounts, SqlReplies):
+class SqlLedger(SqlAudit, SqlTotals, SqlQueue, SqlAccounts, SqlReplies, SqlArtifacts):
     """A ledger in an SQL database, through SQLAlchemy.
 
     Open one with `open_ledger`, which makes and upgrades the tables.

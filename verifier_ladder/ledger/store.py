@@ -32,6 +32,8 @@ _LOG = logging.getLogger("verifier_ladder")
 CHUNK = 8192
 """How many keys one statement asks for; SQLite takes 32,766 parameters."""
 
+WRITTEN = "artifacts"
+"""Where a connection lists the artifacts that it has written, for memory to let go of them."""
 IN_LOG = (
     "SELECT coalesce((SELECT entry_id FROM leaf "
     "WHERE idx = (SELECT max(size) FROM checkpoint) - 1), 0)"
@@ -142,7 +144,10 @@ class Store(Ledger):
             self._database.writing() as connection,
             self._numbers.lent(connection) as numbers,
         ):
+            written = connection.info[WRITTEN] = []
             yield connection
+        for artifact in written:
+            artifact.drop()
         self._numbers.note(numbers)
         if tell:
             self._tell()

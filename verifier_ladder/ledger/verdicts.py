@@ -7,6 +7,7 @@ from functools import lru_cache
 from math import copysign
 from typing import Any
 
+from verifier_ladder.artifact import Artifact
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.values import pack, unpack
 from verifier_ladder.verdict import NO_EVIDENCE, Outcome, TurnVerdict, Verdict, plain_verdict
@@ -17,7 +18,7 @@ OUTCOME_CODES = {outcome: code for code, outcome in enumerate(OUTCOMES)}
 VERDICT_DEFAULTS: Mapping[str, Any] = {
     "outcome": None, "score": None, "uncertainty": None, "unit": "", "reason": "",
     "feedback": "", "failed_at": None, "turns": (), "evidence": {}, "cost": None,
-    "scores": NO_EVIDENCE,
+    "scores": NO_EVIDENCE, "artifacts": NO_EVIDENCE,
 }  # fmt: skip
 VERDICT_FIELDS = tuple(VERDICT_DEFAULTS)
 
@@ -28,6 +29,10 @@ def pack_field(name: str, value: Any) -> Any:
         return _pack_cost(value)
     if name == "turns":
         return pack_turns(value)
+    if name == "artifacts":
+        return {
+            called: [one.digest, one.size, one.type, one.note] for called, one in value.items()
+        }
     return str(value) if name == "outcome" else pack(value)
 
 
@@ -47,6 +52,8 @@ def unpack_field(name: str, value: Any) -> Any:
         return _unpack_cost(value)
     if name == "turns":
         return unpack_turns(value)
+    if name == "artifacts":
+        return {called: Artifact(*one) for called, one in value.items()} or NO_EVIDENCE
     return Outcome(value) if name == "outcome" else unpack(value)
 
 
@@ -109,7 +116,7 @@ def plain_flags(fields: Mapping[str, Sequence[Any]]) -> list[bool] | None:
 
 
 def _all_plain(fields: Mapping[str, Sequence[Any]]) -> bool:
-    for name in ("reason", "feedback", "failed_at", "turns", "evidence", "scores"):
+    for name in ("reason", "feedback", "failed_at", "turns", "evidence", "scores", "artifacts"):
         if any(fields[name]):
             return False
     for name in ("score", "uncertainty"):
@@ -120,9 +127,9 @@ def _all_plain(fields: Mapping[str, Sequence[Any]]) -> bool:
 
 
 def _is_plain(_outcome: Outcome, score: Any, uncertainty: Any, _unit: str, *rest: Any) -> bool:
-    *texts, cost, scores = rest
+    *texts, cost, scores, artifacts = rest
     return (
-        not scores
+        not (scores or artifacts)
         and not any(texts)
         and _is_index_number(score)
         and _is_index_number(uncertainty)

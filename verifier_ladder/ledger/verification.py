@@ -43,6 +43,14 @@ class Verification:
     """Signed checkpoints that were compared with the entries."""
     records: int = 0
     """Rows that were rebuilt from the entries and compared; 0 if that was not asked for."""
+    artifacts: int = 0
+    """Artifacts whose bytes are what the entries say."""
+    artifacts_missing: int = 0
+    """Artifacts that entries name and whose bytes are not there; no proof needs them."""
+    artifacts_erased: int = 0
+    """Artifacts whose bytes were erased on purpose."""
+    artifacts_left_out: int = 0
+    """Artifacts whose bytes were not kept, because their campaign kept enough."""
     is_pinned: bool = False
     """Whether the caller has said who must have signed; else any key that the ledger names may."""
     is_compared_with_note: bool = False
@@ -87,6 +95,9 @@ class Verification:
         return {
             "is_intact": self.is_intact, "origin": self.origin, "entries": self.entries,
             "pending": self.pending, "checkpoints": self.checkpoints, "records": self.records,
+            "artifacts": self.artifacts, "artifacts_missing": self.artifacts_missing,
+            "artifacts_erased": self.artifacts_erased,
+            "artifacts_left_out": self.artifacts_left_out,
             "keys": [str(key) for key in self.keys], "is_pinned": self.is_pinned,
             "is_compared_with_note": self.is_compared_with_note,
             "newest": self.newest, "problems": self.problems, "more": self.more,

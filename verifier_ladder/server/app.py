@@ -12,7 +12,7 @@ from fastapi import APIRouter, FastAPI
 from starlette.types import Receive, Scope, Send
 
 from verifier_ladder import __version__
-from verifier_ladder.server import cases, health, revisions, scores
+from verifier_ladder.server import artifacts, cases, health, revisions, scores
 from verifier_ladder.server.access import LOOPBACK, Door
 from verifier_ladder.server.calls import CallRouter, Lane
 from verifier_ladder.server.gateway import Gateway
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from verifier_ladder.campaign import Campaign
 
 ROUTERS: Sequence[APIRouter] = (
-    scores.router, revisions.router, cases.reading, cases.router, incoming.router,
-    openrlhf.router, nemogym.router, slime.router, areal.router, health.router,
+    scores.router, revisions.router, cases.reading, cases.router, artifacts.router,
+    incoming.router, openrlhf.router, nemogym.router, slime.router, areal.router,
+    health.router,
 )  # fmt: skip
 """What every server answers; pages and other routes are given to `create_app`."""
 _ABOUT = "Rewards from verifiers that cost from microseconds to weeks."

@@ -111,7 +111,9 @@ def test_a_canonical_form_comes_back_equal_with_whatever_is_in_it(form: str | by
 
 
 FIELDS = wire.flatten(
-    Verdict.accept(1.0, turns=(TurnVerdict(0),), evidence={"a": 1}, scores={"s": 1})
+    Verdict.accept(
+        1.0, turns=(TurnVerdict(0),), evidence={"a": 1}, scores={"s": 1}, artifacts={"a": b"1"}
+    )
 )
 NESTED: Any = ()
 for _ in range(100):
@@ -121,7 +123,7 @@ ODD = {"depth": NESTED, "a table": {"a": 1}, "a number": 2**63, "a text": "x" * 
 
 @pytest.mark.parametrize(
     ("place", "odd"),
-    [(n, odd) for n in range(11) for odd in ODD if odd != "a number" or n not in (1, 2)],
+    [(n, odd) for n in range(12) for odd in ODD if odd != "a number" or n not in (1, 2)],
 )
 def test_fields_of_another_type_or_size_are_refused_before_anything_is_made_of_them(
     place: int, odd: str
@@ -134,9 +136,9 @@ def test_fields_of_another_type_or_size_are_refused_before_anything_is_made_of_t
     assert len(str(refusal.value)) < 300
 
 
-@pytest.mark.parametrize("count", [10, 12])
+@pytest.mark.parametrize("count", [11, 13])
 def test_fields_too_few_or_too_many_are_refused(count: int) -> None:
-    with pytest.raises(EngineError, match=f"length 11, got {count}"):
+    with pytest.raises(EngineError, match=f"length 12, got {count}"):
         wire.read_fields(wire.pack((FIELDS * 2)[:count]))
 
 
@@ -189,11 +191,36 @@ def test_a_turn_that_no_ledger_can_count_is_an_abstention(turn: int) -> None:
     assert "a turn's index" in arrived.reason
 
 
-def test_huge_evidence_is_dropped_and_the_verdict_kept() -> None:
-    (arrived,) = crossed(Verdict.accept(1.0, evidence={"all": "x" * 100_000}))
+def test_huge_evidence_is_cut_field_by_field_and_the_verdict_kept() -> None:
+    evidence = {"log": "x" * 100_000, "energy": -4.7, "more": "y" * 100_000, "table": [1] * 99_999}
+    (arrived,) = crossed(Verdict.accept(1.0, evidence=evidence))
 
-    assert 1.0 == arrived.score
-    assert "exceeded 65536 bytes" in arrived.evidence["dropped"]
+    assert (1.0, -4.7) == (arrived.score, arrived.evidence["energy"])
+    assert {"log", "energy", "more", "dropped"} == arrived.evidence.keys()
+    assert 40_000 < len(arrived.evidence["log"]) + len(arrived.evidence["more"]) < 65_536
+    assert (
+        "log was cut; more was cut; table was too large, or too deep"
+        == (arrived.evidence["dropped"])
+    )
+
+
+@given(evidence=st.dictionaries(st.text(max_size=9), st.text() | st.integers() | st.floats()))
+def test_small_fields_outlive_a_large_one(evidence: dict[str, Any]) -> None:
+    large = {**evidence, "large": "x" * 100_000}
+    (arrived,) = crossed(Verdict.accept(1.0, evidence=large))
+    (small,) = crossed(Verdict.accept(1.0, evidence=evidence))
+
+    for name, value in small.evidence.items():
+        assert name in {"large", "dropped"} or str(value) == str(arrived.evidence[name])
+    assert arrived.evidence["large"].endswith("[cut]")
+
+
+def test_of_many_fields_the_smallest_are_kept() -> None:
+    evidence = {f"field {n}": "x" * (n % 100) for n in range(5_000)}
+    (arrived,) = crossed(Verdict.accept(1.0, evidence=evidence))
+
+    assert 900 < len(arrived.evidence) <= 1_001
+    assert arrived.evidence["dropped"].endswith("4000 fields more")
 
 
 def test_evidence_that_is_longer_than_it_looks_is_dropped_and_the_verdict_kept() -> None:
@@ -204,7 +231,7 @@ def test_evidence_that_is_longer_than_it_looks_is_dropped_and_the_verdict_kept()
     (arrived,) = crossed(Verdict.accept(1.0, evidence={"all": Facts("x" * 2**20)}))
 
     assert 1.0 == arrived.score
-    assert "exceeded 65536 bytes" in arrived.evidence["dropped"]
+    assert {"dropped": "all was too large, or too deep"} == arrived.evidence
 
 
 def test_evidence_that_is_not_json_is_dropped_and_the_verdict_kept() -> None:
@@ -226,12 +253,12 @@ def test_evidence_without_a_floor_is_dropped_and_the_verdict_kept(depth: float) 
     (arrived,) = crossed(Verdict.accept(1.0, evidence=evidence))
 
     assert 1.0 == arrived.score
-    assert "not JSON" in arrived.evidence["dropped"]
+    assert "too deep" in arrived.evidence["dropped"]
 
 
 @pytest.mark.parametrize("evidence", [b'{"a":' * 300 + b"1" + b"}" * 300, b'{"a":', b"[1]"])
 def test_evidence_that_no_ledger_could_write_is_an_abstention(evidence: bytes) -> None:
-    said = (*FIELDS[:8], evidence, None, FIELDS[10])
+    said = (*FIELDS[:8], evidence, None, *FIELDS[10:])
 
     assert ("verifier", None) == (wire.rebuild(said, 1.0).failed_at, wire.rebuild(said, 1.0).score)
 
