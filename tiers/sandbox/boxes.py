@@ -21,10 +21,12 @@ FIRST_FREE = 4
 """Descriptors from here on are ours, and closed in a candidate."""
 _BOX = "/box"
 _USER_INSIDE = 1000
-_FIRST_USER, _LAST_USER = 0x70000000, 0x70400000
-"""User ids from here on belong to nobody; each zygote that begins as root takes one."""
+_FIRST_USER, _LAST_USER = 0x70000000, 0x7F000000
+"""User ids between these belong to nobody; each zygote that begins as root takes one."""
 _PLACES = ("/tmp", "/mnt", "/media", "/opt")  # noqa: S108 - nothing is written there
-_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+_DEVICES = ("/dev/null", "/dev/full", "/dev/random", "/dev/urandom")
+_ZERO = "/dev/zero"
+"""To be read only: who may write to it has memory that no limit counts."""
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
 _SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime")
 _LINKS = {
@@ -44,7 +46,7 @@ _APART = (
     | kernel.CLONE_NEWCGROUP
 )
 _RECOUNT = 1.0
-_OTHERS_MAY_START = 256
+_OTHERS_MAY_START = 2048
 _SWEEPS = 3
 
 
@@ -54,6 +56,8 @@ class Namespaces:
     folder = _BOX
     shared = 2
     """Processes of the candidate's user that are ours."""
+    watched: tuple[int, ...] = ()
+    """Descriptors of processes without which the zygote ends; this one is ended by the kernel."""
 
     def __init__(self, options: dict[str, Any]) -> None:
         """Move this process into new namespaces, whose root holds what programs need.
@@ -65,16 +69,18 @@ class Namespaces:
         read = [*options["paths"], *options["read"]]
         if not _may_become_nobody(kernel.CAP_SYS_ADMIN):
             _own_users(os.geteuid(), _APART | kernel.CLONE_NEWPID)
-            _go_on_in_child(_nothing, self.follow)
+            _go_on_in_child(_nothing)
             _build_root(read)
         else:
             # Built as root, who reaches the folders of a home; from here on as nobody.
             kernel.unshare(_APART)
             _build_root(read)
-            kernel.become(_FIRST_USER + os.getpid())
+            kernel.become(_nobody())
             _own_users(os.getuid(), kernel.CLONE_NEWPID)
-            _go_on_in_child(_nothing, self.follow)
+            _go_on_in_child(_nothing)
+        self.follow()
         kernel.gain_nothing()
+        self.proc = _proc()
         self._own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
 
     def fork(self) -> int:
@@ -86,7 +92,7 @@ class Namespaces:
         """Make the input's own file system, sized, and its own view of the processes."""
         kernel.unshare(kernel.CLONE_NEWNS | kernel.CLONE_NEWIPC)
         plain = kernel.MS_NOSUID | kernel.MS_NODEV
-        kernel.mount("proc", "/proc", "proc", plain | kernel.MS_NOEXEC)
+        kernel.mount("proc", "/proc", "proc", plain | kernel.MS_NOEXEC | kernel.MS_RDONLY)
         kernel.mount("box", _BOX, "tmpfs", plain, f"size={size},nr_inodes={files},mode=755")
         kernel.set_dumpable(on=False)
 
@@ -121,7 +127,10 @@ class Namespaces:
         return not found.f_bavail or not found.f_favail
 
     def clear(self) -> None:
-        """Nothing: the file system ends with the namespace."""
+        """Nothing: all ends with the namespace; the zygote calls it."""
+
+    def close(self) -> None:
+        """Nothing: all ends with the zygote, which is process 1 of a namespace."""
 
 
 def _own_users(outside: int, more: int) -> None:
@@ -136,11 +145,10 @@ def _own_users(outside: int, more: int) -> None:
         kernel.write_file(f"/proc/self/{name}", text.encode())
 
 
-def _go_on_in_child(at_end: Callable[[], None], follow: Callable[[], None]) -> None:
+def _go_on_in_child(at_end: Callable[[], None]) -> None:
     """Go on in a child; what is left of this process waits for it, cleans up, and ends."""
     child = os.fork()
     if not child:
-        follow()
         return
     try:
         os.closerange(FIRST_FREE, 1 << 16)
@@ -170,6 +178,8 @@ def _build_root(read: Sequence[str]) -> None:
         os.close(fd)
     for path, target in _LINKS.items():
         os.symlink(target, base + path)  # noqa: PTH211
+    with open(base + _ZERO, "wb") as file:  # noqa: PTH123
+        file.truncate(sys.maxsize)
     users = f"box:x:{_USER_INSIDE}:{_USER_INSIDE}::{_BOX}:/bin/sh\n"
     kernel.write_file(f"{base}/etc/passwd", users.encode())
     kernel.change_root(base)
@@ -223,17 +233,21 @@ class Landlock:
         self._read = [path for path in needed if path not in _DEVICES]
         self._kept: tuple[int, ...] = ()
         self._is_alone = _may_become_nobody(kernel.CAP_CHOWN)
+        os.mkdir(options["folder"], 0o700)  # noqa: PTH102
         if self._is_alone:
             # A Python below a closed home folder: the rules decide what is read, not its modes.
             if self.may_read_past_modes and not all(map(_is_open, self._read)):
                 self._kept = (kernel.CAP_DAC_READ_SEARCH,)
-            user = _FIRST_USER + os.getpid()
+            user = _nobody()
             os.chown(options["folder"], user, user)
             kernel.become(user, self._kept)
-        self._home, self._number, self.folder = options["folder"], 0, ""
+        self._home, self.folder = options["folder"], f"{options['folder']}/box"
         self._counted, self._others = -math.inf, 0
+        self.proc = _proc()
         kernel.adopt_orphans()
-        _go_on_in_child(self._clean, self.follow)
+        _go_on_in_child(self.close)
+        # Nothing but this process finds what a candidate leaves: it outlives its guard for that.
+        self.watched = (os.pidfd_open(os.getppid()),)
         kernel.adopt_orphans()
         kernel.gain_nothing()
         self._rules = self._what_may_be_read()
@@ -249,17 +263,8 @@ class Landlock:
             rules.allow(path)
         for path in filter(os.path.exists, _DEVICES):
             rules.allow(path, write=True)
+        rules.allow(_ZERO)
         return rules
-
-    def _clean(self) -> None:
-        """End what a killed zygote's candidate has started, and remove all folders."""
-        while children := _children("thread-self"):
-            for child in children:
-                with suppress(ProcessLookupError):
-                    os.killpg(os.getpgid(child), signal.SIGKILL)
-            with suppress(ChildProcessError):
-                os.wait()
-        _remove(self._home)
 
     @property
     def shared(self) -> int:
@@ -269,11 +274,9 @@ class Landlock:
     def prepare(self, files: int, size: int) -> None:
         """Make the input's folder; count the processes that are not its own."""
         del files, size
-        self._number += 1
-        self.folder = f"{self._home}/{self._number}"
-        os.mkdir(self.folder)  # noqa: PTH102
         if not self._is_alone and monotonic() - self._counted > _RECOUNT:
             self._counted, self._others = monotonic(), _threads_of(os.getuid()) + _OTHERS_MAY_START
+        os.mkdir(self.folder)  # noqa: PTH102
 
     def seal(self) -> None:
         """Nothing: the rules allow no writing."""
@@ -296,9 +299,9 @@ class Landlock:
 
     def processes(self) -> list[int]:
         """All that the candidate has started, itself included."""
-        found = _children("thread-self")
+        found = _children("self")
         for each in found:
-            found += _children(f"{each}/task/{each}")
+            found += _children(str(each))
         return found
 
     def is_full(self) -> bool:
@@ -306,8 +309,14 @@ class Landlock:
         return False
 
     def clear(self) -> None:
-        """Remove the input's folder."""
+        """End what an input has left, and remove its folder; the zygote calls it."""
+        _end_children()
         _remove(self.folder)
+
+    def close(self) -> None:
+        """End what is left, and remove all folders."""
+        _end_children()
+        _remove(self._home)
 
 
 class Bare(Landlock):
@@ -361,6 +370,16 @@ def _may_become_nobody(*capabilities: int) -> bool:
     return os.geteuid() == 0 and is_mapped and kernel.has_capabilities(wanted)
 
 
+def _nobody() -> int:
+    """A user id that nobody has, not even in other containers of this machine."""
+    return _FIRST_USER + int.from_bytes(os.urandom(4), "big") % (_LAST_USER - _FIRST_USER)
+
+
+def _proc() -> int:
+    """The folder that tells of processes, as it is now."""
+    return os.open("/proc", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
 def _is_open(path: str) -> bool:
     """Whether everybody may go through all folders down to a path, and read it."""
     parts = path.split("/")
@@ -379,13 +398,28 @@ def _remove(folder: str) -> None:
         os.rmdir(folder)  # noqa: PTH106
 
 
-def _children(thread: str) -> list[int]:
-    """The processes that a thread is to wait for."""
-    try:
-        with open(f"/proc/{thread}/children", "rb") as file:  # noqa: PTH123
-            return [int(word) for word in file.read().split()]
-    except OSError:
-        return []  # It has ended; or a kernel that does not tell, where each has its own limits.
+def _children(process: str) -> list[int]:
+    """The processes that any thread of a process is to wait for."""
+    found: list[int] = []
+    with suppress(OSError):  # It has ended.
+        for thread in os.listdir(f"/proc/{process}/task"):  # noqa: PTH208
+            with open(f"/proc/{process}/task/{thread}/children", "rb") as file:  # noqa: PTH123
+                found += map(int, file.read().split())
+    return found
+
+
+def _end_children() -> None:
+    """End all that this process is to wait for, and what comes to it while it does so."""
+    while children := _children("self"):
+        for child in children:
+            with suppress(ProcessLookupError):
+                # A candidate can't leave its group; whoever is in ours is no candidate.
+                if (group := os.getpgid(child)) == os.getpgrp():
+                    os.kill(child, signal.SIGKILL)
+                else:
+                    os.killpg(group, signal.SIGKILL)
+        with suppress(ChildProcessError):
+            os.wait()
 
 
 def _threads_of(user: int) -> int:

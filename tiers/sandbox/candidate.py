@@ -7,6 +7,7 @@ nothing else. Only the standard library is imported here.
 from __future__ import annotations
 
 import atexit
+import json
 import math
 import os
 import resource
@@ -14,7 +15,8 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -25,13 +27,28 @@ RESULT = 3
 """Descriptor of the result in the candidate's process."""
 ANNOUNCED = b"ok"
 """What it says to the supervisor when it is confined and begins."""
-_OPEN_FILES = 256
+_FEWEST_FILES, _MOST_FILES = 32, 256
+_BUFFER = 1 << 18
+"""Bytes that an open file, such as a socket, may hold and no limit of memory counts."""
+_QUEUED_SIGNALS = 1024
 _MOST_WORDS = 2000
+
+
+def packed(limits: Mapping[str, Any], request: Mapping[str, Any], files: Sequence[bytes]) -> bytes:
+    """One input as it is sent: for the supervisor, for the candidate, and its files."""
+    parts = [json.dumps(each).encode() for each in (limits, request)]
+    return b"".join((*(len(part).to_bytes(8, "big") + part for part in parts), *files))
+
+
+def read_part(fd: int) -> dict[str, Any]:
+    """The next part of what was sent; nothing is read that lies behind it."""
+    found: dict[str, Any] = json.loads(os.read(fd, int.from_bytes(os.read(fd, 8), "big")))
+    return found
 
 
 def become_candidate(
     box: Namespaces | Landlock,
-    request: dict[str, Any],
+    limits: dict[str, Any],
     descriptors: Sequence[int],
     starting: int,
 ) -> NoReturn:
@@ -43,7 +60,12 @@ def become_candidate(
             for number, descriptor in enumerate(descriptors[1:5]):
                 os.dup2(descriptor, number)
             box.follow()
-            _limit(request["limits"], box.shared)
+            _be_ended_first(box)
+            request = read_part(descriptors[0])
+            _write_files(descriptors[0], box.folder, request)
+            if not limits["files"]:
+                box.seal()
+            _limit(limits, box.shared)
             box.confine()
         except BaseException as error:  # noqa: BLE001 - the supervisor tells of it
             kernel.write_all(starting, f"{type(error).__name__}: {error}".encode())
@@ -52,22 +74,44 @@ def become_candidate(
         os.closerange(FIRST_FREE, 1 << 16)
         os.environ["HOME"] = box.folder
         os.chdir(box.folder)
+        # As an interpreter of its own has it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         status = _START[request["start"]](request, box.folder)
     finally:
         os._exit(status)
+
+
+def _write_files(fd: int, folder: str, request: dict[str, Any]) -> None:
+    for name, size in request["files"]:
+        path = f"{folder}/{name}"
+        os.makedirs(os.path.dirname(path), exist_ok=True)  # noqa: PTH103, PTH120
+        kernel.write_file(path, os.read(fd, size))
+        os.chmod(path, 0o755 if name in request["programs"] else 0o644)  # noqa: PTH101
+
+
+def _be_ended_first(box: Namespaces | Landlock) -> None:
+    """Have the kernel end this process before any other when the machine's memory is full."""
+    with suppress(OSError):  # Where that can't be asked for, nothing else is better.
+        fd = os.open("self/oom_score_adj", os.O_WRONLY, dir_fd=box.proc)
+        os.write(fd, b"1000")
+        os.close(fd)
 
 
 def _limit(limits: dict[str, Any], shared: int) -> None:
     cpu = math.ceil(limits["cpu"])
     with open("/proc/self/statm", "rb") as file:  # noqa: PTH123
         own = int(file.read().split()[0]) * resource.getpagesize()
+    files = limits["memory"] // (limits["processes"] * _BUFFER)
+    files = max(_FEWEST_FILES, min(files, _MOST_FILES))
     for limit, soft, hard in (
         (resource.RLIMIT_CPU, cpu, cpu + 1),
         (resource.RLIMIT_AS, own + limits["memory"], own + limits["memory"]),
         (resource.RLIMIT_FSIZE, limits["file_bytes"], limits["file_bytes"]),
         (resource.RLIMIT_NPROC, shared + limits["processes"], shared + limits["processes"]),
-        (resource.RLIMIT_NOFILE, _OPEN_FILES, _OPEN_FILES),
-        (resource.RLIMIT_CORE, 0, 0),
+        (resource.RLIMIT_NOFILE, files, files),
+        (resource.RLIMIT_SIGPENDING, _QUEUED_SIGNALS, _QUEUED_SIGNALS),
+        # With 0, a kernel that hands its dumps to a program would still start that, outside.
+        (resource.RLIMIT_CORE, 1, 1),
         (resource.RLIMIT_MEMLOCK, 0, 0),
         (resource.RLIMIT_MSGQUEUE, 0, 0),
     ):

@@ -54,6 +54,8 @@ keyctl 250 219; add_key 248 217; request_key 249 218; bpf 321 280; userfaultfd 3
 perf_event_open 298 241; seccomp 317 277; io_uring_setup 425 425; io_uring_enter 426 426;
 io_uring_register 427 427; modify_ldt 154 -; personality 135 92; mbind 237 235;
 set_mempolicy 238 237; lookup_dcookie 212 18
+# What all users of the machine have together, or no limit counts.
+io_setup 206 0; inotify_init 253 -; inotify_init1 294 26
 # Mounts and namespaces.
 mount 165 40; umount2 166 39; pivot_root 155 41; chroot 161 51; move_mount 429 429;
 open_tree 428 428; open_tree_attr 467 467; fsopen 430 430; fsconfig 431 431; fsmount 432 432;
@@ -82,10 +84,37 @@ setxattr 188 5; lsetxattr 189 6; fsetxattr 190 7; setxattrat 463 463; removexatt
 lremovexattr 198 15; fremovexattr 199 16; removexattrat 466 466; file_setattr 469 469
 """
 """Calls that are refused too where a candidate shares the namespaces of everybody else."""
-_CLONE, _CLONE3, _PRCTL, _PRLIMIT64 = (56, 220), (435, 435), (157, 167), (302, 261)
-
-_OPTIONS = (_PR_SET_PDEATHSIG, _PR_SET_MM, _PR_SET_SECCOMP)
-"""Of `prctl`, what is refused."""
+_CLONE3, _PRLIMIT64 = (435, 435), (302, 261)
+_F_SETOWN, _F_SETSIG, _F_SETOWN_EX, _F_SETLEASE, _F_NOTIFY, _F_SETPIPE_SZ = (
+    8, 10, 15, 1024, 1026, 1031,
+)  # fmt: skip
+_TIOCSTI, _TIOCLINUX, _FIOSETOWN, _SIOCSPGRP = 0x5412, 0x541C, 0x8901, 0x8902
+_SO_SNDBUF, _SO_SNDBUFFORCE = 7, 32
+_SHARED_ANONYMOUS = 0x21
+_ALL_BITS, _LETTER = 0xFFFFFFFF, 0xFF00
+_Test = tuple[int, int]
+_REFUSED: tuple[tuple[tuple[int, int], int, tuple[_Test, ...]], ...] = (
+    # clone: each of the flags.
+    ((56, 220), 0, tuple((1 << n, 1 << n) for n in range(32) if _NEW_NAMESPACES >> n & 1)),
+    # prctl
+    ((157, 167), 0, tuple(
+        (_ALL_BITS, n) for n in (_PR_SET_PDEATHSIG, _PR_SET_MM, _PR_SET_SECCOMP)
+    )),
+    # fcntl: signals to whoever is named, leases that make others wait, larger pipes.
+    ((72, 25), 1, tuple((_ALL_BITS, n) for n in (
+        _F_SETOWN, _F_SETSIG, _F_SETOWN_EX, _F_SETLEASE, _F_NOTIFY, _F_SETPIPE_SZ,
+    ))),
+    # ioctl: terminals, signals, and what file systems change though a file is open to be read.
+    ((16, 29), 1, (
+        *((_ALL_BITS, n) for n in (_TIOCSTI, _TIOCLINUX, _FIOSETOWN, _SIOCSPGRP)),
+        *((_LETTER, ord(letter) << 8) for letter in "fXv\x94"),
+    )),
+    # setsockopt: larger buffers, which no limit counts.
+    ((54, 208), 2, ((_ALL_BITS, _SO_SNDBUF), (_ALL_BITS, _SO_SNDBUFFORCE))),
+    # mmap: memory that stays though nobody has it in sight any more.
+    ((9, 222), 3, ((_SHARED_ANONYMOUS, _SHARED_ANONYMOUS),)),
+)  # fmt: skip
+"""Calls refused where an argument has certain bits: numbers, which argument, (mask, value)."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -265,13 +294,11 @@ class Ruleset:
 
 # ---- seccomp
 
-_LOAD, _EQUAL, _ABOVE, _ANY, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_LOAD, _EQUAL, _ABOVE, _RETURN, _AND = 0x20, 0x15, 0x35, 0x06, 0x54
 _KILL, _ERROR, _ALLOW = 0x80000000, 0x00050000, 0x7FFF0000
 _NUMBER, _MACHINE, _ARGUMENT = 0, 4, 16
 _X32 = 0x40000000
 _LEAF = 4
-_TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
-_IOCTL = (16, 29)
 
 
 class _Program(ctypes.Structure):
@@ -282,8 +309,8 @@ class Filter:
     """The calls of the kernel that a process may no longer make.
 
     It is a list of what is refused, so that ordinary programs of any language run: other
-    processes, mounts, namespaces, keys, sockets, io_uring and what changes the machine. Calls of
-    another architecture end the process.
+    processes, mounts, namespaces, keys, sockets, io_uring, memory that no limit counts and what
+    changes the machine. Calls of another architecture end the process.
 
     Example:
         >>> Filter(shared_namespaces=True).length > 99
@@ -330,9 +357,8 @@ def _filter(column: int, machine: int, refused: Iterable[int]) -> Iterable[bytes
     # Its flags lie in memory, where a filter can't look: the C library then uses clone.
     yield _step(_EQUAL, _CLONE3[column], 0, 1)
     yield _step(_RETURN, _ERROR | errno.ENOSYS)
-    yield from _refuse(_CLONE[column], 0, [(_ANY, _NEW_NAMESPACES)])
-    yield from _refuse(_PRCTL[column], 0, [(_EQUAL, each) for each in _OPTIONS])
-    yield from _refuse(_IOCTL[column], 1, [(_EQUAL, _TIOCSTI), (_EQUAL, _TIOCLINUX)])
+    for numbers, argument, tests in _REFUSED:
+        yield from _refuse(numbers[column], argument, tests)
     # Limits of other processes: any process but 0, which is the one that asks.
     yield _step(_EQUAL, _PRLIMIT64[column], 0, 4)
     yield _step(_LOAD, _ARGUMENT)
@@ -356,14 +382,17 @@ def _tree(refused: Sequence[int]) -> list[bytes]:
     return [_step(_ABOVE, refused[middle], len(below), 0), *below, *above]
 
 
-def _refuse(number: int, argument: int, tests: Sequence[tuple[int, int]]) -> Iterable[bytes]:
+def _refuse(number: int, argument: int, tests: Sequence[_Test]) -> list[bytes]:
     """Refuse a call whose argument passes one of the tests."""
-    yield _step(_EQUAL, number, 0, 2 + 2 * len(tests))
-    yield _step(_LOAD, _ARGUMENT + 8 * argument)
-    for test, value in tests:
-        yield _step(test, value, 0, 1)
-        yield _step(_RETURN, _ERROR | errno.EPERM)
-    yield _step(_RETURN, _ALLOW)
+    steps = []
+    for mask, value in tests:
+        steps += [
+            _step(_LOAD, _ARGUMENT + 8 * argument),
+            _step(_AND, mask),
+            _step(_EQUAL, value, 0, 1),
+            _step(_RETURN, _ERROR | errno.EPERM),
+        ]
+    return [_step(_EQUAL, number, 0, len(steps) + 1), *steps, _step(_RETURN, _ALLOW)]
 
 
 def _step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
@@ -381,13 +410,14 @@ def read_all(fd: int) -> bytes:
     return b"".join(parts)
 
 
-def write_all(fd: int, data: bytes) -> None:
+def write_all(fd: int, data: bytes | memoryview) -> None:
     """Write all of it."""
-    while data:
-        data = data[os.write(fd, data) :]
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
 
 
-def write_file(path: str, data: bytes) -> None:
+def write_file(path: str, data: bytes | memoryview) -> None:
     """Write a file; a link in its place is not followed."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o644)
     try:

@@ -21,7 +21,12 @@ _EXCESS = {
 }
 """Of what there was too much, where an exception has this number."""
 _SIGNALS: dict[int, Ending] = {signal.SIGXCPU: Ending.CPU, signal.SIGXFSZ: Ending.FILES}
-_LIMITS = {"cpu": Ending.CPU, "wall": Ending.WALL, "memory": Ending.MEMORY}
+_LIMITS = {
+    "cpu": Ending.CPU,
+    "wall": Ending.WALL,
+    "memory": Ending.MEMORY,
+    "processes": Ending.PROCESSES,
+}
 _NO_THREAD = ("RuntimeError", "can't start new thread")
 
 
@@ -48,6 +53,10 @@ def result_of(told: Told, program: Program, limits: Limits) -> Result:
     status, number = report["status"], None
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
+    files = dict(zip(program.files, program.contents, strict=True))
+    kept = {name: base64.b64decode(text) for name, text in report["kept"].items()}
+    if not limits.files:  # None could be changed.
+        kept = {name: files[name] for name in program.keep if name in files}
     return Result(
         ended=ended,
         **said,
@@ -58,7 +67,7 @@ def result_of(told: Told, program: Program, limits: Limits) -> Result:
         cpu=report["cpu"],
         wall=report["wall"],
         memory=report["memory"],
-        files={name: base64.b64decode(text) for name, text in report["kept"].items()},
+        files=kept,
     )
 
 
@@ -90,15 +99,22 @@ def _raised(text: bytes) -> tuple[Ending, dict[str, Any]]:
     """An exception, which may tell that a limit was reached."""
     try:
         name, message, number = values.decode(text)
+        if type(name) is not str or type(message) is not str:
+            raise values.ValueTextError("it tampered with its error")  # noqa: TRY301
     except (values.ValueTextError, TypeError, ValueError):
         return Ending.RAISED, {"message": "it tampered with the channel of its result"}
-    said = {"error": str(name)[:200], "message": str(message)[:2000]}
+    said = {"error": _shown(name, 200), "message": _shown(message, 2000)}
     if name == "MemoryError":
         return Ending.MEMORY, said
     if (name, message) == _NO_THREAD:
         return Ending.PROCESSES, said
     excess = _EXCESS.get(number) if type(number) is int else None
     return excess or Ending.RAISED, said
+
+
+def _shown(text: str, most: int) -> str:
+    """The beginning of a text, without halves of characters, which can be written nowhere."""
+    return text[:most].encode(errors="replace").decode()
 
 
 def _returned(result: bytes) -> tuple[Ending, dict[str, Any]]:

@@ -10,9 +10,10 @@ from math import isfinite
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from verifier_ladder.errors import ConfigError
+from verifier_ladder.errors import CandidateError, ConfigError
 
 _MIB = 1 << 20
+_LONGEST_NAME, _LONGEST_PATH = 255, 2048
 
 
 class Ending(StrEnum):
@@ -108,22 +109,31 @@ class Program:
     """Files that can be executed."""
     keep: tuple[str, ...] = ()
     """Files at the top of the folder that `Result.files` gives back, where they are there."""
+    contents: tuple[bytes, ...] = field(init=False, repr=False, compare=False)
+    """What the files hold, in their order, as it is written."""
 
     def __post_init__(self) -> None:
-        """Refuse names that would leave the folder, and an entry that is not among the files.
+        """Refuse files that can't lie in a folder, and an entry that is not among them.
 
         Raises:
-            ConfigError: If so.
+            CandidateError: If the files, which a candidate may have named, can't be written.
+            ConfigError: If anything else is wrong.
         """
-        for name in (*self.files, *self.programs):
-            parts = PurePosixPath(name).parts
-            if not parts or name != "/".join(parts) or ".." in parts or name.startswith("/"):
-                raise ConfigError(f"{name!r} is no path inside a folder")
+        for name in self.files:
+            if why := _not_inside(name):
+                raise CandidateError(f"{name[:100]!r} {why}")
+            above = next((a for a in map(str, PurePosixPath(name).parents) if a in self.files), "")
+            if above:
+                raise CandidateError(f"{above[:100]!r} is both a file and a folder")
+        for name in self.programs:
+            if why := _not_inside(name):
+                raise ConfigError(f"{name!r} {why}")
+        object.__setattr__(self, "contents", tuple(map(_content, self.files.items())))
         for name in self.keep:
             if "/" in name or name in {"", ".", ".."}:
                 raise ConfigError(f"{name!r} is no file at the top of the folder")
         if not self.command and self.entry.partition(":")[0] not in self.files:
-            raise ConfigError(f"{self.entry!r} names none of the program's files")
+            raise CandidateError(f"{self.entry!r} names none of the program's files")
 
     @property
     def kind(self) -> str:
@@ -149,13 +159,23 @@ class Input:
     argv: tuple[str, ...] = ()
     """Arguments of a script or a command, after its name."""
 
+    def __post_init__(self) -> None:
+        """Refuse arguments that no program can be given.
+
+        Raises:
+            ConfigError: If one holds a NUL, or half of a character.
+        """
+        for each in self.argv:
+            if "\0" in each or not _is_text(each):
+                raise ConfigError(f"{each!r} can't be an argument of a program")
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
     """What came of one input."""
 
     ended: Ending
-    value: Any = None
+    value: Any = field(default=None, repr=False)
     """What the function returned, if it `finished`: the candidate's own word, with exact types."""
     error: str = ""
     """Class of the exception that it raised."""
@@ -175,6 +195,37 @@ class Result:
     """Bytes that the largest of its processes had resident, the shared interpreter included."""
     files: Mapping[str, bytes] = field(default_factory=dict)
     """The files of `Program.keep` that it has left."""
+
+
+def _not_inside(name: str) -> str:
+    """Why a path names no file inside a folder; "" if it does."""
+    parts = PurePosixPath(name).parts
+    if not parts or name != "/".join(parts) or ".." in parts or name.startswith("/"):
+        return "is no path inside a folder"
+    if "\0" in name or not _is_text(name):
+        return "holds what no path can hold"
+    sizes = [len(part.encode()) for part in parts]
+    if max(sizes) > _LONGEST_NAME or sum(sizes) + len(sizes) > _LONGEST_PATH:
+        return "is too long for a path"
+    return ""
+
+
+def _content(file: tuple[str, str | bytes]) -> bytes:
+    name, content = file
+    if isinstance(content, bytes):
+        return content
+    if not _is_text(content):
+        raise CandidateError(f"{name!r} holds half of a character, which can't be written")
+    return content.encode()
+
+
+def _is_text(text: str) -> bool:
+    """Whether it has no halves of characters, which can be written nowhere."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)

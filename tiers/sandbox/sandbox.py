@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import json
+import os
 import resource
 import signal
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from threading import Lock
 from types import TracebackType
 from typing import Any, Self
@@ -27,14 +26,23 @@ from verifier_ladder.tiers.sandbox.backend import (
     lacking,
     strength_of,
 )
+from verifier_ladder.tiers.sandbox.candidate import packed
 from verifier_ladder.tiers.sandbox.outcome import result_of
-from verifier_ladder.tiers.sandbox.program import Input, Limits, Program, Result, Warmth
+from verifier_ladder.tiers.sandbox.program import Ending, Input, Limits, Program, Result, Warmth
 from verifier_ladder.tiers.sandbox.remote import Remote
 from verifier_ladder.tiers.sandbox.wrapped import Wrapped
 from verifier_ladder.tiers.sandbox.zygoteprocess import Zygote
 
 Running = Zygote | Wrapped | Remote
-_PROBE = Program({"main.py": "def solve(x): return x + 1"})
+_PROBES = (
+    Program({"main.py": "def solve(x): return x + 1"}),
+    Program({"main.py": "import csv\ndef solve(x): return x + 1"}),
+)
+"""The second imports what is not warm, and so finds out whether Python's files can be read."""
+_PAGE = 4096
+"""Bytes by which a file system in memory counts."""
+_STARVED_SECONDS = 30.0
+"""For so long beyond twice its wall's time an input may wait for a core."""
 _GONE: list[float] = []
 """What sandboxes took that are no more."""
 _ALL: WeakSet[Sandbox] = WeakSet()
@@ -86,6 +94,7 @@ class Sandbox:
         self.warmth, self.needs = warmth or Warmth(), tuple(sorted(set(needs)))
         self._backend = backend
         self._zygote: Running | None = None
+        self._owner = 0
         self._lost = 0.0
         self._lock = Lock()
         _ALL.add(self)
@@ -182,7 +191,7 @@ class Sandbox:
 
     def _running(self) -> Running:
         if self._zygote is None:
-            self._zygote = _started(self.backend, self.warmth)
+            self._zygote, self._owner = _started(self.backend, self.warmth), os.getpid()
         for need in self.needs:
             self._demand(need)
         return self._zygote
@@ -209,22 +218,23 @@ class Sandbox:
             ConfigError: If an argument is no plain data.
         """
         limits = limits or Limits()
-        requests = [_request(program, each, limits) for each in inputs]
+        arguments = [_arguments(each) for each in inputs]
+        if self._zygote is not None and self._owner != os.getpid():
+            # Not only told by the zygote: a thread that is not here may hold the lock.
+            raise SandboxError("this sandbox belongs to another process: open one after the fork")
         with self._lock:
             self._running()
             if limits.files:
                 self._demand(FILES)
-            killed = _killed_for_memory()
             return [
-                self._run(program, request, each.stdin, limits, killed)
-                for request, each in zip(requests, inputs, strict=True)
+                self._run(program, _request(program, told, each, limits), each, limits)
+                for told, each in zip(arguments, inputs, strict=True)
             ]
 
-    def _run(
-        self, program: Program, request: bytes, stdin: bytes, limits: Limits, killed: int
-    ) -> Result:
+    def _run(self, program: Program, request: bytes, given: Input, limits: Limits) -> Result:
+        killed = _killed_for_memory()
         try:
-            told = self._running().run(request, stdin, limits)
+            told = self._running().run(request, given.stdin, limits)
         except BaseException:
             self.close()
             raise
@@ -232,7 +242,8 @@ class Sandbox:
             result = result_of(told, program, limits)
         except (KeyError, TypeError, ValueError) as error:
             raise SandboxError(f"the sandbox told what can't be read: {error}") from None
-        if result.signal == signal.SIGKILL and _killed_for_memory() > killed:
+        is_killed = result.ended is Ending.CRASHED and result.signal == signal.SIGKILL
+        if is_killed and _killed_for_memory() > killed:
             raise SandboxError("the machine ran out of memory while a candidate ran")
         return result
 
@@ -303,7 +314,7 @@ def tried(backend: Backend) -> str:
 
 def _failing(sandbox: Sandbox) -> str:
     try:
-        (result,) = sandbox.run(_PROBE, [Input((1,))])
+        (result,) = sandbox.run(_PROBES[sandbox.backend.kind in AUTO], [Input((1,))])
     except SandboxError as error:
         return str(error)
     if result.value == 2:  # noqa: PLR2004 - of the probe
@@ -319,37 +330,46 @@ def _taken() -> float:
 metering.report(_taken)
 
 
-def _request(program: Program, given: Input, limits: Limits) -> bytes:
-    """What a supervisor reads."""
-    file, _, function = program.entry.partition(":")
+def _arguments(given: Input) -> str:
+    """The arguments of a function as text.
+
+    Raises:
+        ConfigError: If they are no plain data.
+    """
     try:
-        arguments = values.encode((given.args, dict(given.kwargs))).decode()
+        return values.encode((given.args, dict(given.kwargs))).decode()
     except values.ValueTextError as error:
         raise ConfigError(f"the arguments can't be given to a sandbox: {error}") from None
-    sources = {
-        name: base64.b64encode(text.encode() if isinstance(text, str) else text).decode()
-        for name, text in program.files.items()
-    }
+
+
+def _request(program: Program, arguments: str, given: Input, limits: Limits) -> bytes:
+    """What a supervisor and a candidate read."""
+    file, _, function = program.entry.partition(":")
+    sizes = [[name, len(each)] for name, each in zip(program.files, program.contents, strict=True)]
     request = {
         "start": program.kind,
-        "files": sources,
+        "files": sizes,
         "file": file,
         "function": function,
         "command": program.command,
         "programs": program.programs,
-        "keep": program.keep,
         "arguments": arguments,
         "argv": given.argv,
-        "limits": {
-            "cpu": limits.cpu,
-            "wall": limits.wall,
-            "memory": limits.memory,
-            "files": limits.files,
-            "file_bytes": limits.file_bytes,
-            "processes": limits.processes,
-        },
     }
-    return json.dumps(request).encode()
+    folders = {str(above) for name in program.files for above in PurePosixPath(name).parents}
+    allowed = {
+        "cpu": limits.cpu,
+        "wall": limits.wall,
+        "longest": 2 * limits.wall + _STARVED_SECONDS,
+        "memory": limits.memory,
+        "processes": limits.processes,
+        "files": limits.files,
+        "file_bytes": limits.file_bytes,
+        "own_files": len(sizes) + len(folders | {"."}),
+        "own_bytes": sum(_PAGE + len(each) for each in program.contents),
+        "keep": program.keep,
+    }
+    return packed(allowed, request, program.contents)
 
 
 def _killed_for_memory() -> int:

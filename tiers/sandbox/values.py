@@ -9,6 +9,7 @@ loads this file too.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,10 @@ LARGEST = 1 << 20
 """Bytes that a value may take as text."""
 DEEPEST = 100
 """Levels to which values may be nested."""
+
+
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
+"""It takes any bytes after a quote, so that no text makes it look twice at one."""
 
 
 class ValueTextError(ValueError):
@@ -55,6 +60,7 @@ def decode(text: bytes) -> Any:
     """
     if len(text) > LARGEST:
         raise ValueTextError(f"it takes more than {LARGEST} bytes")
+    _check_depth(text)
     try:
         found = json.loads(
             text, parse_int=_refuse, parse_float=_refuse, parse_constant=_refuse,
@@ -63,6 +69,15 @@ def decode(text: bytes) -> Any:
         return _value(found, 0)
     except (ValueError, TypeError, RecursionError, OverflowError, MemoryError) as error:
         raise ValueTextError(f"no value: {str(error)[:100]}") from None
+
+
+def _check_depth(text: bytes) -> None:
+    """Refuse what is nested so deeply that reading it would use up the stack of this process."""
+    depth = 0
+    for bracket in re.findall(rb"[\[\]{}]", _STRING.sub(b"", text)):
+        depth += 1 if bracket in b"[{" else -1
+        if depth > DEEPEST + 1:
+            raise ValueTextError(f"it is nested deeper than {DEEPEST} levels")
 
 
 def _refuse(*_: object) -> Any:

@@ -23,8 +23,8 @@ from verifier_ladder.tiers.sandbox.relay import asked, framed, told_of
 
 _HERE = Path(__file__).parent
 _SENT = (
-    "relay", "zygoteprocess", "zygote", "boxes", "candidate", "kernel", "values", "outcome",
-    "program",
+    "relay", "zygoteprocess", "zygote", "boxes", "candidate", "meter", "kernel", "values",
+    "outcome", "program",
 )  # fmt: skip
 UNPACK = """
 folder = tempfile.mkdtemp(prefix="vladder-")

@@ -9,6 +9,9 @@ trusted: how the candidate ended and what it took, it tells on a pipe that the c
 holds. What the candidate tells of itself, its value, comes on another one and is judged by nobody
 in here.
 
+What was sent for an input, its candidate reads itself, for later ones begin as copies of the
+zygote: a supervisor reads the limits only.
+
 Everything ends with the worker: the zygote watches it, and the guard cleans up after the zygote.
 Only the standard library is imported here.
 """
@@ -37,7 +40,13 @@ from typing import Any
 
 from verifier_ladder.tiers.sandbox import kernel
 from verifier_ladder.tiers.sandbox.boxes import BOXES, FIRST_FREE, Landlock, Namespaces
-from verifier_ladder.tiers.sandbox.candidate import ANNOUNCED, RESULT, become_candidate
+from verifier_ladder.tiers.sandbox.candidate import (
+    ANNOUNCED,
+    RESULT,
+    become_candidate,
+    read_part,
+)
+from verifier_ladder.tiers.sandbox.meter import Meter
 
 READY, RUN, FAILED = b"+", b">", b"!"
 DONE = struct.Struct("d")
@@ -46,11 +55,10 @@ DESCRIPTORS = 7
 """Sent with each input: request, stdin, stdout, stderr, result, report, control."""
 _REPORT, _CONTROL = 5, 6
 _CHANNEL = 10
-_LOOK_SECONDS = 0.05
-"""How often the processes of an input are looked at together."""
-_TICKS, _PAGE_OF_MEMORY = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGESIZE")
 _PAGE = 4096
 """Bytes by which a file system in memory counts."""
+_KEPT_SIGNALS = {signal.SIGKILL, signal.SIGSTOP, signal.SIGPIPE, signal.SIGXFSZ}
+"""Of which two can't be changed, and Python ignores the others."""
 _WARM = (
     "bisect",
     "collections",
@@ -96,13 +104,20 @@ def main() -> None:
     _make_plain(options["paths"])
     gc.collect()
     gc.freeze()
-    with suppress(BrokenPipeError):
-        _serve(channel, worker, box)
+    try:
+        with suppress(BrokenPipeError):
+            _serve(channel, box, (worker, *box.watched))
+    finally:
+        box.close()
 
 
 def _let_go() -> None:
     """Undo what a worker has set for itself, and a program that it starts would inherit."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    # A signal that Python handles would reach process 1 of a namespace, from inside it too.
+    for number in signal.valid_signals() - _KEPT_SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    os.umask(0o022)
     _, most = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
@@ -124,20 +139,21 @@ def _make_plain(paths: Sequence[str]) -> None:
     os.environ.update(PATH="/usr/bin:/bin")
 
 
-def _serve(channel: socket.socket, worker: int, box: Namespaces | Landlock) -> None:
-    """Fork a supervisor for each input; end with the worker."""
+def _serve(channel: socket.socket, box: Namespaces | Landlock, needed: Sequence[int]) -> None:
+    """Fork a supervisor for each input; end with any of the processes that are needed."""
     poller = select.poll()
-    poller.register(channel, select.POLLIN)
-    poller.register(worker, select.POLLIN)
+    for each in (channel.fileno(), *needed):
+        poller.register(each, select.POLLIN)
     channel.sendall(READY)
-    while worker not in (fd for fd, _ in poller.poll()):
+    while not set(needed) & {fd for fd, _ in poller.poll()}:
         message, descriptors, _, _ = socket.recv_fds(channel, 1, DESCRIPTORS)
         if message != RUN:
             return
         if isinstance(box, Namespaces):
-            _forked(box, descriptors, channel, worker)
+            _forked(box, descriptors, channel, needed)
         else:
-            _supervise(box, descriptors, (channel.fileno(), worker))
+            _supervise(box, descriptors, (channel.fileno(), *needed))
+            box.clear()
         for descriptor in descriptors:
             os.close(descriptor)
         children = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -145,7 +161,7 @@ def _serve(channel: socket.socket, worker: int, box: Namespaces | Landlock) -> N
 
 
 def _forked(
-    box: Namespaces, descriptors: Sequence[int], channel: socket.socket, worker: int
+    box: Namespaces, descriptors: Sequence[int], channel: socket.socket, needed: Sequence[int]
 ) -> None:
     """Have a child supervise, the first process of a namespace that ends with it."""
     try:
@@ -154,13 +170,13 @@ def _forked(
         _tell(descriptors[_REPORT], {"error": f"can't fork: {error}"})
         return
     if not child:
-        channel.close()
         try:
+            channel.close()
             _supervise(box, descriptors, ())
         finally:
             os._exit(0)
     ended = os.pidfd_open(child)
-    if ended not in _first_of(ended, channel.fileno(), worker):
+    if ended not in _first_of(ended, channel.fileno(), *needed):
         os.kill(child, signal.SIGKILL)
     os.close(ended)
     os.waitpid(child, 0)
@@ -185,8 +201,7 @@ def _supervise(
     """Run one candidate, and report on it."""
     report: dict[str, Any]
     try:
-        request = json.loads(kernel.read_all(descriptors[0]))
-        report = _watched(box, request, descriptors, closing)
+        report = _watched(box, read_part(descriptors[0]), descriptors, closing)
     except BaseException as error:  # noqa: BLE001 - whatever it is, the candidate is not to blame
         report = {"error": f"{type(error).__name__}: {error}"}
     _tell(descriptors[_REPORT], report)
@@ -200,44 +215,40 @@ def _tell(fd: int, report: dict[str, Any]) -> None:
 
 def _watched(
     box: Namespaces | Landlock,
-    request: dict[str, Any],
+    limits: dict[str, Any],
     descriptors: Sequence[int],
     closing: Sequence[int],
 ) -> dict[str, Any]:
-    limits, files = request["limits"], request["files"]
-    sources = {name: base64.b64decode(text) for name, text in files.items()}
-    folders = {os.path.dirname(name) for name in sources}  # noqa: PTH120
-    nodes = 1 + len(sources) + sum(1 + name.count("/") for name in folders if name)
-    own = sum(_PAGE + len(source) for source in sources.values()) + _PAGE * (1 + limits["files"])
-    box.prepare(limits["files"] + nodes, limits["file_bytes"] + own)
-    try:
-        _write_sources(box.folder, sources, set(request["programs"]))
-        if not limits["files"]:
-            box.seal()
-        child, said = _start(box, request, descriptors)
-        begun, limit = monotonic(), ""
-        if said == ANNOUNCED:
-            limit = _wait(box, child, limits, (descriptors[_CONTROL], *closing))
-        wall = monotonic() - begun
-        found = _reap(box, child)
-        if said != ANNOUNCED:
-            return {"error": said.decode(errors="replace") or f"it ended early: {found['status']}"}
-        is_full = bool(limits["files"]) and box.is_full()
-        kept = _kept(box.folder, request["keep"], limits["file_bytes"])
-        return {**found, "wall": wall, "limit": limit, "full": is_full, "kept": kept}
-    finally:
-        box.clear()
+    own = limits["own_bytes"] + _PAGE * (limits["own_files"] + limits["files"] + 1)
+    box.prepare(limits["files"] + limits["own_files"], limits["file_bytes"] + own)
+    child, said = _start(box, limits, descriptors)
+    if said != ANNOUNCED:
+        status = _reap(box, child)["status"]
+        return {"error": said.decode(errors="replace") or f"it ended early: {status}"}
+    begun, meter = monotonic(), Meter(box.processes, limits)
+    limit = _wait(child, meter, descriptors[_CONTROL], closing)
+    wall = monotonic() - begun
+    found = _reap(box, child)
+    if limit == "alone":
+        return {"error": "a process that it needs has ended"}
+    if limit == "overload":
+        return {"error": f"the machine gave it no processor for most of {wall:.0f} seconds"}
+    found["cpu"] = max(found["cpu"], meter.cpu)
+    is_full = bool(limits["files"]) and box.is_full()
+    # Without files of its own, it has left what was sent, which is not for the zygote to hold.
+    kept = _kept(box.folder, limits["keep"], limits["file_bytes"]) if limits["files"] else {}
+    return {**found, "wall": wall, "limit": limit, "full": is_full, "kept": kept}
 
 
 def _start(
-    box: Namespaces | Landlock, request: dict[str, Any], descriptors: Sequence[int]
+    box: Namespaces | Landlock, limits: dict[str, Any], descriptors: Sequence[int]
 ) -> tuple[int, bytes]:
     """Fork a candidate; its id, and what it said when it was confined."""
     started, starting = os.pipe()
     try:
         child = os.fork()
         if not child:
-            become_candidate(box, request, descriptors, starting)
+            become_candidate(box, limits, descriptors, starting)
     finally:
         os.close(starting)
     said = kernel.read_all(started)
@@ -245,62 +256,17 @@ def _start(
     return child, said
 
 
-def _write_sources(folder: str, sources: dict[str, bytes], programs: set[str]) -> None:
-    for name, source in sources.items():
-        path = f"{folder}/{name}"
-        os.makedirs(os.path.dirname(path), exist_ok=True)  # noqa: PTH103, PTH120
-        kernel.write_file(path, source)
-        os.chmod(path, 0o755 if name in programs else 0o644)  # noqa: PTH101
-
-
-def _wait(
-    box: Namespaces | Landlock, child: int, limits: dict[str, Any], closing: Sequence[int]
-) -> str:
-    """Wait until the candidate ends, is to end, or has used up a limit; "" or why it is killed.
-
-    Time in which it wanted to run and the machine gave it no core is not counted.
-    """
-    ended, begun = os.pidfd_open(child), monotonic()
-    own = _taken([os.getpid()])[1]
+def _wait(child: int, meter: Meter, control: int, closing: Sequence[int]) -> str:
+    """Wait until the candidate ends, is to end, or is beyond a limit; "" or why it is killed."""
+    ended = os.pidfd_open(child)
     try:
-        while (left := begun + limits["wall"] + _starved(child) - monotonic()) > 0:
-            found = _first_of(ended, *closing, seconds=min(left, _LOOK_SECONDS))
-            if found:
-                return "" if ended in found else "stopped"
-            cpu, memory = _taken(box.processes(), own)
-            if cpu > limits["cpu"]:
-                return "cpu"
-            if memory > limits["memory"]:
-                return "memory"
-        return "wall"
+        while True:
+            if found := _first_of(ended, control, *closing, seconds=meter.pause()):
+                return "" if ended in found else "stopped" if control in found else "alone"
+            if limit := meter.look():
+                return limit
     finally:
         os.close(ended)
-
-
-def _taken(processes: Sequence[int], shared: int = 0) -> tuple[float, int]:
-    """Seconds of processor time, and bytes beyond what each shares with the zygote.
-
-    The kernel holds each process to its limits; this holds all of them together.
-    """
-    cpu, memory = 0, 0
-    for process in processes:
-        try:
-            with open(f"/proc/{process}/stat", "rb") as file:  # noqa: PTH123
-                fields = file.read().rpartition(b")")[2].split()
-        except OSError:
-            continue  # It has ended.
-        cpu += sum(map(int, fields[11:15]))
-        memory += max(int(fields[21]) * _PAGE_OF_MEMORY - shared, 0)
-    return cpu / _TICKS, memory
-
-
-def _starved(child: int) -> float:
-    """Seconds that a process has waited for a core."""
-    try:
-        with open(f"/proc/{child}/schedstat", "rb") as file:  # noqa: PTH123
-            return int(file.read().split()[1]) / 1e9
-    except (OSError, IndexError):
-        return 0.0
 
 
 def _reap(box: Namespaces | Landlock, child: int) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
@@ -62,8 +63,8 @@ class Zygote:
         self._owner = os.getpid()
         self.seconds = 0.0
         """Seconds of processor time that its inputs have taken, as far as they are done."""
-        # In namespaces, files lie where nothing has to be removed.
-        self._folder = tempfile.mkdtemp(prefix="vladder-box-") if kind != "namespaces" else ""
+        # The zygote makes it, and its guard removes it; in namespaces nothing lies outside.
+        self._folder = str(Path(tempfile.gettempdir(), f"vladder-box-{os.urandom(8).hex()}"))
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long
         try:
             self._channel, self._process = self._started(kind, warmth)
@@ -153,6 +154,10 @@ class Zygote:
 
     def close(self) -> None:
         """End it with all that runs in it."""
+        if os.getpid() == self._owner:
+            with suppress(OSError):  # It has ended before.
+                # A child of this process may hold it too, so that closing it alone tells nothing.
+                self._channel.shutdown(socket.SHUT_RDWR)
         self._channel.close()
         if os.getpid() == self._owner:
             self._end()
@@ -167,7 +172,7 @@ class Zygote:
 
     def _remove(self) -> None:
         self._errors.close()
-        if self._folder and os.getpid() == self._owner:
+        if os.getpid() == self._owner:
             shutil.rmtree(self._folder, ignore_errors=True)
 
 
@@ -199,7 +204,7 @@ class _Run:
         self._limits = limits
         self._open: list[int] = []
         try:
-            # stdout, stderr, result, report: written there. Control: closed here to stop.
+            # stdout, stderr, result, report: written there. Control: written here to stop.
             pipes = [self._pipe() for _ in range(4)]
             control, self._control = self._pipe()
             sent = [self._sealed(request), self._sealed(stdin), *(p.there for p in pipes), control]
@@ -245,7 +250,10 @@ class _Run:
             streams = {fd: bytes(stream.data) for fd, stream in self._streams.items()}
         finally:
             self._close(*self._open)
-        found: dict[str, Any] = json.loads(streams[report] or b'{"error": "no report came"}')
+        try:
+            found: dict[str, Any] = json.loads(streams[report] or b'{"error": "no report came"}')
+        except ValueError:
+            found = {"error": "its supervisor was ended while it reported"}
         if "error" in found:
             raise SandboxError(f"the sandbox failed: {found['error']}")
         room = self._limits.output - len(streams[output])
@@ -254,31 +262,51 @@ class _Run:
         return Told(found, streams[output], shown, streams[result], flooded)
 
     def _gather(self, deadline: float) -> bool:
-        """Read all pipes to their ends; True if more came than is allowed."""
+        """Read until the report has come, and then what lies in the pipes of the candidate.
+
+        Not to their ends: what a candidate has sent through a socket, the kernel may close late.
+
+        Returns:
+            Whether more came than is allowed.
+        """
         flooded = False
         poller = select.poll()
-        waiting = dict(self._streams)
+        *_, report = waiting = dict(self._streams)
         for fd in waiting:
+            os.set_blocking(fd, False)
             poller.register(fd, select.POLLIN)
-        while waiting:
+        while report in waiting:
             ready = poller.poll(max(deadline - monotonic(), 0) * 1000)
             if not ready:
                 raise SandboxError("the sandbox does not answer: the machine may be overloaded")
             for fd, _ in ready:
-                part = os.read(fd, _CHUNK)
+                try:
+                    part = os.read(fd, _CHUNK)
+                except BlockingIOError:
+                    continue  # The candidate has read it itself.
                 if not part:
                     poller.unregister(fd)
                     del waiting[fd]
                 elif not waiting[fd].add(part) and not flooded:
                     flooded = True
-                    self._close(self._control)
-        return flooded
+                    with suppress(BrokenPipeError):  # It is about to end anyhow.
+                        os.write(self._control, b"x")
+        return any(_drain(fd, stream) for fd, stream in waiting.items()) or flooded
 
     def _close(self, *fds: int) -> None:
         for fd in fds:
             if fd in self._open:
                 self._open.remove(fd)
                 os.close(fd)
+
+
+def _drain(fd: int, stream: _Stream) -> bool:
+    """Read what is there; True if that is more than is allowed."""
+    with suppress(BlockingIOError):
+        while part := os.read(fd, _CHUNK):
+            if not stream.add(part):
+                return True
+    return False
 
 
 def _seal(fd: int) -> None:

@@ -49,6 +49,10 @@ def solve(out):
     if not child: os._exit(7)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 """
+_FCNTL = """
+import fcntl, os
+def solve(out): return fcntl.fcntl(os.open(__file__, os.O_RDONLY), fcntl.F_GETFL) >= 0
+"""
 _NULL = "def solve(out): return open('/dev/null', 'wb').write(b'x') == 1"
 _MEMORY = "def solve(out): return len(bytearray(1 << 20)) == 1 << 20"
 
@@ -168,7 +172,7 @@ ESCAPES: dict[str, tuple[str, str]] = {
     "limits of another": (
         "import resource\ndef solve(out):\n"
         " resource.prlimit(out['worker'], resource.RLIMIT_CPU, (1, 1)); return True",
-        "import resource\ndef solve(out): return resource.getrlimit(4) == (0, 0)",
+        "import resource\ndef solve(out): return resource.getrlimit(4) == (1, 1)",
     ),
     "limits raised": (
         "import resource\ndef solve(out):\n"
@@ -263,6 +267,71 @@ ESCAPES: dict[str, tuple[str, str]] = {
         "import os\ndef solve(out):\n open(os.path.dirname(os.__file__) + '/n', 'w')\n"
         " return True",
         "import os\ndef solve(out): return bool(open(os.__file__).read(9))",
+    ),
+    "supervisor interrupted": (
+        "import os, signal, time\ndef solve(out):\n"
+        " for number in range(1, 65):\n"
+        "  if number in (9, 19, 32, 33): continue\n"
+        "  try: os.kill(os.getppid(), number)\n  except OSError: pass\n"
+        " time.sleep(0.1); return False",
+        _SELF_SIGNAL,
+    ),
+    "signals for others by a descriptor": (
+        "import fcntl, os\ndef solve(out):\n"
+        " return fcntl.fcntl(1, fcntl.F_SETOWN, os.getpid()) == 0",
+        _FCNTL,
+    ),
+    "number of such a signal": (
+        "import fcntl\ndef solve(out): return fcntl.fcntl(1, 10, 2) == 0",
+        _FCNTL,
+    ),
+    "signals for others by a socket": (
+        "import fcntl, os, socket, struct\ndef solve(out):\n"
+        " a, b = socket.socketpair()\n"
+        " fcntl.ioctl(a, 0x8901, struct.pack('i', os.getpid())); return True",
+        _PAIR,
+    ),
+    "lease": (
+        "import fcntl, os\ndef solve(out):\n fd = os.open(__file__, os.O_RDONLY)\n"
+        " return fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK) == 0",
+        _FCNTL,
+    ),
+    "flags of a file that is open to be read": (
+        "import fcntl, os, struct\ndef solve(out):\n fd = os.open(__file__, os.O_RDONLY)\n"
+        " fcntl.ioctl(fd, 0x40086602, struct.pack('l', 0x40)); return True",
+        _FCNTL,
+    ),
+    "requests of all users": (
+        _syscall(206, 0, "64", "ctypes.byref(ctypes.c_ulong(0))"),
+        _GETPID,
+    ),
+    "watches of all users": (_syscall(294, 26, "0"), _GETPID),
+    "larger buffers": (
+        "import socket\ndef solve(out):\n a, b = socket.socketpair()\n"
+        " a.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 22); return True",
+        _PAIR,
+    ),
+    "larger pipes": (
+        "import fcntl, os\ndef solve(out): return fcntl.fcntl(os.pipe()[0], 1031, 1 << 20) > 0",
+        _FCNTL,
+    ),
+    "shared memory without a file": (
+        "import mmap\ndef solve(out):\n"
+        " with mmap.mmap(-1, 4096) as memory: memory[0] = 1\n return True",
+        "import mmap\ndef solve(out):\n"
+        " with mmap.mmap(-1, 4096, mmap.MAP_PRIVATE) as memory: memory[0] = 1\n return True",
+    ),
+    "shared memory by zeros": (
+        "def solve(out):\n open('/dev/zero', 'r+b'); return True",
+        "def solve(out): return open('/dev/zero', 'rb').read(5000) == bytes(5000)",
+    ),
+    "who is ended where memory is full": (
+        "def solve(out): return open('/proc/self/oom_score_adj', 'w').write('0') == 1",
+        _READ_OWN,
+    ),
+    "largest memory forgotten": (
+        "def solve(out): return open('/proc/self/clear_refs', 'w').write('5') == 1",
+        _READ_OWN,
     ),
     "parent's death signal taken off": (
         f"{_LIBC}def solve(out): return libc.prctl(1, 0, 0, 0, 0) == 0",

@@ -331,13 +331,28 @@ def test_what_is_asked_wrongly_is_told() -> None:
     ):
         with pytest.raises(ConfigError):
             Limits(**wrong)
-    for name in ("../x", "/x", "a/../b", ""):
+    for name in ("../x", ""):
         with pytest.raises(ConfigError):
-            Program({name: "", "main.py": ""})
-    with pytest.raises(ConfigError, match="names none"):
-        Program({"other.py": ""})
+            Program({"main.py": ""}, programs=(name,))
+    for text in ("a\0b", "\ud800"):
+        with pytest.raises(ConfigError, match="argument of a program"):
+            Input(argv=(text,))
     with pytest.raises(ConfigError, match="no sandbox is named"):
         Sandbox.open(backends=("magic",))
+
+
+NAMES = ["../x", "/x", "a/../b", "", "a\0b", "\ud800", "a" * 256, "d/" * 1500 + "d", "main.py/x"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_files_that_can_t_be_written_are_the_candidate_s_fault(name: str, run: Any) -> None:
+    with pytest.raises(CandidateError):
+        Program({"main.py": "", name: ""})
+    with pytest.raises(CandidateError, match="half of a character"):
+        Program({"main.py": f"x = '{chr(0xD800)}'"})
+    with pytest.raises(CandidateError, match="names none"):
+        Program({"other.py": ""})
+    assert 1 == run("def solve(): return 1").value
 
 
 def test_arguments_that_are_no_plain_data_are_told(sandbox: Sandbox) -> None:

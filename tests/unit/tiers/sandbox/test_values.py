@@ -1,6 +1,9 @@
 """Values keep their exact types on the way; bytes that are no value are refused."""
 
 import math
+import os
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -98,3 +101,21 @@ def test_members_with_one_hash_are_refused() -> None:
     with pytest.raises(ValueTextError, match="same hash"):
         decode(text)
     assert 40 == len(decode(str(["s", *alike[:40]]).replace("'", '"').encode()))
+
+
+def test_deep_bytes_do_not_use_up_the_stack_of_a_judge_that_allows_deep_calls() -> None:
+    source = (
+        "import sys; sys.setrecursionlimit(10**6)\n"
+        "from verifier_ladder.tiers.sandbox import values\n"
+        "for text in (b'[' * 900_000, b'{\"a\":' * 150_000, b'[\"l\",' * 150_000):\n"
+        "    try: values.decode(text)\n"
+        "    except values.ValueTextError: print('refused')\n"
+        "print(values.decode(values.encode(['[' * 500, '\\\\\"[' * 500])) != [])"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    told = subprocess.run(
+        [sys.executable, "-P", "-c", source], env=environment, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+
+    assert (0, ["refused"] * 3 + ["True"]) == (told.returncode, told.stdout.split())

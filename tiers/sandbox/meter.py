@@ -1,0 +1,175 @@
+"""What all processes of one input take together, and whether that is more than they may.
+
+The kernel holds each process to its limits; the meter looks at all of them together, time and
+again, at moments that nobody can foresee. Only the standard library is imported here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from time import monotonic
+from typing import Any, NamedTuple
+
+_LOOK_SECONDS, _BUSY_LOOK_SECONDS, _FIRST_LOOK_SECONDS = 0.05, 0.02, 0.01
+"""Between two looks: at one process, at several, and at the beginning."""
+_TICKS, _PAGE = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGESIZE")
+_ROUNDING = 2.0 / _TICKS
+"""Seconds that the kernel may leave out where it tells of a process's children."""
+_PROVEN = 0.1
+_STATE, _OWN, _CHILDREN, _STARTED, _RESIDENT = 0, slice(11, 13), slice(13, 15), 19, 21
+
+
+class _Thread(NamedTuple):
+    """Seconds that a thread has been on a core, and has waited for one."""
+
+    ran: float
+    waited: float
+
+
+class Meter:
+    """Counts what the processes of one input take.
+
+    Processor time is what the kernel tells of living processes and of children that were waited
+    for. A program that ignores the end of its children has their time told to nobody: what each
+    was seen to have taken counts then, and once it is proven that such time is missing, each
+    look stands for all the time since the one before.
+
+    The wall's time does not run while the machine gives the input no core. Its own processes may
+    be what takes it: so that is believed for a while only, and in the end where never more than
+    one of its threads wanted to run.
+
+    Example:
+        >>> meter = Meter(lambda: [os.getpid()], {"cpu": 1e6, "wall": 1e6, "longest": 1e6})
+        >>> meter.pause() <= 0.05
+        True
+    """
+
+    def __init__(self, processes: Callable[[], list[int]], limits: dict[str, Any]) -> None:
+        """Begin now.
+
+        Args:
+            processes: Tells the ids of all that the candidate has started, itself included.
+            limits: `cpu`, `wall`, `memory`, `processes`, and `longest`: seconds after which the
+                input ends, however long it has waited for a core.
+        """
+        self.cpu = 0.0
+        """Seconds of processor time, as far as it was seen."""
+        self._processes, self._limits = processes, limits
+        self._shared = _resident(os.getpid())
+        self._begun = self._looked = monotonic()
+        self._next = _FIRST_LOOK_SECONDS
+        self._starved = self._doubtful = self._sampled = self._share = 0.0
+        self._seen: dict[tuple[int, bytes], float] = {}
+        self._threads: dict[tuple[int, str], _Thread] = {}
+
+    def pause(self) -> float:
+        """Seconds until the next look."""
+        left: float = self._begun + self._limits["wall"] + self._starved - monotonic()
+        return max(min(left, self._next * (0.5 + os.urandom(1)[0] / 256)), 0.0)
+
+    def look(self) -> str:
+        """Look at all processes; the limit that they are beyond, "overload", or ""."""
+        now = monotonic()
+        step, self._looked = now - self._looked, now
+        before, self._threads = self._threads, {}
+        told, memory, missing = 0.0, 0, _PROVEN
+        moments: list[tuple[float, float, bool]] = []
+        found = self._processes()
+        for process in found:
+            try:
+                fields = _fields(f"/proc/{process}/stat")
+                threads = dict(_threads_of(process))
+            except (OSError, IndexError, ValueError):
+                continue  # It has ended.
+            own = max(_seconds(fields[_OWN]), sum(each.ran for each in threads.values()))
+            told += own + _seconds(fields[_CHILDREN])
+            memory += max(int(fields[_RESIDENT]) * _PAGE - self._shared, 0)
+            missing += _ROUNDING
+            start = (process, fields[_STARTED])
+            self._seen[start] = max(self._seen.get(start, 0.0), own)
+            if fields[_STATE] != b"Z":
+                self._threads.update({(process, name): each for name, each in threads.items()})
+                moments += _moments(process, threads, before, step, fields[_STATE])
+        self._count_wait(step, moments, is_same=before.keys() == self._threads.keys())
+        seen = sum(self._seen.values())
+        self._sampled += step * sum(share for share, _, runs in moments if runs)
+        is_missing = seen > 1.1 * told + missing
+        self.cpu = max(self.cpu, told, seen, self._sampled if is_missing else 0.0)
+        self._next = _LOOK_SECONDS if len(found) == 1 else _BUSY_LOOK_SECONDS
+        return self._excess(now - self._begun, memory)
+
+    def _count_wait(
+        self, step: float, moments: list[tuple[float, float, bool]], *, is_same: bool
+    ) -> None:
+        """Count the time in which the thread that fared worst waited for a core."""
+        before, self._share = self._share, max((waits for _, waits, _ in moments), default=0.0)
+        # Those that have ended can't be asked any more: they fared as at the last look.
+        starved = step * (self._share if is_same else max(before, self._share))
+        self._starved += starved
+        if sum(runs for _, _, runs in moments) > 1:
+            self._doubtful += starved
+
+    def _excess(self, wall: float, memory: int) -> str:
+        limits = self._limits
+        if self.cpu > limits["cpu"]:
+            return "cpu"
+        if memory > limits["memory"]:
+            return "memory"
+        if len(self._threads) > limits["processes"]:
+            return "processes"
+        if wall - self._starved >= limits["wall"]:
+            return "wall"
+        if wall <= limits["longest"]:
+            return ""
+        return "wall" if wall - self._starved + self._doubtful > limits["wall"] else "overload"
+
+
+def _moments(
+    process: int,
+    threads: dict[str, _Thread],
+    before: dict[tuple[int, str], _Thread],
+    step: float,
+    state: bytes,
+) -> Iterator[tuple[float, float, bool]]:
+    """Of each thread: shares of the time on a core and of waiting for one; whether it runs."""
+    for name, now in threads.items():
+        then = before.get((process, name))
+        ran = now.ran - (then.ran if then else 0.0)
+        waited = now.waited - (then.waited if then else 0.0)
+        wanted = max(ran + waited, 1e-9)
+        runs = (state if len(threads) == 1 else _state(process, name)) == b"R"
+        # A new one has not lived for the whole step: it stands for those before it.
+        yield ran / wanted, min(waited / (step if then else wanted), 1.0), runs
+
+
+def _fields(path: str) -> list[bytes]:
+    """The fields of a `stat` file after the name."""
+    with open(path, "rb") as file:  # noqa: PTH123
+        return file.read().rpartition(b")")[2].split()
+
+
+def _state(process: int, thread: str) -> bytes:
+    try:
+        return _fields(f"/proc/{process}/task/{thread}/stat")[_STATE]
+    except (OSError, IndexError):
+        return b""  # It has ended.
+
+
+def _seconds(ticks: list[bytes]) -> float:
+    return sum(map(int, ticks)) / _TICKS
+
+
+def _resident(process: int) -> int:
+    return int(_fields(f"/proc/{process}/stat")[_RESIDENT]) * _PAGE
+
+
+def _threads_of(process: int) -> Iterator[tuple[str, _Thread]]:
+    """The threads of a process, by their ids."""
+    for name in os.listdir(f"/proc/{process}/task"):  # noqa: PTH208
+        try:
+            with open(f"/proc/{process}/task/{name}/schedstat", "rb") as file:  # noqa: PTH123
+                ran, waited = map(int, file.read().split()[:2])
+        except (OSError, ValueError):
+            ran = waited = 0  # It has ended; or a kernel that does not tell.
+        yield name, _Thread(ran / 1e9, waited / 1e9)
