@@ -10,7 +10,7 @@ import numpy as np
 from verifier_ladder.arrays import NDArray
 from verifier_ladder.decision import Belief
 from verifier_ladder.ladder import Ladder
-from verifier_ladder.reward import Reward, learnt
+from verifier_ladder.reward import CANONICAL, Reward, learnt
 from verifier_ladder.scheduler.beliefs import BeliefModel, Seen
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.survey import ANSWERED, Survey
@@ -167,8 +167,11 @@ def _reward_of_reject(
     if rule.partial_credit and earned is not None and by in ladder.rungs[-1].primaries:
         value = rule.scale(earned, sign=ladder.target.sign)
     tier = Tier.parse(by.tier) if by is not None else ladder.tiers[0]
-    reward = Reward(value, 0.0, tier, 0, survey.components, verdict.reason)
-    return _with_words(reward, [("" if by is None else by.name, verdict)])
+    name = CANONICAL if by is None else by.name
+    # Rewards are read as a reject's by their reason.
+    reason = verdict.reason or f"{name} has rejected it"
+    reward = Reward(value, 0.0, tier, 0, survey.components, reason)
+    return _with_words(reward, [(name, verdict)])
 
 
 def _with_words(reward: Reward, deciders: Sequence[tuple[str, Verdict]]) -> Reward:
