@@ -434,8 +434,7 @@ class Evaluator:
                 continue
             if self.is_zero(a) or self.is_zero(b):
                 return 0
-            exact = isinstance(a, Fraction) and isinstance(b, Fraction)
-            now = a / b if exact else self.real(a) / self.real(b)
+            now = self.real(a) / self.real(b)
             if ratio is not None and not self.same(ratio, now):
                 return 0
             ratio = now

@@ -69,11 +69,18 @@ MODULES = [
     f"verifier_ladder.tiers.fast.{name}"
     for name in ("mathunits", "mathtext", "mathnumbers", "mathsets", "mathanswer", "mathematics")
 ]
+EQUAL = (
+    "said[0] not in EXPRESSIONS or wanted[0] not in EXPRESSIONS -> "
+    "said[0] not in EXPRESSIONS and wanted[0] not in EXPRESSIONS"
+)
 LIMITS = [
     # Digits and points: others decide as well.
     "10 ** 6 + 3 -> 10 ** 6 - 3",
     "self._reach + self.digits / 2 -> self._reach - self.digits / 2",
     "2 * float(abs(value)) * _DECIMALS -> 2 * float(abs(value)) / _DECIMALS",
+    # A reject all the same, for another reason.
+    "len(wrong) < len(reasons) -> len(wrong) >= len(reasons)",
+    EQUAL,
     # A limit behind which another one stands.
     "start + LONGEST + 1 -> start + LONGEST - 1",
 ]
