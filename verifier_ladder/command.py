@@ -13,16 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import psutil
 
 from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate
-from verifier_ladder.cost import Cost
 from verifier_ladder.environment import granted
 from verifier_ladder.errors import AnswerError, ConfigError, LadderError, VerifierError
 from verifier_ladder.exchange import candidate_message, failed, verdict_from
 from verifier_ladder.jsonlines import JsonLines
 from verifier_ladder.keys import digest
+from verifier_ladder.metering import Counter
 from verifier_ladder.sourcecode import Fingerprint
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
@@ -141,13 +140,14 @@ class CommandVerifier(Verifier):
         return self._ask_together(candidates) if self.per_batch else self._ask_each(candidates)
 
     def _ask_each(self, candidates: Sequence[Candidate]) -> Iterator[Verdict]:
+        counter = Counter()
         for candidate in candidates:
-            before = self._cpu_seconds()
             verdict = self._ask(candidate)
-            spent = max(0.0, self._cpu_seconds() - before)
             if not self._repeats:
                 self.close()
-            yield verdict if verdict.cost else replace(verdict, cost=Cost(spent))
+            cost = verdict.cost or replace(self.cost, seconds=0.0)
+            spent = counter.taken()
+            yield replace(verdict, cost=replace(cost, seconds=cost.seconds or spent))
 
     def _ask(self, candidate: Candidate) -> Verdict:
         if self._program is not None and self._program.stale:
@@ -207,13 +207,6 @@ class CommandVerifier(Verifier):
             self.command, folder=self.folder, environment={**grant.env, **self.environment},
             secrets=grant.secrets,
         )  # fmt: skip
-
-    def _cpu_seconds(self) -> float:
-        with contextlib.suppress(psutil.Error):
-            if self._program is not None:
-                times = psutil.Process(self._program.pid).cpu_times()
-                return float(times.user + times.system)
-        return 0.0
 
     def close(self) -> None:
         """End the program; the next batch starts another."""

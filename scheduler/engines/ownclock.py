@@ -11,6 +11,8 @@ import os
 from time import monotonic
 from typing import NamedTuple
 
+from verifier_ladder.metering import TICKS, family, names, stat
+
 MOST_WAITING = 100
 """A worker may take so many times its limit when the machine leaves it no core. One of the dear
 tiers, which give way to everything else, gets about a thirtieth of a core beside six busy ones."""
@@ -23,7 +25,6 @@ _WAITS = frozenset("RD")
 """States of a task that runs or waits for a core, and of one that waits for a disk."""
 _YIELDING = (3, 5)
 """SCHED_BATCH and SCHED_IDLE."""
-_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Seen(NamedTuple):
@@ -82,18 +83,18 @@ class OwnClock:
             # The kernel counts in ticks: what a short time can't hold belongs to the next one.
             took = max(0.0, self._carried + seen.cpu - before.cpu)
             self.own += min(took, passed)
-            self._carried = min(max(took - passed, 0.0), 2.0 / _TICKS)
+            self._carried = min(max(took - passed, 0.0), 2.0 / TICKS)
 
 
 def see(pid: int) -> Seen | None:
     """Look at a process and all its children; None if there is no such process to be seen."""
-    family = _family(pid)
-    if family is None:
+    tree = family(pid)
+    if tree is None:
         return None
     cpu, is_waiting = 0.0, False
-    for member, fields in family:
-        cpu += sum(map(int, fields[11:15])) / _TICKS
-        is_waiting = is_waiting or not _WAITS.isdisjoint(_states(member, fields))
+    for member in tree:
+        cpu += member.seconds
+        is_waiting = is_waiting or not _WAITS.isdisjoint(_states(*member))
     return Seen(cpu, is_waiting)
 
 
@@ -109,7 +110,7 @@ def gives_way(pid: int, nice: int) -> bool:
     """
     return any(
         int(task[16]) > nice or int(task[38]) in _YIELDING or _is_pinned(member)
-        for member, fields in _family(pid) or ()
+        for member, fields in family(pid) or ()
         for task in _tasks(member, fields)
     )
 
@@ -121,39 +122,6 @@ def _is_pinned(pid: int) -> bool:
         return False
 
 
-def _family(pid: int) -> list[tuple[int, list[str]]] | None:
-    """A process, those it has started, and theirs; each with what the kernel tells of it."""
-    first = _stat(f"/proc/{pid}/stat")
-    if first is None:
-        return None
-    if not os.path.exists(f"/proc/{pid}/task/{pid}/children"):  # noqa: PTH110 - hot
-        return _searched(pid)
-    family, young = [(pid, first)], [pid]
-    while young:
-        parent = young.pop()
-        for task in _names(f"/proc/{parent}/task"):
-            for child in map(int, _read(f"/proc/{parent}/task/{task}/children").split()):
-                if fields := _stat(f"/proc/{child}/stat"):
-                    family.append((child, fields))
-                    young.append(child)
-    return family
-
-
-def _searched(pid: int) -> list[tuple[int, list[str]]]:
-    """The same where the kernel doesn't tell of children: all processes are looked at."""
-    names = [int(name) for name in _names("/proc") if name.isdecimal()]
-    found = {member: fields for member in names if (fields := _stat(f"/proc/{member}/stat"))}
-    ours = {pid}
-    # A parent mostly has a smaller id than its child, but ids are used again.
-    while more := {
-        member
-        for member, fields in found.items()
-        if member not in ours and (int(fields[1]) in ours or int(fields[3]) == pid)
-    }:
-        ours |= more
-    return [(member, found[member]) for member in ours if member in found]
-
-
 def _states(pid: int, fields: list[str]) -> set[str]:
     """States of a process's threads."""
     return {task[0] for task in _tasks(pid, fields)}
@@ -163,27 +131,5 @@ def _tasks(pid: int, fields: list[str]) -> list[list[str]]:
     """What the kernel tells of a process's threads."""
     if fields[17] == "1":
         return [fields]
-    stats = (_stat(f"/proc/{pid}/task/{name}/stat") for name in _names(f"/proc/{pid}/task"))
-    return [stat for stat in stats if stat]
-
-
-def _stat(path: str) -> list[str] | None:
-    """What the kernel tells of a task, from its state on: its name may hold anything."""
-    told = _read(path)
-    return told[told.rindex(b")") + 2 :].decode("ascii").split() if told else None
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)  # noqa: PTH208 - hot
-    except OSError:
-        return []
-
-
-def _read(path: str) -> bytes:
-    """What a file holds; nothing when its process has ended."""
-    try:
-        with open(path, "rb") as file:  # noqa: PTH123 - hot
-            return file.read()
-    except OSError:
-        return b""
+    stats = (stat(f"/proc/{pid}/task/{name}/stat") for name in names(f"/proc/{pid}/task"))
+    return [told for told in stats if told]

@@ -10,13 +10,14 @@ from pathlib import Path
 
 from verifier_ladder.environment import harmless, hide_declared
 from verifier_ladder.masking import NO_MASK
+from verifier_ladder.metering import seconds_of
 from verifier_ladder.scheduler.engines.child import Child
 from verifier_ladder.scheduler.engines.journal import Journal
 from verifier_ladder.scheduler.engines.line import Line
 from verifier_ladder.scheduler.engines.log import Log
-from verifier_ladder.scheduler.engines.ownclock import MOST_WAITING, OwnClock, gives_way, see
+from verifier_ladder.scheduler.engines.ownclock import MOST_WAITING, OwnClock, gives_way
 from verifier_ladder.scheduler.engines.progress import LOADING, NOT_STARTED, Progress
-from verifier_ladder.scheduler.engines.watch import Failure, Spending, Watch, cpu_seconds
+from verifier_ladder.scheduler.engines.watch import Failure, Spending, Watch
 
 _ONE_THREAD = (
     "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS",
@@ -187,8 +188,7 @@ class WorkerProcess:
         """Note the cpu time it has taken for the present request: sleeping takes none."""
         if self.pid is None or self._progress.cell[0] == NOT_STARTED:
             return
-        seen = see(self.pid)
-        cpu = cpu_seconds(self.pid) if seen is None else seen.cpu
+        cpu = seconds_of(self.pid)
         before = self._progress.spent[0]  # as the worker says, which may have been spoiled
         if 0.0 <= before <= cpu:
             self._cpu = max(self._cpu, cpu - before)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import NamedTuple, Protocol
 
-import psutil
-
+from verifier_ladder.metering import seconds_of
 from verifier_ladder.verdict import Verdict
 
 _LEAST_PAUSE = 0.1
@@ -82,7 +80,7 @@ class Spending:
         limit = self._limit
         if limit is None or monotonic() < self._next:
             return None
-        spent = self._earlier + cpu_seconds(self._pid) - self._base[0]
+        spent = self._earlier + seconds_of(self._pid) - self._base[0]
         while spent >= limit.seconds:
             reserved = limit.seconds
             try:
@@ -95,15 +93,3 @@ class Spending:
         # What is reserved shrinks when checks of the batch are settled meanwhile.
         self._next = monotonic() + min(pause, _LONGEST_PAUSE)
         return None
-
-
-def cpu_seconds(pid: int) -> float:
-    """Cpu-seconds of a process and of all that it has started, living or not."""
-    total = 0.0
-    with contextlib.suppress(psutil.Error):
-        process = psutil.Process(pid)
-        for each in (process, *process.children(recursive=True)):
-            with contextlib.suppress(psutil.NoSuchProcess):
-                times = each.cpu_times()
-                total += times.user + times.system + times.children_user + times.children_system
-    return total

@@ -319,10 +319,15 @@ def _rebuilt(fields: Fields, measured: Cost | None) -> Verdict:
         Outcome(outcome), score, uncertainty, unit, reason, feedback, failed_at,
         tuple(TurnVerdict(*turn) for turn in turns),
         _read_evidence(evidence),
-        measured if cost is None else Cost(*cost),
+        measured if cost is None else _stated(Cost(*cost), measured),
         dict(scores) if scores else NO_EVIDENCE,
         {one[0]: checked(*one[1:]) for one in artifacts} if artifacts else NO_EVIDENCE,
     )  # fmt: skip
+
+
+def _stated(cost: Cost, measured: Cost | None) -> Cost:
+    """What a verdict says that it took; cpu time that it does not tell is what was measured."""
+    return cost if cost.seconds or measured is None else replace(cost, seconds=measured.seconds)
 
 
 def plain(verdict: Verdict) -> Verdict:

@@ -18,14 +18,14 @@ import signal
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from time import process_time
 from typing import Any, TextIO
 
+from verifier_ladder import metering
 from verifier_ladder.candidate import Candidate, Turn, checked_candidate, checked_candidates
 from verifier_ladder.canonicaliser import Canonicaliser, canonical_form
 from verifier_ladder.environment import lent
 from verifier_ladder.errors import ConfigError, LadderError, VerifierError
-from verifier_ladder.metering import reported
+from verifier_ladder.metering import Counter
 from verifier_ladder.scheduler.engines import wire
 from verifier_ladder.scheduler.engines.job import LONGEST, expected_amounts
 from verifier_ladder.scheduler.engines.journal import MOST, Journal
@@ -74,19 +74,13 @@ class Sheet:
         self._journal.seal(count)
 
 
-def cpu_seconds() -> float:
-    """Cpu-seconds of this process, of its children that have ended, and of those that report."""
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return process_time() + children.ru_utime + children.ru_stime + reported()
-
-
 class Meter:
     """Notes the position in the shared cell and, if asked, what each candidate costs."""
 
     def __init__(self, cell: Any, spent: Any, seeds: Sequence[int] | None) -> None:
         """Add what each candidate costs to its place in `spent`; None if that is not asked."""
         self.cell, self.seeds, self.spent = cell, seeds, spent
-        self._at, self._since = 0, 0.0 if spent is None else cpu_seconds()
+        self._at, self._counter = 0, None if spent is None else Counter()
         slow = spent is not None or seeds is not None
         self.visit: Callable[[int], None] = self._visit if slow else self._mark
 
@@ -107,10 +101,8 @@ class Meter:
 
     def settle(self) -> None:
         """Charge the time since the last mark to the candidate it stood at."""
-        if self.spent is not None:
-            now = cpu_seconds()
-            self.spent[self._at] += now - self._since
-            self._since = now
+        if self.spent is not None and self._counter is not None:
+            self.spent[self._at] += self._counter.taken()
 
 
 def _seed(seed: int) -> None:
@@ -131,18 +123,20 @@ class Worker:
         self.ready: set[int] = set()
         """Tokens of verifiers that have been set up."""
         self.floor = _data_bytes()
+        self._began = 0.0
         self.pid = os.getpid()
         self.meter: Meter | None = None
         """Notes how far the present request has come."""
 
     def begin(self) -> None:
         """Cost counts from now on."""
-        self.progress.spent[0] = cpu_seconds()
+        self.progress.spent[0] = metering.in_tree()  # as its lane sees it
+        self._began = metering.seconds()
 
     @property
     def seconds(self) -> float:
         """Cpu-seconds since `begin`."""
-        return cpu_seconds() - float(self.progress.spent[0])
+        return max(0.0, metering.seconds() - self._began)
 
     def load(self, token: int, code: bytes | None) -> Any:
         """Give the verifier or canonicaliser behind a token, reading it at first.
@@ -227,6 +221,7 @@ def start(shared: tuple[Progress, Journal], memory: int | None, nice: int, paren
     """Make this fresh process a worker: tied to its parent's life, quiet, without core dumps."""
     os.setsid()  # its children share its group, so that one signal ends them all
     _die_with(parent)
+    metering.keep_tree()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which kills us
     _, hard = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
@@ -291,7 +286,9 @@ def run(request: bytes) -> bytes:
         os._exit(0)
     worker.cell[0] = DONE
     kind, *said = reply
-    return wire.pack((kind, wire.pack(said), worker.seconds))
+    seconds = worker.seconds
+    metering.bury()
+    return wire.pack((kind, wire.pack(said), seconds))
 
 
 def _reply(worker: Worker, request: bytes) -> tuple[Any, ...]:

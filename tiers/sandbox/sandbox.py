@@ -327,7 +327,7 @@ def _taken() -> float:
     return sum(_GONE) + sum(sandbox.seconds for sandbox in list(_ALL))
 
 
-metering.report(_taken)
+metering.report(_taken, lambda: [sandbox.process for sandbox in list(_ALL)])
 
 
 def _arguments(given: Input) -> str:
