@@ -31,6 +31,8 @@ _FEWEST_FILES, _MOST_FILES = 32, 256
 _BUFFER = 1 << 18
 """Bytes that an open file, such as a socket, may hold and no limit of memory counts."""
 _QUEUED_SIGNALS = 1024
+_handle: Callable[..., object] = vars(signal.signal).get("__wrapped__", signal.signal)
+"""Sets a handler without making it an enum, which costs a fresh process 2 % of an input."""
 _MOST_WORDS = 2000
 
 
@@ -74,8 +76,7 @@ def become_candidate(
         os.closerange(FIRST_FREE, 1 << 16)
         os.environ["HOME"] = box.folder
         os.chdir(box.folder)
-        # As an interpreter of its own has it.
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        _handle(signal.SIGINT, signal.default_int_handler)
         status = _START[request["start"]](request, box.folder)
     finally:
         os._exit(status)

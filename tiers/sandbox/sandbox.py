@@ -6,7 +6,7 @@ import os
 import resource
 import signal
 from collections.abc import Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from threading import Lock
 from types import TracebackType
 from typing import Any, Self
@@ -226,13 +226,15 @@ class Sandbox:
             self._running()
             if limits.files:
                 self._demand(FILES)
+            killed = _killed_for_memory()
             return [
-                self._run(program, _request(program, told, each, limits), each, limits)
+                self._run(program, _request(program, told, each, limits), each, limits, killed)
                 for told, each in zip(arguments, inputs, strict=True)
             ]
 
-    def _run(self, program: Program, request: bytes, given: Input, limits: Limits) -> Result:
-        killed = _killed_for_memory()
+    def _run(
+        self, program: Program, request: bytes, given: Input, limits: Limits, killed: int
+    ) -> Result:
         try:
             told = self._running().run(request, given.stdin, limits)
         except BaseException:
@@ -356,7 +358,7 @@ def _request(program: Program, arguments: str, given: Input, limits: Limits) -> 
         "arguments": arguments,
         "argv": given.argv,
     }
-    folders = {str(above) for name in program.files for above in PurePosixPath(name).parents}
+    folders = {name.rpartition("/")[0] for name in program.files} - {""}
     allowed = {
         "cpu": limits.cpu,
         "wall": limits.wall,
@@ -365,7 +367,7 @@ def _request(program: Program, arguments: str, given: Input, limits: Limits) -> 
         "processes": limits.processes,
         "files": limits.files,
         "file_bytes": limits.file_bytes,
-        "own_files": len(sizes) + len(folders | {"."}),
+        "own_files": 1 + len(sizes) + sum(1 + name.count("/") for name in folders),
         "own_bytes": sum(_PAGE + len(each) for each in program.contents),
         "keep": program.keep,
     }
