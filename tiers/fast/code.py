@@ -45,7 +45,8 @@ _LONGEST: Final = 1 << 18
 _SHOWN, _SAID = 200, 300
 """Characters of a call, and of what a program says of itself, in feedback."""
 _PYTHON = {"", "python", "python3", "py", "py3"}
-_FILE = "main.py"
+FILE = "main.py"
+"""Where a program lies in the sandbox."""
 _CAPS = Limits(
     cpu=60.0, wall=180.0, memory=2 << 30, output=1 << 20, files=64, file_bytes=64 << 20,
     processes=64,
@@ -280,7 +281,7 @@ _ENDINGS: Mapping[Ending, str] = {
 }
 
 
-def _said(result: Result, limits: Limits) -> str:
+def said_of(result: Result, limits: Limits) -> str:
     """How a call ended, in words that tell nothing of what was expected."""
     if result.ended is Ending.FINISHED:
         return f"it returned {_shown(result.value)}, which is another value or of another type"
@@ -394,7 +395,7 @@ class CodeFunctions(SingleVerifier):
             if left <= 0:
                 return
             within = replace(limits, cpu=min(limits.cpu, left), wall=min(limits.wall, left))
-            program = Program({_FILE: source}, entry=f"{_FILE}:{function}")
+            program = Program({FILE: source}, entry=f"{FILE}:{function}")
             (result,) = self.sandbox.run(program, [Input(args, kwargs)], within)
             left -= within.wall if result.ended is Ending.WALL else result.cpu
             yield result
@@ -428,8 +429,8 @@ def _verdict(
         feedback = f"{told}, then the time for all of them was used up. Make it faster."
     else:
         first = passed.index(False)
-        reason = f"test {first + 1} of {len(calls)}: {_said(results[first], limits)}"
-        feedback = f"{told}. {printable(calls[first], _SHOWN)}: {_said(results[first], limits)}."
+        reason = f"test {first + 1} of {len(calls)}: {said_of(results[first], limits)}"
+        feedback = f"{told}. {printable(calls[first], _SHOWN)}: {said_of(results[first], limits)}."
     return Verdict.reject(
         printable(reason, _SAID), score=sum(passed) / len(calls), feedback=feedback, scores=scores,
         evidence=evidence,
@@ -486,11 +487,11 @@ class CodeCompiles(SingleVerifier):
     def examine(self, candidate: Candidate) -> Verdict:
         """Compile it."""
         source = program_in(candidate.content)
-        program = Program({_FILE: _COMPILER}, entry=f"{_FILE}:check")
+        program = Program({FILE: _COMPILER}, entry=f"{FILE}:check")
         (result,) = self.sandbox.run(program, [Input((source,))], self._limits)
         if result.ended is Ending.FINISHED:
             return Verdict.accept()
-        said = _said(result, self._limits)
+        said = said_of(result, self._limits)
         return Verdict.reject(
             f"it does not compile: {said}", feedback=f"The program does not compile: {said}."
         )

@@ -1,0 +1,202 @@
+"""Properties of programs, on inputs that are drawn outside."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import verifier_ladder as vl
+from verifier_ladder.cli.app import app
+from verifier_ladder.testing.verifier import VerifierTestCase
+from verifier_ladder.tiers.fast.properties import (
+    Booleans,
+    CodeProperties,
+    Integers,
+    Lists,
+    Runs,
+    Text,
+    drawn,
+)
+from verifier_ladder.tiers.sandbox import Backend
+from verifier_ladder.tiers.tasks import TaskError
+from verifier_ladder.verdict import Outcome, Verdict
+
+CLASSES = ("namespaces", "landlock")
+EXAMPLES = Path(__file__).parents[4] / "examples" / "code"
+LISTS = {"type": "lists", "of": {"type": "integers"}}
+SORTS = {"property": "sorts", "inputs": [LISTS]}
+ABSOLUTE = {"property": "idempotent", "inputs": [{"type": "integers"}]}
+TRIP = {"property": "round-trip", "inverse": "back", "inputs": [{"type": "text"}]}
+SUM = {
+    "property": "reference", "reference": "def solve(a, b):\n    return a + b",
+    "inputs": [{"type": "integers"}, {"type": "integers"}],
+}  # fmt: skip
+
+
+@pytest.fixture(params=CLASSES)
+def kind(request: pytest.FixtureRequest, require: Callable[..., None]) -> str:
+    found = str(request.param)
+    why = Backend(found).problem()
+    require(f"the sandbox {found}", not why, why)
+    return found
+
+
+def said(kind: str, program: str, task: dict[str, Any], **settings: Any) -> Verdict:
+    verifier = CodeProperties(**{"examples": 30, "cpu": 1.0, **settings})
+    candidate = vl.Candidate("text", program, task=task)
+    return verifier.in_sandbox(Backend(kind)).judge([candidate])[0]
+
+
+class TestCodeProperties(VerifierTestCase):
+    strict = True
+    cost_factor = 100.0  # Of sandboxes on a machine that others use too.
+
+    @pytest.fixture
+    def verifier(self) -> CodeProperties:
+        return CodeProperties(examples=5, cpu=1.0)
+
+
+@pytest.mark.parametrize(
+    ("program", "task", "outcome"),
+    [
+        ("def solve(xs): return sorted(xs)", SORTS, Outcome.ACCEPT),
+        ("def solve(xs): return sorted(set(xs))", SORTS, Outcome.REJECT),
+        ("def solve(xs): return tuple(sorted(xs))", SORTS, Outcome.REJECT),
+        ("def solve(xs): return sorted(map(float, xs))", SORTS, Outcome.REJECT),
+        ("def solve(xs): return list(range(len(xs)))", SORTS, Outcome.REJECT),
+        ("def solve(xs): return xs", SORTS, Outcome.REJECT),
+        ("def solve(xs): return sorted(xs)[:3]", SORTS, Outcome.REJECT),
+        ("class L(list): pass\ndef solve(xs): return L(sorted(xs))", SORTS, Outcome.REJECT),
+        ("import os\nos._exit(0)", SORTS, Outcome.REJECT),
+        ("def solve(n): return abs(n)", ABSOLUTE, Outcome.ACCEPT),
+        ("def solve(n): return -n", ABSOLUTE, Outcome.REJECT),
+        ("def solve(n): return [n]", ABSOLUTE, Outcome.REJECT),
+        ("def solve(t): return t.encode()\ndef back(b): return b.decode()", TRIP, Outcome.ACCEPT),
+        ("def solve(t): return t.strip()\ndef back(t): return t", TRIP, Outcome.REJECT),
+        ("def solve(t): return t", TRIP, Outcome.REJECT),
+        ("def solve(a, b): return b + a", SUM, Outcome.ACCEPT),
+        ("def solve(a, b): return b - a", SUM, Outcome.REJECT),
+        ("def solve(a, b): return float(b + a)", SUM, Outcome.REJECT),
+    ],
+)  # fmt: skip
+def test_a_property_holds_of_right_programs_only(
+    kind: str, program: str, task: dict[str, Any], outcome: Outcome
+) -> None:
+    verdict = said(kind, program, task)
+
+    assert (outcome, None) == (verdict.outcome, verdict.failed_at), verdict
+    assert (outcome is Outcome.REJECT) == ("solve(" in verdict.feedback)
+
+
+@pytest.mark.parametrize(
+    ("task", "words"),
+    [
+        ({}, "inputs"),
+        ({"inputs": [LISTS]}, "property"),
+        ({**SORTS, "inputs": []}, "inputs"),
+        ({**SORTS, "inputs": [LISTS, LISTS]}, "one argument"),
+        ({**SORTS, "inputs": [{"type": "modules"}]}, "inputs"),
+        ({**SORTS, "inputs": [{"type": "integers", "min": 2, "max": 1}]}, "inputs"),
+        ({**SORTS, "inputs": [{**LISTS, "max_size": 10**9}]}, "inputs"),
+        ({**SORTS, "function": "os.system"}, "function"),
+        ({**SORTS, "property": "nice"}, "property"),
+        ({**TRIP, "inverse": None}, "inverse"),
+        ({**SUM, "reference": None}, "reference"),
+        ({**SUM, "reference": "def solve(a, b): return 1 / 0"}, "reference"),
+    ],
+)
+def test_a_task_that_makes_no_sense_is_nobodys_fault(task: dict[str, Any], words: str) -> None:
+    verdict = said("landlock", "def solve(*_): return []", task)
+
+    assert (Outcome.ABSTAIN, "config") == (verdict.outcome, verdict.failed_at), verdict
+    assert words in verdict.reason
+
+
+def test_a_reference_is_not_told() -> None:
+    program = "def solve(a, b): return a"
+    ladder = vl.Ladder("l", [CodeProperties(examples=5)], observed="outside")
+    with vl.Campaign.open("c", ladder=ladder) as campaign:
+        (reward,) = campaign.score([vl.Candidate("text", program, task=SUM)])
+
+    assert 0 == reward.value
+    assert "solve(" in reward.feedback
+    assert "return a + b" not in reward.feedback
+
+
+def test_a_property_of_ones_own_is_part_of_what_verdicts_are_filed_under(kind: str) -> None:
+    def doubles(runs: Runs, n: int) -> bool:
+        return bool(runs("double", n) == 2 * n)
+
+    def raises(runs: Runs, n: int) -> bool:
+        return bool(runs("double", n)[0] == n)
+
+    task = {"inputs": [{"type": "integers"}]}
+    right, wrong = "def double(n): return n + n", "def double(n): return n * n"
+
+    assert Outcome.ACCEPT is said(kind, right, task, holds=doubles).outcome
+    assert Outcome.REJECT is said(kind, wrong, task, holds=doubles).outcome
+    assert Outcome.REJECT is said(kind, right, task, holds=raises).outcome
+    digests = {CodeProperties(holds=each).digest for each in (doubles, raises, None)}
+    assert 3 == len(digests)
+
+
+def test_calls_share_the_time_that_a_program_has() -> None:
+    verdict = said(
+        "landlock", "def solve(xs):\n while len(xs) > 1: pass\n return xs", SORTS, cpu=0.2
+    )
+    late = said(
+        "landlock", "def solve(n):\n  sum(range(10 ** 6))\n  return n", ABSOLUTE, total=0.05
+    )
+
+    assert "more than 0.2 s of processor time" in verdict.feedback
+    assert (Outcome.REJECT, True) == (late.outcome, "took too long" in late.reason)
+
+
+def test_the_same_seed_draws_the_same_in_every_process(tmp_path: Path) -> None:
+    code = (
+        "from verifier_ladder.tiers.fast.properties import *\n"
+        "lists = Lists(type='lists', of=Integers(type='integers'))\n"
+        "print(drawn([lists, Text(type='text')], 7, 40))"
+    )
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", more + code], capture_output=True, text=True, check=True,
+            cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+        ).stdout
+        for more in ("", "import test_properties\n")
+    ]  # fmt: skip
+
+    inputs = [Lists(type="lists", of=Integers(type="integers")), Text(type="text")]
+    assert told == [f"{drawn(inputs, 7, 40)}\n"] * 2
+    assert drawn(inputs, 7, 40) != drawn(inputs, 8, 40)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_shortest_inputs_come_first_and_none_twice() -> None:
+    found = drawn([Lists(type="lists", of=Booleans(type="booleans"), max_size=4)], 0, 60)
+
+    assert ([],) == found[0]
+    assert len(found) == len({str(each) for each in found}) <= 31
+    with pytest.raises(TaskError, match="inputs make no sense"):
+        drawn([Integers(type="integers", min=2, max=1)], 0, 5)
+
+
+@pytest.mark.parametrize("settings", [{"examples": 0}, {"total": 0}, {"cpu": -1.0}])
+def test_settings_that_make_no_sense_are_refused(settings: Any) -> None:
+    with pytest.raises(vl.ConfigError):
+        CodeProperties(**settings)
+
+
+def test_an_example_runs_with_one_command(tmp_path: Path) -> None:
+    files = [f"{EXAMPLES}/code-properties.jsonl", "--ladder", f"{EXAMPLES}/code-properties.toml"]
+
+    done = CliRunner().invoke(app, ["score", *files, "--ledger", f"{tmp_path}/ledger.db"])
+
+    assert 0 == done.exit_code, done.output
+    result = vl.score_file(files[0], ladder=files[2], ledger=tmp_path / "ledger.db")
+    assert [1, 0, 1, 0] == [reward.value for reward in result.rewards]

@@ -1,0 +1,427 @@
+"""Properties: what must hold of a function for all inputs, tried on inputs that are drawn.
+
+A task says what to draw and what must hold:
+
+| Field | Meaning |
+|---|---|
+| `function` | its name |
+| `inputs` | one strategy for each argument, such as `{"type": "integers", "min": 0}` |
+| `property` | `sorts`, `idempotent`, `round-trip` or `reference`; not of a verifier with its own |
+| `inverse` | of `round-trip`: the function that undoes it |
+| `reference` | of `reference`: a program whose function of this name is right; hidden |
+| `tolerance` | how far floats may be off |
+
+Inputs are drawn outside, by hypothesis, from a seed that is a digest of the program, the task and
+the verifier: the same check draws the same, and no program can know what it will be asked. The
+shortest inputs are tried first, so that the one that is told is short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.metadata import version
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
+from platform import python_version_tuple
+from string import ascii_letters, digits, punctuation
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from unittest.mock import patch
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.cost import Cost
+from verifier_ladder.errors import CandidateError, ConfigError, ToolError
+from verifier_ladder.keys import digest
+from verifier_ladder.sourcecode import fingerprint
+from verifier_ladder.text import printable
+from verifier_ladder.tier import Tier
+from verifier_ladder.tiers.fast.code import FILE, is_same, program_in, said_of
+from verifier_ladder.tiers.sandbox import Ending, Input, Limits, Program, Result, Sandbox
+from verifier_ladder.tiers.sandbox.values import encode
+from verifier_ladder.tiers.single import SingleVerifier
+from verifier_ladder.tiers.tasks import TaskError, read_task
+from verifier_ladder.verdict import Verdict
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+Runs = Callable[..., Any]
+"""Calls a function of the candidate by its name, in the sandbox: `runs("solve", 3)`."""
+Holds = Callable[..., bool]
+"""A property: takes `Runs` and the drawn arguments."""
+_STRICT = ConfigDict(strict=True, extra="forbid")
+_Size = Annotated[int, Field(ge=0, le=1000)]
+_SHOWN = 200
+LETTERS = f"{ascii_letters}{digits}{punctuation} \n\täßéñΩЖя中文あ한🙂🇫\u0301\u200d\u00a0"
+"""What text is drawn from where a task names no letters."""
+_MOST = 10_000
+_OF_VALUES = (
+    ArithmeticError,
+    AttributeError,
+    AssertionError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What a property may raise of a value that is not of the type it expects."""
+
+
+# ---- What is drawn
+
+
+class Integers(BaseModel):
+    """Whole numbers."""
+
+    model_config = _STRICT
+    type: Literal["integers"]
+    min: int | None = None
+    max: int | None = None
+
+
+class Floats(BaseModel):
+    """Finite floats."""
+
+    model_config = _STRICT
+    type: Literal["floats"]
+    min: FiniteFloat | None = None
+    max: FiniteFloat | None = None
+
+
+class Booleans(BaseModel):
+    """Truth values."""
+
+    model_config = _STRICT
+    type: Literal["booleans"]
+
+
+class Text(BaseModel):
+    """Text of the letters that are given, or of `LETTERS`."""
+
+    model_config = _STRICT
+    type: Literal["text"]
+    alphabet: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
+    min_size: _Size = 0
+    max_size: _Size = 20
+
+
+class Lists(BaseModel):
+    """Lists whose members are alike."""
+
+    model_config = _STRICT
+    type: Literal["lists"]
+    of: Strategy
+    min_size: _Size = 0
+    max_size: _Size = 20
+
+
+class Tuples(BaseModel):
+    """Tuples of one member from each strategy."""
+
+    model_config = _STRICT
+    type: Literal["tuples"]
+    of: Annotated[list[Strategy], Field(max_length=16)]
+
+
+Strategy = Annotated[
+    Integers | Floats | Booleans | Text | Lists | Tuples, Field(discriminator="type")
+]
+Lists.model_rebuild()
+Tuples.model_rebuild()
+
+
+def drawn(inputs: Sequence[Any], seed: int, count: int) -> list[tuple[Any, ...]]:
+    """Draw arguments, the shortest first.
+
+    Args:
+        inputs: One strategy for each argument.
+        seed: The same one draws the same.
+        count: At most so many; fewer where there are no more.
+
+    Raises:
+        TaskError: If there is nothing that can be drawn.
+
+    Example:
+        >>> drawn([Booleans(type="booleans")], 0, 9)
+        [(False,), (True,)]
+    """
+    import hypothesis as h
+    from hypothesis import strategies as st
+
+    found = dict[bytes, tuple[Any, ...]]()
+
+    def take(given: tuple[Any, ...]) -> None:
+        found.setdefault(encode(given), given)
+
+    try:
+        with _alike_everywhere():
+            strategy = st.tuples(*(_strategy(each) for each in inputs))
+            test = h.settings(
+                max_examples=count, database=None, deadline=None, phases=[h.Phase.generate],
+                suppress_health_check=list(h.HealthCheck),
+            )(h.given(strategy)(take))  # fmt: skip
+            h.seed(seed)(test)()
+    except (h.errors.HypothesisException, ValueError) as error:
+        raise TaskError(f"the task's inputs make no sense: {error}") from None
+    return [found[text] for text in sorted(found, key=lambda text: (len(text), text))]
+
+
+@contextmanager
+def _alike_everywhere() -> Iterator[None]:
+    """Keep hypothesis from mixing in constants of whatever modules are loaded, and from its files.
+
+    Another worker would draw other inputs, and a folder would be written where it stands.
+    """
+    from hypothesis import configuration
+    from hypothesis.internal.conjecture import providers
+    from hypothesis.internal.constants_ast import Constants
+
+    with (
+        TemporaryDirectory(prefix="vladder-drawing-") as folder,
+        patch.object(configuration, "__hypothesis_home_directory", Path(folder)),
+        patch.object(providers, "_get_local_constants", Constants),
+    ):
+        yield
+
+
+def _strategy(declared: Any) -> SearchStrategy[Any]:
+    from hypothesis import strategies as st
+
+    match declared:
+        case Integers():
+            return st.integers(declared.min, declared.max)
+        case Floats():
+            return st.floats(
+                declared.min, declared.max, allow_nan=False, allow_infinity=False
+            )  # fmt: skip
+        case Text():
+            return st.text(
+                declared.alphabet or LETTERS,
+                min_size=declared.min_size,
+                max_size=declared.max_size,
+            )
+        case Lists():
+            of = _strategy(declared.of)
+            return st.lists(of, min_size=declared.min_size, max_size=declared.max_size)
+        case Tuples():
+            return st.tuples(*map(_strategy, declared.of))
+    return st.booleans()
+
+
+# ---- What must hold
+
+
+class _Task(BaseModel):
+    """Fields of a task."""
+
+    model_config = ConfigDict(strict=True)
+    function: Annotated[str, Field(pattern=r"^[^\W\d]\w{0,99}$")] = "solve"
+    inputs: Annotated[list[Strategy], Field(min_length=1, max_length=16)]
+    property: Literal["sorts", "idempotent", "round-trip", "reference"] | None = None
+    inverse: Annotated[str, Field(pattern=r"^[^\W\d]\w{0,99}$")] | None = None
+    reference: str | None = None
+    tolerance: Annotated[FiniteFloat, Field(ge=0)] = 0.0
+
+    def needs(self, name: str) -> Any:
+        """A field that the property needs.
+
+        Raises:
+            TaskError: If it is not there.
+        """
+        if getattr(self, name) is None:
+            raise TaskError(f"the task has no {name}")
+        return getattr(self, name)
+
+
+class _Failure(NamedTuple):
+    """A call that ended without a value."""
+
+    function: str
+    result: Result
+
+
+class _FailedError(CandidateError):
+    """A call ended without a value, so that nothing can hold of it."""
+
+    def __init__(self, failure: _Failure) -> None:
+        super().__init__()
+        self.failure = failure
+
+
+def _sorts(task: _Task, runs: Runs, given: tuple[Any, ...]) -> bool:
+    found = runs(task.function, *given)
+    if type(found) is not list:
+        return False
+    left = list(given[0])
+    for each in found:
+        place = next((n for n, one in enumerate(left) if is_same(each, one)), None)
+        if place is None:
+            return False
+        del left[place]
+    return not left and all(a <= b for a, b in pairwise(found))
+
+
+def _idempotent(task: _Task, runs: Runs, given: tuple[Any, ...]) -> bool:
+    once = runs(task.function, *given)
+    return is_same(runs(task.function, once), once, task.tolerance)
+
+
+def _round_trip(task: _Task, runs: Runs, given: tuple[Any, ...]) -> bool:
+    back = runs(task.needs("inverse"), runs(task.function, *given))
+    return is_same(back, given[0], task.tolerance)
+
+
+_TABLE: dict[str, Callable[[_Task, Runs, tuple[Any, ...]], bool]] = {
+    "sorts": _sorts, "idempotent": _idempotent, "round-trip": _round_trip,
+}  # fmt: skip
+
+
+# ---- The verifier
+
+
+class CodeProperties(SingleVerifier):
+    """Accepts a program of which a property holds for all inputs that are drawn.
+
+    The property is one of a closed table that the task names, or a function of yours:
+    `CodeProperties(holds=mine)`, where `mine(runs, *arguments)` calls the candidate's functions by
+    `runs("solve", …)` and says whether what they return is right. It stays outside the sandbox. If
+    it raises over a value, or a call ends without one, the property does not hold.
+
+    Example:
+        >>> task = {"inputs": [{"type": "lists", "of": {"type": "integers"}}], "property": "sorts"}
+        >>> said = Candidate("text", "def solve(xs): return sorted(xs)", task=task)
+        >>> CodeProperties().judge([said])[0].outcome.value  # doctest: +SKIP
+        'accept'
+    """
+
+    name = "code-properties"
+    version = "1"
+    tier = Tier.FAST
+    kind = "text"
+    domain = "software"
+    capabilities = ("reasoning",)
+    cost = Cost(seconds=1.0)
+    timeout = 600.0
+    batch_size = 4
+    task_fields = ("function", "inputs", "property", "inverse", "reference", "tolerance")
+    hidden = ("reference",)
+    observed = "outside"
+    sandbox: Sandbox = Sandbox()
+    control = Candidate(
+        "text", "def solve(xs):\n    return sorted(xs)",
+        task={"inputs": [{"type": "lists", "of": {"type": "integers"}}], "property": "sorts"},
+    )  # fmt: skip
+
+    def __init__(
+        self, *, examples: int = 50, cpu: float = 2.0, wall: float = 10.0,
+        memory: int = 512 << 20, total: float = 120.0, holds: Holds | None = None,
+    ) -> None:  # fmt: skip
+        """Say how much is tried.
+
+        Args:
+            examples: How many inputs are drawn.
+            cpu: Seconds of processor time of a call.
+            wall: Seconds of a call.
+            memory: Bytes of a call.
+            total: Seconds that all calls of a program may take; see `CodeFunctions`.
+            holds: A property of your own, instead of one that tasks name.
+
+        Raises:
+            ConfigError: If one makes no sense.
+        """
+        if not 1 <= examples <= _MOST or not 0 < total < float("inf"):
+            raise ConfigError(f"examples={examples!r}, total={total!r}: give numbers above 0")
+        self._limits = Limits(cpu=cpu, wall=wall, memory=memory)
+        self._examples, self._total, self._holds = examples, total, holds
+        self.tools = {"python": ".".join(python_version_tuple()[:2])}
+        if find_spec("hypothesis"):
+            self.tools["hypothesis"] = version("hypothesis")
+        own = {} if holds is None else {"holds": fingerprint(holds).digest}
+        super().__init__(
+            examples=examples, cpu=cpu, wall=wall, memory=memory, total=total, **own
+        )  # fmt: skip
+
+    def examine(self, candidate: Candidate) -> Verdict:
+        """Draw inputs, and try the property on each."""
+        task = read_task(_Task, candidate.task)
+        if self._holds is None:
+            name = task.needs("property")
+            if name != "reference" and len(task.inputs) != 1:
+                raise TaskError(f"the task's inputs: {name} is about one argument")
+            for field in {"round-trip": ["inverse"], "reference": ["reference"]}.get(name, []):
+                task.needs(field)
+        if not find_spec("hypothesis"):
+            raise ToolError("hypothesis draws the inputs: pip install '.[code]' in a clone")
+        source = program_in(candidate.content)
+        key = digest({
+            "program": source.decode(), "task": task.model_dump(), "by": self.digest.hex(),
+        })  # fmt: skip
+        inputs = drawn(task.inputs, int.from_bytes(key[:8]), self._examples)
+        return self._tried(task, _Caller(self.sandbox, source, self._limits, self._total), inputs)
+
+    def _tried(
+        self, task: _Task, caller: _Caller, inputs: Iterable[tuple[Any, ...]]
+    ) -> Verdict:  # fmt: skip
+        right = 0
+        for given in inputs:
+            shown = printable(f"{task.function}({', '.join(map(repr, given))})", _SHOWN)
+            try:
+                holds = self._is_right(task, caller, given)
+                why = f"{self._named(task)} does not hold"
+            except _FailedError as error:
+                name, result = error.failure
+                where = "" if name == task.function else f" in {name}"
+                holds, why = False, said_of(result, self._limits) + where
+            if not holds:
+                return Verdict.reject(
+                    f"after {right} inputs: {why}", feedback=f"{shown}: {why}.",
+                    evidence={"held": right},
+                )  # fmt: skip
+            right += 1
+        return Verdict.accept(1.0, evidence={"held": right})
+
+    def _named(self, task: _Task) -> str:
+        return f"the property {task.property}" if self._holds is None else "the property"
+
+    def _is_right(self, task: _Task, caller: _Caller, given: tuple[Any, ...]) -> bool:
+        if self._holds is None and task.property == "reference":
+            return self._like_reference(task, caller, given)
+        try:
+            if self._holds is not None:
+                return bool(self._holds(caller, *given))
+            return _TABLE[str(task.property)](task, caller, given)
+        except _OF_VALUES:
+            return False
+
+    def _like_reference(self, task: _Task, caller: _Caller, given: tuple[Any, ...]) -> bool:
+        """Whether it gives what the reference gives, which runs in a sandbox of its own."""
+        program = Program({FILE: task.needs("reference")}, entry=f"{FILE}:{task.function}")
+        (wanted,) = self.sandbox.run(program, [Input(given)], self._limits)
+        if wanted.ended is not Ending.FINISHED:
+            raise TaskError(
+                f"the task's reference gives no value for an input: {wanted.ended} {wanted.error}"
+            )
+        return is_same(caller(task.function, *given), wanted.value, task.tolerance)
+
+
+class _Caller:
+    """Calls functions of one program, each time in a fresh process."""
+
+    def __init__(self, sandbox: Sandbox, source: bytes, limits: Limits, total: float) -> None:
+        self._sandbox, self._source, self._limits, self._left = sandbox, source, limits, total
+
+    def __call__(self, function: str, *args: Any) -> Any:
+        if self._left <= 0:
+            raise CandidateError(
+                "all calls together took too long", feedback="Make the program faster."
+            )
+        program = Program({FILE: self._source}, entry=f"{FILE}:{function}")
+        (result,) = self._sandbox.run(program, [Input(args)], self._limits)
+        self._left -= self._limits.wall if result.ended is Ending.WALL else result.cpu
+        if result.ended is not Ending.FINISHED:
+            raise _FailedError(_Failure(function, result))
+        return result.value
