@@ -10,9 +10,11 @@ from typing import Any
 
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger.records import Charged
+from verifier_ladder.rate import pauses_told_to
 from verifier_ladder.scheduler.arrivals import Arrivals, cost_of
 from verifier_ladder.scheduler.engines.inline import has_passed_inline, judge_inline
 from verifier_ladder.scheduler.engines.job import UNCOMPARED
+from verifier_ladder.scheduler.engines.limits import Entry, put_off
 from verifier_ladder.scheduler.engines.local import LocalEngine
 from verifier_ladder.scheduler.flights import Flight
 from verifier_ladder.scheduler.standing import Standing
@@ -103,11 +105,37 @@ class Asking:
         self, asked: Asked, flight: Flight, keys: list[bytes], lane: int | None,
         arrivals: Arrivals, *, attempt: int = 1,
     ) -> Job:  # fmt: skip
+        """Have a verifier judge, as many at once as its limits allow."""
+        if asked.verifier.rate is None and asked.verifier.max_processes is None:
+            yield from self._judge_now(asked, flight, keys, lane, arrivals, attempt=attempt)
+            return
+        while keys:
+            entry = yield from self._entered(asked.verifier, len(keys))
+            try:
+                now, keys = keys[: entry.count], keys[entry.count :]
+                yield from self._judge_now(asked, flight, now, lane, arrivals, attempt=attempt)
+            finally:
+                entry.leave()
+
+    def _entered(self, verifier: Verifier, wanted: int) -> Generator[Future[Any], Any, Entry]:
+        future = self._engine.gate.enter(verifier, wanted)
+        try:
+            return (yield future)  # type: ignore[no-any-return]
+        except GeneratorExit:  # It may be let in just now.
+            if not future.cancel() and future.exception() is None:
+                future.result().leave()
+            raise
+
+    def _judge_now(
+        self, asked: Asked, flight: Flight, keys: list[bytes], lane: int | None,
+        arrivals: Arrivals, *, attempt: int,
+    ) -> Job:  # fmt: skip
         with uncollected:
             candidates = Standing.all_seen_by([asked.first[key] for key in keys], asked.verifier)
         begun = monotonic()
         if asked.verifier.isolation == "inline":
-            verdicts, seconds = judge_inline(asked.verifier, candidates)
+            with pauses_told_to(put_off(self._engine.ledger, asked.verifier)):
+                verdicts, seconds = judge_inline(asked.verifier, candidates)
         else:
             future = self._engine.ask_now(asked.verifier, candidates, lane, keys)
             try:

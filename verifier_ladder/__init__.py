@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from verifier_ladder.httpservice import HttpService
     from verifier_ladder.ladder import Ladder
     from verifier_ladder.ledger import Ledger, open_ledger
+    from verifier_ladder.rate import Rate
     from verifier_ladder.reward import Revision, Reward, RewardRule
     from verifier_ladder.rollouts import score_file
     from verifier_ladder.run import Run
@@ -72,7 +73,8 @@ _HOMES = {
     "EngineError": "errors", "EscalationPolicy": "decision", "HttpService": "httpservice",
     "Ladder": "ladder", "LadderError": "errors",
     "LeaseError": "errors", "Ledger": "ledger", "LedgerError": "errors", "Outcome": "verdict",
-    "PluginError": "errors", "Revision": "reward", "Reward": "reward", "RewardRule": "reward",
+    "PluginError": "errors", "Rate": "rate", "Revision": "reward", "Reward": "reward",
+    "RewardRule": "reward",
     "Run": "run", "Sample": "candidate", "SampleId": "candidate", "SandboxError": "errors",
     "Situation": "decision", "Target": "target", "Tier": "tier", "ToolError": "errors",
     "Terminate": "candidate", "ToolCall": "candidate", "Transcript": "transcript",
@@ -87,9 +89,9 @@ __all__ = [
     "CandidateError", "Canonicaliser", "Case", "Client", "CommandVerifier", "ConfigError",
     "Cost", "Decision", "Decisions", "EndpointVerifier", "EngineError",
     "EscalationPolicy", "HttpService", "Ladder",
-    "LadderError", "LeaseError", "Ledger", "LedgerError", "Outcome", "PluginError", "Revision",
-    "Reward", "RewardRule", "Run", "Sample", "SampleId", "SandboxError", "Situation", "Target",
-    "Terminate", "Tier", "ToolCall", "ToolError", "Transcript", "Turn", "TurnVerdict",
+    "LadderError", "LeaseError", "Ledger", "LedgerError", "Outcome", "PluginError", "Rate",
+    "Revision", "Reward", "RewardRule", "Run", "Sample", "SampleId", "SandboxError", "Situation",
+    "Target", "Terminate", "Tier", "ToolCall", "ToolError", "Transcript", "Turn", "TurnVerdict",
     "Verdict", "Verifier", "VerifierError", "open_ledger", "score_file", "verifier", "wrap",
 ]  # fmt: skip
 

@@ -20,7 +20,7 @@ _OPTIONS = {
     "role", "isolation", "timeout", "memory", "batch_size", "reads", "task_fields",
     "reads_turns", "replicates", "unit", "deviation", "same_quantity", "control", "tools",
     "definitive", "features", "capabilities", "domain", "network", "sandbox",
-    "env", "secrets", "weight", "hidden", "observed",
+    "env", "secrets", "weight", "hidden", "observed", "rate", "max_processes",
 }  # fmt: skip
 WRAPPED = frozenset({*_OPTIONS, "name", "cost", "tier", "kind", "concurrency"})
 """Options of `wrap` beside its own parameters."""

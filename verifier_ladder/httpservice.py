@@ -16,6 +16,7 @@ import orjson
 from verifier_ladder.arguments import checked, checked_url
 from verifier_ladder.errors import ConfigError, ToolError
 from verifier_ladder.exchange import asked_pause
+from verifier_ladder.rate import tell_pause
 
 if TYPE_CHECKING:
     import httpx
@@ -40,6 +41,7 @@ class HttpService:
 
     A service that is busy (429, 503) is asked again, `retries` times, when its `Retry-After` says
     so, or after pauses that double; all pauses of a call together last no longer than `timeout`.
+    Where its verifier has a `rate`, such a `Retry-After` also puts that off, on all hosts.
     Connections are kept between calls; cookies are not, and redirects are not followed.
 
     It can be made anywhere and travels to the workers; the connection is made by the first call.
@@ -128,6 +130,8 @@ class HttpService:
             except (httpx.HTTPError, httpx.InvalidURL) as error:
                 said = f"{error}" or type(error).__name__
                 raise ToolError(f"{self.url} could not be asked: {said}") from None
+            if wanted is not None and reply.status in _BUSY:
+                tell_pause(wanted)
             wait = pause if wanted is None else wanted
             if reply.status not in _BUSY or attempt == self.retries or wait > left:
                 break

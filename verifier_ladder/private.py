@@ -10,6 +10,7 @@ import os
 import secrets
 import shutil
 import stat
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -206,6 +207,30 @@ def make_private_folder(path: Path) -> None:
         OSError: If it can't be made.
     """
     path.mkdir(parents=True, exist_ok=True, mode=FOLDER)
+
+
+def own_folder(name: str) -> Path:
+    """A folder that nobody else can write to, though everybody can write beside it.
+
+    It is the same one for all processes of a user on a machine.
+
+    Args:
+        name: What for.
+
+    Raises:
+        ConfigError: If somebody else could write there.
+    """
+    folder = Path(tempfile.gettempdir(), f"verifier-ladder-{name}-{os.getuid()}")
+    with suppress(FileExistsError):
+        folder.mkdir(mode=FOLDER)
+    found = folder.lstat()  # Whoever made it first could have put a link in a lock's place.
+    is_private = stat.S_ISDIR(found.st_mode) and not found.st_mode & _OTHERS
+    if not is_private or found.st_uid != os.getuid():
+        raise ConfigError(
+            f"{folder} is not a folder that only this user can use; remove it, or set TMPDIR to "
+            "a folder of your own"
+        )
+    return folder
 
 
 def is_open_to_others(path: Path) -> bool:

@@ -29,6 +29,7 @@ from verifier_ladder.errors import (
     VerifierError,
 )
 from verifier_ladder.keys import canonical_json, digest, in_namespace
+from verifier_ladder.rate import Rate, as_rate
 from verifier_ladder.resource import Resource
 from verifier_ladder.sourcecode import PREFIX, Fingerprint, SourceVersion, fingerprint
 from verifier_ladder.tags import checked_capabilities
@@ -47,8 +48,10 @@ _WORDS = {
     "role": get_args(Role), "isolation": get_args(Isolation), "reads": ("canonical", "raw"),
     "observed": get_args(Observed),
 }  # fmt: skip
-_LEAST = {"batch_size": 1, "replicates": 1, "memory": 1, "deviation": 0.0, "kind": 1}
-_POSITIVE = ("timeout", "batch_size", "replicates", "memory", "weight")
+_LEAST = {
+    "batch_size": 1, "replicates": 1, "memory": 1, "max_processes": 1, "deviation": 0.0, "kind": 1,
+}  # fmt: skip
+_POSITIVE = ("timeout", "batch_size", "replicates", "memory", "max_processes", "weight")
 
 
 A_CASE = Cost(person_minutes=5.0)
@@ -163,6 +166,12 @@ class Verifier:
     """A candidate that is certainly harmless. When it passes and another candidate fails again
     and again, the fault is that candidate's, and it is rejected. Without one, a candidate that
     passed before stands in for it."""
+    rate: Rate | str | None = None
+    """How many of its checks may begin in a time, on all hosts together, such as `"10/s"`;
+    `Rate("10/s", name="openai")` where several verifiers share it. Checks wait in the queue, and
+    samples of the first tier where they are scored. It is no part of the check key."""
+    max_processes: int | None = None
+    """How many workers of a machine may be at work for it at once; None for any number."""
     network: bool = False
     """Whether it asks services over a network. Then neither silence nor errors that may be
     theirs are ever held against a candidate."""
@@ -218,8 +227,14 @@ class Verifier:
         self.capabilities = checked_capabilities(self.capabilities, f"verifier {self.name}")
         _check_words(self)
         _take_sandbox(self)
+        as_rate(self.rate, self.name)  # refuses what is none
         check_values(f"verifier {self.name}", _ATTRIBUTES, _attributes(self), **_LEAST)
         _check_numbers(self)
+        if self.max_processes is not None and self.isolation == "inline":
+            raise ConfigError(
+                f"verifier {self.name} has max_processes, which counts workers, and needs none: "
+                'leave out isolation="inline"'
+            )
         _check_hidden(self)
         if self.waits:
             checked_patience(self)
@@ -305,6 +320,11 @@ class Verifier:
         """
         allowed = (Resource.MONEY, Resource.PERSON_MINUTES)
         return tuple(r for r in allowed if self.cost.amounts[r] > 0.0)
+
+    @property
+    def shared_rate(self) -> Rate | None:
+        """Its rate, with the name under which the ledger keeps it."""
+        return as_rate(self.rate, self.name)
 
     @property
     def answers_together(self) -> bool:
@@ -644,11 +664,13 @@ def _system_errors(error: BaseException) -> list[OSError]:
 
 _MISSING = frozenset({"MaskedConstant", "NAType", "NaTType"})
 """What stands for a missing number in numpy and pandas; numpy's would be read as 0."""
+_CHECKED_APART = {
+    "name", "version", "tier", "role", "isolation", "reads", "sandbox", "observed", "rate",
+}  # fmt: skip
 _ATTRIBUTES = {
     name: annotation
     for name, annotation in Verifier.__annotations__.items()
-    if name not in {"name", "version", "tier", "role", "isolation", "reads", "sandbox", "observed"}
-    and not str(annotation).startswith("ClassVar")
+    if name not in _CHECKED_APART and not str(annotation).startswith("ClassVar")
 }
 """What is checked of every verifier by its annotation; the others have checks of their own."""
 _NOT_CODE = {

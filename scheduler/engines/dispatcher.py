@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.protocol import ATTEMPTS
 from verifier_ladder.ledger.records import CheckRow, CheckState, Claim, Completion
 from verifier_ladder.ledger.workqueue import any_check
+from verifier_ladder.rate import pauses_told_to
 from verifier_ladder.scheduler.candidates import ForgedCheckError, proven_candidate
 from verifier_ladder.scheduler.engines.clockwatch import ClockWatch
 from verifier_ladder.scheduler.engines.inline import (
@@ -38,6 +40,7 @@ from verifier_ladder.scheduler.engines.inline import (
 )
 from verifier_ladder.scheduler.engines.job import BatchAnswer, BatchFuture, CanonicalAnswer
 from verifier_ladder.scheduler.engines.lane import PoolClosed
+from verifier_ladder.scheduler.engines.limits import LOOK, Seats, put_off
 from verifier_ladder.scheduler.engines.measured import Measurements
 from verifier_ladder.scheduler.engines.owners import has_died, new_owner
 from verifier_ladder.scheduler.engines.pool import WorkerPool
@@ -140,6 +143,7 @@ class Dispatcher(ABC):
         self._clock = ClockWatch(ledger)
         self._thread: Thread | None = None
         self._working: list[Work | Proof] = []
+        self._seats = Seats()
         self._at: tuple[Verifier, Sequence[Claim]] | None = None
         """The checks that the thread is just beginning, or writing down."""
         self._measured = Measurements()
@@ -349,6 +353,7 @@ class Dispatcher(ABC):
         self._collect()
         self._look_round()
         self._claim()
+        self._seats.keep(Counter(work.verifier.digest for work in self._working))
         self._tell_room()
         if not self._working and (self._draining or not self._will_continue()):
             self._be_quiet()
@@ -451,7 +456,24 @@ class Dispatcher(ABC):
         if self._left.get(verifier.digest, 0.0) > monotonic():
             return False
         ahead = 1 if self._measured.of(verifier).most > 1 else 0
-        return len(self._working) < self.workers + ahead
+        return len(self._working) < self.workers + ahead and self._is_let_begin(verifier)
+
+    def _is_let_begin(self, verifier: Verifier) -> bool:
+        """Whether a verifier's own limits allow another batch; else it is looked at again."""
+        if verifier.rate is None and verifier.max_processes is None:
+            return True
+        now = self.ledger.clock()
+        due = self.ledger.due(verifier=verifier.digest, rate=verifier.shared_rate, now=now)
+        if due is None:
+            return False
+        if due <= now:
+            count = sum(work.verifier.digest == verifier.digest for work in self._working)
+            if self._seats.hold(verifier, count + 1):
+                return True
+            due = now + LOOK  # Another process of this machine may have them.
+        if due not in self._retries:
+            self._retries.append(due)
+        return False
 
     def _claim_batch(self, verifier: Verifier, campaigns: Sequence[str] | None) -> bool:
         measured = self._measured.of(verifier)
@@ -459,6 +481,7 @@ class Dispatcher(ABC):
             verifier=verifier.digest, campaigns=campaigns, owner=self.owner, lease=LEASE,
             limit=self._most(verifier), now=self.ledger.clock(), reserve=measured.reserve,
             takes=self._provable(verifier), in_turn=claims_in_turn(verifier),
+            rate=verifier.shared_rate,
         )  # fmt: skip
         self._at = verifier, claims
         if claims:
@@ -615,11 +638,13 @@ class Dispatcher(ABC):
         if verifier.isolation == "inline" and not verifier.waits:
             reserve = self._measured.of(verifier).reserve
             each = [Reservation(self.ledger, [claim], reserve) for claim in claims]
-            return answered_inline(verifier, candidates, each)
+            with pauses_told_to(put_off(self.ledger, verifier)):
+                return answered_inline(verifier, candidates, each)
         seeds = None
         if any("replicate" in claim.check.payload for claim in claims):
             seeds = [seed(claim.check.check_key) for claim in claims]
-        return self.slow.verify(verifier, candidates, limit=limit, seeds=seeds)
+        on_pause = put_off(self.ledger, verifier)
+        return self.slow.verify(verifier, candidates, limit=limit, seeds=seeds, on_pause=on_pause)
 
     def _collect(self) -> None:
         """Write what has been said; what could not be written is written the next time."""
@@ -736,6 +761,7 @@ class Dispatcher(ABC):
             work.future.cancel()
             work.close({})
         self._working = []
+        self._seats.keep({})
         if claims:
             try:
                 self.ledger.release(claims, now=self.ledger.clock())

@@ -14,7 +14,6 @@ import os
 import pickle
 import shutil
 import socket
-import stat
 import struct
 import tempfile
 import traceback
@@ -40,7 +39,7 @@ from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import CampaignRow
 from verifier_ladder.ledger.sequencer import Sequencer
-from verifier_ladder.private import open_shared
+from verifier_ladder.private import open_shared, own_folder
 from verifier_ladder.scheduler.conductor import Conductor
 from verifier_ladder.scheduler.engines.lane import PoolClosed
 from verifier_ladder.scheduler.engines.local import OURS, LocalEngine
@@ -78,22 +77,7 @@ def lock_of(url: str) -> Path:
     path = url.removeprefix("sqlite:///")
     if path != url:
         return Path(f"{path}.lock")
-    return _private_folder() / f"{hashlib.sha256(url.encode()).hexdigest()[:32]}.lock"
-
-
-def _private_folder() -> Path:
-    """A folder that nobody else can write to, though everybody can write beside it."""
-    folder = Path(tempfile.gettempdir(), f"verifier-ladder-homes-{os.getuid()}")
-    with suppress(FileExistsError):
-        folder.mkdir(mode=0o700)
-    found = folder.lstat()  # Whoever made it first could have put a link in a lock's place.
-    is_private = stat.S_ISDIR(found.st_mode) and not found.st_mode & 0o077
-    if not is_private or found.st_uid != os.getuid():
-        raise ConfigError(
-            f"{folder} is not a folder that only this user can use; remove it, or set TMPDIR to "
-            "a folder of your own"
-        )
-    return folder
+    return own_folder("homes") / f"{hashlib.sha256(url.encode()).hexdigest()[:32]}.lock"
 
 
 def address_of(url: str) -> str:

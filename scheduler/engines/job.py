@@ -136,6 +136,8 @@ class Job(ABC, Generic[T]):
     limit: Limit | None = None
     memory: int | None = None
     """Bytes that the worker may use."""
+    on_pause: Callable[[float], None] | None = None
+    """Hears for how many seconds a service wants not to be asked."""
 
     def __init__(self, count: int, lane: int | None, priority: float) -> None:
         """Make a job of `count` candidates."""

@@ -187,8 +187,9 @@ class Lane:
         job.future.on_news()  # of what earlier attempts have settled
         crashes = 0
         watch = Watch(
-            job.patience, self._pool.loading, job.limit, lambda: job.future.is_abandoned, spent
-        )
+            job.patience, self._pool.loading, job.limit, lambda: job.future.is_abandoned, spent,
+            job.on_pause,
+        )  # fmt: skip
         while True:
             process = self._ready(fresh=fresh)
             said = self._converse(process, job, group, watch)

@@ -24,6 +24,7 @@ from verifier_ladder.ledger.records import HELD, CheckRow, CheckState, Claim
 from verifier_ladder.scheduler.engines.dispatcher import Dispatcher
 from verifier_ladder.scheduler.engines.inline import without_sandbox
 from verifier_ladder.scheduler.engines.job import BatchAnswer, BatchFuture
+from verifier_ladder.scheduler.engines.limits import Gate, put_off
 from verifier_ladder.scheduler.engines.pool import WorkerPool
 from verifier_ladder.scheduler.flights import Flight, Flights
 from verifier_ladder.scheduler.shadow import is_shadow
@@ -96,6 +97,8 @@ class LocalEngine(Dispatcher):
         """
         super().__init__(ledger, workers=workers, memory=memory, tiers=tiers)
         self.flights = Flights()
+        self.gate = Gate(ledger)
+        """Where checks wait that their verifiers' limits don't let begin yet."""
         self._relay = relay
         self._climbers: dict[str, Climber] = {}
         self._forgotten: set[str] = set()
@@ -127,7 +130,10 @@ class LocalEngine(Dispatcher):
         """
         refused = without_sandbox(verifier, candidates)
         seeds = None if verifier.replicates == 1 else [seed(key) for key in keys]
-        return refused or self.fast.verify(verifier, candidates, lane=lane, seeds=seeds)
+        on_pause = put_off(self.ledger, verifier)
+        return refused or self.fast.verify(
+            verifier, candidates, lane=lane, seeds=seeds, on_pause=on_pause
+        )
 
     # -- campaigns -----------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import Lock
 from time import monotonic
 from typing import Any, Self
@@ -231,6 +231,7 @@ class WorkerPool:
         priority: float = 0.0,
         limit: Limit | None = None,
         seeds: Sequence[int] | None = None,
+        on_pause: Callable[[float], None] | None = None,
     ) -> BatchFuture[BatchAnswer]:
         """Have one verifier judge a batch.
 
@@ -243,12 +244,15 @@ class WorkerPool:
             limit: What the budget has reserved; the batch is killed there unless extended.
             seeds: One per candidate: `random` and, if loaded, `numpy.random` are seeded with it
                 before each candidate that is read.
+            on_pause: Called in a lane's thread with the seconds for which a service that the
+                verifier asks wants not to be asked.
         """
         if seeds is not None and len(seeds) != len(candidates):
             raise ConfigError(f"{len(seeds)} seeds for {len(candidates)} candidates")
         job = VerifyJob(
             verifier, candidates, lane=lane, priority=priority, limit=limit, seeds=seeds
         )
+        job.on_pause = on_pause
         return self._put(job)
 
     def has_passed(self, verifier: Verifier) -> bool:

@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from time import monotonic
 
 from verifier_ladder.environment import harmless, hide_declared
 from verifier_ladder.masking import NO_MASK
@@ -62,6 +63,7 @@ class WorkerProcess:
         self.took = 0.0
         """Cpu-seconds until it came to the last candidate of the present request."""
         self._cpu = 0.0
+        self._paused = 0.0
         self._name = name
         self._limits = (memory, nice, os.getpid())
         self._process: Child
@@ -126,15 +128,24 @@ class WorkerProcess:
             if watch.is_abandoned():
                 return self._failure("abandoned", "was given up, for nobody waits for it")
             look(self.took)
+            self._look_for_pause(watch)
             # A hang is noticed within a tenth of its time limit.
             pause = min(left, max(watch.patience / 10, 0.02), _LOOK)
             if not is_loading:
                 pause = min(pause, spending.pause)
             if (reply := self._line.hear(max(pause, 0.005))) is not None:
+                self._look_for_pause(watch)
                 return reply
             self._measure()
             if self._process.exitcode is not None:
                 self.signal_death()  # a child of the dead worker may hold its pipes open
+
+    def _look_for_pause(self, watch: Watch) -> None:
+        """Pass on that a service wants not to be asked for a while."""
+        until = self._progress.paused[0]
+        if watch.on_pause is not None and until > self._paused:
+            self._paused = until
+            watch.on_pause(until - monotonic())
 
     def _hang(self, watch: Watch, clock: OwnClock) -> Failure:
         at = self._progress.cell[0]

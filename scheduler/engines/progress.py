@@ -16,7 +16,7 @@ LOADING = -2
 """It reads the job, imports the verifier and sets it up."""
 DONE = -3
 """All candidates are judged; the answers are being written."""
-_SIZE = 16
+_SIZE = 24
 
 
 def unnamed_file(size: int) -> int:
@@ -64,15 +64,18 @@ class Progress(Inheritable):
         self._memory = mmap.mmap(self._descriptor, _SIZE)
         self.cell = memoryview(self._memory)[:8].cast("q")
         """The position it is at, or what else it does."""
-        self.spent = memoryview(self._memory)[8:].cast("d")
+        self.spent = memoryview(self._memory)[8:16].cast("d")
         """Cpu-seconds that its process had taken when it began the present request; once its
         verifier is loaded, when it began to judge."""
+        self.paused = memoryview(self._memory)[16:].cast("d")
+        """Until when a service wants not to be asked, by the machine's monotonic clock."""
         self.cell[0] = NOT_STARTED
 
     def close(self) -> None:
         """Give the memory back too."""
         self.cell.release()
         self.spent.release()
+        self.paused.release()
         self._memory.close()
         super().close()
 

@@ -59,6 +59,8 @@ class Watch(NamedTuple):
     """Tells whether nobody waits for the answer any more."""
     spent: float = 0.0
     """Cpu-seconds that earlier attempts at the batch have taken."""
+    on_pause: Callable[[float], None] | None = None
+    """Hears for how many seconds a service wants not to be asked."""
 
 
 class Spending:

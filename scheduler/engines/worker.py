@@ -18,6 +18,7 @@ import signal
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from time import monotonic
 from typing import Any, TextIO
 
 from verifier_ladder import metering
@@ -26,6 +27,7 @@ from verifier_ladder.canonicaliser import Canonicaliser, canonical_form
 from verifier_ladder.environment import lent
 from verifier_ladder.errors import ConfigError, LadderError, VerifierError
 from verifier_ladder.metering import Counter
+from verifier_ladder.rate import pauses_told_to
 from verifier_ladder.scheduler.engines import wire
 from verifier_ladder.scheduler.engines.job import LONGEST, expected_amounts
 from verifier_ladder.scheduler.engines.journal import MOST, Journal
@@ -132,6 +134,11 @@ class Worker:
         """Cost counts from now on."""
         self.progress.spent[0] = metering.in_tree()  # as its lane sees it
         self._began = metering.seconds()
+
+    def pause(self, seconds: float) -> None:
+        """Tell the lane for how long a service wants not to be asked."""
+        until = monotonic() + seconds
+        self.progress.paused[0] = max(until, self.progress.paused[0])
 
     @property
     def seconds(self) -> float:
@@ -338,7 +345,8 @@ def _verify(
     sheet = Sheet(verifier, worker.journal)
     costs = sheet.costs(len(candidates)) if each else None
     meter = worker.meter = Meter(worker.cell, costs, seeds)
-    _judge(verifier, candidates, meter.visit, sheet)
+    with pauses_told_to(worker.pause):
+        _judge(verifier, candidates, meter.visit, sheet)
     meter.settle()
     return sheet.rest, costs and list(costs[: len(candidates)])
 

@@ -210,7 +210,8 @@ def _facts(found: Verifier, package: str) -> dict[str, Any]:
         "timeout": found.timeout, "memory": found.memory, "batch_size": found.batch_size,
         "reads": found.reads, "task_fields": "all" if fields is None else list(fields),
         "reads_turns": found.reads_turns, "replicates": found.replicates, "unit": found.unit,
-        "observed": found.observed, "waits": found.waits, **shown(found),
+        "observed": found.observed, "waits": found.waits, "max_processes": found.max_processes,
+        "rate": None if found.shared_rate is None else found.shared_rate.limit, **shown(found),
     }  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.accountbook import AccountBook
 from verifier_ladder.ledger.baton import Baton
+from verifier_ladder.ledger.ratebook import RateBook
 from verifier_ladder.ledger.records import (
     Alias,
     Block,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class Ledger(WorkQueue, AccountBook, Replies):
+class Ledger(WorkQueue, RateBook, AccountBook, Replies):
     """Append-only record and cache of everything, with the work queue and accounts beside it.
 
     **History.** Entries are only ever appended. A correction is a later entry. An entry's bytes

@@ -14,10 +14,12 @@ from verifier_ladder.ledger.damage import contained
 from verifier_ladder.ledger.dialect import dialect_of
 from verifier_ladder.ledger.holding import change
 from verifier_ladder.ledger.protocol import PARKED, Amounts, micros
+from verifier_ladder.ledger.rates import SqlRates, held, write
 from verifier_ladder.ledger.records import CheckRow, CheckState, Claim
 from verifier_ladder.ledger.schema import RESERVE, RESERVED
-from verifier_ladder.ledger.store import Store, chunks, marks
+from verifier_ladder.ledger.store import chunks, marks
 from verifier_ladder.ledger.workqueue import any_check
+from verifier_ladder.rate import Rate
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -55,7 +57,7 @@ class Payer(NamedTuple):
     """The run of the campaign that asked first."""
 
 
-class SqlClaiming(Store):
+class SqlClaiming(SqlRates):
     """**Abstract:** the part of the SQL ledger that leases checks."""
 
     @contained
@@ -72,14 +74,30 @@ class SqlClaiming(Store):
         reserve: Callable[[CheckRow], Cost] = attrgetter("reserve"),
         takes: Callable[[CheckRow], bool] = any_check,
         in_turn: bool = False,
+        rate: Rate | None = None,
     ) -> list[Claim]:
         """See `Ledger.claim`."""
         if limit < 1 or not self._anything_ready(now):
             return []
+        if rate is not None and rate.tokens(self._full_at(rate), now) < 1:
+            return []
         with self._writing() as connection:
             wish = Wish(verifier, tiers, campaigns, takes, in_turn=in_turn)
+            full_at = 0.0
+            if rate is not None:
+                full_at = held(connection, rate)
+                limit = min(limit, rate.tokens(full_at, now))
             chosen = _choose(connection, wish, now, limit, reserve)
+            if rate is not None and chosen:
+                write(connection, rate, rate.taken(full_at, now, len(chosen)))
             return _lease(connection, chosen, owner, now, now + lease, in_turn=in_turn)
+
+    def due(self, *, verifier: bytes, rate: Rate | None, now: float) -> float | None:
+        """See `Ledger.due`."""
+        ready = f"c.state = 0 AND c.digest = ? AND c.not_before <= ? AND {_WANTED}"
+        if not self._ask(f"SELECT 1 FROM check_queue c WHERE {ready} LIMIT 1", verifier, now):
+            return None
+        return now if rate is None else max(now, rate.due(self._full_at(rate), now))
 
     def _anything_ready(self, now: float) -> bool:
         """Look before taking the write lock: workers ask often."""

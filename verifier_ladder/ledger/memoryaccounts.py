@@ -133,17 +133,24 @@ class MemoryAccounts:
 
     def _take(self, campaign: str, tier: int, amounts: Amounts) -> bool:
         """Reserve from every purse that is touched, if all their caps allow."""
-        wanted = [
+        if not self._can_take(campaign, tier, amounts):
+            return False
+        for purse, amount in self._wanted_of(campaign, tier, amounts):
+            purse.reserved += amount
+        return True
+
+    def _can_take(self, campaign: str, tier: int, amounts: Amounts) -> bool:
+        """Whether all caps allow to reserve so much."""
+        wanted = self._wanted_of(campaign, tier, amounts)
+        return all(purse.holds(amount) for purse, amount in wanted)
+
+    def _wanted_of(self, campaign: str, tier: int, amounts: Amounts) -> list[tuple[Purse, int]]:
+        return [
             (purse, amount)
             for resource, amount in enumerate(amounts)
             if amount
             for purse in self._touched(campaign, tier, resource)
         ]
-        if not all(purse.holds(amount) for purse, amount in wanted):
-            return False
-        for purse, amount in wanted:
-            purse.reserved += amount
-        return True
 
     def _put_back(self, campaign: str, tier: int, amounts: Amounts) -> None:
         """Give a reservation back."""

@@ -47,6 +47,8 @@ class MemoryLooking(MemoryAccounts):
         self._asked: dict[str, dict[bytes, None]] = {}
         self._requests: dict[tuple[bytes, str, str, int, int], Request] = {}
         self._inbox: set[tuple[str, str]] = set()
+        self._rates: dict[str, float] = {}
+        """When the bucket of each rate is full again."""
 
     def checks(
         self,

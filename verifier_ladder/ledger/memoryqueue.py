@@ -43,6 +43,7 @@ from verifier_ladder.ledger.records import (
 )
 from verifier_ladder.ledger.values import dumps, loads
 from verifier_ladder.ledger.workqueue import NOTHING_BEGUN, any_check
+from verifier_ladder.rate import Rate
 from verifier_ladder.verdict import Verdict
 
 _AT_REST = (CheckState.QUEUED, CheckState.WAITING)
@@ -118,10 +119,13 @@ class MemoryQueue(MemoryLooking):
         reserve: Callable[[CheckRow], Cost] = attrgetter("reserve"),
         takes: Callable[[CheckRow], bool] = any_check,
         in_turn: bool = False,
+        rate: Rate | None = None,
     ) -> list[Claim]:
         """See `Ledger.claim`."""
         claims: list[Claim] = []
         with self._held(tell=True):
+            if rate is not None:
+                limit = min(limit, rate.tokens(self._full_at(rate), now))
             wanted = self._wanted()
             for work in self._ready(now):
                 row = work.row
@@ -154,7 +158,45 @@ class MemoryQueue(MemoryLooking):
                     run=payers[payer],
                 )  # fmt: skip
                 claims.append(Claim(work.row, work.row.fence))
+            if rate is not None and claims:
+                self._rates[rate.name] = rate.taken(self._full_at(rate), now, len(claims))
         return claims
+
+    def due(self, *, verifier: bytes, rate: Rate | None, now: float) -> float | None:
+        """See `Ledger.due`."""
+        with self._held():
+            wanted = self._wanted()
+            if not any(
+                work.row.digest == verifier
+                and self._can_be_claimed(work.row, wanted.get(work.row.check_key, {}))
+                for work in self._ready(now)
+            ):
+                return None
+            return now if rate is None else max(now, rate.due(self._full_at(rate), now))
+
+    def take_tokens(self, rate: Rate, wanted: int, *, now: float) -> tuple[int, float]:
+        """See `Ledger.take_tokens`."""
+        with self._held():
+            full_at = self._full_at(rate)
+            count = min(wanted, rate.tokens(full_at, now))
+            full_at = self._rates[rate.name] = rate.taken(full_at, now, count)
+            return count, rate.due(full_at, now)
+
+    def put_off(self, rate: Rate, seconds: float, *, now: float) -> None:
+        """See `Ledger.put_off`."""
+        with self._held():
+            self._rates[rate.name] = rate.put_off(self._full_at(rate), now, seconds)
+
+    def _can_be_claimed(self, row: CheckRow, wanted: Mapping[str, str]) -> bool:
+        """Whether somebody wants a check, and can pay for it if it is parked."""
+        amounts = micros(row.reserve)
+        return any(
+            row.note != PARKED or self._can_take(name, row.tier, amounts)
+            for name in self._payers(row, wanted)
+        )
+
+    def _full_at(self, rate: Rate) -> float:
+        return self._rates.get(rate.name, 0.0)
 
     def _wanted(self) -> dict[bytes, dict[str, str]]:
         """The campaigns that want each check, with the run of each that asked first."""

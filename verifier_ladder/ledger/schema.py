@@ -24,7 +24,7 @@ from sqlalchemy import (
 from verifier_ladder.ledger.columntypes import BYTES, FORM, NUMBER, WHOLE
 from verifier_ladder.resource import Resource
 
-REVISION: Final = "0011"
+REVISION: Final = "0012"
 """Schema of this version: the newest Alembic revision in `migrations/versions`."""
 VERSION_TABLE: Final = "verifier_ladder_version"
 APPLICATION_ID: Final = 0x564C4144  # "VLAD" in the file's header, so that `file` can tell.
@@ -304,6 +304,14 @@ pause = Table(
     Column("campaign", Text, nullable=False),
     Column("tier", WHOLE, nullable=False),
     PrimaryKeyConstraint("campaign", "tier"),
+    sqlite_with_rowid=False,
+)  # fmt: skip
+
+# When the bucket of a rate is full again. Checks of all verifiers that name it take from it.
+rate = Table(
+    "rate", metadata,
+    Column("name", Text, primary_key=True),
+    Column("full_at", NUMBER, nullable=False),
     sqlite_with_rowid=False,
 )  # fmt: skip
 

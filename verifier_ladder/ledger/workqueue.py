@@ -18,6 +18,7 @@ from verifier_ladder.ledger.records import (
     Request,
     Vitals,
 )
+from verifier_ladder.rate import Rate
 from verifier_ladder.verdict import Verdict
 
 
@@ -47,6 +48,7 @@ class WorkQueue(ABC):
         reserve: Callable[[CheckRow], Cost] = attrgetter("reserve"),
         takes: Callable[[CheckRow], bool] = any_check,
         in_turn: bool = False,
+        rate: Rate | None = None,
     ) -> list[Claim]:
         """Lease up to `limit` queued checks of ONE verifier for `lease` seconds.
 
@@ -64,6 +66,22 @@ class WorkQueue(ABC):
         With `in_turn` the checks are worked on one after the other: only the first is taken to
         have begun, until `heartbeat` tells more. One that was attempted before is claimed alone,
         so that a check which ends its worker does so without company.
+
+        With a `rate`, no more checks are claimed than may begin now; their tokens are taken in
+        the same transaction.
+        """
+
+    @abstractmethod
+    def due(self, *, verifier: bytes, rate: Rate | None, now: float) -> float | None:
+        """When the next check of a verifier may be claimed, as far as its rate goes.
+
+        Args:
+            verifier: Its digest.
+            rate: Its rate; None if it has none.
+            now: Seconds since 1970.
+
+        Returns:
+            A moment, not before `now`; None if none of its checks can be claimed.
         """
 
     @abstractmethod

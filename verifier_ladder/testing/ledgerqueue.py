@@ -8,6 +8,7 @@ from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.protocol import ATTEMPTS, backoff
 from verifier_ladder.ledger.records import HELD, Block, CheckState, Claim
+from verifier_ladder.rate import Rate
 from verifier_ladder.testing.records import (
     CAMPAIGN,
     CRASH,
@@ -56,6 +57,56 @@ class QueueTests:
         enqueue(ledger, check_row("a"), requests=[request("a")])
         assert only(ledger, "a").state is CheckState.DONE
         assert claim(ledger) == []
+
+    # -- rates -----------------------------------------------------------------------------------
+
+    def test_no_more_checks_are_claimed_than_may_begin(self, ledger: Ledger) -> None:
+        enqueue(ledger, *(check_row(word) for word in "abcdefgh"))
+        rate = Rate("4/s", "service")
+        counts = [len(claim(ledger, now=NOW + later, rate=rate)) for later in (0, 0, 0.25, 60)]
+        assert counts == [2, 0, 1, 2]
+
+    def test_what_a_rate_holds_back_keeps_its_attempts(self, ledger: Ledger) -> None:
+        enqueue(ledger, *(check_row(word) for word in "ab"))
+        (taken,) = claim(ledger, rate=Rate("1/s", "service"))
+        (left,) = ledger.checks(states=[CheckState.QUEUED])
+        assert (taken.check.attempt, left.attempt) == (1, 0)
+
+    def test_checks_without_the_rate_are_claimed_meanwhile(self, ledger: Ledger) -> None:
+        enqueue(ledger, *(check_row(word) for word in "abc"))
+        claim(ledger, rate=Rate("1/s", "service"))
+        assert len(claim(ledger, rate=Rate("1/s", "other"))) == 1
+        assert len(claim(ledger)) == 1
+
+    def test_a_rate_of_one_name_is_one_for_the_queue_and_for_the_first_tier(
+        self, ledger: Ledger
+    ) -> None:
+        enqueue(ledger, check_row("a"))
+        rate = Rate("1/s", "service")
+        assert ledger.take_tokens(rate, 5, now=NOW) == (1, NOW + 1.0)
+        assert claim(ledger, rate=rate) == []
+        assert ledger.due(verifier=key("xtb"), rate=rate, now=NOW) == NOW + 1.0
+        assert len(claim(ledger, rate=rate, now=NOW + 1.0)) == 1
+
+    def test_a_service_puts_its_rate_off(self, ledger: Ledger) -> None:
+        enqueue(ledger, check_row("a"))
+        rate = Rate("10/s", "service")
+        ledger.put_off(rate, 30.0, now=NOW)
+        assert claim(ledger, rate=rate, now=NOW + 29.0) == []
+        assert len(claim(ledger, rate=rate, now=NOW + 31.0)) == 1
+
+    def test_a_rate_that_a_clock_ahead_has_put_off_begins_anew(self, ledger: Ledger) -> None:
+        rate = Rate("1/s", "service")
+        ledger.take_tokens(rate, 1, now=NOW + 1e6)
+        assert ledger.take_tokens(rate, 1, now=NOW)[0] == 1
+
+    def test_nothing_is_due_where_nothing_can_be_claimed(self, ledger: Ledger) -> None:
+        rate = Rate("1/s", "service")
+        assert ledger.due(verifier=key("xtb"), rate=rate, now=NOW) is None
+        enqueue(ledger, check_row("a"))
+        assert ledger.due(verifier=key("xtb"), rate=None, now=NOW) == NOW
+        ledger.pause(CAMPAIGN, 1)
+        assert ledger.due(verifier=key("xtb"), rate=rate, now=NOW) is None
 
     def test_a_held_check_goes_to_work_once_it_is_asked_for_without_being_held(
         self, ledger: Ledger

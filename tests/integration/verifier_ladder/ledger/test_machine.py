@@ -28,10 +28,12 @@ from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.ledger.memory import MemoryLedger
 from verifier_ladder.ledger.records import Block, Charged, CheckState, Claim
 from verifier_ladder.ledger.sql import SqlLedger
+from verifier_ladder.rate import Rate
 from verifier_ladder.resource import Resource
 from verifier_ladder.testing.records import CPU, NOW, check_row, completion, key, request
 from verifier_ladder.verdict import Outcome, Verdict
 
+RATES = [Rate("3/min", "slow"), Rate("10/s", "quick")]
 WORDS = [f"w{n}" for n in range(6)]
 CAMPAIGNS = ["one", "two"]
 CAP = 20.0
@@ -170,10 +172,11 @@ class LedgerMachine(RuleBasedStateMachine):
         limit=st.integers(1, 4), tiers=st.sampled_from([None, [1], [2], [1, 2]]),
         campaigns=st.sampled_from([None, None, ["one"], ["two"]]),
         how=ENDS, cost=st.none() | COSTS, crash=CRASHES, in_turn=st.booleans(),
+        rate=st.sampled_from([None, *RATES]),
     )  # fmt: skip
     def work(  # noqa: PLR0917 - Hypothesis gives them by name
         self, limit: int, tiers: list[int] | None, campaigns: list[str] | None, how: str,
-        cost: Cost | None, crash: int | None, *, in_turn: bool,
+        cost: Cost | None, crash: int | None, *, in_turn: bool, rate: Rate | None,
     ) -> None:  # fmt: skip
         claims = self.both(
             lambda ledger: ledger.claim(
@@ -184,11 +187,24 @@ class LedgerMachine(RuleBasedStateMachine):
                 limit=limit,
                 now=self.now,
                 in_turn=in_turn,
+                rate=rate,
             ),
             crash,
         )
         self.claims += claims
         self._do(how, claims[: max(1, limit - 1)], cost, crash)
+
+    @rule(rate=st.sampled_from(RATES), wanted=st.integers(1, 9), crash=CRASHES)
+    def take_tokens(self, rate: Rate, wanted: int, crash: int | None) -> None:
+        self.both(lambda ledger: ledger.take_tokens(rate, wanted, now=self.now), crash)
+
+    @rule(rate=st.sampled_from(RATES), seconds=st.sampled_from([0.0, 7.0, 1e9]), crash=CRASHES)
+    def put_off(self, rate: Rate, seconds: float, crash: int | None) -> None:
+        self.both(lambda ledger: ledger.put_off(rate, seconds, now=self.now), crash)
+
+    @rule(verifier=st.sampled_from(["v1", "v2", "v3"]), rate=st.sampled_from([None, *RATES]))
+    def due(self, verifier: str, rate: Rate | None) -> None:
+        self.both(lambda ledger: ledger.due(verifier=key(verifier), rate=rate, now=self.now))
 
     @rule(data=st.data(), how=ENDS, cost=st.none() | COSTS, crash=CRASHES)
     def work_with_old_claims(

@@ -28,7 +28,7 @@ from verifier_ladder.testing.records import CAMPAIGN, key, score_block, verdict_
 from verifier_ladder.verdict import Verdict
 
 MOVING = {
-    "check_queue", "asked", "request", "account", "spend", "pause", "inbox", "reply",
+    "check_queue", "asked", "request", "account", "spend", "pause", "rate", "inbox", "reply",
     "artifact", "artifact_chunk",  # May be erased; see tests/acceptance/test_artifacts.py.
 }  # fmt: skip
 """Tables that change all the time; a verification says that it does not compare them."""
