@@ -167,7 +167,10 @@ def artifact(
     *,
     as_json: options.AsJson = False,
 ) -> None:
-    """Write a file that a verdict rests on, such as a log or a structure."""
+    """Write a file that a verdict rests on.
+
+    Such as a log or a structure, by the digest that its entry holds.
+    """
     from verifier_ladder.private import replacing, unwritable
 
     (key,) = _digests([digest])

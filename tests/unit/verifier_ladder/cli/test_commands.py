@@ -11,6 +11,7 @@ import sqlite3
 import unicodedata
 from collections.abc import Iterator
 from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, get_args
 
@@ -39,6 +40,8 @@ def walk(command: Any, *words: str) -> Iterator[tuple[str, Any]]:
 EVERYTHING = dict(walk(typer.main.get_command(app)))
 COMMANDS = {w: c for w, c in EVERYTHING.items() if not getattr(c, "commands", {})}
 LADDER = ["--ladder", "ladder.toml", "--import", "words.py"]
+DIGEST = sha256(b"x").hexdigest()
+"""Of an artifact of the ledger."""
 CALLS: dict[str, list[str]] = {
     "demo": ["--quick"], "doctor": [], "score": ["rows.jsonl", *LADDER], "serve": ["ladder.toml"],
     "campaign ls": [], "campaign show": [], "campaign report": [], "campaign watch": ["--once"],
@@ -51,7 +54,8 @@ CALLS: dict[str, list[str]] = {
     "ledger export": [], "ledger prove": ["1"], "ledger checkpoint": [], "ledger verifier": [],
     "ledger diff": ["1"], "ledger backup": ["copy.db"], "ledger restore": ["theirs.db"],
     "ledger accept-restore": [], "ledger upgrade": [], "ledger merge": ["theirs.db"],
-    "ledger seal": [], "verifier ls": [], "verifier info": ["words.py:words"],
+    "ledger seal": [], "ledger artifact": [DIGEST, "--out", "x.log"], "ledger erase": [DIGEST],
+    "verifier ls": [], "verifier info": ["words.py:words"],
     "verifier diff": ["{verifier}", "1", "1"], "verifier reverify": ["words.py:words"],
     "verifier check": ["words.py:words"], "review next": [], "check ls": [],
     "check retry": ["--all"], "alert ls": ["--rules", "rules.toml"],
@@ -92,7 +96,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with open_ledger(tmp_path / "ledger.db") as store:
         spec = {**ladder_spec((*histories.TIERS,)), "name": HOSTILE}
         book = History(store, HOSTILE, spec)
-        said = {HOSTILE: cost(Verdict.abstain(HOSTILE, failed_at="tool"), 1.0)}
+        failed = Verdict.abstain(HOSTILE, failed_at="tool", artifacts={"x.log": b"x"})
+        said = {HOSTILE: cost(failed, 1.0)}
         ethanol = Item("CCO", "CCO", said, Reward(0.5, 0.1, Tier.FAST, reason=HOSTILE), -5.0, 1.0)
         book.score([ethanol, Item(HOSTILE, Verdict.reject(HOSTILE))], run=HOSTILE)
         book.enqueue(ethanol, histories.MEASURED, CheckState.WAITING)
