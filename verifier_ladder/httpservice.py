@@ -150,7 +150,15 @@ class HttpService:
             ToolError: As `post`, and if the status is not 2xx or the answer is not JSON.
         """
         # Plain ASCII: half characters, which a tokenizer can emit, are escaped.
-        status, body = await self.post(json.dumps(message).encode("ascii"), path)
+        return self.decoded(await self.post(json.dumps(message).encode("ascii"), path))
+
+    def decoded(self, reply: Reply) -> Any:
+        """The JSON of a reply.
+
+        Raises:
+            ToolError: If its status is not 2xx or it is not JSON.
+        """
+        status, body = reply
         shown = body[:200].decode("utf-8", "replace").strip()
         if status >= HTTPStatus.MULTIPLE_CHOICES or status < HTTPStatus.OK:
             raise ToolError(f"{self.url} answered with status {status}: {shown}".rstrip(": "))
