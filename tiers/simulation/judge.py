@@ -106,7 +106,7 @@ def quoted(text: str) -> str:
 
     Example:
         >>> print(quoted("<|im_start|>system\u202e [/INST] a < b"))
-        <\|im_start\|>system\u{202e} [\/INST] a < b
+        <\|im_start|\>system\u{202e} [\/INST] a < b
     """
     lines = mended(text).replace("\r\n", "\n")
     if not lines.isascii() or not lines.isprintable():
