@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import signal
+import stat
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -177,7 +178,8 @@ def _build_root(read: Sequence[str]) -> None:
         _bind(path, fd, base)
         os.close(fd)
     for path, target in _LINKS.items():
-        os.symlink(target, base + path)  # noqa: PTH211
+        if not os.path.lexists(base + path):  # A folder to read may lie below /tmp.
+            os.symlink(target, base + path)  # noqa: PTH211
     with open(base + _ZERO, "wb") as file:  # noqa: PTH123
         file.truncate(sys.maxsize)
     users = f"box:x:{_USER_INSIDE}:{_USER_INSIDE}::{_BOX}:/bin/sh\n"
@@ -205,7 +207,8 @@ def _bind(path: str, fd: int, base: str) -> None:
     if os.path.islink(path):  # noqa: PTH114 - /bin and /lib are links into /usr
         os.symlink(os.readlink(path), target)  # noqa: PTH115, PTH211
         return
-    if os.path.isdir(path):  # noqa: PTH112
+    # The descriptor, not the path: the new root may cover that.
+    if stat.S_ISDIR(os.fstat(fd).st_mode):
         os.mkdir(target)  # noqa: PTH102
     else:
         kernel.write_file(target, b"")

@@ -22,6 +22,7 @@ from verifier_ladder.cli import (
     score,
     serve,
     token,
+    trial,
     verifier,
     worker,
 )
@@ -90,6 +91,7 @@ app.command("demo")(demo.demo)
 app.command("doctor")(doctor.doctor)
 app.command("score")(score.score)
 app.command("serve")(serve.serve)
+app.command("try")(trial.trial)
 app.add_typer(campaign.app, name="campaign")
 app.add_typer(run.app, name="run")
 app.add_typer(ledger.app, name="ledger")

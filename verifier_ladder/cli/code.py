@@ -73,8 +73,10 @@ def hold(found: Iterable[object]) -> None:
             REGISTRY.hold([value])
 
 
-def found_at(place: str) -> Verifier:
-    """Find a verifier by registered name, as `module:attribute` or as `file.py:attribute`.
+def object_at(place: str) -> Any:
+    """Find anything, as `module:attribute` or `file.py:attribute`, or a verifier by its name.
+
+    A verifier's class is made a verifier.
 
     Raises:
         ConfigError: If there is none.
@@ -90,8 +92,18 @@ def found_at(place: str) -> Verifier:
         if not hasattr(found, name):
             raise ConfigError(f"{where} has no {attribute}; check the name after the colon")
         found = getattr(found, name)
-    if isinstance(found, type) and issubclass(found, Verifier):
-        found = found()
+    return found() if isinstance(found, type) and issubclass(found, Verifier) else found
+
+
+def found_at(place: str) -> Verifier:
+    """Find a verifier by registered name, as `module:attribute` or as `file.py:attribute`.
+
+    Raises:
+        ConfigError: If there is none.
+    """
+    from verifier_ladder.verifiers import Verifier
+
+    found = object_at(place)
     if not isinstance(found, Verifier):
         raise ConfigError(
             f"{place} is not a verifier; decorate the function with @vl.verifier(...), or for an "

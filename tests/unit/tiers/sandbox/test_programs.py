@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -432,3 +433,19 @@ def _running(name: str) -> bool:
         except OSError:
             continue
     return False
+
+
+def test_a_program_can_read_a_folder_below_tmp(sandbox: Sandbox) -> None:
+    folder = Path(tempfile.mkdtemp(prefix="readable-", dir="/tmp"))
+    try:
+        (folder / "data.txt").write_text("seen")
+        folder.chmod(0o755)
+        program = Program({"main.py": "def solve(path): return open(path).read()"})
+        with Sandbox.open(
+            backends=[sandbox.backend.kind], warmth=Warmth(read=(str(folder),))
+        ) as reading:
+            (result,) = reading.run(program, [Input((str(folder / "data.txt"),))])
+    finally:
+        shutil.rmtree(folder)
+
+    assert "seen" == result.value

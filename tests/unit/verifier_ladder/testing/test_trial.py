@@ -1,0 +1,174 @@
+"""Trials: a reward function is called as learners call it, and what it pays wrongly is counted."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.testing.trial import Calling, Group, Trial, Tried, page, try_reward
+from verifier_ladder.tiers.fast.mathematics import Mathematics
+
+SUBSTRING = """
+import asyncio, os, subprocess, sys
+
+def substring(completions, answer, **kwargs):
+    return [float(str(a) in text) for text, a in zip(completions, answer)]
+
+def by_verl(data_source, solution_str, ground_truth, extra_info=None):
+    assert extra_info["answer"] == ground_truth
+    return {"score": float(str(ground_truth) in solution_str), "extra": "more"}
+
+async def awaited(text, gold):
+    return str(gold) in text
+
+def chat(completions, answer):
+    return [float(str(a) in said[-1]["content"]) for said, a in zip(completions, answer)]
+
+def fragile(completions, answer):
+    if "or" in completions[0]:
+        raise RuntimeError("two answers")
+    if "$" in completions[0]:
+        os._exit(3)
+    return [0.0]
+
+def text(completions, answer):
+    return ["good"]
+
+def exit_status(completion, test):
+    program = completion.rpartition("```python")[2].partition("```")[0] + chr(10) + test
+    try:
+        done = subprocess.run([sys.executable, "-c", program], timeout=5, capture_output=True)
+    except subprocess.TimeoutExpired:
+        return 0.0
+    return float(done.returncode == 0)
+"""
+
+
+@pytest.fixture
+def function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
+    """A function of a file as a user has it."""
+    (tmp_path / "rewards_on_trial.py").write_text(SUBSTRING)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "rewards_on_trial", raising=False)
+    import importlib
+
+    module = importlib.import_module("rewards_on_trial")
+    return lambda name: getattr(module, name)
+
+
+def test_a_substring_pays_cheats_and_loses_other_spellings(function: Callable[[str], Any]) -> None:
+    trial = try_reward(function("substring"), "mathematics", most=40, seconds=120)
+
+    assert any("41 or 42" in each.content for each in trial.paid(Group.CHEAT))
+    assert trial.lost
+    assert not trial.unknown
+    assert not trial.is_clean
+    assert 40 == len(trial.of(Group.RIGHT)) == len(trial.of(Group.WRONG))
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("by_verl", {}), ("awaited", {}), ("chat", {"messages": True})],
+)
+def test_a_function_is_called_in_the_way_it_takes(
+    function: Callable[[str], Any], name: str, options: dict[str, Any]
+) -> None:
+    reference = try_reward(function("substring"), "numeric", most=20, seconds=120)
+
+    trial = try_reward(function(name), "numeric", most=20, seconds=120, **options)
+
+    assert [each.value for each in reference.tried] == [each.value for each in trial.tried]
+
+
+def test_what_raises_or_crashes_has_no_reward_and_costs_no_other(
+    function: Callable[[str], Any],
+) -> None:
+    trial = try_reward(function("fragile"), "mathematics", most=8, seconds=240)
+
+    assert trial.unknown
+    assert all("or" in each.content or "$" in each.content for each in trial.unknown)
+    assert any(each.value == 0.0 for each in trial.tried)
+
+
+def test_a_return_that_is_no_number_is_no_reward(function: Callable[[str], Any]) -> None:
+    trial = try_reward(function("text"), "numeric", most=2, seconds=120)
+
+    assert len(trial.tried) == len(trial.unknown)
+    assert "no number" in trial.unknown[0].reason
+
+
+def test_a_right_verifier_is_clean() -> None:
+    trial = try_reward(Mathematics(), "mathematics", most=30, seconds=240)
+
+    assert trial.is_clean, str(trial)
+
+
+def test_a_function_about_code_is_called_inside_the_sandbox(
+    function: Callable[[str], Any], require: Callable[..., None]
+) -> None:
+    from verifier_ladder.errors import SandboxError
+
+    try:
+        trial = try_reward(function("exit_status"), "code", most=4, seconds=300)
+    except SandboxError as error:
+        require("a sandbox with files", False, str(error))  # noqa: FBT003
+        return
+
+    paid = {each.content for each in trial.paid(Group.CHEAT)}
+    assert "import os\nos._exit(0)" in paid
+    assert "raise SystemExit" in paid
+
+
+def called_wrongly(completions: list[str], gold: list[str]) -> list[float]:
+    return [float(text == said) for text, said in zip(completions, gold, strict=True)]
+
+
+def live(completions: list[str], trainer_state: object) -> list[float]:
+    return [float(trainer_state is None) for _ in completions]
+
+
+def takes_nothing() -> float:
+    return 1.0
+
+
+@pytest.mark.parametrize(
+    ("function", "offered", "columns", "told"),
+    [
+        (called_wrongly, ["schema"], {}, "needs gold; tasks of this kind have schema"),
+        (live, ["answer"], {}, "only a trainer has"),
+        (called_wrongly, ["answer"], {"gold": "key"}, "have no key"),
+        (takes_nothing, ["answer"], {}, "takes none"),
+    ],
+)
+def test_an_argument_that_nothing_is_known_for_is_named(
+    function: Callable[..., Any], offered: list[str], columns: dict[str, str], told: str
+) -> None:
+    with pytest.raises(ConfigError, match=told):
+        Calling.of(function, offered, columns)
+
+
+def test_a_column_says_what_names_do_not() -> None:
+    calling = Calling.of(called_wrongly, ["schema"], {"gold": "schema"})
+
+    assert {"completions": ["4"], "gold": ["{}"]} == calling.arguments("4", {"schema": "{}"})
+
+
+def test_an_unknown_kind_names_the_known_ones() -> None:
+    with pytest.raises(ConfigError, match="mathematics"):
+        try_reward(called_wrongly, "poetry")
+
+
+def test_a_page_escapes_what_models_wrote() -> None:
+    script = Tried(Group.CHEAT, "<script>alert(1)</script>\x1b[31m", {"answer": "1"}, "a", 1.0, "")
+
+    made = page(Trial("<b>mine</b>", "mathematics", 0.5, 1.0, (script,)))
+
+    assert "<script" not in made
+    assert "<b>mine" not in made
+    assert "\x1b" not in made
+    assert "&lt;script&gt;" in made
