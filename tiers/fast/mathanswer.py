@@ -33,10 +33,12 @@ from verifier_ladder.tiers.fast.mathtext import Tree, UnreadableError, read
 from verifier_ladder.tiers.fast.mathunits import unit_worth
 
 _MOST_MEMBERS = 40
-_FACTORS = frozenset({
+_NOT_COUNTED = frozenset({
     "hundred", "thousand", "million", "billion", "trillion", "dozen", "half", "quarter",
+    "squared", "cubed", "factorial", "plus", "minus", "times", "is", "at", "or", "not", "maybe",
+    "perhaps", "more", "less", "wrong",
 })  # fmt: skip
-"""Words behind a number that change it, so that they are no things counted."""
+"""Words behind a number that change it or doubt it, so that they are no things counted."""
 
 NOT_EQUAL = "the answer is not equal to the expected one"
 
@@ -532,7 +534,7 @@ def _has_unit(tree: Any) -> bool:
 def _is_counted(unit: str) -> bool:
     """Whether what stands behind a number leaves it as it is."""
     words = unit.lower().split()
-    return len(words) <= 3 and not _FACTORS & set(words) and not {"or", "not"} & set(words)  # noqa: PLR2004
+    return len(words) <= 3 and _NOT_COUNTED.isdisjoint(words)  # noqa: PLR2004
 
 
 def _plural(unit: str) -> str:

@@ -8,8 +8,9 @@ Where the answer stands, the strongest mark first:
 4. the last line, or the only formula between dollar signs in it.
 
 What is thought aloud before `</think>` does not count; thought that never ends has no answer.
-Every answer at the strongest mark must be right, and so must each weaker one that follows it: two
-answers that contradict each other are a hedge, and rejected.
+Every answer at the strongest mark must be right, and so must each weaker one that follows it and
+each that corrects it ("Actually, 41."): answers that contradict each other are a hedge, and
+rejected.
 """
 
 from __future__ import annotations
@@ -47,6 +48,25 @@ _DOUBT = re.compile(
 )
 _VALUE = re.compile(r"\d|\\|^\W*\w\W*$")
 """What tells a value from words such as "the answer is clear"."""
+_ONE = r"(?:[A-Za-z] ?= ?)?(?:\$[^$\n]{1,80}\$|[-−]?\d+(?:[.,/]\d+)*)"
+_BETWEEN = "it|that|this|the|answer|result|value|final|is|be|could|should|might|may|can|would|also"
+_CUE = (
+    "but|actually|wait|hmm|no|sorry|correction|rather|instead|alternatively|maybe|perhaps"
+    "|possibly|else|otherwise"
+)
+_SECOND = re.compile(
+    rf"(?:^|[.,;:(\n])\W{{0,4}}(?:{_CUE})\b(?:\W{{1,3}}(?:{_BETWEEN}|{_CUE})\b){{0,8}}"
+    rf"[\s,:;]{{0,3}}({_ONE})(?=(?:\s+(?:{_BETWEEN})\b){{0,4}}"
+    r"\s*(?:[.,;:](?!\s*[\d$])|[)!?*]|\n|$))",
+    re.IGNORECASE,
+)
+"""An answer that is put in the place of the one before it: "Actually, 41."."""
+_FIRST = re.compile(rf"({_ONE}),? or \$?(?:[A-Za-z] ?= ?)?$")
+"""An answer that is offered before the box: "41 or"."""
+_DENIED = re.compile(
+    r"\W{0,4}(?:is|was) (?:wrong|incorrect|not (?:right|correct|the (?:\w+ )?answer))\b"
+)
+_DENIAL = re.compile(r"\bnot \$*$", re.IGNORECASE)
 _MARKS = ' \t\r\n*`"'
 _CHOICE = re.compile(
     r"\s*\\?(?:text(?:bf|rm)?\{)?\(?([A-J])\)?\}?(?:\)|\.|:|\}|\s)+(?=\S)(.+)", re.DOTALL
@@ -310,11 +330,13 @@ def final_answers(text: str) -> list[str]:
     if "<think>" in spoken:
         raise _NoAnswerError("the output ends before its thought does")
     found, end = _strong(spoken)
-    weak = _weak(spoken[end:])
+    weak, last = _weak(spoken[end:])
     if not found:
         found = weak or [_last_line(spoken)]
     elif weak:
         found += [one for one in weak if _VALUE.search(one)]
+    if end or weak:
+        found += [match[1] for match in _SECOND.finditer(spoken, end + last)]
     if len(found) > _MOST_MARKS:
         raise _NoAnswerError("the output holds too many answers")
     cleaned = [_clean(one) for one in found]
@@ -324,8 +346,17 @@ def final_answers(text: str) -> list[str]:
 
 
 def _strong(text: str) -> tuple[list[str], int]:
-    """What stands in boxes and tags, and where the last of them ends."""
+    r"""What stands in boxes and tags or is offered before them, and where the last of them ends.
+
+    Raises:
+        _NoAnswerError: If it is denied: "not \boxed{42}".
+    """
     found, end = _boxes(text)
+    if first := _BOX.search(text):
+        before = text[max(0, first.start() - 100) : first.start()]
+        if _DENIAL.search(before) or _DENIED.match(text, end):
+            raise _NoAnswerError("the answer is denied")
+        found += [match[1] for match in _FIRST.finditer(before)]
     for match in _TAG.finditer(text):
         close = _END_TAG.search(text, match.end())
         inner = text[match.end() : close.start() if close else len(text)]
@@ -366,19 +397,22 @@ def _closing(text: str, start: int) -> int:
     raise UnreadableError("the box is never closed, or holds too much")
 
 
-def _weak(text: str) -> list[str]:
-    """What stands behind `####`, else behind `the answer is`."""
-    found = [match[1] for match in _HASHES.finditer(text)]
-    if found:
-        return found[: _MOST_MARKS + 1]
+def _weak(text: str) -> tuple[list[str], int]:
+    """What stands behind `####`, else behind `the answer is`; and where the last of it ends."""
+    lines = list(_HASHES.finditer(text))
+    if lines:
+        return [match[1] for match in lines[: _MOST_MARKS + 1]], lines[-1].end()
+    found: list[str] = []
+    last = 0
     for match in _PHRASE.finditer(text):
         end = _SENTENCE.search(text, match.end())
         part = text[match.end() : end.start() if end else len(text)]
         if part.strip(_MARKS):
             found.append(_formula(part))
+            last = match.end() + len(part)
         if len(found) > _MOST_MARKS:
             break
-    return found
+    return found, last
 
 
 def _last_line(text: str) -> str:

@@ -42,7 +42,7 @@ _SIGNS = {
     "∓": "\\mp ", "√": "\\sqrt ", "°": "^\\circ ", "…": "\\ldots ", "∅": "\\emptyset ",
     "ℝ": "\\mathbb{R}", "²": "^{2}", "³": "^{3}", "½": "\\frac12 ", "¼": "\\frac14 ",
     "¾": "\\frac34 ", "θ": "\\theta ", "λ": "\\lambda ", "α": "\\alpha ", "β": "\\beta ",
-    "\u00a0": " ", "\u2009": " ", "\u202f": " ", "′": "'",
+    "\u00a0": " ", "\u2009": " ", "\u202f": " ", "′": "'", "\u2010": "-",
 }  # fmt: skip
 """Characters of typography; any other that is not ASCII makes the text unreadable."""
 _TYPOGRAPHY = str.maketrans(_SIGNS)
@@ -55,7 +55,7 @@ _GROUPS = re.compile(r"(?<=\d)(?:\\,|,\\!)(?=\d{3}(?!\d))")
 _WRAPPED = re.compile(r"\*\*(.*)\*\*", re.DOTALL)
 _TOKEN = re.compile(
     r"(?P<space>\s+)"
-    r"|(?P<repeat>\d*\.\d*\\overline\{\d+\})"
+    r"|(?P<repeat>\d*\.\d*\\(?:overline|bar)\{\d+\})"
     r"|(?P<clock>(?<![\d:])\d{1,2}:\d\d(?![\d:]))"
     r"|(?P<grouped>\d{1,3}(?:(?:\{,\}|\\,)\d{3})+(?:\.\d+)?(?!\d))"
     r"|(?P<thousands>[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?(?!\d))"
@@ -671,7 +671,9 @@ def as_fraction(text: str) -> Fraction:
         >>> as_fraction(r"0.\overline{3}"), as_fraction("1,234"), as_fraction("1.5e3")
         (Fraction(1, 3), Fraction(1234, 1), Fraction(1500, 1))
     """
-    plain = text.replace("{,}", "").replace("\\,", "").replace(",", "")
+    plain = (
+        text.replace("{,}", "").replace("\\,", "").replace(",", "").replace("\\bar", "\\overline")
+    )
     if "\\overline" in plain:
         head, _, period = plain.partition("\\overline{")
         whole, _, digits = head.partition(".")
