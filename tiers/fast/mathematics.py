@@ -63,6 +63,11 @@ _SECOND = re.compile(
 """An answer that is put in the place of the one before it: "Actually, 41."."""
 _FIRST = re.compile(rf"({_ONE}),? or \$?(?:[A-Za-z] ?= ?)?$")
 """An answer that is offered before the box: "41 or"."""
+_OTHER = re.compile(
+    rf"[\s$*)\]\\]{{0,6}}(?:[,(;]?\s*\\?(?:text\{{)?\s*\bor\b[\s}}]*|[,;/]\s*)({_ONE})(?=[)$\s]*(?:[.!?]|\n|$))",
+    re.IGNORECASE,
+)
+"""An answer that is offered behind the box: "or 41"."""
 _DENIED = re.compile(
     r"\W{0,4}(?:is|was) (?:wrong|incorrect|not (?:right|correct|the (?:\w+ )?answer))\b"
 )
@@ -346,7 +351,7 @@ def final_answers(text: str) -> list[str]:
 
 
 def _strong(text: str) -> tuple[list[str], int]:
-    r"""What stands in boxes and tags or is offered before them, and where the last of them ends.
+    r"""What stands in boxes and tags or is offered beside them, and where the last of them ends.
 
     Raises:
         _NoAnswerError: If it is denied: "not \boxed{42}".
@@ -365,6 +370,8 @@ def _strong(text: str) -> tuple[list[str], int]:
         if not _BOX.search(inner):
             found.append(inner)
         end = max(end, close.end() if close else len(text))
+    if found and (other := _OTHER.match(text, end)):
+        found.append(other[1])
     return found, end
 
 
