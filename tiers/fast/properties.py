@@ -147,7 +147,7 @@ def drawn(inputs: Sequence[Any], seed: int, count: int) -> list[tuple[Any, ...]]
 
     Example:
         >>> drawn([Booleans(type="booleans")], 0, 9)
-        [(False,), (True,)]
+        [(True,), (False,)]
     """
     import hypothesis as h
     from hypothesis import strategies as st

@@ -99,9 +99,9 @@ def test_a_ledger_does_not_show_its_password(
         (("ladder:", "ladder:wrong"), "PGPASSWORD"),
         (("ladder:", "nobody:"), "PGPASSWORD"),
         (("/ledger", "/missing"), "createdb"),
-        (("127.0.0.1:", "127.0.0.1:1"), "can't be reached"),
+        (("127.0.0.1:", "127.0.0.2:"), "can't be reached"),
     ],
-    ids=["password", "user", "database", "port"],
+    ids=["password", "user", "database", "address"],
 )
 def test_what_cannot_be_opened_says_what_to_do(
     postgresql: str, postgresql_server: PostgresqlServer, change: tuple[str, str], said: str
