@@ -102,7 +102,8 @@ def test_what_it_returns_becomes_what_the_trainer_stacks(execute: Execute) -> No
     told = execute("4")
 
     assert (1,) == torch.tensor([told["reward"]]).shape
-    assert {"unknown", "pending", "gaming_alarms", "unanswered_alarms"} == set(told["extra_logs"])
+    known = {"unknown", "pending", "process", "gaming_alarms", "unanswered_alarms"}
+    assert known == set(told["extra_logs"])
 
 
 def test_many_queries_at_once_come_in_order_with_every_part() -> None:

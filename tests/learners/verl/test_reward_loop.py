@@ -50,7 +50,18 @@ FILE = """
     plain = verl.compute_score(check, on_abstain=-1.0, asynchronous=False, **options)
     Manager = verl.reward_manager(check, on_abstain=-1.0, **options)
 """
-KEYS = {"score", "unknown", "pending", "reason", "gaming_alarms", "unanswered_alarms"}
+KEYS = {
+    "score",
+    "unknown",
+    "pending",
+    "reason",
+    "gaming_alarms",
+    "unanswered_alarms",
+    "feedback",
+    "process",
+    "scores",
+    "turns",
+}
 
 
 def yes(completions: list[str]) -> list[float]:
