@@ -177,6 +177,8 @@ class RewardRule:
             >>> rule.score_of(Verdict.accept(1.0)) is None
             True
         """
+        if type(verdict) is not Verdict:
+            checked_value("RewardRule.score_of", "verdict", verdict, "Verdict")
         if not self.weights:
             return verdict.score
         parts = [self._part(verdict, name) for name in self.weights]
@@ -185,6 +187,8 @@ class RewardRule:
 
     def lacking(self, verdict: Verdict) -> list[str]:
         """Names of what is weighed and a verdict does not give."""
+        if type(verdict) is not Verdict:
+            checked_value("RewardRule.lacking", "verdict", verdict, "Verdict")
         return [name for name in self.weights if self._part(verdict, name) is None]
 
     @staticmethod

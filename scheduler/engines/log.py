@@ -10,6 +10,7 @@ import threading
 from verifier_ladder.scheduler.engines.progress import Inheritable
 
 _KEPT = 2048
+_MORE = "… "
 _PIPE = 1 << 20
 
 
@@ -47,4 +48,4 @@ class Log:
     def tail(self) -> str:
         """The last words; … stands where there were more."""
         text = self._tail.decode("utf-8", "replace").strip()
-        return f"… {text}" if self._is_cut else text
+        return f"{_MORE}{text[-_KEPT + len(_MORE) :]}" if self._is_cut else text

@@ -21,7 +21,7 @@ ODD: list[Any] = [
 ]  # fmt: skip
 RESULTS = {
     "Belief", "Case", "Decision", "Decisions", "Reward", "Revision", "SampleId", "Situation",
-    "Ledger", "EscalationPolicy",
+    "Ledger", "EscalationPolicy", "Artifact",
 }  # fmt: skip
 """What is given to users or is a protocol: nothing enters by its constructor."""
 ERRORS = (vl.LadderError, TypeError, ValueError)
@@ -52,6 +52,9 @@ def campaign() -> Iterator[vl.Campaign]:
 GOOD: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "Candidate": (vl.Candidate, {"kind": "text", "content": "a"}),
     "Turn": (vl.Turn, {"action": "a"}),
+    "ToolCall": (vl.ToolCall, {"name": "t"}),
+    "Terminate": (vl.Terminate, {}),
+    "Rate": (vl.Rate, {"limit": "1/s"}),
     "Cost": (vl.Cost, {}),
     "Run": (vl.Run, {"name": "r"}),
     "Target": (vl.Target, {}),
@@ -183,6 +186,7 @@ def test_methods_refuse_what_makes_no_sense(
         "samples": ["a"], "run": "r", "step": 0, "case": b"k" * 32, "value": 1.0,
         "source": "me", "values": {}, "rows": [], "transcripts": [], "tier": "fast",
         "factor": 1.0, "deviation": 1.0, "namespace": "n", "path": "nothing.toml", "table": {},
+        "verdict": vl.Verdict.accept(1.0),
     }  # fmt: skip
     known = inspect.signature(method).parameters
     needed = {n: given.get(n) for n, p in known.items() if p.default is p.empty}

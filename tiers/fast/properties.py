@@ -184,6 +184,8 @@ def _alike_everywhere() -> Iterator[None]:
         TemporaryDirectory(prefix="vladder-drawing-") as folder,
         patch.object(configuration, "__hypothesis_home_directory", Path(folder)),
         patch.object(providers, "_get_local_constants", Constants),
+        # What was drawn before in this process has left constants here.
+        patch.object(providers, "CONSTANTS_CACHE", type(providers.CONSTANTS_CACHE)(1024)),
     ):
         yield
 

@@ -19,7 +19,7 @@ def trial(
         str, typer.Argument(help="The function, as file.py:name or module:name; or a verifier.")
     ],
     kind: Annotated[
-        str, typer.Option("--kind", help="What it is about: mathematics, code, json, numeric, …")
+        str, typer.Option("--kind", help="Its answer key, such as mathematics, code or json.")
     ],
     column: Annotated[
         list[str] | None,
@@ -38,9 +38,9 @@ def trial(
     ] = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """See which known cheats your reward function pays, and which right answers it loses.
+    """See which cheats a reward function of yours pays.
 
-    Exits with 1 if there is any.
+    It counts right answers that it loses too, and exits with 1 if there is anything.
     """
     from verifier_ladder.cli.code import object_at
     from verifier_ladder.testing.trial import page, try_reward

@@ -7,7 +7,7 @@ tells what is missing or erased, which breaks no proof, from what was changed.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
@@ -90,23 +90,39 @@ def compare(connection: Connection, named: Connection, found: Verification) -> N
     rows = named.exec_driver_sql("SELECT digest, size FROM artifact ORDER BY digest").all()
     for key, size in rows:
         note = _note_of(connection, key.hex())
-        hashed, length = sha256(), 0
+        hashed, count = sha256(), 0
         for data in chunks_of(connection, key):
             hashed.update(data)
-            length += len(data)
-        if length == 0 and (size or note != ""):
+            count += 1
+        there = connection.exec_driver_sql(
+            "SELECT count(*) FROM artifact_chunk WHERE digest = ?", (key,)
+        ).scalar_one()
+        if there == 0 and (size or note != ""):
             found.artifacts_erased += note == ERASED
             found.artifacts_left_out += note == OVER
             found.artifacts_missing += note not in {ERASED, OVER}
-        elif hashed.digest() != key:
+        elif hashed.digest() != key or count != there:
             found.add(f"artifact {key.hex()}: its bytes were changed")
         else:
             found.artifacts += 1
+    _compare_rows(connection, {bytes(key): size for key, size in rows}, found)
+
+
+def _compare_rows(connection: Connection, sizes: Mapping[bytes, int], found: Verification) -> None:
+    """Compare what the tables say of artifacts with what entries name, by digest."""
     for table in ("artifact", "artifact_chunk"):
         for (key,) in connection.exec_driver_sql(f"SELECT DISTINCT digest FROM {table}").all():
-            known = named.exec_driver_sql("SELECT 1 FROM artifact WHERE digest = ?", (bytes(key),))
-            if known.first() is None:
-                found.add(f"table {table}, {bytes(key).hex()}: no entry bears it out")
+            if isinstance(key, str) or bytes(key) not in sizes:
+                told = ascii(key) if isinstance(key, str) else bytes(key).hex()
+                found.add(f"table {table}, {told}: no entry bears it out")
+    told_of = connection.exec_driver_sql(
+        "SELECT digest, size, note, campaign IN (SELECT campaign FROM entry) FROM artifact"
+    )
+    for key, size, note, is_known in told_of.all():
+        if isinstance(key, str) or bytes(key) not in sizes:
+            continue
+        if size != sizes[bytes(key)] or note not in {"", ERASED, OVER} or not is_known:
+            found.add(f"table artifact, {bytes(key).hex()}: its row was changed")
 
 
 class SqlArtifacts(Store):

@@ -228,7 +228,7 @@ def test_a_verdict_that_cannot_be_read_costs_only_its_own_candidate(
     )  # fmt: skip
 
     assert [1.0, 1.0] == [said[0].score, said[2].score]
-    assert "not JSON" in said[2].evidence["dropped"]
+    assert {"dropped": "below was too large, or too deep"} == said[2].evidence
     assert (Outcome.ABSTAIN, "verifier") == (said[1].outcome, said[1].failed_at)
     assert "verdict" in said[1].reason
 

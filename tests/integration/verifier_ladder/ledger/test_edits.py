@@ -112,7 +112,9 @@ def build(place: str) -> None:
             ledger.append(
                 Block("review", CAMPAIGN, (), [verdict_row("x", vl.Verdict.accept(score))])
             )
-        detailed = vl.Verdict.reject("why", feedback="why", evidence={"a": 1})
+        detailed = vl.Verdict.reject(
+            "why", feedback="why", evidence={"a": 1}, artifacts={"log": b"a log"}
+        )
         ledger.append(
             Block(
                 "score",
@@ -585,6 +587,20 @@ EDITS: dict[str, Edit] = {
         "table verifier_source",
         ["INSERT INTO verifier_source (name, version, digest) VALUES ('length', '1', 'dd')"],
     ),
+    "the bytes of an artifact": Edit(
+        "its bytes were changed", ["UPDATE artifact_chunk SET data = zeroblob(5)"]
+    ),
+    "bytes behind those of an artifact": Edit(
+        "its bytes were changed",
+        ["INSERT INTO artifact_chunk SELECT digest, 7, data FROM artifact_chunk"],
+    ),
+    "the size of an artifact": Edit(
+        "table artifact, .* was changed", ["UPDATE artifact SET size = size + 1"]
+    ),
+    "an artifact put in": Edit(
+        "table artifact, .* no entry",
+        ["INSERT INTO artifact SELECT zeroblob(32), campaign, size, note FROM artifact"],
+    ),
     # -- what the tables are
     "a trigger dropped": Edit(
         "trigger entry_update_refused is missing", ["DROP TRIGGER entry_update_refused"]
@@ -859,6 +875,8 @@ def test_every_table_is_compared_or_said_not_to_be() -> None:
         "campaign",
         "run",
         "verifier_source",
+        "artifact",
+        "artifact_chunk",
     }
     assert compared | MOVING == set(metadata.tables)
     edited = {

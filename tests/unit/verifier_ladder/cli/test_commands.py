@@ -61,6 +61,7 @@ CALLS: dict[str, list[str]] = {
     "check retry": ["--all"], "alert ls": ["--rules", "rules.toml"],
     "alert test": ["--rules", "rules.toml"], "token add": ["somebody"], "token ls": [],
     "token revoke": ["somebody"], "token secret": [], "worker start": ["--until-idle"],
+    "try": ["words.py:words", "--kind", "choice"],
 }  # fmt: skip
 MAKE_A_LEDGER = {
     "demo", "score", "serve", "campaign import", "ledger seal", "ledger restore", "token add",
