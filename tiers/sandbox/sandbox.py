@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
@@ -259,7 +260,8 @@ class Sandbox:
 
     def __del__(self) -> None:
         """End its processes with whoever held it; what they took stays counted."""
-        if hasattr(self, "_lock"):  # It was made whole.
+        # It was made whole, and the interpreter is not ending, which takes names away.
+        if hasattr(self, "_lock") and not sys.is_finalizing():
             self.close()
             _GONE.append(self._lost)
 
