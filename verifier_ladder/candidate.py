@@ -86,6 +86,11 @@ class Turn:
     compressed: bool = False
     """Whether the context was compressed before this turn, so that the model no longer saw all of
     the earlier ones."""
+    failed: bool | None = None
+    """Whether the tool said that the call failed; None where nobody said."""
+    parallel: bool = False
+    """Whether the model acted before it saw the observation of the turn before, as where one
+    message calls several tools."""
 
     def __post_init__(self) -> None:
         """Refuse what is no text, or no fields by name.

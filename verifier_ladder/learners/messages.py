@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -13,6 +12,7 @@ import orjson
 from verifier_ladder.candidate import Turn
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.media import described
+from verifier_ladder.trajectory import content_of, from_messages
 
 
 def text_of(completion: Any) -> str:
@@ -29,30 +29,24 @@ def text_of(completion: Any) -> str:
         return completion
     messages = _messages(completion)
     spoken = [m for m in messages if m.get("role", "assistant") == "assistant"]
-    return _content(spoken[-1]) if spoken else ""
+    return content_of(spoken[-1]) if spoken else ""
 
 
 def turns_of(completion: Any) -> tuple[Turn, ...]:
-    """The actions and observations of a completion in which tools were called.
+    """The turns of a completion in which tools were called, or others spoke.
 
-    Plain text and a single message have none.
+    Plain text has none, and neither has a single message without a call.
 
     Example:
         >>> chat = [{"role": "assistant", "content": "2+2"}, {"role": "tool", "content": "4"}]
         >>> [(turn.action, turn.observation) for turn in turns_of(chat)]
         [('2+2', '4')]
     """
-    if isinstance(completion, str) or len(completion) < 2:  # noqa: PLR2004 - no second message
+    if isinstance(completion, str):
         return ()
-    turns: list[Turn] = []
-    for message in _messages(completion):
-        if message.get("role", "assistant") == "assistant":
-            turns.append(Turn(_action(message)))
-        elif turns:
-            last = turns[-1]
-            seen = "\n".join(filter(None, (last.observation, _content(message))))
-            turns[-1] = replace(last, observation=seen)
-    return tuple(turns)
+    messages = _messages(completion)
+    is_text = len(messages) == 1 and not messages[0].get("tool_calls")
+    return () if is_text else from_messages(messages)
 
 
 def messages_of(messages: Any) -> Any:
@@ -100,17 +94,3 @@ def _messages(completion: Any) -> Sequence[Mapping[str, Any]]:
     raise ConfigError(
         f"a completion must be text or a list of chat messages, not {type(completion).__name__}"
     )
-
-
-def _content(message: Mapping[str, Any]) -> str:
-    """The text of one message, whose content may be a list of blocks, some of them images."""
-    content = message.get("content") or ""
-    if isinstance(content, str):
-        return content
-    return "".join(str(b.get("text", "")) for b in content if isinstance(b, Mapping))
-
-
-def _action(message: Mapping[str, Any]) -> str:
-    calls = message.get("tool_calls")
-    text = _content(message)
-    return text if not calls else text + json.dumps(described(calls), sort_keys=True)

@@ -90,6 +90,8 @@ def _content(values: Mapping[str, Any], column: str) -> tuple[str | bytes, list[
         text = _spoken(message.get("content")) if message["role"] == "assistant" else None
         if text is not None:
             return text, value
+    if any(isinstance(message, dict) and message.get("tool_calls") for message in value):
+        return "", value  # All that the model did was to call tools.
     raise RowError(f"column {column!r} holds no text of an assistant")
 
 

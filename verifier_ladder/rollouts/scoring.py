@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from verifier_ladder.arguments import checked
 from verifier_ladder.badrow import BadRow
 from verifier_ladder.budget import TOTAL, Budget
-from verifier_ladder.candidate import Candidate, Sample
+from verifier_ladder.candidate import Candidate, Sample, Turn
 from verifier_ladder.cost import seconds
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.forecast import Forecast
 from verifier_ladder.keys import digest
 from verifier_ladder.ladder import Ladder
+from verifier_ladder.learners.messages import turns_of
 from verifier_ladder.learners.scribe import Scribe
 from verifier_ladder.resource import Resource
 from verifier_ladder.reward import Reward
@@ -241,14 +242,18 @@ def _score(
     columns = scored.columns
     is_grouped = columns.group is not None or columns.prompt is not None
     prompts = None if columns.prompt is None else PromptKeeper(campaign)
+    reads_turns = any(verifier.reads_turns for verifier in campaign.ladder.verifiers)
     for number, chunk in enumerate(in_parts(rows(scored.file, columns), CHUNK)):
         good = [row for row in chunk if isinstance(row, Row)]
         scored.bad_rows += [row for row in chunk if isinstance(row, BadRow)]
         samples = [
             Sample(
-                Candidate(campaign.ladder.kind, row.content, row.task), run=campaign.run.name,
-                step=number, position=row.line, group=row.group if is_grouped else "",
-                group_size=sizes[row.group],
+                Candidate(
+                    campaign.ladder.kind, row.content, row.task,
+                    _turns(row) if reads_turns else (),
+                ),
+                run=campaign.run.name, step=number, position=row.line,
+                group=row.group if is_grouped else "", group_size=sizes[row.group],
             )
             for row in good
         ]  # fmt: skip
@@ -344,6 +349,10 @@ class PromptKeeper:
         if told.is_of_sample:
             return bool(self._known.sample(told.step, told.position))
         return self._known.prompt(told.group) is not None
+
+
+def _turns(row: Row) -> tuple[Turn, ...]:
+    return turns_of([each for each in row.messages or () if isinstance(each, Mapping)])
 
 
 def _text(row: Row) -> str | None:

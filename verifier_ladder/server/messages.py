@@ -54,6 +54,12 @@ class TurnMessage(Message):
     compressed: bool = Field(
         default=False, description="Whether the context was compressed before this turn."
     )
+    failed: bool | None = Field(
+        None, description="Whether the tool said that the call failed; null where nobody said."
+    )
+    parallel: bool = Field(
+        default=False, description="Whether the model acted before it saw the last observation."
+    )
 
 
 class SampleMessage(Message):

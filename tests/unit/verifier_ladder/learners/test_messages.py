@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verifier_ladder import ConfigError, Turn
+from verifier_ladder import ConfigError, ToolCall, Turn
 from verifier_ladder.learners.messages import group_of, groups_of, text_of, turns_of
 
 CALL = {"role": "assistant", "content": "look", "tool_calls": [{"name": "search"}]}
@@ -39,11 +39,12 @@ def test_a_completion_of_another_form_is_refused(completion: Any) -> None:
 def test_tool_calls_are_turns_with_their_observations() -> None:
     turns = turns_of([CALL, SEEN, SAID])
 
-    assert [Turn('look[{"name": "search"}]', "found"), Turn("CCO", "")] == list(turns)
+    assert [Turn(ToolCall("search"), "found", thought="look"), Turn("CCO", "")] == list(turns)
 
 
 def test_a_single_message_has_no_turns() -> None:
     assert () == turns_of([SAID]) == turns_of("CCO")
+    assert (Turn(ToolCall("search"), thought="look"),) == turns_of([CALL])
 
 
 def test_observations_before_any_action_are_left_out() -> None:

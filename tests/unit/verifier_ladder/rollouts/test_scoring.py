@@ -69,6 +69,22 @@ def test_rewards_come_in_the_order_of_the_lines(write: Any, ladder: vl.Ladder) -
     assert ["p1", "p1", "p2", "p2"] == scored.groups
 
 
+def test_chats_in_which_tools_were_called_are_turns(write: Any) -> None:
+    @vl.verifier(name="calls", version="1", isolation="inline", reads_turns=True)
+    def calls(candidate: vl.Candidate) -> bool:
+        return [(vl.ToolCall("add", {"a": 2}), "4")] == [
+            (turn.action, turn.observation) for turn in candidate.turns
+        ]
+
+    call = {"function": {"name": "add", "arguments": '{"a": 2}'}}
+    used = {"role": "assistant", "content": None, "tool_calls": [call]}
+    rows = [{"completion": [used, {"role": "tool", "content": "4"}]}, {"completion": "4"}]
+
+    scored = vl.score_file(write(rows), ladder=vl.Ladder("calls", [calls]))
+
+    assert [1.0, 0.0] == values(scored)
+
+
 def test_bad_rows_are_named_by_line_and_cost_nobody_a_reward(
     write: Any, ladder: vl.Ladder
 ) -> None:
