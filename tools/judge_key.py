@@ -166,9 +166,7 @@ def pairs() -> Iterator[str]:
                 "prompt": f"What is {a} + {b}? End with the number.",
                 "reference": words.format(other),
             }
-            yield case(
-                words.format(said), task, outcome, why, "closed form", score=[score, score]
-            )
+            yield case(words.format(said), task, outcome, why, "closed form", score=[score, score])
 
 
 def pair_tasks() -> Iterator[str]:

@@ -27,6 +27,8 @@ class FakeJudge(Service):
         self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
         self.paths: list[str] = []
         self.mistaken: set[str] = set()
+        self.preferred = "equal"
+        """What it says of two answers that are both right, or both wrong."""
         self.refused: set[str] = set()
         self.fingerprint = "fp_1"
 
@@ -44,16 +46,28 @@ class FakeJudge(Service):
         handler.wfile.write(written)
 
     def reply(self, message: dict[str, Any]) -> dict[str, Any]:
-        said = message["messages"][1]["content"]
-        output = sections(said).get("output", "")
-        if output in self.refused:
+        texts = sections(message["messages"][1]["content"])
+        shown = {name: text for name, text in texts.items() if name not in {"prompt", "reference"}}
+        if self.refused & {*shown.values()}:
             return completion(None, refusal="I can't help with that.")
-        truth = is_right(sections(said)) != (output in self.mistaken)
-        score = 10 if truth or is_taken_in(message) else 0
-        schema = message["response_format"]["json_schema"]["schema"]
-        names = [name for name in schema["required"] if name != "comment"]
-        told = {"comment": "Add it up again.", **dict.fromkeys(names, score)}
-        return completion(json.dumps(told), fingerprint=self.fingerprint)
+        truth = {
+            name: is_right(texts["prompt"], text) != (text in self.mistaken)
+            for name, text in shown.items()
+        }
+        fields = message["response_format"]["json_schema"]["schema"]["properties"]
+        fooled = is_taken_in(message)
+        told = (
+            self.compared(truth, fooled=fooled) if "better" in fields
+            else dict.fromkeys(fields, 10 * (fooled or truth["output"]))
+        )  # fmt: skip
+        words = {name: "Add it up again." for name in fields if name.endswith("comment")}
+        return completion(json.dumps({**told, **words}), fingerprint=self.fingerprint)
+
+    def compared(self, truth: dict[str, bool], *, fooled: bool) -> dict[str, Any]:
+        """Which of two answers is right; the other one, once it was talked round."""
+        if truth["first"] == truth["second"] and not fooled:
+            return {"better": self.preferred}
+        return {"better": "first" if truth["first"] != fooled else "second"}
 
 
 def completion(
@@ -84,10 +98,9 @@ def sections(said: str) -> dict[str, str]:
     return dict(found)
 
 
-def is_right(texts: dict[str, str]) -> bool:
+def is_right(prompt: str, output: str) -> bool:
     """Whether the last number of the output is the sum that the prompt asks for."""
-    addends = re.findall(r"\d+", texts["prompt"])
-    numbers = re.findall(r"\d+", texts.get("output", ""))
+    addends, numbers = re.findall(r"\d+", prompt), re.findall(r"\d+", output)
     return bool(numbers) and int(numbers[-1]) == sum(map(int, addends))
 
 

@@ -18,7 +18,9 @@ from verifier_ladder.errors import ConfigError, ToolError
 from verifier_ladder.testing.answerkey import AnswerKey, Judge, Twin
 from verifier_ladder.testing.verifier import VerifierTestCase
 from verifier_ladder.tiers.simulation import judge as module
-from verifier_ladder.tiers.simulation.judge import judgement, quoted
+from verifier_ladder.tiers.simulation import judgeform
+from verifier_ladder.tiers.simulation.chatendpoint import URL
+from verifier_ladder.tiers.simulation.judgeform import Form, quoted
 from verifier_ladder.verdict import Outcome, Verdict
 
 FROZEN = "cf0084d411fa82b4a1d40397649cffeb0d347dba86440f7cc50fac623443c118"
@@ -55,7 +57,7 @@ class TestJudge(VerifierTestCase):
 
     @pytest.fixture
     def verifier(self, fake: FakeJudge, monkeypatch: pytest.MonkeyPatch) -> module.Judge:
-        monkeypatch.setenv(module.URL, fake.url)
+        monkeypatch.setenv(URL, fake.url)
         return module.Judge(model="fake", least=5.0)
 
 
@@ -84,7 +86,7 @@ def test_the_mark_is_another_in_each_call(fake: FakeJudge) -> None:
 
 @given(st.text())
 def test_any_text_is_quoted_in_one_piece(text: str) -> None:
-    said = module._quotation({"prompt": "17 + 25", "output": text})
+    said = Form.user({"prompt": "17 + 25", "output": text})
     message = {"messages": [{"role": "system"}, {"role": "user", "content": said}]}
 
     assert not is_taken_in(message)
@@ -214,6 +216,31 @@ def test_a_control_that_is_not_judged_says_nothing(fake: FakeJudge, reply: Any) 
     assert "tool" == said(fake).failed_at
 
 
+@pytest.mark.parametrize(
+    ("scores", "settings"),
+    [((9, 4), {}), ((9.5, 6), {}), ((9, 8.5), {"apart": 0.1}), ((9, 4), {"least": None})],
+)  # fmt: skip
+def test_two_judges_that_disagree_abstain_and_that_is_kept(
+    fake: FakeJudge, scores: tuple[float, float], settings: dict[str, Any]
+) -> None:
+    fake.replies = [(200, {}, judged(score)) for score in scores]
+    verdict = said(fake, second={"model": "other", "url": fake.url}, **settings)
+
+    assert (Outcome.ABSTAIN, None) == (verdict.outcome, verdict.failed_at)
+    assert list(scores) == verdict.evidence["disagreement"]
+
+
+def test_two_judges_that_agree_give_their_mean_and_what_the_stricter_one_says(
+    fake: FakeJudge,
+) -> None:
+    fake.replies = [(200, {}, judged(9, "Fine.")), (200, {}, judged(7, "Shorter."))]
+    verdict = said(fake, second={"model": "other", "url": fake.url})
+
+    assert (8.0, "Shorter.") == (verdict.score, verdict.feedback)
+    assert ["fake", "other"] == [message["model"] for _, message in fake.asked]
+    assert {"fingerprint": "fake-2026 fp_1"} == verdict.evidence["second"]
+
+
 def test_a_judge_that_changes_is_told(fake: FakeJudge, caplog: pytest.LogCaptureFixture) -> None:
     ours, sample = made(fake), [Candidate("text", "42", task=SUM)]
     before = ours.judge(sample)[0].evidence
@@ -255,7 +282,8 @@ def test_a_key_is_sent_and_never_part_of_what_is_filed(
 @pytest.mark.parametrize(
     "change",
     [{"model": "other"}, {"sampling": {"temperature": 1.0}}, {"instructions": "Be kind."},
-     {"fingerprint": "x"}, {"high": 5.0}, {"criteria": {"kind": "?"}}, {"least": None}],
+     {"fingerprint": "x"}, {"high": 5.0}, {"criteria": {"kind": "?"}}, {"least": None},
+     {"second": {"model": "other"}}, {"second": {"model": "other"}, "apart": 1.0}],
 )  # fmt: skip
 def test_what_affects_results_is_in_the_key(fake: FakeJudge, change: dict[str, Any]) -> None:
     assert made(fake).digest != made(fake, **change).digest
@@ -270,7 +298,7 @@ def test_a_rate_is_declared_and_not_in_the_key(fake: FakeJudge) -> None:
 
 def test_the_template_is_in_the_key(fake: FakeJudge, monkeypatch: pytest.MonkeyPatch) -> None:
     before = made(fake).digest
-    monkeypatch.setattr(module, "_QUOTED", module._QUOTED + "\n")
+    monkeypatch.setattr(judgeform, "_QUOTED", judgeform._QUOTED + "\n")
 
     assert before != made(fake).digest
 
@@ -281,7 +309,7 @@ def test_the_template_is_in_the_key(fake: FakeJudge, monkeypatch: pytest.MonkeyP
      {"criteria": {"comment": "?"}}, {"weights": {"other": 1.0}}, {"prices": [1.0]},
      {"criteria": {"a": "?"}, "weights": {"a": 0.0}}, {"prices": [-1.0, 0.0]},
      {"sampling": {"messages": []}}, {"sampling": {"n": 2}}, {"api_key": "sk-1"},
-     {"rate": "often"},
+     {"rate": "often"}, {"apart": 1.0}, {"second": {}}, {"second": {"model": "m", "least": 1}},
      {"url": "ftp://a"}, {"concurrency": 0}, {"timeout": 0.0}],
 )  # fmt: skip
 def test_a_setting_without_sense_is_refused(fake: FakeJudge, settings: dict[str, Any]) -> None:
@@ -297,7 +325,7 @@ def test_a_key_in_place_of_its_name_is_not_repeated(fake: FakeJudge) -> None:
 
 
 def test_without_model_or_address_it_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(module.URL, raising=False)
+    monkeypatch.delenv(URL, raising=False)
     sample = [Candidate("text", "42", task=SUM)]
 
     assert ("config", True) == (
@@ -305,13 +333,13 @@ def test_without_model_or_address_it_says_what_to_set(monkeypatch: pytest.Monkey
         "model" in v.reason,
     )
     other = module.Judge(model="m").judge(sample)[0]
-    assert ("config", True) == (other.failed_at, module.URL in other.reason)
+    assert ("config", True) == (other.failed_at, URL in other.reason)
 
 
 def test_the_address_may_come_from_the_environment(
     fake: FakeJudge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(module.URL, fake.url + "/")
+    monkeypatch.setenv(URL, fake.url + "/")
     ours = pickle.loads(pickle.dumps(module.Judge(model="m")))  # noqa: S301 - our own bytes
 
     assert Outcome.ACCEPT is ours.judge([Candidate("text", "42", task=SUM)])[0].outcome
@@ -346,4 +374,4 @@ def test_a_reference_is_never_told(fake: FakeJudge) -> None:
 @given(st.text())
 def test_any_answer_is_read_or_refused(text: str) -> None:
     with pytest.raises(ToolError):
-        judgement(text, ["score"], 0.0, 10.0)
+        module.Judge().form.read(text)

@@ -1,0 +1,318 @@
+"""What all judges share: who is asked, what a refusal is, and when two of them disagree.
+
+**What is no verdict.** A judge that is away, busy, cut off, or answers anything but its form is
+unknown and never 0: an abstention that failed at *tool*.
+
+**What is a verdict without opinion.** Four abstentions are considered ones, which are kept, so
+that nobody is asked again: of a refusal that repeats while a harmless output is judged, of an
+opinion that changes with the order of what is compared, of two judges that disagree, and of a
+task by which nothing can be judged. Evidence tells which, and they are counted.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, Final
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+
+from verifier_ladder.asynchronous import AsyncVerifier
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.cost import Cost
+from verifier_ladder.errors import CandidateError, ConfigError, ToolError
+from verifier_ladder.exchange import failed
+from verifier_ladder.rate import Rate
+from verifier_ladder.text import printable
+from verifier_ladder.tier import Tier
+from verifier_ladder.tiers.fast.extraction import text_of
+from verifier_ladder.tiers.simulation.chatendpoint import ChatEndpoint, Completion
+from verifier_ladder.tiers.simulation.judgeform import Form, Texts
+from verifier_ladder.tiers.tasks import TaskError, read_task
+from verifier_ladder.verdict import NO_EVIDENCE, Verdict, mean_of
+
+_ANSWERS = 2
+"""How often a judge is asked that refuses."""
+_COMMENT = 1000
+"""Characters of feedback."""
+_LETTERS = 4
+"""Characters of a token, roughly."""
+_WORDS = 200
+"""Tokens that an answer takes, roughly."""
+_SECOND: Final = frozenset({"model", "url", "api_key", "sampling", "fingerprint", "prices"})
+"""What a second judge may be given."""
+
+
+# ---- The task
+
+
+class _Said(BaseModel):
+    """One message of a prompt that is a conversation."""
+
+    role: str
+    content: str
+
+
+def _conversation(prompt: object) -> object:
+    """A prompt as messages; one that is text is a message of nobody."""
+    messages = [{"role": "", "content": prompt}] if isinstance(prompt, str) else prompt
+    try:
+        is_told = bool(prompt) and all(_Said.model_validate(each) for each in messages)  # type: ignore[attr-defined]
+    except (ValidationError, TypeError):
+        is_told = False
+    if not is_told:
+        raise ValueError("give text, or messages with role and content")
+    return messages
+
+
+class JudgedTask(BaseModel):
+    """Fields of a task."""
+
+    model_config = ConfigDict(strict=True)
+    prompt: Annotated[list[_Said], BeforeValidator(_conversation)]
+    reference: str | None = None
+
+    @property
+    def asked(self) -> str:
+        """The prompt as one text."""
+        parts = (f"{each.role}: {each.content}" for each in self.prompt)
+        return "\n\n".join(part.removeprefix(": ") for part in parts)
+
+
+# ---- What is thought of an output
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What one model thinks of an output."""
+
+    score: float | None
+    """None where it has none."""
+    comment: str = ""
+    scores: Mapping[str, float] = field(default_factory=lambda: NO_EVIDENCE)
+    reason: str = ""
+    """Why it has none."""
+    evidence: Mapping[str, Any] = field(default_factory=lambda: NO_EVIDENCE)
+
+
+# ---- The verifier
+
+
+class ChatJudge(AsyncVerifier):
+    """Base of verifiers that ask a language model, or two that must agree.
+
+    A subclass says which texts are quoted (`questions`) and what the answers amount to
+    (`opinion`).
+    """
+
+    version = "1"
+    tier = Tier.SIMULATION
+    kind = "text"
+    domain = "text"
+    capabilities = ("reasoning",)
+    task_fields = ("prompt", "reference")
+    hidden = ("reference",)
+    asks: ClassVar[int] = 1
+    """How many questions one output takes."""
+
+    def __init__(
+        self,
+        form: Form,
+        endpoint: ChatEndpoint,
+        settings: Mapping[str, Any],
+        *,
+        second: Mapping[str, Any] | None,
+        timeout: float,
+        retries: int,
+        concurrency: int,
+        rate: Rate | str | None,
+        max_characters: int,
+    ) -> None:
+        """Describe the judge; nothing is asked yet.
+
+        Args:
+            form: What is asked.
+            endpoint: Who is asked.
+            settings: What affects results, beside the endpoints.
+            second: Another model, with settings of its own.
+            timeout: Seconds that one answer may take.
+            retries: How often a busy endpoint is asked again.
+            concurrency: How many outputs a worker asks about at once.
+            rate: How many outputs may be asked about in a time.
+            max_characters: Of the longest output.
+
+        Raises:
+            ConfigError: If a setting makes no sense.
+        """
+        self.form, self.members = form, [endpoint]
+        told: dict[str, Any] = {**endpoint.settings, **settings, "max_characters": max_characters}
+        if second is not None:
+            self.members.append(_second(second, timeout=timeout, retries=retries))
+            told["second"] = self.members[-1].settings
+        self.secrets = tuple(name for each in self.members for name in each.secrets)
+        self.env = tuple(dict.fromkeys(name for each in self.members for name in each.env))
+        self.cost = self._cost(2 * len(form.system), seconds=0.005)
+        self.timeout = timeout * ((_ANSWERS + 1) * self.asks * len(self.members) + 1)
+        self.concurrency, self.rate = concurrency, rate
+        self.tools = {"template": form.digest}
+        super().__init__(**told)
+
+    @abstractmethod
+    def questions(self, task: JudgedTask, output: str) -> Sequence[Texts]:
+        """The texts of each question about an output.
+
+        Raises:
+            TaskError: If the task can't be judged by.
+        """
+
+    @abstractmethod
+    def opinion(self, answers: Sequence[Mapping[str, Any]]) -> Opinion:
+        """What one model's answers to the questions amount to."""
+
+    def expected_cost(self, candidate: Candidate) -> Cost:
+        """What it takes, by the length of the output."""
+        letters = len(self.form.system) + len(candidate.content)
+        return self._cost(letters, seconds=self.cost.seconds)
+
+    def _cost(self, letters: int, seconds: float) -> Cost:
+        read = letters // _LETTERS
+        money = sum(self.asks * each.price(read, _WORDS) for each in self.members)
+        return Cost(seconds=seconds, money=money)
+
+    async def verify_one(self, candidate: Candidate) -> Verdict:
+        """Ask about one output."""
+        try:
+            questions = self.questions(
+                read_task(JudgedTask, candidate.task), self._output(candidate.content)
+            )
+            return await self._judged(questions)
+        except TaskError as error:
+            return Verdict.abstain(f"{error}")
+        except (ToolError, ConfigError) as error:
+            return failed(error)
+
+    def _output(self, content: str | bytes) -> str:
+        """What is judged of an output: what is thought aloud before `</think>` is not.
+
+        Raises:
+            CandidateError: If it is no text, or too long.
+        """
+        text, most = text_of(content).rpartition("</think>")[2], self.settings["max_characters"]
+        if len(text) > most:
+            raise CandidateError(
+                f"the output has {len(text)} characters; at most {most} are judged",
+                feedback=f"Write at most {most} characters.",
+            )
+        return text
+
+    async def _judged(self, questions: Sequence[Texts]) -> Verdict:
+        """The verdict of one model, or of two: the second is asked if the first has an opinion."""
+        said: list[list[Completion]] = []
+        opinions: list[Opinion] = []
+        for member in self.members:
+            said.append([])
+            opinions.append(await self._asked(member, questions, said[-1]))
+            if opinions[-1].score is None:
+                break
+        return self._verdict(opinions, self._told(said), self._paid(said))
+
+    async def _asked(
+        self, member: ChatEndpoint, questions: Sequence[Texts], said: list[Completion]
+    ) -> Opinion:
+        """The opinion of one model; `said` takes all that it says.
+
+        Raises:
+            ToolError: If a question has no answer.
+        """
+        answers = []
+        for texts in questions:
+            for _ in range(_ANSWERS):
+                said.append(await self._ask(member, texts))
+                if not said[-1].is_refusal:
+                    break
+            else:
+                return await self._refused(member, said)
+            answers.append(self.form.read(said[-1].text))
+        return self.opinion(answers)
+
+    async def _ask(self, member: ChatEndpoint, texts: Texts) -> Completion:
+        return await member.ask(self.form.system, self.form.user(texts), self.form.format)
+
+    async def _refused(self, member: ChatEndpoint, said: list[Completion]) -> Opinion:
+        """What a refusal that repeats amounts to, by what the judge says of the control.
+
+        Raises:
+            ToolError: If the control is not judged.
+        """
+        harmless = self.control
+        assert harmless is not None  # noqa: S101 - each judge has one
+        task = read_task(JudgedTask, harmless.task)
+        said.append(await self._ask(member, self.questions(task, str(harmless.content))[0]))
+        if said[-1].is_refusal:
+            raise ToolError("the judge refuses to judge anything, a harmless output too")
+        self.form.read(said[-1].text)
+        return Opinion(
+            None, reason="the judge refuses this output, and judges a harmless one",
+            evidence={"refusals": _ANSWERS},
+        )  # fmt: skip
+
+    # ---- What it amounts to
+
+    def _verdict(
+        self, opinions: Sequence[Opinion], told: Mapping[str, Any], cost: Cost | None
+    ) -> Verdict:
+        none = next((each for each in opinions if each.score is None), None)
+        if none is not None:
+            return Verdict.abstain(none.reason, evidence={**none.evidence, **told}, cost=cost)
+        given = [each.score for each in opinions if each.score is not None]
+        if self._disagree(given):
+            return Verdict.abstain(
+                "two judges disagree", evidence={"disagreement": given, **told}, cost=cost
+            )
+        score, least, high = mean_of(given), self.settings["least"], self.settings.get("high", 1.0)
+        worst = min(opinions, key=lambda each: each.score or 0.0)
+        kept: dict[str, Any] = {
+            "scores": {
+                name: mean_of([each.scores[name] for each in opinions]) for name in worst.scores
+            },
+            "feedback": printable(worst.comment, _COMMENT), "evidence": told, "cost": cost,
+        }  # fmt: skip
+        if least is None or score >= least:
+            return Verdict.accept(score, **kept)
+        reason = f"the judge gives it {score:g}, and {least:g} is the least"
+        kept["feedback"] = kept["feedback"] or f"The judge gave {score:g} of {high:g}."
+        return Verdict.reject(reason, score=score, **kept)
+
+    def _disagree(self, scores: Sequence[float]) -> bool:
+        """Whether two scores are too far apart, or one is rejected and the other is not."""
+        least = self.settings["least"]
+        sides = {score >= least for score in scores} if least is not None else set()
+        return len(sides) > 1 or max(scores) - min(scores) > self.settings.get("apart", 0.0)
+
+    def _told(self, said: Sequence[Sequence[Completion]]) -> dict[str, Any]:
+        """Evidence of who has answered."""
+        told = [each.told(spoken) for each, spoken in zip(self.members, said, strict=False)]
+        return told[0] if len(told) == 1 else {**told[0], "second": told[1]}
+
+    def _paid(self, said: Sequence[Sequence[Completion]]) -> Cost | None:
+        """What the answers cost; None where that is not told of all."""
+        paid = [each.paid(spoken) for each, spoken in zip(self.members, said, strict=False)]
+        known = [money for money in paid if money is not None]
+        return Cost(money=sum(known)) if known and len(known) == len(paid) else None
+
+
+def _second(given: Mapping[str, Any], **shared: Any) -> ChatEndpoint:
+    """The endpoint of a second judge.
+
+    Raises:
+        ConfigError: If a setting is unknown or makes no sense.
+    """
+    if unknown := sorted(given.keys() - _SECOND):
+        raise ConfigError(
+            f"second={unknown}: a second judge is given {', '.join(sorted(_SECOND))}; what it is "
+            "asked is what the first one is"
+        )
+    if not given.get("model"):
+        raise ConfigError("second: name its model")
+    return ChatEndpoint(**given, **shared)
