@@ -19,6 +19,7 @@ from verifier_ladder.verdict import Outcome, Verdict
 from verifier_ladder.verifiers import Verifier
 
 _USUAL_SIZE = 64.0
+_GPU = int(Resource.GPU_SECONDS)
 
 
 @dataclass(slots=True)
@@ -107,16 +108,22 @@ class CostModel:
         return made
 
     def expected(self, verifiers: Sequence[Verifier], standings: Sequence[Standing]) -> list[Cost]:
-        """What one check is expected to take, each of a verifier of its own candidate."""
+        """What one check is expected to take, each of a verifier of its own candidate.
+
+        A GPU is expected only where the verifier says so: by this the check goes to a host that
+        has one, and where others have taken some, that says nothing of what this one needs.
+        """
         made: list[Cost] = [Cost()] * len(standings)
         for verifier in dict.fromkeys(verifiers):
             rows = [row for row, asked in enumerate(verifiers) if asked is verifier]
             chosen = [standings[row] for row in rows]
             costs = self._known[verifier.name]
             features = self._facts(chosen).features(*costs.below)
-            amounts = costs.predict(costs.declared(chosen), features).tolist()
+            declared = costs.declared(chosen)
+            amounts = costs.predict(declared, features)
+            amounts[declared[:, _GPU] == 0.0, _GPU] = 0.0
             share = 1.0 / costs.checks
-            for row, amount in zip(rows, amounts, strict=True):
+            for row, amount in zip(rows, amounts.tolist(), strict=True):
                 made[row] = Cost(*amount) if costs.checks == 1 else Cost(*amount).times(share)
         return made
 

@@ -12,7 +12,7 @@ from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.candidates import candidate_json
 from verifier_ladder.scheduler.climb import Escalation
 from verifier_ladder.scheduler.conclusions import NOT_ASKED
-from verifier_ladder.scheduler.engines.reservation import to_reserve
+from verifier_ladder.scheduler.engines.reservation import to_reserve, told_of
 from verifier_ladder.scheduler.knowledge import Knowledge
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.verifiers import Verifier
@@ -130,7 +130,7 @@ def _next_number(verifier: Verifier, standing: Standing) -> int:
 def _payload(
     verifier: Verifier, number: int, standing: Standing, canonicaliser: Canonicaliser
 ) -> dict[str, Any]:
-    """The candidate as the verifier reads it, and what else the check key is made of."""
+    """The candidate as the verifier reads it, what else the key is made of, what is expected."""
     payload = candidate_json(standing.seen_by(verifier))
     if verifier.replicates > 1:
         payload["replicate"] = number
@@ -138,4 +138,4 @@ def _payload(
         payload["namespace"] = verifier.namespace
     if verifier.reads == "raw":
         payload["canonicaliser"] = canonicaliser.digest.hex()
-    return payload
+    return {**payload, **told_of(verifier, standing.expected.get(verifier.name))}

@@ -118,7 +118,19 @@ class VerifierCosts:
         made: Floats = self._unit(declared) * (worth + self._ratio) / count
         for resource, times in self._times.items():
             made[:, resource] = self._base(declared[:, resource]) * _ratio(times, features)
+        made[~self._counts(declared)] = 0.0
         return np.minimum(made, _MOST)
+
+    def _counts(self, declared: Floats) -> Flags:
+        """Which amounts may be other than nothing. Shape (n, resources).
+
+        Where a verifier says of a candidate that its check wants no GPU, that is so: by this the
+        check goes to a host with a GPU or to any.
+        """
+        made = np.ones(declared.shape, dtype=bool)
+        if not self._is_constant:
+            made[:, _GPU] = declared[:, _GPU] > 0
+        return made
 
     def learn(self, declared: Floats, features: Floats, measured: Floats, stopped: Flags) -> None:
         """Take what checks took, the oldest first; below other tiers it teaches nothing.
@@ -127,17 +139,21 @@ class VerifierCosts:
         """
         if features.shape[1] != self._width:
             return
+        counts = self._counts(declared)
         for resource, times in self._times.items():
+            whole, cut = counts[:, resource] & ~stopped, counts[:, resource] & stopped
             found = np.maximum(measured[:, resource], FLOOR)
             ratio = np.log(found / self._base(declared[:, resource]))
             ratio = np.clip(ratio, -_FAR, _FAR)
-            times.add(features[~stopped], ratio[~stopped])
-            if stopped.any():
-                whole = _at_least(times, features[stopped], ratio[stopped])
-                times.add(features[stopped], np.minimum(whole, _FAR))
-        for row in np.minimum(measured / self._unit(declared), _FARTHEST)[~stopped]:
-            self._count = self._count * _FORGETTING + 1.0
-            self._ratio = self._ratio * _FORGETTING + row
+            times.add(features[whole], ratio[whole])
+            if cut.any():
+                least = _at_least(times, features[cut], ratio[cut])
+                times.add(features[cut], np.minimum(least, _FAR))
+        ratios = np.minimum(measured / self._unit(declared), _FARTHEST)
+        for row, is_told in zip(ratios[~stopped], counts[~stopped], strict=True):
+            kept = np.where(is_told, _FORGETTING, 1.0)
+            self._count = self._count * kept + is_told
+            self._ratio = self._ratio * kept + row * is_told
 
     def _base(self, declared: Floats) -> Floats:
         """The time that measured times are compared with; a guess where none is declared."""

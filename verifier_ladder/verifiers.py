@@ -344,7 +344,12 @@ class Verifier:
         raise TypeError(f"{type(self).__name__} has no verify method")
 
     def expected_cost(self, candidate: Candidate) -> Cost:
-        """What this candidate is expected to cost; the declared cost unless overridden."""
+        """What this candidate is expected to cost; the declared cost unless overridden.
+
+        Above the first tier, a check whose own expected cost has `gpu_seconds` goes to hosts that
+        have a GPU, and one that has none to any. Where its verdict names no cost, it is charged
+        what was expected of it, beside the cpu time that was measured.
+        """
         del candidate
         return self.cost
 

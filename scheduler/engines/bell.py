@@ -40,9 +40,9 @@ def queue_name(tier: Tier, resource: str) -> str:
     return f"verifier_ladder.{tier.label}.{resource}"
 
 
-def queue_of(verifier: Verifier) -> str:
-    """The queue of a verifier's checks."""
-    return queue_name(Tier.parse(verifier.tier), resource_of(verifier))
+def queue_of(verifier: Verifier, *, gpu: bool) -> str:
+    """The queue of a verifier's checks, those that want a GPU or the others."""
+    return queue_name(Tier.parse(verifier.tier), resource_of(verifier, gpu=gpu))
 
 
 def celery_app(broker: str, queues: Iterable[str] = (), *, patience: float = _PATIENCE) -> Celery:

@@ -24,17 +24,22 @@ _MOST_SAID = 1000
 """Rows that can't be read of which a log tells; somebody may write very many."""
 
 
-def resource_of(verifier: Verifier) -> str:
-    """The scarce resource that a verifier wants: `gpu`, much `memory`, or else `cpu`.
+def resource_of(verifier: Verifier, *, gpu: bool) -> str:
+    """The scarce resource that a check wants: `gpu`, much `memory`, or else `cpu`.
+
+    Args:
+        verifier: Its verifier.
+        gpu: Whether the check is expected to take some of a GPU; its verifier may say so of one
+            candidate and not of another.
 
     Example:
         >>> from verifier_ladder import verifier
         >>> @verifier(kind="crystal", version="1", memory=64 * 2**30)
         ... def relax(candidate): ...
-        >>> resource_of(relax)
+        >>> resource_of(relax, gpu=False)
         'memory'
     """
-    if verifier.cost.gpu_seconds > 0:
+    if gpu:
         return "gpu"
     return "memory" if (verifier.memory or 0) >= _MUCH_MEMORY else "cpu"
 
@@ -113,8 +118,8 @@ class Catalog:
                 *map(printable, (wanted.name, wanted.version)), printable(error, None),
             )  # fmt: skip
             return
-        if self._resources is not None and resource_of(made) not in self._resources:
-            self.missing[digest] = f"it wants {resource_of(made)}"
+        if not self._lanes(made):
+            self.missing[digest] = f"it wants {resource_of(made, gpu=made.cost.gpu_seconds > 0)}"
             return
         self._found[digest] = made
 
@@ -125,6 +130,19 @@ class Catalog:
     def of(self, tier: Tier) -> list[Verifier]:
         """The verifiers of a tier."""
         return [verifier for verifier in self._found.values() if verifier.tier == tier]
+
+    def gpu(self, verifier: Verifier) -> bool | None:
+        """Which checks of a verifier are run here, as `WorkQueue.claim` wants to hear it.
+
+        Those that are expected to take some of a GPU (True), the others (False), or all (None).
+        """
+        lanes = self._lanes(verifier)
+        return lanes[0] if len(lanes) == 1 else None
+
+    def _lanes(self, verifier: Verifier) -> list[bool]:
+        """Whether checks that want a GPU are run here, and whether those that want none are."""
+        wanted = RESOURCES if self._resources is None else self._resources
+        return [gpu for gpu in (False, True) if resource_of(verifier, gpu=gpu) in wanted]
 
     @property
     def verifiers(self) -> list[Verifier]:

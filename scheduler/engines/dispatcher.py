@@ -44,7 +44,7 @@ from verifier_ladder.scheduler.engines.limits import LOOK, Seats, put_off
 from verifier_ladder.scheduler.engines.measured import Measurements
 from verifier_ladder.scheduler.engines.owners import has_died, new_owner
 from verifier_ladder.scheduler.engines.pool import WorkerPool
-from verifier_ladder.scheduler.engines.reservation import Reservation
+from verifier_ladder.scheduler.engines.reservation import Reservation, expected_of
 from verifier_ladder.scheduler.engines.retry import retry_at
 from verifier_ladder.scheduler.engines.wire import plain
 from verifier_ladder.scheduler.engines.work import Proof, Work, claims_in_turn, refusal
@@ -175,6 +175,11 @@ class Dispatcher(ABC):
     @abstractmethod
     def _verifiers(self, tier: Tier) -> Iterable[Verifier]:
         """The verifiers of a tier that can be run here."""
+
+    def _gpu(self, verifier: Verifier) -> bool | None:
+        """Which of its checks are run here, as `WorkQueue.claim` wants to hear it."""
+        del verifier
+        return None
 
     def _tell_fault(self, verifier: Verifier, error: BaseException) -> None:
         """Tell whom it concerns that a verifier's own code failed here."""
@@ -463,7 +468,9 @@ class Dispatcher(ABC):
         if verifier.rate is None and verifier.max_processes is None:
             return True
         now = self.ledger.clock()
-        due = self.ledger.due(verifier=verifier.digest, rate=verifier.shared_rate, now=now)
+        due = self.ledger.due(
+            verifier=verifier.digest, rate=verifier.shared_rate, now=now, gpu=self._gpu(verifier)
+        )
         if due is None:
             return False
         if due <= now:
@@ -481,7 +488,7 @@ class Dispatcher(ABC):
             verifier=verifier.digest, campaigns=campaigns, owner=self.owner, lease=LEASE,
             limit=self._most(verifier), now=self.ledger.clock(), reserve=measured.reserve,
             takes=self._provable(verifier), in_turn=claims_in_turn(verifier),
-            rate=verifier.shared_rate,
+            rate=verifier.shared_rate, gpu=self._gpu(verifier),
         )  # fmt: skip
         self._at = verifier, claims
         if claims:
@@ -508,7 +515,12 @@ class Dispatcher(ABC):
         if not measured.is_shared:
             return measured.most
         groups = self.ledger.queued(now=self.ledger.clock())
-        waiting = sum(group.checks for group in groups if group.digest == verifier.digest)
+        gpu = self._gpu(verifier)
+        waiting = sum(
+            group.checks
+            for group in groups
+            if group.digest == verifier.digest and gpu in {None, group.gpu}
+        )
         return max(1, min(measured.most, ceil(waiting / self.workers)))
 
     def _provable(self, verifier: Verifier) -> Callable[[CheckRow], bool]:
@@ -635,16 +647,19 @@ class Dispatcher(ABC):
         self, verifier: Verifier, candidates: list[Candidate], claims: list[Claim],
         limit: Reservation | None,
     ) -> BatchFuture[BatchAnswer]:  # fmt: skip
+        expected = [expected_of(claim.check, verifier) for claim in claims]
         if verifier.isolation == "inline" and not verifier.waits:
             reserve = self._measured.of(verifier).reserve
             each = [Reservation(self.ledger, [claim], reserve) for claim in claims]
             with pauses_told_to(put_off(self.ledger, verifier)):
-                return answered_inline(verifier, candidates, each)
+                return answered_inline(verifier, candidates, each, expected)
         seeds = None
         if any("replicate" in claim.check.payload for claim in claims):
             seeds = [seed(claim.check.check_key) for claim in claims]
         on_pause = put_off(self.ledger, verifier)
-        return self.slow.verify(verifier, candidates, limit=limit, seeds=seeds, on_pause=on_pause)
+        return self.slow.verify(
+            verifier, candidates, limit=limit, seeds=seeds, on_pause=on_pause, expected=expected
+        )
 
     def _collect(self) -> None:
         """Write what has been said; what could not be written is written the next time."""

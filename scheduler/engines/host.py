@@ -79,6 +79,9 @@ class WorkerHost(Dispatcher):
     def _canonicaliser(self, digest: str) -> Canonicaliser | None:
         return self.catalog.canonicaliser(digest)
 
+    def _gpu(self, verifier: Verifier) -> bool | None:
+        return self.catalog.gpu(verifier)
+
     def _look_round(self) -> None:
         """Look less and less often while there is nothing to do."""
         longer = min(self._longest_look, 1.5 * (self.look or _SHORTEST))

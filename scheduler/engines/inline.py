@@ -161,23 +161,29 @@ def _form(by: Canonicaliser, content: str | bytes) -> Form:
 
 
 def answered_inline(
-    verifier: Verifier, candidates: Sequence[Candidate], reservations: Sequence[Reservation]
-) -> BatchFuture[BatchAnswer]:
+    verifier: Verifier, candidates: Sequence[Candidate], reservations: Sequence[Reservation],
+    expected: Sequence[Cost],
+) -> BatchFuture[BatchAnswer]:  # fmt: skip
     """What a trusted verifier says, at once.
 
-    A verdict that names no cost gets its share of the time, and of all else what is declared. One
+    A verdict that names no cost gets its share of the time, and of all else what is expected. One
     that names more than was reserved is lost if the budget does not pay for it.
 
     Args:
         verifier: The verifier.
         candidates: What it is asked about.
         reservations: What was reserved for each of them.
+        expected: What each of them takes of what can't be measured.
     """
     verdicts, seconds = judge_inline(verifier, candidates)
-    share = replace(verifier.cost, seconds=seconds / max(1, len(candidates)))
+    share = seconds / max(1, len(candidates))
     costed = [
-        _paid(verifier, v if v.cost is not None else replace(v, cost=share), reservation)
-        for v, reservation in zip(verdicts, reservations, strict=True)
+        _paid(
+            verifier,
+            v if v.cost is not None else replace(v, cost=replace(cost, seconds=share)),
+            reservation,
+        )
+        for v, reservation, cost in zip(verdicts, reservations, expected, strict=True)
     ]
     future: BatchFuture[BatchAnswer] = BatchFuture(dict(enumerate(costed)))
     future.set_result(BatchAnswer(costed, NO_LANE, seconds))

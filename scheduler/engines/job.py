@@ -157,8 +157,10 @@ class Job(ABC, Generic[T]):
         """What the worker needs to work on these positions."""
 
     @abstractmethod
-    def read(self, items: list[Any], spent: list[float] | None, seconds: float) -> Answers[T]:
-        """Read what the worker answered."""
+    def read(
+        self, group: Sequence[int], items: list[Any], spent: list[float] | None, seconds: float
+    ) -> Answers[T]:
+        """Read what the worker answered for these positions."""
 
     def costs(self, journal: Journal, start: int, end: int) -> list[float] | None:
         """What these places took, where it is measured one by one."""
@@ -282,11 +284,13 @@ class VerifyJob(Job[Verdict]):
     def __init__(
         self, verifier: Verifier, candidates: Sequence[Candidate], *, lane: int | None,
         priority: float, limit: Limit | None, seeds: Sequence[int] | None,
+        expected: Sequence[Cost] | None = None,
     ) -> None:  # fmt: skip
         """Make a job; see `WorkerPool.verify`."""
         super().__init__(len(candidates), lane, priority)
         self.thing: Verifier = verifier
         self.limit, self._seeds, self._candidates = limit, seeds, candidates
+        self._expected = expected
         self.patience = _patience(verifier, self.count)
         self.exact = is_one_by_one(verifier)
         self._each = self.exact and self.count > 1 and verifier.cost.seconds > _WORTH_TIMING
@@ -311,11 +315,12 @@ class VerifyJob(Job[Verdict]):
         return columns, seeds, self._each
 
     def read(
-        self, items: list[Any], spent: list[float] | None, seconds: float
+        self, group: Sequence[int], items: list[Any], spent: list[float] | None, seconds: float
     ) -> Answers[Verdict]:
         """Rebuild the verdicts; what ran out of memory is under suspicion."""
         shares = seconds / len(items) if spent is None else spent
-        verdicts = wire.decode(items, self.thing.unit, shares, self.thing.cost)
+        expected = self._expected and [self._expected[position] for position in group]
+        verdicts = wire.decode(items, self.thing.unit, shares, expected or self.thing.cost)
         return Answers(verdicts, seconds, suspects(enumerate(verdicts)))
 
     def costs(self, journal: Journal, start: int, end: int) -> list[float] | None:
@@ -426,10 +431,10 @@ class ExpectJob(Job[Expected]):
         ],)  # fmt: skip
 
     def read(
-        self, items: list[Any], spent: list[float] | None, seconds: float
+        self, group: Sequence[int], items: list[Any], spent: list[float] | None, seconds: float
     ) -> Answers[Expected]:
         """The amounts of each."""
-        del spent
+        del group, spent
         read = [i[:LONGEST] if isinstance(i, str) else Cost(*i).amounts for i in items]
         return Answers(read, seconds)
 
@@ -481,9 +486,11 @@ class CanonicalJob(Job[Form]):
         """The contents themselves."""
         return ([self._contents[position] for position in group],)
 
-    def read(self, items: list[Any], spent: list[float] | None, seconds: float) -> Answers[Form]:
+    def read(
+        self, group: Sequence[int], items: list[Any], spent: list[float] | None, seconds: float
+    ) -> Answers[Form]:
         """Rebuild the verdicts among the forms."""
-        del spent
+        del group, spent
         share = seconds / max(1, len(items))
         forms = [
             wire.rebuild(item, share) if isinstance(item, tuple) else wire.form_of(item)

@@ -76,7 +76,7 @@ class Hearing(Generic[T]):
         if len(items) != asked or (costs is not None and len(costs) != asked):
             raise EngineError(f"{len(items)} answers for {asked} candidates")
         Cost(seconds)  # refuses what nobody can have spent
-        return self._mask(self._job.read(items, costs, seconds))
+        return self._mask(self._job.read(self._group, items, costs, seconds))
 
     def failed(self, failure: Failure, took: float) -> Answers[T]:
         """What it had said before it failed; the worker must be dead."""
@@ -92,7 +92,8 @@ class Hearing(Generic[T]):
                 return Answers([], 0.0)
             costs = self._job.costs(self._journal, start, len(self._items))
             took = seconds if costs is None else sum(costs)
-            return self._mask(self._job.read(self._items[start:], costs, took))
+            group = self._group[start : len(self._items)]
+            return self._mask(self._job.read(group, self._items[start:], costs, took))
         except Exception:  # noqa: BLE001 - whatever a worker that went mad has written
             return Answers([], 0.0)
 

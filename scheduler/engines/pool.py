@@ -18,6 +18,7 @@ import cloudpickle
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.canonicaliser import Canonicaliser
+from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.scheduler.engines.control import Passed
 from verifier_ladder.scheduler.engines.job import (
@@ -232,6 +233,7 @@ class WorkerPool:
         limit: Limit | None = None,
         seeds: Sequence[int] | None = None,
         on_pause: Callable[[float], None] | None = None,
+        expected: Sequence[Cost] | None = None,
     ) -> BatchFuture[BatchAnswer]:
         """Have one verifier judge a batch.
 
@@ -246,12 +248,15 @@ class WorkerPool:
                 before each candidate that is read.
             on_pause: Called in a lane's thread with the seconds for which a service that the
                 verifier asks wants not to be asked.
+            expected: What each candidate takes of what can't be measured, where its verdict does
+                not say; by default what the verifier declares.
         """
         if seeds is not None and len(seeds) != len(candidates):
             raise ConfigError(f"{len(seeds)} seeds for {len(candidates)} candidates")
         job = VerifyJob(
-            verifier, candidates, lane=lane, priority=priority, limit=limit, seeds=seeds
-        )
+            verifier, candidates, lane=lane, priority=priority, limit=limit, seeds=seeds,
+            expected=expected,
+        )  # fmt: skip
         job.on_pause = on_pause
         return self._put(job)
 

@@ -50,10 +50,11 @@ class Relay:
             return
         self._next = now + _PAUSE
         queued = self._ledger.queued(now=self._ledger.clock())
-        waiting = Counter({group.digest: group.checks for group in queued})
+        waiting = Counter({(group.digest, group.gpu): group.checks for group in queued})
         counts = Counter[str]()
         for verifier in verifiers:
-            counts[queue_of(verifier)] += waiting[verifier.digest]
+            for gpu in (False, True):
+                counts[queue_of(verifier, gpu=gpu)] += waiting[verifier.digest, gpu]
         for queue, count in counts.items():
             if not self._ring(queue, count, now):
                 self._next = now + _PENANCE

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from threading import Lock
+from typing import Any
 
-from verifier_ladder.cost import Cost
+from verifier_ladder.cost import Amounts, Cost
+from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import CheckRow, Claim
 from verifier_ladder.tier import Tier
@@ -15,6 +17,8 @@ from verifier_ladder.verifiers import Verifier
 
 MARGIN = 1.25
 """Reserved over what is expected, so that most checks never ask for more."""
+_EXPECTED = "expected"
+"""Key of a check's payload: amounts that its verifier expects of this candidate."""
 _STEP = 0.25
 """Share of a reservation that is asked for when it is spent: the end of a budget still pays for
 a small step, and hours of work ask a few dozen times."""
@@ -34,6 +38,28 @@ def to_reserve(verifier: Verifier, expected: Cost) -> Cost:
         return expected
     wanted = expected.times(MARGIN)
     return replace(wanted, seconds=max(wanted.seconds, LEAST[Tier.parse(verifier.tier)]))
+
+
+def told_of(verifier: Verifier, amounts: Amounts | None) -> dict[str, Any]:
+    """What a check's payload tells of the cost that its verifier expects of this candidate.
+
+    Args:
+        verifier: The verifier.
+        amounts: What it expects; None where it was not asked.
+    """
+    is_own = amounts is not None and amounts != verifier.cost.amounts
+    return {_EXPECTED: list(amounts)} if amounts is not None and is_own else {}
+
+
+def expected_of(check: CheckRow, verifier: Verifier) -> Cost:
+    """What a check is charged of what can't be measured, where its verdict does not say.
+
+    Whoever can write to the queue may have written that; it is never more than was reserved.
+    """
+    try:
+        return Cost(*check.payload[_EXPECTED])
+    except (KeyError, TypeError, ConfigError):
+        return verifier.cost
 
 
 class Reservation:

@@ -423,7 +423,7 @@ def decode(
     answers: Sequence[Any],
     unit: str,
     seconds: Sequence[float] | float,
-    declared: Cost = _NOTHING,
+    declared: Sequence[Cost] | Cost = _NOTHING,
 ) -> list[Verdict]:
     """Read what an `Encoder` wrote.
 
@@ -431,14 +431,17 @@ def decode(
         answers: Numbers, truth values and fields.
         unit: The verifier's unit, for plain numbers.
         seconds: Cpu-seconds of each candidate, or one number for all.
-        declared: What a check takes of other resources, where a verdict does not say.
+        declared: What a check takes of other resources, where a verdict does not say: of each
+            candidate, or the same for all.
     """
     same: Cost | None = None
     costs: Sequence[Cost]
-    if isinstance(seconds, float):
+    if isinstance(seconds, float) and isinstance(declared, Cost):
         same, costs = replace(declared, seconds=seconds), ()
     else:
-        costs = [replace(declared, seconds=each) for each in seconds]
+        took = [seconds] * len(answers) if isinstance(seconds, float) else seconds
+        others = [declared] * len(answers) if isinstance(declared, Cost) else declared
+        costs = list(map(_measured, others, took))
     known: dict[bool, Verdict] = {}
     rebuilt: dict[int, Verdict] = {}  # By the id of fields, which are alive with the answers.
     verdicts = []
@@ -453,13 +456,15 @@ def decode(
                 known.clear()
         else:
             again = rebuilt.get(id(answer)) if same else None
-            verdict = again or rebuilt.setdefault(
-                id(answer), rebuild(answer, cost.seconds, declared)
-            )
+            verdict = again or rebuilt.setdefault(id(answer), rebuild(answer, cost.seconds, cost))
             if not same:
                 rebuilt.clear()
         verdicts.append(verdict)
     return verdicts
+
+
+def _measured(declared: Cost, seconds: float) -> Cost:
+    return replace(declared, seconds=seconds)
 
 
 def _truth(answer: bool, unit: str, cost: Cost) -> Verdict:  # noqa: FBT001 - it is the answer

@@ -37,7 +37,7 @@ def start(
     ] = None,
     resources: Annotated[
         list[str] | None,
-        typer.Option("--resource", help="cpu, gpu or memory: what the verifiers to run want."),
+        typer.Option("--resource", help="cpu, gpu or memory: what the checks to run want."),
     ] = None,
     broker: Annotated[
         str | None,

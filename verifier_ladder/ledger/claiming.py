@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -39,6 +39,7 @@ class Wish(NamedTuple):
     campaigns: Sequence[str] | None
     of_it: Callable[[CheckRow], bool]
     in_turn: bool
+    gpu: bool | None
 
     def takes(self, row: CheckRow) -> bool:
         """Whether a check is of the wished verifier, and one that can be run."""
@@ -75,6 +76,7 @@ class SqlClaiming(SqlRates):
         takes: Callable[[CheckRow], bool] = any_check,
         in_turn: bool = False,
         rate: Rate | None = None,
+        gpu: bool | None = None,
     ) -> list[Claim]:
         """See `Ledger.claim`."""
         if limit < 1 or not self._anything_ready(now):
@@ -82,7 +84,7 @@ class SqlClaiming(SqlRates):
         if rate is not None and rate.tokens(self._full_at(rate), now) < 1:
             return []
         with self._writing() as connection:
-            wish = Wish(verifier, tiers, campaigns, takes, in_turn=in_turn)
+            wish = Wish(verifier, tiers, campaigns, takes, in_turn=in_turn, gpu=gpu)
             full_at = 0.0
             if rate is not None:
                 full_at = held(connection, rate)
@@ -92,9 +94,11 @@ class SqlClaiming(SqlRates):
                 write(connection, rate, rate.taken(full_at, now, len(chosen)))
             return _lease(connection, chosen, owner, now, now + lease, in_turn=in_turn)
 
-    def due(self, *, verifier: bytes, rate: Rate | None, now: float) -> float | None:
+    def due(
+        self, *, verifier: bytes, rate: Rate | None, now: float, gpu: bool | None = None
+    ) -> float | None:
         """See `Ledger.due`."""
-        ready = f"c.state = 0 AND c.digest = ? AND c.not_before <= ? AND {_WANTED}"
+        ready = f"c.state = 0 AND c.digest = ? AND c.not_before <= ? AND {_WANTED}{_LANES[gpu]}"
         if not self._ask(f"SELECT 1 FROM check_queue c WHERE {ready} LIMIT 1", verifier, now):
             return None
         return now if rate is None else max(now, rate.due(self._full_at(rate), now))
@@ -189,6 +193,10 @@ _WANTED = (
 )
 
 
+_LANES: Mapping[bool | None, str] = {
+    None: "", True: " AND c.reserve_gpu_seconds > 0", False: " AND c.reserve_gpu_seconds = 0",
+}  # fmt: skip
+"""SQL: whether a check takes some of a GPU, by what the worker has."""
 _URGENT = "AND c.wanted_until > 0 AND c.wanted_until > ? "
 """SQL: a learner waits for it. The first half is that of the index."""
 
@@ -200,7 +208,10 @@ def _ready(connection: Connection, wish: Wish, now: float, limit: int) -> list[C
         ("c.digest", None if wish.verifier is None else [wish.verifier]),
         asked=wish.campaigns,
     )  # fmt: skip
-    ready = f"{clause or 'WHERE true'} AND c.state = 0 AND c.not_before <= ? AND {_WANTED} "
+    ready = (
+        f"{clause or 'WHERE true'} AND c.state = 0 AND c.not_before <= ? "
+        f"AND {_WANTED}{_LANES[wish.gpu]} "
+    )
     order = "ORDER BY c.priority DESC, c.not_before, c.id LIMIT ?" + dialect_of(connection).skipped
     urgent = check_rows(connection, f"{ready}{_URGENT}{order}", (*values, now, now, limit))
     if len(urgent) == limit:

@@ -123,12 +123,14 @@ class SqlLooking(Store):
         """See `Ledger.queued`."""
         with self._reading() as connection:
             rows = connection.exec_driver_sql(
-                "SELECT verifier, version, digest, count(*), min(asked_at) FROM check_queue "
+                "SELECT verifier, version, digest, count(*), min(asked_at), "
+                "reserve_gpu_seconds > 0 FROM check_queue "
                 "WHERE state = 0 AND not_before <= ? AND note <> 'budget' "
-                "GROUP BY verifier, version, digest ORDER BY min(asked_at)",
+                "GROUP BY verifier, version, digest, reserve_gpu_seconds > 0 "
+                "ORDER BY min(asked_at)",
                 (now,),
             ).all()
         return [
-            Queued(verifier, version, bytes(digest), int(count), max(0.0, now - asked_at))
-            for verifier, version, digest, count, asked_at in rows
+            Queued(name, version, bytes(digest), int(count), max(0.0, now - asked_at), bool(gpu))
+            for name, version, digest, count, asked_at, gpu in rows
         ]

@@ -132,12 +132,14 @@ class MemoryLooking(MemoryAccounts):
         """See `Ledger.queued`."""
         with self._held():
             ready = [work for work in self._ready(now) if work.row.note != PARKED]
-        found: dict[tuple[str, str, bytes], list[float]] = {}
+        found: dict[tuple[str, str, bytes, bool], list[float]] = {}
         for work in ready:
-            name = (work.row.verifier, work.row.version, work.row.digest)
+            row = work.row
+            name = (row.verifier, row.version, row.digest, row.reserve.gpu_seconds > 0)
             found.setdefault(name, []).append(work.asked_at)
         groups = [
-            Queued(*name, len(asked), max(0.0, now - min(asked))) for name, asked in found.items()
+            Queued(*name[:3], len(asked), max(0.0, now - min(asked)), name[3])
+            for name, asked in found.items()
         ]
         return sorted(groups, key=lambda group: -group.longest)
 

@@ -120,6 +120,7 @@ class MemoryQueue(MemoryLooking):
         takes: Callable[[CheckRow], bool] = any_check,
         in_turn: bool = False,
         rate: Rate | None = None,
+        gpu: bool | None = None,
     ) -> list[Claim]:
         """See `Ledger.claim`."""
         claims: list[Claim] = []
@@ -137,6 +138,7 @@ class MemoryQueue(MemoryLooking):
                 if verifier not in {None, row.digest} or not (
                     (tiers is None or row.tier in tiers)
                     and (campaigns is None or self._is_asked(row.check_key, campaigns))
+                    and gpu in {None, row.reserve.gpu_seconds > 0}
                     and takes(row)
                 ):
                     continue
@@ -162,12 +164,15 @@ class MemoryQueue(MemoryLooking):
                 self._rates[rate.name] = rate.taken(self._full_at(rate), now, len(claims))
         return claims
 
-    def due(self, *, verifier: bytes, rate: Rate | None, now: float) -> float | None:
+    def due(
+        self, *, verifier: bytes, rate: Rate | None, now: float, gpu: bool | None = None
+    ) -> float | None:
         """See `Ledger.due`."""
         with self._held():
             wanted = self._wanted()
             if not any(
                 work.row.digest == verifier
+                and gpu in {None, work.row.reserve.gpu_seconds > 0}
                 and self._can_be_claimed(work.row, wanted.get(work.row.check_key, {}))
                 for work in self._ready(now)
             ):

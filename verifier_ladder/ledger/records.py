@@ -338,7 +338,10 @@ class Spend(NamedTuple):
 
 
 class Queued(NamedTuple):
-    """Checks of one verifier, with the same settings and tools, that wait for a worker."""
+    """Checks of one verifier, with the same settings and tools, that wait for a worker.
+
+    Those that are expected to take some of a GPU are counted apart.
+    """
 
     verifier: str
     version: str
@@ -346,6 +349,8 @@ class Queued(NamedTuple):
     checks: int
     longest: float
     """Seconds since the first of them was asked for."""
+    gpu: bool = False
+    """Whether they are expected to take some of a GPU."""
 
 
 class Waiting(NamedTuple):

@@ -49,6 +49,7 @@ class WorkQueue(ABC):
         takes: Callable[[CheckRow], bool] = any_check,
         in_turn: bool = False,
         rate: Rate | None = None,
+        gpu: bool | None = None,
     ) -> list[Claim]:
         """Lease up to `limit` queued checks of ONE verifier for `lease` seconds.
 
@@ -69,16 +70,22 @@ class WorkQueue(ABC):
 
         With a `rate`, no more checks are claimed than may begin now; their tokens are taken in
         the same transaction.
+
+        With `gpu`, only checks are claimed that are expected to take some of a GPU, or, if it is
+        False, none. What is expected is the row's `reserve`.
         """
 
     @abstractmethod
-    def due(self, *, verifier: bytes, rate: Rate | None, now: float) -> float | None:
+    def due(
+        self, *, verifier: bytes, rate: Rate | None, now: float, gpu: bool | None = None
+    ) -> float | None:
         """When the next check of a verifier may be claimed, as far as its rate goes.
 
         Args:
             verifier: Its digest.
             rate: Its rate; None if it has none.
             now: Seconds since 1970.
+            gpu: As in `claim`.
 
         Returns:
             A moment, not before `now`; None if none of its checks can be claimed.
@@ -260,7 +267,9 @@ class WorkQueue(ABC):
 
     @abstractmethod
     def queued(self, *, now: float) -> list[Queued]:
-        """How many checks wait for a worker, by verifier, those that wait longest first.
+        """How many checks wait for a worker, those that wait longest first.
+
+        They are counted by verifier, those apart that are expected to take some of a GPU.
 
         Those that are held, due later or parked on a budget don't; those of a paused tier do.
         """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from verifier_ladder.cost import Cost
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.protocol import ATTEMPTS, backoff
@@ -107,6 +108,21 @@ class QueueTests:
         assert ledger.due(verifier=key("xtb"), rate=None, now=NOW) == NOW
         ledger.pause(CAMPAIGN, 1)
         assert ledger.due(verifier=key("xtb"), rate=rate, now=NOW) is None
+
+    # -- accelerators ----------------------------------------------------------------------------
+
+    @pytest.mark.parametrize(("gpu", "expected"), [(True, "b"), (False, "ac"), (None, "abc")])
+    def test_checks_are_claimed_by_whether_they_take_some_of_a_gpu(
+        self, ledger: Ledger, *, gpu: bool | None, expected: str
+    ) -> None:
+        enqueue(ledger, check_row("a"), check_row("b", reserve=Cost(1.0, 2.0)), check_row("c"))
+        claims = claim(ledger, gpu=gpu)
+        assert "".join(str(each.check.payload["content"]) for each in claims) == expected
+        due = ledger.due(verifier=key("xtb"), rate=None, now=NOW, gpu=gpu)
+        assert due is None
+        left = {group.gpu: group.checks for group in ledger.queued(now=NOW)}
+        others = {True: {False: 2}, False: {True: 1}, None: {}}
+        assert left == others[gpu]
 
     def test_a_held_check_goes_to_work_once_it_is_asked_for_without_being_held(
         self, ledger: Ledger

@@ -39,7 +39,9 @@ CAMPAIGNS = ["one", "two"]
 CAP = 20.0
 TOTAL_CAP = 25.0
 SECONDS = st.sampled_from([0.0, 0.1, 0.5, 1.0, 3.0, 7.25, 30.0])
-COSTS = st.builds(Cost, SECONDS, money=st.sampled_from([0.0, 0.0, 2.5, 30.0]))
+COSTS = st.builds(
+    Cost, SECONDS, st.sampled_from([0.0, 0.0, 4.0]), st.sampled_from([0.0, 0.0, 2.5, 30.0])
+)
 ACCOUNTS = st.tuples(st.sampled_from([TOTAL, 1, 2]), st.sampled_from([CPU, Resource.MONEY]))
 CHECK_KEYS = [key(f"check {word}") for word in WORDS]
 CRASHES = st.none() | st.integers(0, 9)
@@ -172,11 +174,12 @@ class LedgerMachine(RuleBasedStateMachine):
         limit=st.integers(1, 4), tiers=st.sampled_from([None, [1], [2], [1, 2]]),
         campaigns=st.sampled_from([None, None, ["one"], ["two"]]),
         how=ENDS, cost=st.none() | COSTS, crash=CRASHES, in_turn=st.booleans(),
-        rate=st.sampled_from([None, *RATES]),
+        rate=st.sampled_from([None, *RATES]), gpu=st.sampled_from([None, None, True, False]),
     )  # fmt: skip
     def work(  # noqa: PLR0917 - Hypothesis gives them by name
         self, limit: int, tiers: list[int] | None, campaigns: list[str] | None, how: str,
         cost: Cost | None, crash: int | None, *, in_turn: bool, rate: Rate | None,
+        gpu: bool | None,
     ) -> None:  # fmt: skip
         claims = self.both(
             lambda ledger: ledger.claim(
@@ -188,6 +191,7 @@ class LedgerMachine(RuleBasedStateMachine):
                 now=self.now,
                 in_turn=in_turn,
                 rate=rate,
+                gpu=gpu,
             ),
             crash,
         )
@@ -202,9 +206,16 @@ class LedgerMachine(RuleBasedStateMachine):
     def put_off(self, rate: Rate, seconds: float, crash: int | None) -> None:
         self.both(lambda ledger: ledger.put_off(rate, seconds, now=self.now), crash)
 
-    @rule(verifier=st.sampled_from(["v1", "v2", "v3"]), rate=st.sampled_from([None, *RATES]))
-    def due(self, verifier: str, rate: Rate | None) -> None:
-        self.both(lambda ledger: ledger.due(verifier=key(verifier), rate=rate, now=self.now))
+    @rule(
+        verifier=st.sampled_from(["v1", "v2", "v3"]), rate=st.sampled_from([None, *RATES]),
+        gpu=st.sampled_from([None, True, False]),
+    )  # fmt: skip
+    def due(self, verifier: str, rate: Rate | None, *, gpu: bool | None) -> None:
+        digest = key(verifier)
+        self.both(lambda ledger: ledger.due(verifier=digest, rate=rate, now=self.now, gpu=gpu))
+        self.both(
+            lambda ledger: {(q.digest, q.gpu): q.checks for q in ledger.queued(now=self.now)}
+        )
 
     @rule(data=st.data(), how=ENDS, cost=st.none() | COSTS, crash=CRASHES)
     def work_with_old_claims(

@@ -32,10 +32,16 @@ class Queue:
 
     def __init__(self) -> None:
         self.waiting: dict[bytes, int] = {}
+        self.on_gpu: dict[bytes, int] = {}
 
     def queued(self, *, now: float) -> list[Queued]:
         assert now
-        return [Queued("", "", digest, count, 0.0) for digest, count in self.waiting.items()]
+        lanes = ((False, self.waiting), (True, self.on_gpu))
+        return [
+            Queued("", "", digest, count, 0.0, gpu)
+            for gpu, counts in lanes
+            for digest, count in counts.items()
+        ]
 
     def clock(self) -> float:
         return 1.0
@@ -92,11 +98,22 @@ def look(relay: Relay, clock: Clock, after: float = 1.0) -> None:
 def test_one_message_stands_for_a_hundred_checks(
     relay: Relay, queue: Queue, bell: Rung, clock: Clock
 ) -> None:
-    queue.waiting = {plain.digest: 101, hungry.digest: 7, b"stranger": 500}
+    queue.waiting = {plain.digest: 101, b"stranger": 500}
+    queue.on_gpu = {hungry.digest: 7}
 
     look(relay, clock)
 
     assert {CPU: 2, GPU: 1} == bell.sent
+
+
+def test_hosts_with_a_gpu_are_rung_for_the_checks_that_want_one(
+    relay: Relay, queue: Queue, bell: Rung, clock: Clock
+) -> None:
+    queue.waiting, queue.on_gpu = {hungry.digest: 250}, {hungry.digest: 150}
+
+    look(relay, clock)
+
+    assert {CPU: 3, GPU: 2} == bell.sent
 
 
 def test_what_was_rung_for_is_not_rung_for_again(
