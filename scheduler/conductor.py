@@ -9,7 +9,7 @@ from time import monotonic
 
 from verifier_ladder import telemetry
 from verifier_ladder.containment import text_of
-from verifier_ladder.errors import ConfigError, EngineError
+from verifier_ladder.errors import EngineError
 from verifier_ladder.horizon import horizon_of, plan
 from verifier_ladder.imports import ImportReport, ImportRow
 from verifier_ladder.ladder import Ladder
@@ -17,13 +17,12 @@ from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.baton import Baton, BatonLostError
 from verifier_ladder.ledger.records import HELD, Answer, CheckRow, CheckState
 from verifier_ladder.reward import Reward
+from verifier_ladder.scheduler.answering import refuse_contradictions, refuse_lost, said
 from verifier_ladder.scheduler.beliefs import create_model
 from verifier_ladder.scheduler.cancellations import Cancellations
-from verifier_ladder.scheduler.candidates import ForgedCheckError, proven_candidate
 from verifier_ladder.scheduler.climb import Climb
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.engines.local import LocalEngine
-from verifier_ladder.scheduler.engines.wire import told
 from verifier_ladder.scheduler.expecting import Expecting
 from verifier_ladder.scheduler.headroom import Headroom
 from verifier_ladder.scheduler.holding import Holding
@@ -367,10 +366,10 @@ class Conductor:
         """
         checks = {check.check_key: check for check in self._ledger.checks(keys=list(given))}
         told = [
-            Answer(key, self._said(key, checks.get(key), value), source, event)
+            Answer(key, said(self.ladder, key, checks.get(key), value), source, event)
             for key, (value, event) in given.items()
         ]
-        _refuse_contradictions(told, self._ledger.verdicts(list(given)))
+        refuse_contradictions(told, self._ledger.verdicts(list(given)))
         taken = self._ledger.answers(told, now=self._ledger.clock())
         ended = {
             answer.check_key: answer.verdict
@@ -381,24 +380,9 @@ class Conductor:
         late = [answer for answer in told if answer.check_key not in ended]
         if late:  # Somebody else was quicker, or the delivery is known.
             known = self._ledger.verdicts([answer.check_key for answer in late])
-            _refuse_contradictions(late, known)
-            _refuse_lost(late, known)
+            refuse_contradictions(late, known)
+            refuse_lost(late, known)
         return taken
-
-    def _said(self, key: bytes, check: CheckRow | None, value: object) -> Verdict:
-        """The verdict that a value from the world amounts to."""
-        if check is None:
-            raise ConfigError(f"no open case has the key {key.hex()}")
-        verifier = next((v for v in self.ladder.verifiers if v.name == check.verifier), None)
-        if verifier is None:
-            raise ConfigError(
-                f"the ladder has no verifier {check.verifier}; open the campaign that has it"
-            )
-        try:
-            candidate = proven_candidate(check, verifier)
-        except ForgedCheckError as error:
-            raise ConfigError(f"case {key.hex()} can't be answered: {error}") from None
-        return told(verifier, candidate, value)
 
     def import_rows(self, rows: Sequence[ImportRow], source: str) -> ImportReport:
         """Take old verdicts into the ledger, and learn from them."""
@@ -430,47 +414,3 @@ class Conductor:
         """Leave the engine, and let others decide."""
         self._engine.detach(self.name)
         self._baton.close()
-
-
-def _refuse_contradictions(told: Sequence[Answer], known: Mapping[bytes, Verdict]) -> None:
-    """Refuse answers to cases that were answered otherwise.
-
-    Raises:
-        ConfigError: If there is one.
-    """
-    for answer in told:
-        earlier = known.get(answer.check_key)
-        if earlier is not None and not _says_the_same(answer.verdict, earlier):
-            raise ConfigError(
-                f"the case {answer.check_key.hex()[:16]} was answered before with "
-                f"{_words(earlier)}, and {answer.source} says {_words(answer.verdict)}; rewards "
-                "rest on the first answer, so nothing was changed. If that was wrong, give the "
-                "verifier another version and ask anew"
-            )
-
-
-def _refuse_lost(late: Sequence[Answer], known: Mapping[bytes, Verdict]) -> None:
-    """Refuse answers whose delivery was taken before, for another case.
-
-    Raises:
-        ConfigError: If there is one.
-    """
-    for answer in late:
-        if answer.check_key not in known:
-            raise ConfigError(
-                f"the delivery {answer.event!r} of {answer.source} was taken before, for another "
-                "case; give each its own event, or hand them in together with answer_all"
-            )
-
-
-def _says_the_same(verdict: Verdict, earlier: Verdict) -> bool:
-    """Whether an answer adds nothing to an earlier one; it may leave out how sure that was."""
-    if (verdict.outcome, verdict.score) != (earlier.outcome, earlier.score):
-        return False
-    return verdict.uncertainty in {None, earlier.uncertainty}
-
-
-def _words(verdict: Verdict) -> str:
-    score = "" if verdict.score is None else f" {verdict.score:g}"
-    spread = "" if verdict.uncertainty is None else f" ± {verdict.uncertainty:g}"
-    return f"{verdict.outcome}{score}{spread}"

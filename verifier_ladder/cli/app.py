@@ -12,6 +12,7 @@ from verifier_ladder import __version__
 from verifier_ladder.cli import (
     alert,
     campaign,
+    case,
     check,
     demo,
     doctor,
@@ -97,6 +98,7 @@ app.add_typer(run.app, name="run")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(verifier.app, name="verifier")
 app.add_typer(review.app, name="review")
+app.add_typer(case.app, name="case")
 app.add_typer(check.app, name="check")
 app.add_typer(alert.app, name="alert")
 app.add_typer(token.app, name="token")

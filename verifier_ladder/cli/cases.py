@@ -9,13 +9,23 @@ from verifier_ladder.candidate import Candidate
 from verifier_ladder.case import question_of
 from verifier_ladder.cli import output
 from verifier_ladder.cli.history import events
+from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.records import CheckState
+from verifier_ladder.text import decimal, printable
 
 if TYPE_CHECKING:
     from verifier_ladder.ladder import Ladder
     from verifier_ladder.ledger import Ledger
     from verifier_ladder.ledger.records import CheckRow
     from verifier_ladder.verifiers import Verifier
+
+
+_WORDS: dict[str, bool | None] = {
+    "yes": True, "y": True, "true": True, "accept": True,
+    "no": False, "n": False, "false": False, "reject": False,
+    "decline": None, "unknown": None, "none": None,
+}  # fmt: skip
+Answer = bool | float | None
 
 
 class OpenCase(NamedTuple):
@@ -31,6 +41,13 @@ class OpenCase(NamedTuple):
     """Seconds since 1970; None if it may stay open for ever."""
     takes_yes: bool = True
     """Whether yes and no may answer it, so far as its verifier is known here."""
+    replicate: int = 0
+    """Which of the checks it is that its verifier wants of the candidate, from 0."""
+
+    @property
+    def until(self) -> str:
+        """When it expires, in words; "" if never."""
+        return output.moment(self.deadline)
 
     def as_json(self) -> dict[str, Any]:
         """The case as JSON values; it does not tell what other tiers said."""
@@ -64,7 +81,7 @@ def _case(check: CheckRow, candidate: Candidate, ladder: Ladder | None) -> OpenC
         check.check_key, check.content_key, check.verifier, candidate,
         question_of(verifier, candidate, check.verifier),
         verifier.unit if verifier else "", check.deadline,
-        verifier is None or _takes_yes(verifier, candidate),
+        verifier is None or _takes_yes(verifier, candidate), check.payload.get("replicate", 0),
     )  # fmt: skip
 
 
@@ -84,3 +101,24 @@ def other_tiers(ledger: Ledger, case: OpenCase) -> dict[str, str]:
         if event.what == "verdict" and facts["verifier"] != case.verifier:
             said[str(facts["verifier"])] = f"{facts['outcome']} {output.amount(facts['score'])}"
     return said
+
+
+def read_answer(text: str) -> Answer:
+    """Read an answer: a finite number, yes or no, or decline (None).
+
+    Raises:
+        ConfigError: If it is anything else.
+
+    Example:
+        >>> read_answer("-4.7"), read_answer("yes"), read_answer("decline")
+        (-4.7, True, None)
+    """
+    word = text.strip().lower()
+    if word in _WORDS:
+        return _WORDS[word]
+    value = decimal(word)
+    if value is None:
+        raise ConfigError(
+            f"{printable(text, 60)!r} is no answer; give a number, yes, no, or decline"
+        )
+    return value

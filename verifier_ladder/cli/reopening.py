@@ -41,20 +41,28 @@ def reopened(
     """
     from verifier_ladder.campaign import Campaign
 
-    ladder = Ladder.from_toml(path) if path is not None else ladder_of(row.ladder)
     with Campaign.open(
-        row.name, ladder=ladder, ledger=ledger, run=Run(REVIEWS), engine=engine
+        row.name, ladder=recorded_ladder(row, path), ledger=ledger, run=Run(REVIEWS), engine=engine
     ) as campaign:
         yield campaign
 
 
+def recorded_ladder(row: CampaignRow, path: Path | None = None) -> Ladder:
+    """The ladder of a campaign, from its file or rebuilt.
+
+    Raises:
+        ConfigError: If it can't be rebuilt.
+    """
+    return Ladder.from_toml(path) if path is not None else ladder_of(row.ladder)
+
+
 def known_ladder(row: CampaignRow, path: Path | None = None) -> Ladder | None:
     """The ladder of a campaign, from its file or rebuilt; None if its verifiers are missing."""
-    if path is not None:
-        return Ladder.from_toml(path)
     try:
-        return ladder_of(row.ladder)
+        return recorded_ladder(row, path)
     except LadderError:
+        if path is not None:
+            raise
         return None
 
 

@@ -15,10 +15,10 @@ from verifier_ladder.cli import options, output
 from verifier_ladder.cli.code import Imported, import_all
 from verifier_ladder.cli.opening import existing_ledger, only_campaign
 from verifier_ladder.errors import ConfigError, VerifierError
-from verifier_ladder.text import decimal, printable
+from verifier_ladder.text import printable
 
 if TYPE_CHECKING:
-    from verifier_ladder.cli.cases import OpenCase
+    from verifier_ladder.cli.cases import Answer, OpenCase
     from verifier_ladder.ledger import Ledger
     from verifier_ladder.ledger.records import CampaignRow
     from verifier_ladder.reward import Revision
@@ -27,12 +27,6 @@ app = output.Noun(help="Answer open questions of the world tier.")
 _REVISED = 10.0
 """Seconds in which an answer's revision normally arrives."""
 _MOST_SHOWN = 10
-_WORDS: dict[str, bool | None] = {
-    "yes": True, "y": True, "true": True, "accept": True,
-    "no": False, "n": False, "false": False, "reject": False,
-    "decline": None, "unknown": None, "none": None,
-}  # fmt: skip
-Answer = bool | float | None
 
 
 @app.callback()
@@ -74,7 +68,7 @@ def next_case(
     How the rewards change is printed. What other tiers said is hidden, so that the answer does not
     lean on it. Exits with 1 if no case is open.
     """
-    from verifier_ladder.cli.cases import open_cases, other_tiers
+    from verifier_ladder.cli.cases import open_cases, other_tiers, read_answer
     from verifier_ladder.cli.reopening import REVIEWS, known_ladder
     from verifier_ladder.run import Run
 
@@ -133,6 +127,8 @@ def _show(facts: dict[str, Any]) -> None:
 
 def _ask(case: OpenCase, settle: Callable[[Answer], Any]) -> None:
     """Ask until an answer is taken, or until the person leaves it open."""
+    from verifier_ladder.cli.cases import read_answer
+
     unit = f" in {printable(case.unit)}" if case.unit else ""
     words = "yes, no, decline" if case.takes_yes else "decline"
     prompt = f"Answer (a number{unit}, {words}; nothing leaves it open)"
@@ -149,27 +145,6 @@ def _ask(case: OpenCase, settle: Callable[[Answer], Any]) -> None:
             output.say(str(error))
             continue
         return
-
-
-def read_answer(text: str) -> Answer:
-    """Read an answer: a finite number, yes or no, or decline (None).
-
-    Raises:
-        ConfigError: If it is anything else.
-
-    Example:
-        >>> read_answer("-4.7"), read_answer("yes"), read_answer("decline")
-        (-4.7, True, None)
-    """
-    word = text.strip().lower()
-    if word in _WORDS:
-        return _WORDS[word]
-    value = decimal(word)
-    if value is None:
-        raise ConfigError(
-            f"{printable(text, 60)!r} is no answer; give a number, yes, no, or decline"
-        )
-    return value
 
 
 def _record(

@@ -62,6 +62,7 @@ CALLS: dict[str, list[str]] = {
     "alert test": ["--rules", "rules.toml"], "token add": ["somebody"], "token ls": [],
     "token revoke": ["somebody"], "token secret": [], "worker start": ["--until-idle"],
     "try": ["words.py:words", "--kind", "choice"],
+    "case out": ["--out", "order.csv"], "case in": ["rows.jsonl"],
 }  # fmt: skip
 MAKE_A_LEDGER = {
     "demo", "score", "serve", "campaign import", "ledger seal", "ledger restore", "token add",
@@ -80,7 +81,7 @@ NAMES = {
 }  # fmt: skip
 FREE = {
     ("score", "campaign"), ("serve", "campaign"), ("serve", "run"), ("campaign import", "name"),
-    ("review next", "by"), ("token add", "name"),
+    ("review next", "by"), ("case in", "by"), ("token add", "name"),
 }  # fmt: skip
 """Names that a call gives to something new."""
 READ = {

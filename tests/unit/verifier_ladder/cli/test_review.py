@@ -2,7 +2,7 @@
 
 import pytest
 
-from verifier_ladder.cli.review import read_answer
+from verifier_ladder.cli.cases import read_answer
 from verifier_ladder.errors import ConfigError
 
 

@@ -1,0 +1,304 @@
+"""`vladder case out` and `in`: a work order leaves, and results come back as verdicts."""
+
+import csv
+import json
+import shutil
+from collections.abc import Callable
+from functools import partial
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import verifier_ladder as vl
+from verifier_ladder.cli.app import app
+from verifier_ladder.registry import REGISTRY
+from verifier_ladder.tiers.world.case import WorldVerifier
+
+Run = Callable[..., Any]
+Rows = list[dict[str, Any]]
+TEXTS = ["CCO", "=2+3", "C\x1b[31mC", "two\nlines"]
+
+
+class Scale(WorldVerifier):
+    """Asks a laboratory for a weight."""
+
+    name, version, kind, unit, low, high = "scale", "1", "text", "µg", 0.0, 100.0
+    task_fields = ("batch", "expected")
+    hidden = ("expected",)
+
+    def question(self, candidate: vl.Candidate) -> str:
+        task = candidate.task or {}
+        return f"Weigh {candidate.content!r}; is it {task.get('expected')}?"
+
+
+def ladder() -> vl.Ladder:
+    guess = vl.verifier(name="guess-files", version="1", isolation="inline")(
+        lambda c: float(len(c.content))
+    )
+    REGISTRY.add(Scale())
+    return vl.Ladder("weights", [guess, Scale()], budget={"world": "unlimited"})
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A campaign with an open case for each of the texts."""
+    folder = tmp_path_factory.mktemp("cases")
+    task = {"batch": "b7", "expected": "secretive"}
+    with vl.Campaign.open(
+        "weights", ladder=ladder(), ledger=folder / "ledger.db", workers=1
+    ) as campaign:
+        campaign.score([vl.Candidate("text", text, task) for text in TEXTS])
+        assert campaign.drain(300)
+        assert len(TEXTS) == len(campaign.cases())
+    return folder
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "copy"))
+
+
+@pytest.fixture
+def run(folder: Path) -> Run:
+    runner = CliRunner()
+
+    def call(verb: str, *arguments: object) -> Any:
+        place = ("case", verb, "--ledger", str(folder / "ledger.db"))
+        return runner.invoke(app, [*place, *map(str, arguments)])
+
+    return call
+
+
+@pytest.fixture
+def rows(run: Run, folder: Path) -> Rows:
+    """The rows of a work order."""
+    done = run("out", "--out", folder / "order.csv", "--verifier", "scale")
+    assert 0 == done.exit_code, done.output
+    with (folder / "order.csv").open(newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+def filled(folder: Path, rows: Rows, values: dict[int, Any], **columns: Any) -> Path:
+    """The work order with values in some of its rows, and other texts in columns of the first."""
+    table = [{**row, "value": values.get(place, "")} for place, row in enumerate(rows)]
+    table[0] |= columns
+    path = folder / "results.csv"
+    with path.open("w", newline="", encoding="utf-8-sig") as stream:
+        writer = csv.DictWriter(stream, list(table[0]))
+        writer.writeheader()
+        writer.writerows(table)
+    return path
+
+
+def told(done: Any) -> dict[str, Any]:
+    return dict(json.loads(done.stdout))
+
+
+def reviews(folder: Path) -> list[dict[str, Any]]:
+    with vl.open_ledger(folder / "ledger.db") as ledger:
+        return [dict(ledger.read(entry).facts) for entry in ledger.entries(kind="review")]
+
+
+def test_a_work_order_holds_every_open_case_and_runs_in_no_spreadsheet(rows: Rows) -> None:
+    assert sorted(["CCO", "'=2+3", "C\x1b[31mC", "two\nlines"]) == sorted(
+        row["candidate"] for row in rows
+    )
+    assert {"µg"} == {row["unit"] for row in rows}
+    assert {""} == {row["value"] for row in rows}
+    assert len(TEXTS) == len({row["case"] for row in rows})
+
+
+def test_a_work_order_tells_neither_what_is_hidden_nor_what_other_tiers_said(
+    run: Run, folder: Path
+) -> None:
+    blind, seeing = folder / "blind.json", folder / "seeing.json"
+    assert 0 == run("out", "--out", blind).exit_code
+    assert 0 == run("out", "--out", seeing, "--unblind").exit_code
+
+    assert "secretive" not in blind.read_text() + seeing.read_text()
+    assert "guess-files" not in blind.read_text()
+    (task,) = {json.dumps(row["task"]) for row in json.loads(blind.read_text())}
+    assert {"batch": "b7"} == json.loads(task)
+    assert all(
+        row["question"].endswith("is it [hidden]?") for row in json.loads(blind.read_text())
+    )
+    assert all(["guess-files"] == list(r["other_tiers"]) for r in json.loads(seeing.read_text()))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--verifier", "stove"], "those that ask: scale"),
+        (["--verifier", "guess-files"], "those that ask: scale"),
+        (["--out", "order.xml"], "must end in .csv or .json"),
+    ],
+)
+def test_a_work_order_that_can_t_be_written_says_why(
+    run: Run, folder: Path, options: list[str], message: str
+) -> None:
+    done = run("out", "--out", folder / "order.csv", *options)
+
+    assert 2 == done.exit_code
+    assert message in done.stderr
+    assert not (folder / "order.csv").exists()
+
+
+def test_results_revise_rewards_and_the_ledger_tells_who_gave_them(
+    run: Run, folder: Path, rows: Rows
+) -> None:
+    path = filled(folder, rows, {0: "7.5", 1: "decline"}, uncertainty="0.5", note="second pan")
+
+    done = run("in", path, "--by", "ada", "--json")
+
+    assert 0 == done.exit_code, done.output
+    assert {"taken": 2, "known": 0, "blank": 2, "revised": 2, "bad_rows": []} == told(done)
+    assert {"ada"} == {facts["source"] for facts in reviews(folder)}
+    assert all("results.csv sha256:" in facts["event"] for facts in reviews(folder))
+    with vl.open_ledger(folder / "ledger.db") as ledger:
+        verdict = ledger.verdicts([bytes.fromhex(rows[0]["case"])]).popitem()[1]
+        assert (7.5, 0.5, "µg") == (verdict.score, verdict.uncertainty, verdict.unit)
+        assert "second pan" == verdict.evidence["note"]
+
+
+def test_the_same_file_again_changes_nothing(run: Run, folder: Path, rows: Rows) -> None:
+    path = filled(folder, rows, dict.fromkeys(range(4), "7"))
+    assert 4 == told(run("in", path, "--json"))["taken"]
+    before = len(reviews(folder))
+
+    for again in (path, Path(shutil.copy(path, folder / "copy.csv"))):
+        done = told(run("in", again, "--json"))
+        assert (0, 4, 0) == (done["taken"], done["known"], done["revised"])
+
+    assert before == len(reviews(folder))
+    assert 1 == run("out", "--out", folder / "none.csv").exit_code
+    assert not (folder / "none.csv").exists()
+
+
+BAD: dict[str, tuple[dict[str, Any], str]] = {
+    "another unit": ({"unit": "mg"}, "the unit is 'mg'; scale takes µg"),
+    "no unit": ({"unit": ""}, "no unit is given; scale takes µg"),
+    "out of bounds": ({"value": "101"}, "must lie between 0 and 100 µg"),
+    "no number": ({"value": "7,5"}, "'7,5' is no answer"),
+    "a bound": ({"value": "< 0.1"}, "'< 0.1' is no answer"),
+    "yes": ({"value": "yes"}, "not yes or no"),
+    "not finite": ({"value": "nan"}, "is no answer"),
+    "an unknown case": ({"case": "ab" * 32}, "has not asked the world about abababababababab"),
+    "no case": ({"case": "7"}, "copy the column 'case'"),
+    "a slipped row": ({"candidate": "CCN"}, "rows may have slipped"),
+    "another verifier": ({"verifier": "stove"}, "rows may have slipped"),
+    "no uncertainty": ({"uncertainty": "-1"}, "is no uncertainty"),
+}  # fmt: skip
+
+
+def test_every_bad_row_is_told_with_its_line_and_then_nothing_is_taken(
+    run: Run, folder: Path, rows: Rows
+) -> None:
+    for name, (columns, message) in BAD.items():
+        path = filled(folder, rows, {0: "7", 1: "8"}, **columns)
+        done = run("in", path)
+        assert 1 == done.exit_code, name
+        assert "line 2: " in done.stderr, name
+        assert message in done.stderr, name
+        assert "nothing was taken" in done.stderr, name
+    assert [] == reviews(folder)
+
+
+def test_two_rows_for_one_case_are_refused(run: Run, folder: Path, rows: Rows) -> None:
+    path = filled(folder, [*rows, rows[0]], {0: "7", 4: "7"})
+
+    done = run("in", path)
+
+    assert 1 == done.exit_code
+    assert "line 2 answers this case too" in done.stderr
+
+
+def test_good_rows_are_taken_where_that_is_asked_for_and_the_entry_says_so(
+    run: Run, folder: Path, rows: Rows
+) -> None:
+    path = filled(folder, rows, {0: "700", 1: "7", 2: "8"})
+
+    done = run("in", path, "--good-rows", "--json")
+
+    assert 0 == done.exit_code
+    assert (2, 1) == (told(done)["taken"], told(done)["blank"])
+    assert [2] == [row["line"] for row in told(done)["bad_rows"]]
+    assert all("without 1 bad row" in facts["event"] for facts in reviews(folder))
+
+    mended = filled(folder, rows, {0: "70", 1: "7", 2: "8"})
+    assert (1, 2) == itemgetter("taken", "known")(told(run("in", mended, "--json")))
+
+
+def test_another_answer_to_a_case_that_was_answered_is_a_bad_row(
+    run: Run, folder: Path, rows: Rows
+) -> None:
+    assert 0 == run("in", filled(folder, rows, {0: "7"})).exit_code
+
+    done = run("in", filled(folder, rows, {0: "8", 1: "9"}))
+
+    assert 1 == done.exit_code
+    assert "was answered before with accept 7" in done.stderr
+    assert 1 == len(reviews(folder))
+
+
+@pytest.mark.parametrize("form", ["array", "lines"])
+def test_json_is_read_too(run: Run, folder: Path, form: str) -> None:
+    assert 0 == run("out", "--out", folder / "order.json").exit_code
+    orders = json.loads((folder / "order.json").read_text())
+    table = [{**row, "value": 7.5} for row in orders]
+    whole = json.dumps(table) if form == "array" else "\n".join(map(json.dumps, table))
+    (folder / "results.json").write_text(whole)
+
+    done = run("in", folder / "results.json", "--json")
+
+    assert 4 == told(done)["taken"], done.output
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("case;value\nab;7\n", "has no column 'case'"),
+        ('[{"case": 1, "case": 2}]', "gives 'case' twice"),
+        ("[" * 100_000, "is not JSON"),
+        ('[{"case": "ab"}]', "has no column 'value'"),
+    ],
+)
+def test_a_file_of_another_kind_is_refused(
+    run: Run, folder: Path, text: str, message: str
+) -> None:
+    path = folder / ("results.json" if text.startswith("[") else "results.csv")
+    path.write_text(text)
+
+    done = run("in", path)
+
+    assert 2 == done.exit_code
+    assert message in done.stderr
+
+
+def test_replicates_are_rows_of_their_own(tmp_path: Path) -> None:
+    class Twice(Scale):
+        """Wants every weight twice."""
+
+        name, replicates, unit = "scale-twice", 2, ""
+
+    REGISTRY.add(Twice())
+    ladder = vl.Ladder("twice", [Twice()], budget={"world": "unlimited"})
+    with vl.Campaign.open("twice", ladder=ladder, ledger=tmp_path / "ledger.db") as campaign:
+        campaign.score(["CCO"], deadline=0)
+        assert campaign.drain(300)
+    vladder = partial(CliRunner().invoke, app)
+    place = ["--ledger", str(tmp_path / "ledger.db")]
+    file = tmp_path / "order.json"
+
+    for number, value in enumerate((4.0, 5.0), 1):
+        assert 0 == vladder(["case", "out", "--out", str(file), *place]).exit_code
+        (row,) = json.loads(file.read_text())
+        assert f"{number} of 2" == row["replicate"]
+        file.write_text(json.dumps([{**row, "value": value}]))
+        done = vladder(["case", "in", str(file), *place, "--json"])
+        assert 1 == told(done)["taken"], done.output
+
+    with vl.Campaign.open("twice", ladder=ladder, ledger=tmp_path / "ledger.db") as campaign:
+        assert 4.5 == [*campaign.revisions()][-1].reward.value

@@ -1,0 +1,169 @@
+"""`vladder case`: open questions of the world tier as a work order, and results from a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from verifier_ladder.cli import options, output
+from verifier_ladder.cli.code import Imported, import_all
+from verifier_ladder.cli.opening import existing_ledger, ledger_to_read, only_campaign
+from verifier_ladder.text import printable
+
+if TYPE_CHECKING:
+    from verifier_ladder.badrow import BadRow
+    from verifier_ladder.campaign import Campaign
+    from verifier_ladder.cli.casefiles import Results
+    from verifier_ladder.verdict import Verdict
+
+app = output.Noun(help="Write open questions as a work order, and read results.")
+_REVISED = 10.0
+"""Seconds in which the revisions normally arrive."""
+_MOST_SHOWN = 20
+
+CampaignOption = Annotated[
+    str | None, typer.Option("--campaign", help="The campaign. [default: the newest]")
+]
+LadderOption = Annotated[
+    Path | None,
+    typer.Option("--ladder", help="The ladder's TOML, if its verifiers aren't installed."),
+]
+
+
+@app.callback()
+def case() -> None:
+    """Write open questions as a work order, and read results."""
+
+
+@app.command("out")
+def case_out(
+    *,
+    out: Annotated[Path, typer.Option("--out", help="File to write: .csv or .json.")],
+    verifier: Annotated[
+        str | None, typer.Option("--verifier", help="Only what this verifier asks.")
+    ] = None,
+    campaign: CampaignOption = None,
+    ledger: options.LedgerAt = None,
+    imports: Imported = None,
+    ladder: LadderOption = None,
+    unblind: Annotated[
+        bool, typer.Option("--unblind", help="Tell what other tiers said.")
+    ] = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Write open cases as a work order, with columns for the results.
+
+    Nothing in it tells what other tiers said, or what verifiers hide of a task. Cases stay open
+    until results come in. Exits with 1, and writes nothing, if no case is open.
+    """
+    from verifier_ladder.cli.casefiles import work_order, write_order
+    from verifier_ladder.cli.reopening import recorded_ladder
+
+    import_all(imports)
+    with ledger_to_read(ledger) as store:
+        row = only_campaign(store, campaign)
+        rows = work_order(store, row.name, recorded_ladder(row, ladder), verifier, unblind=unblind)
+    if rows:
+        write_order(out, rows)
+    facts = {"cases": len(rows), "file": str(out) if rows else None}
+    words = f"{_count(len(rows), 'open case')} written to {printable(out)}; fill in value, unit …"
+    output.say_done(facts, words if rows else "no open case", as_json=as_json)
+    if not rows:
+        raise typer.Exit(output.Exit.FAILED)
+
+
+@app.command("in")
+def case_in(
+    file: Annotated[Path, typer.Argument(help="A filled-in work order: CSV or JSON.")],
+    *,
+    campaign: CampaignOption = None,
+    ledger: options.LedgerAt = None,
+    imports: Imported = None,
+    ladder: LadderOption = None,
+    by: Annotated[str | None, typer.Option("--by", help="Who answers. [default: you]")] = None,
+    good_rows: Annotated[
+        bool, typer.Option("--good-rows", help="Take the good rows though others are bad.")
+    ] = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Read results into the ledger; rewards that waited for them are revised.
+
+    Every bad row is told by its line, with what to do. If one is bad nothing is taken, unless
+    --good-rows is given. Rows without a value leave their cases open. The same file again changes
+    nothing. Exits with 1 if nothing could be taken because rows are bad.
+    """
+    from verifier_ladder.cli.casefiles import read_results
+    from verifier_ladder.cli.reopening import REVIEWS, recorded_ladder, reopened
+    from verifier_ladder.run import Run
+
+    import_all(imports)
+    source = by or Run(REVIEWS).user or "unknown"
+    with existing_ledger(ledger) as store:
+        row = only_campaign(store, campaign)
+        found = read_results(file, store, recorded_ladder(row, ladder), source)
+        is_refused = bool(found.bad_rows) and not good_rows
+        taken, revised = 0, 0
+        if found.answers and not is_refused:
+            with reopened(row, store, ladder) as at_work:
+                taken, revised = _hand_in(at_work, found.answers, source, _delivery(file, found))
+    if as_json:
+        output.print_json(_facts(found, taken, revised))
+    else:
+        _tell(found, taken, revised, source, is_refused=is_refused)
+    if is_refused:
+        raise typer.Exit(output.Exit.FAILED)
+
+
+def _delivery(file: Path, found: Results) -> str:
+    """The id of the delivery: it names the file as it is, and says if rows of it were left out."""
+    from hashlib import sha256
+
+    digest = sha256(file.read_bytes()).hexdigest()[:16]
+    part = f", without {_count(len(found.bad_rows), 'bad row')}" if found.bad_rows else ""
+    return f"{printable(file.name, 60)} sha256:{digest}{part}"
+
+
+def _hand_in(
+    campaign: Campaign, answers: dict[bytes, Verdict], source: str, event: str
+) -> tuple[int, int]:
+    """Hand answers in; how many were taken, and how many rewards they have revised."""
+    cursor = campaign.cursor
+    taken = campaign.answer_all(answers, source=source, event=event)
+    campaign.drain(_REVISED)
+    return taken, sum(1 for _ in campaign.revisions(after=cursor, evaluation=None))
+
+
+def _facts(found: Results, taken: int, revised: int) -> dict[str, Any]:
+    return {
+        "taken": taken, "known": found.known, "blank": found.blank, "revised": revised,
+        "bad_rows": [row._asdict() for row in found.bad_rows],
+    }  # fmt: skip
+
+
+def _tell(found: Results, taken: int, revised: int, source: str, *, is_refused: bool) -> None:
+    for row in found.bad_rows[:_MOST_SHOWN]:
+        output.say(_bad(row))
+    if (left := len(found.bad_rows) - _MOST_SHOWN) > 0:
+        output.say(f"… and {_count(left, 'more bad row')}; --json lists all")
+    if is_refused:
+        output.say(
+            f"{_count(len(found.bad_rows), 'bad row')}: nothing was taken. Mend them and read the "
+            f"file again, or take the other {_count(len(found.answers), 'answer')} with "
+            "--good-rows"
+        )
+        return
+    output.say(
+        f"{_count(taken, 'answer')} taken as from {printable(source)}, {found.known} known "
+        f"before, {_count(found.blank, 'row')} without a value; "
+        f"{_count(revised, 'reward')} revised"
+    )
+
+
+def _bad(row: BadRow) -> str:
+    return f"line {row.line}: {printable(row.reason, 400)}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,377 @@
+"""Case files: the world's open questions as a work order, and the results that come back."""
+
+from __future__ import annotations
+
+import csv
+import json
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from verifier_ladder.badrow import BadRow
+from verifier_ladder.cli.cases import OpenCase, open_cases, other_tiers, read_answer
+from verifier_ladder.containment import text_of
+from verifier_ladder.errors import ConfigError, VerifierError
+from verifier_ladder.hidden import Hidden
+from verifier_ladder.ledger.records import Answer
+from verifier_ladder.private import replacing, unwritable
+from verifier_ladder.rollouts.records import LONGEST_LINE, Record, RolloutFile, words
+from verifier_ladder.rollouts.rows import RowError
+from verifier_ladder.scheduler.answering import refuse_contradictions, said
+from verifier_ladder.scheduler.candidates import candidate_of
+from verifier_ladder.text import csv_cell, decimal, mended
+from verifier_ladder.verdict import Verdict
+
+if TYPE_CHECKING:
+    from verifier_ladder.ladder import Ladder
+    from verifier_ladder.ledger import Ledger
+    from verifier_ladder.ledger.records import CheckRow
+    from verifier_ladder.verifiers import Verifier
+
+CASE, VALUE, UNIT, UNCERTAINTY, NOTE = "case", "value", "unit", "uncertainty", "note"
+READ = (CASE, "verifier", "candidate", VALUE, UNIT, UNCERTAINTY, NOTE)
+"""Columns of a results file that are looked at."""
+_KEY_DIGITS = 64
+_LONGEST_NOTE = 2000
+_BOM = b"\xef\xbb\xbf"
+
+
+# -- out -----------------------------------------------------------------------------------------
+
+
+def work_order(
+    ledger: Ledger, campaign: str, ladder: Ladder, verifier: str | None, *, unblind: bool = False
+) -> list[dict[str, Any]]:
+    """The open cases of a campaign as rows, the most valuable first, with places for results.
+
+    No row tells what a verifier of the ladder hides of a task, nor, unless asked, what other
+    tiers have said.
+
+    Args:
+        ledger: The ledger.
+        campaign: The campaign's name.
+        ladder: Its ladder, which knows units, questions and what is hidden.
+        verifier: Only the cases of this verifier; None for all.
+        unblind: Whether what other tiers have said is told.
+
+    Raises:
+        ConfigError: If the ladder has no such verifier that asks the world.
+    """
+    asking = {each.name: each for each in ladder.verifiers if each.waits}
+    if verifier is not None and verifier not in asking:
+        known = ", ".join(asking) or "none"
+        raise ConfigError(
+            f"no verifier of the campaign {campaign} is called {verifier!r} and asks the world; "
+            f"those that ask: {known}"
+        )
+    hidden = {name for each in ladder.verifiers for name in each.hidden}
+    rows = []
+    for case in open_cases(ledger, campaign, ladder):
+        if verifier in {None, case.verifier}:
+            row = _order_row(case, hidden, replicates=asking[case.verifier].replicates)
+            if unblind:
+                row["other_tiers"] = other_tiers(ledger, case)
+            rows.append(row)
+    return rows
+
+
+def _order_row(case: OpenCase, hidden: set[str], *, replicates: int) -> dict[str, Any]:
+    task = case.candidate.task or {}
+    secret = Hidden([value for name, value in task.items() if name in hidden])
+    return {
+        CASE: case.check_key.hex(), "verifier": case.verifier,
+        "question": secret.masked(case.question), "kind": case.candidate.kind,
+        "candidate": _content(case.candidate.content),
+        "task": {name: value for name, value in task.items() if name not in hidden},
+        "replicate": f"{case.replicate + 1} of {replicates}",
+        "deadline": case.until, VALUE: None, UNIT: case.unit, UNCERTAINTY: None, NOTE: None,
+    }  # fmt: skip
+
+
+def _content(content: str | bytes) -> str:
+    return f"hex:{content.hex()}" if isinstance(content, bytes) else content
+
+
+def write_order(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write a work order, as CSV or as one JSON array; the file is there when it is whole.
+
+    Text that a spreadsheet would run as a formula gets an apostrophe in front in CSV.
+
+    Raises:
+        ConfigError: If the name tells no format, or the file can't be written there.
+    """
+    write = {".csv": _write_csv, ".json": _write_json}.get(path.suffix.lower())
+    if write is None:
+        raise ConfigError(f"can't tell the format of {path}; its name must end in .csv or .json")
+    try:
+        with replacing(path) as partial:
+            write(partial, rows)
+    except OSError as error:
+        raise unwritable(path, error) from error
+
+
+def _write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(rows[0])
+        for row in rows:
+            writer.writerow([csv_cell(_cell(value)) for value in row.values()])
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return orjson.dumps(mended(value)).decode() if value else ""
+    return value
+
+
+def _write_json(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    path.write_bytes(orjson.dumps(mended(rows), option=orjson.OPT_INDENT_2) + b"\n")
+
+
+# -- in ------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Results:
+    """What a results file says, read against the cases that were asked."""
+
+    answers: dict[bytes, Verdict] = field(default_factory=dict)
+    """New answers, by the key of their case."""
+    known: int = 0
+    """Rows that say what was answered before."""
+    blank: int = 0
+    """Rows without a value: their cases stay open."""
+    bad_rows: list[BadRow] = field(default_factory=list)
+
+
+def read_results(path: Path, ledger: Ledger, ladder: Ladder, source: str) -> Results:
+    """Read a results file; nothing is written.
+
+    Args:
+        path: CSV or TSV, JSON lines or a JSON array; also gzip and Parquet.
+        ledger: The ledger that has asked.
+        ladder: The ladder of the campaign that has asked.
+        source: Who answers.
+
+    Raises:
+        ConfigError: If the file can't be read, or has no column of cases or of values.
+    """
+    found = Results()
+    records: list[Record] = []
+    for record in _records(path):
+        if isinstance(record, BadRow):
+            found.bad_rows.append(record)
+        else:
+            records.append(record)
+    _check_columns(path, records)
+    reader = _Reader(ledger, ladder, source, records)
+    for record in records:
+        try:
+            key, verdict = reader.answer(record)
+        except RowError as error:
+            found.bad_rows.append(BadRow(record.line, str(error)))
+            continue
+        if verdict is None:
+            found.blank += 1
+        elif key in reader.told:
+            found.known += 1
+        else:
+            found.answers[key] = verdict
+    found.bad_rows.sort()
+    return found
+
+
+def _records(path: Path) -> Iterable[Record | BadRow]:
+    if path.suffix.lower() == ".json":
+        try:
+            is_held = path.stat().st_size <= LONGEST_LINE
+            text = path.read_bytes() if is_held else b""
+        except OSError as error:
+            raise ConfigError(f"can't read {path}: {error.strerror}") from None
+        if text.removeprefix(_BOM).lstrip().startswith(b"["):
+            return _array(path, text)
+    return RolloutFile(path).records(once=READ)
+
+
+def _array(path: Path, text: bytes) -> Iterator[Record | BadRow]:
+    """The objects of one JSON array, counted from 1."""
+    try:
+        rows = json.loads(text.decode("utf-8-sig"), object_pairs_hook=_once)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path} is not JSON: {error}") from None
+    for number, row in enumerate(rows, 1):
+        if isinstance(row, dict):
+            yield Record(number, row)
+        else:
+            yield BadRow(number, f"not a JSON object but {words(row)}")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"an object gives {twice!r:.60} twice")
+    return made
+
+
+def _check_columns(path: Path, records: Sequence[Record]) -> None:
+    names = dict.fromkeys(name for record in records for name in record.values)
+    for needed in (CASE, VALUE):
+        if records and needed not in names:
+            there = ", ".join(map(repr, names))
+            raise ConfigError(
+                f"{path} has no column {needed!r}; it has {there:.300}. Fill in the work order of "
+                "`vladder case out`, as CSV with commas or as JSON"
+            )
+
+
+class _Reader:
+    """Reads the rows of one file against the queue and the ledger, asked once for all."""
+
+    def __init__(
+        self, ledger: Ledger, ladder: Ladder, source: str, records: Sequence[Record]
+    ) -> None:
+        self._ladder, self._source = ladder, source
+        self._lines: dict[bytes, int] = {}
+        keys = list({key for record in records if (key := _key(record.values)) is not None})
+        self._checks = {check.check_key: check for check in ledger.checks(keys=keys)}
+        self.told = ledger.verdicts(keys)
+        """What was answered before."""
+
+    def answer(self, record: Record) -> tuple[bytes, Verdict | None]:
+        """The case of a row, and what it is answered with; None where the row has no value.
+
+        Raises:
+            RowError: If the row can't be used; it says what to do.
+        """
+        values = record.values
+        check, verifier = self._case(values)
+        _check_identity(values, check)
+        cell = values.get(VALUE)
+        if cell is None or (isinstance(cell, str) and not cell.strip()):
+            return check.check_key, None
+        self._refuse_twice(check.check_key, record.line)
+        verdict = self._said(check, _value(cell))
+        if verdict.score is not None and not isinstance(_value(cell), bool):
+            _check_unit(values.get(UNIT), verifier)
+        if (extra := _beside(values, verifier)) is not None:
+            verdict = self._said(check, replace(verdict, **extra))
+        answer = Answer(check.check_key, verdict, self._source, "")
+        try:
+            refuse_contradictions([answer], self.told)
+        except ConfigError as error:
+            raise RowError(str(error)) from None
+        return check.check_key, verdict
+
+    def _refuse_twice(self, key: bytes, line: int) -> None:
+        first = self._lines.setdefault(key, line)
+        if first != line:
+            raise RowError(
+                f"line {first} answers this case too; a case takes one answer, and each replicate "
+                "is a case of its own"
+            )
+
+    def _case(self, values: Mapping[str, Any]) -> tuple[CheckRow, Verifier]:
+        key = _key(values)
+        if key is None:
+            raise RowError(
+                f"{values.get(CASE)!r:.80} is no case; copy the column 'case' of the work order, "
+                f"{_KEY_DIGITS} digits"
+            )
+        check = self._checks.get(key)
+        asking = {each.name: each for each in self._ladder.verifiers if each.waits}
+        if check is None or check.verifier not in asking:
+            raise RowError(
+                f"the campaign has not asked the world about {key.hex()[:16]}; see that the "
+                "ledger and the campaign are those of the work order"
+            )
+        return check, asking[check.verifier]
+
+    def _said(self, check: CheckRow, value: object) -> Verdict:
+        try:
+            return said(self._ladder, check.check_key, check, value)
+        except (ConfigError, VerifierError) as error:
+            raise RowError(str(error)) from None
+        except Exception as error:  # A verifier's own reading of answers may raise anything.
+            raise RowError(f"{check.verifier}: {text_of(error)}") from error
+
+
+def _key(values: Mapping[str, Any]) -> bytes | None:
+    cell = values.get(CASE)
+    if not isinstance(cell, str) or len(cell.strip()) != _KEY_DIGITS:
+        return None
+    try:
+        return bytes.fromhex(cell.strip())
+    except ValueError:
+        return None
+
+
+def _check_identity(values: Mapping[str, Any], check: CheckRow) -> None:
+    """Refuse a row whose other columns are those of another case: rows may have slipped.
+
+    Raises:
+        RowError: If it is so.
+    """
+    content = _content(candidate_of(check.payload).content)
+    for column, expected in (("verifier", check.verifier), ("candidate", content)):
+        cell = values.get(column)
+        if isinstance(cell, str) and _plain(cell) not in _spellings(expected):
+            raise RowError(
+                f"the column {column!r} is not that of the case {check.check_key.hex()[:16]}: "
+                "rows may have slipped against each other. Take both from one row of the work "
+                f"order, or leave the column {column!r} out"
+            )
+
+
+def _check_unit(cell: Any, verifier: Verifier) -> None:
+    given = "" if cell is None else str(cell)
+    if _plain(given) in _spellings(verifier.unit):
+        return
+    wanted = f"{verifier.name} takes {verifier.unit or 'numbers without a unit'}"
+    if not given.strip():
+        raise RowError(f"no unit is given; {wanted}, so write that into the column {UNIT!r}")
+    raise RowError(f"the unit is {given.strip()!r:.60}; {wanted}: convert the value and the unit")
+
+
+def _spellings(text: str) -> set[str]:
+    """A text as it may come back: as it is, and with the apostrophe that kept it from running."""
+    return {_plain(text), _plain(str(csv_cell(text)))}
+
+
+def _plain(text: str) -> str:
+    """Text by which cells are compared: one of the signs for micro, one kind of line end."""
+    return unicodedata.normalize("NFKC", text).replace("\r\n", "\n").strip()
+
+
+def _value(cell: Any) -> bool | float | None:
+    if isinstance(cell, (bool, int, float)):
+        return cell
+    if not isinstance(cell, str):
+        raise RowError(f"the column {VALUE!r} holds {words(cell)}; write a number")
+    try:
+        return read_answer(cell)
+    except ConfigError as error:
+        raise RowError(f"the column {VALUE!r}: {error}") from None
+
+
+def _beside(values: Mapping[str, Any], verifier: Verifier) -> dict[str, Any] | None:
+    """What a row says beside its value, as fields of a verdict; None for nothing."""
+    made: dict[str, Any] = {}
+    spread = values.get(UNCERTAINTY)
+    if spread is not None and str(spread).strip():
+        number = decimal(str(spread))
+        if number is None or number < 0:
+            raise RowError(
+                f"{spread!r:.60} is no uncertainty; write one standard deviation in "
+                f"{verifier.unit or 'the unit of the value'}, with digits and a point, or nothing"
+            )
+        made["uncertainty"] = number
+    note = values.get(NOTE)
+    if note is not None and str(note).strip():
+        made["evidence"] = {"note": str(note).strip()[:_LONGEST_NOTE]}
+    return made or None
