@@ -37,7 +37,7 @@ class SingleVerifier(Verifier):
         Raises:
             CandidateError: If the candidate is bad: it is rejected.
             ToolError: If a tool failed: the verifier abstains.
-            TaskError: If the task can't be judged by: the verifier abstains.
+            TaskError: If the task can't be judged by: the verifier abstains, and that is kept.
         """
         raise TypeError(f"{type(self).__name__} has no examine method for {candidate.kind}")
 
@@ -48,8 +48,10 @@ class SingleVerifier(Verifier):
     def _guarded(self, candidate: Candidate) -> Verdict:
         try:
             return self.examine(candidate)
-        # Said of a calculation or a task, never by what a candidate runs.
-        except (ToolError, TaskError) as error:
+        # Both are said of a calculation or a task, never by what a candidate runs.
+        except TaskError as error:
+            return Verdict.abstain(f"{error}")
+        except ToolError as error:
             return Verdict.abstain(f"{error}", failed_at=error.boundary)
         except Exception as error:  # noqa: BLE001 - whatever it raises, it is this candidate's
             return failure(error)

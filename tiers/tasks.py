@@ -13,7 +13,11 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class TaskError(ConfigError):
-    """A task that no answer could be judged by: nobody's candidate is at fault."""
+    """A task that no answer could be judged by: nobody's candidate is at fault.
+
+    Verifiers make it an abstention that is kept, with its words as the reason: asking again about
+    the same task tells nothing, and a task that was mended has another key.
+    """
 
 
 def read_task(model: type[Model], task: Mapping[str, Any] | None) -> Model:

@@ -29,6 +29,7 @@ from verifier_ladder.tiers.fast.mathanswer import Expected
 from verifier_ladder.tiers.fast.mathnumbers import TooLargeError, UndefinedError, mpmath
 from verifier_ladder.tiers.fast.mathtext import LONGEST, UnreadableError
 from verifier_ladder.tiers.single import SingleVerifier
+from verifier_ladder.tiers.tasks import TaskError
 from verifier_ladder.tiers.versions import versions
 from verifier_ladder.verdict import Verdict
 
@@ -83,10 +84,6 @@ class _NoAnswerError(ValueError):
     """An output in which no answer is found."""
 
 
-class TaskError(ValueError):
-    """A task whose expected answer is missing or makes no sense."""
-
-
 class Mathematics(SingleVerifier):
     r"""Accepts an output whose one final answer is equal to the task's `answer`.
 
@@ -139,10 +136,7 @@ class Mathematics(SingleVerifier):
     def examine(self, candidate: Candidate) -> Verdict:
         """Compare the final answer with the expected one."""
         mpmath()
-        try:
-            wanted = _wanted(candidate.task)
-        except TaskError as error:
-            return Verdict.abstain(f"{error}")
+        wanted = _wanted(candidate.task)
         content = candidate.content
         if not isinstance(content, str):
             return _refused("the output is no text", HOW)

@@ -403,6 +403,8 @@ class CodeProperties(SingleVerifier):
         """Whether it gives what the reference gives, which runs in a sandbox of its own."""
         program = Program({FILE: task.needs("reference")}, entry=f"{FILE}:{task.function}")
         (wanted,) = self.sandbox.run(program, [Input(given)], self._limits)
+        if wanted.ended is Ending.WALL:  # A busy machine may have brought that about.
+            raise ToolError("the task's reference was not done in time")
         if wanted.ended is not Ending.FINISHED:
             raise TaskError(
                 f"the task's reference gives no value for an input: {wanted.ended} {wanted.error}"

@@ -90,10 +90,10 @@ def test_only_the_marks_that_are_set_are_read() -> None:
     assert Outcome.REJECT is judge(text, {}, find=["whole"]).outcome
 
 
-def test_a_task_at_fault_is_a_failure_of_the_configuration() -> None:
+def test_a_task_at_fault_is_an_abstention_that_is_kept() -> None:
     verdict = judge("1", {"type": "integr"})
 
-    assert (Outcome.ABSTAIN, "config") == (verdict.outcome, verdict.failed_at)
+    assert (Outcome.ABSTAIN, None) == (verdict.outcome, verdict.failed_at)
     assert "cause" not in verdict.evidence  # Nobody's candidate is compared with another.
 
 
