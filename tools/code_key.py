@@ -1,4 +1,4 @@
-r"""The first cases of the answer key of code: `tiers/answer_keys/code.jsonl`.
+r"""The first cases of the answer key of `code-functions`: `tiers/answer_keys/code-functions.jsonl`.
 
 Run: `python tools/code_key.py`. It writes the same bytes each time. The key is frozen: later cases
 are added at the end of a maker, none is removed or edited.
@@ -485,4 +485,4 @@ def code(key: Key) -> None:
 
 
 if __name__ == "__main__":
-    write({"code": code}, sys.argv[1:])
+    write({"code-functions": code}, sys.argv[1:])

@@ -11,9 +11,6 @@ tuple, a set, -0.0 and an integer of any size are written as they are:
 | `limits` | what each call may take, by the names of `Limits` |
 
 Calls go into the sandbox, expected values never do.
-
-**The program** is the last fenced block of the output that names Python or no language; without
-any fenced block, the whole output. What is thought aloud before `</think>` is not looked at.
 """
 
 from __future__ import annotations
@@ -21,91 +18,40 @@ from __future__ import annotations
 import ast
 from cmath import isclose as is_near
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from math import inf, nan
-from platform import python_version_tuple
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
-from verifier_ladder.errors import CandidateError, ConfigError
+from verifier_ladder.errors import ConfigError
 from verifier_ladder.text import printable
 from verifier_ladder.tier import Tier
-from verifier_ladder.tiers.fast.extraction import Span, blocks, text_of
+from verifier_ladder.tiers.fast.programs import (
+    CAPS,
+    FILE,
+    Bounds,
+    Caller,
+    TimeUsedUpError,
+    allowed,
+    limits_of,
+    program_in,
+    python_tools,
+    said_of,
+)
 from verifier_ladder.tiers.sandbox import Ending, Input, Limits, Program, Result, Sandbox
 from verifier_ladder.tiers.sandbox.values import ValueTextError, encode
 from verifier_ladder.tiers.single import SingleVerifier
 from verifier_ladder.tiers.tasks import TaskError, read_task
 from verifier_ladder.verdict import MOST_SCORES, Verdict
 
-_LONGEST: Final = 1 << 18
-"""Bytes of a program."""
 _SHOWN, _SAID = 200, 300
-"""Characters of a call, and of what a program says of itself, in feedback."""
-_PYTHON = {"", "python", "python3", "py", "py3"}
-FILE = "main.py"
-"""Where a program lies in the sandbox."""
-_CAPS = Limits(
-    cpu=60.0, wall=180.0, memory=2 << 30, output=1 << 20, files=64, file_bytes=64 << 20,
-    processes=64,
-)  # fmt: skip
-
-
-# ---- What a model wrote
-
-
-def program_in(content: str | bytes) -> bytes:
-    r"""Find the program in a model's output.
-
-    Raises:
-        CandidateError: If there is none, or it is no text, or longer than 256 KiB.
-
-    Example:
-        >>> program_in("As asked:\n```python\ndef solve(n): return n\n```\nIt is short.")
-        b'def solve(n): return n\n'
-    """
-    try:
-        spoken = text_of(content).rpartition("</think>")[2]
-        fenced = list(blocks(spoken))
-        mine = [each.text for each in fenced if _language(each) in _PYTHON]
-        source = (mine or [""])[-1].encode() if fenced else spoken.encode()
-    except UnicodeError:
-        raise CandidateError(
-            "the program is no text", feedback="Write the program as UTF-8 text."
-        ) from None
-    if not source.strip():
-        raise CandidateError(
-            "there is no program in the output",
-            feedback="Write one Python program, in a block that begins with ```python.",
-        )
-    if len(source) > _LONGEST:
-        raise CandidateError(
-            f"the program takes {len(source)} bytes; at most {_LONGEST} are allowed",
-            feedback="Write a shorter program.",
-        )
-    return source
-
-
-def _language(block: Span) -> str:
-    return (block.language.split(maxsplit=1) or [""])[0]
+"""Characters of a call, and of a reason."""
 
 
 # ---- What a task asks
-
-
-class _Bounds(BaseModel):
-    """Limits of each call, where the task names them."""
-
-    model_config = ConfigDict(strict=True, extra="forbid")
-    cpu: Annotated[FiniteFloat, Field(gt=0)] | None = None
-    wall: Annotated[FiniteFloat, Field(gt=0)] | None = None
-    memory: Annotated[int, Field(gt=0)] | None = None
-    output: Annotated[int, Field(ge=0)] | None = None
-    files: Annotated[int, Field(ge=0)] | None = None
-    file_bytes: Annotated[int, Field(ge=0)] | None = None
-    processes: Annotated[int, Field(gt=0)] | None = None
 
 
 class _Task(BaseModel):
@@ -115,7 +61,7 @@ class _Task(BaseModel):
     calls: Annotated[list[str], Field(min_length=1, max_length=MOST_SCORES)]
     expected: list[str]
     tolerance: Annotated[FiniteFloat, Field(ge=0)] = 0.0
-    limits: _Bounds = _Bounds()
+    limits: Bounds = Bounds()
 
 
 class Call(NamedTuple):
@@ -269,37 +215,6 @@ def _exact(value: Any) -> Any:
     return type(value), value
 
 
-_ENDINGS: Mapping[Ending, str] = {
-    Ending.EXITED: "it ended before its function had returned",
-    Ending.CRASHED: "it crashed",
-    Ending.CPU: "it used more than {cpu:g} s of processor time",
-    Ending.WALL: "it ran longer than {wall:g} s",
-    Ending.MEMORY: "it asked for more than {memory} bytes of memory",
-    Ending.OUTPUT: "it wrote more than {output} bytes, or returned too large a value",
-    Ending.FILES: "it wrote a file where it may write none, or too many or too large ones",
-    Ending.PROCESSES: "it started more than {processes} processes and threads",
-}
-
-
-def said_of(result: Result, limits: Limits) -> str:
-    """How a call ended, in words that tell nothing of what was expected."""
-    if result.ended is Ending.FINISHED:
-        return f"it returned {_shown(result.value)}, which is another value or of another type"
-    if result.ended is Ending.UNTOLD:
-        return f"it returned no plain data: {printable(result.message, _SAID)}"
-    if result.ended is Ending.RAISED:
-        words = printable(result.message, _SAID)
-        return f"it raised {printable(result.error, 100)}: {words}".removesuffix(": ")
-    return _ENDINGS[result.ended].format(**asdict(limits))
-
-
-def _shown(value: Any) -> str:
-    try:
-        return printable(repr(value), _SAID)
-    except ValueError:  # An integer that Python does not write.
-        return f"a value of type {type(value).__name__} that is too long to show"
-
-
 # ---- The verifiers
 
 
@@ -352,12 +267,12 @@ class CodeFunctions(SingleVerifier):
         Raises:
             ConfigError: If one makes no sense.
         """
-        self._limits = _limits(Limits(cpu=5.0, wall=15.0), limits, "limits")
-        self._most = _limits(_CAPS, most, "most")
+        self._limits = limits_of(Limits(cpu=5.0, wall=15.0), limits, "limits")
+        self._most = limits_of(CAPS, most, "most")
         if not 0 < total < inf:
             raise ConfigError(f"total={total!r}: give seconds above 0")
         self._total = total
-        self.tools = {"python": ".".join(python_version_tuple()[:2])}
+        self.tools = python_tools()
         super().__init__(limits=asdict(self._limits), most=asdict(self._most), total=total)
 
     def examine(self, candidate: Candidate) -> Verdict:
@@ -369,44 +284,21 @@ class CodeFunctions(SingleVerifier):
             )
         calls = _read("calls", task.calls, call)
         wanted = _read("expected", task.expected, expectation)
-        limits = self._allowed(task.limits)
+        limits = allowed(self._limits, task.limits, self._most)
         source = program_in(candidate.content)
-        results = list(self._called(source, calls, limits))
+        results = list(_called(source, calls, Caller(self.sandbox, limits, self._total)))
         passed = [_is_right(*pair, task.tolerance) for pair in zip(results, wanted, strict=False)]
         return _verdict(task.calls, results, passed, limits)
 
-    def _allowed(self, bounds: _Bounds) -> Limits:
-        asked = bounds.model_dump(exclude_none=True)
-        for name, value in asked.items():
-            if value > getattr(self._most, name):
-                raise TaskError(
-                    f"the task's limits.{name} is {value}; at most {getattr(self._most, name)} is "
-                    "allowed (`most` of the verifier)"
-                )
+
+def _called(source: bytes, calls: Sequence[Call], caller: Caller) -> Iterator[Result]:
+    """Call one function after the other, as long as there is time."""
+    for function, args, kwargs in calls:
+        program = Program({FILE: source}, entry=f"{FILE}:{function}")
         try:
-            return replace(self._limits, **asked)
-        except ConfigError as error:
-            raise TaskError(f"the task's limits make no sense: {error}") from None
-
-    def _called(self, source: bytes, calls: Sequence[Call], limits: Limits) -> Iterator[Result]:
-        """Call one function after the other, as long as there is time."""
-        left = self._total
-        for function, args, kwargs in calls:
-            if left <= 0:
-                return
-            within = replace(limits, cpu=min(limits.cpu, left), wall=min(limits.wall, left))
-            program = Program({FILE: source}, entry=f"{FILE}:{function}")
-            (result,) = self.sandbox.run(program, [Input(args, kwargs)], within)
-            left -= within.wall if result.ended is Ending.WALL else result.cpu
-            yield result
-
-
-def _limits(base: Limits, given: Mapping[str, float] | None, name: str) -> Limits:
-    try:
-        return replace(base, **dict(given or {}))  # type: ignore[arg-type]
-    except TypeError:
-        known = ", ".join(asdict(base))
-        raise ConfigError(f"{name}={given!r}: the limits are {known}") from None
+            yield caller.run(program, Input(args, kwargs))
+        except TimeUsedUpError:
+            return
 
 
 def _is_right(result: Result, wanted: Any, tolerance: float) -> bool:
@@ -481,7 +373,7 @@ class CodeCompiles(SingleVerifier):
             ConfigError: If one makes no sense.
         """
         self._limits = Limits(cpu=cpu, wall=12 * cpu, memory=memory)
-        self.tools = {"python": ".".join(python_version_tuple()[:2])}
+        self.tools = python_tools()
         super().__init__(cpu=cpu, memory=memory)
 
     def examine(self, candidate: Candidate) -> Verdict:

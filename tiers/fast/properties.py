@@ -24,7 +24,6 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
-from platform import python_version_tuple
 from string import ascii_letters, digits, punctuation
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
@@ -39,7 +38,15 @@ from verifier_ladder.keys import digest
 from verifier_ladder.sourcecode import fingerprint
 from verifier_ladder.text import printable
 from verifier_ladder.tier import Tier
-from verifier_ladder.tiers.fast.code import FILE, is_same, program_in, said_of
+from verifier_ladder.tiers.fast.code import is_same
+from verifier_ladder.tiers.fast.programs import (
+    FILE,
+    Caller,
+    Name,
+    program_in,
+    python_tools,
+    said_of,
+)
 from verifier_ladder.tiers.sandbox import Ending, Input, Limits, Program, Result, Sandbox
 from verifier_ladder.tiers.sandbox.values import encode
 from verifier_ladder.tiers.single import SingleVerifier
@@ -221,10 +228,10 @@ class _Task(BaseModel):
     """Fields of a task."""
 
     model_config = ConfigDict(strict=True)
-    function: Annotated[str, Field(pattern=r"^[^\W\d]\w{0,99}$")] = "solve"
+    function: Name = "solve"
     inputs: Annotated[list[Strategy], Field(min_length=1, max_length=16)]
     property: Literal["sorts", "idempotent", "round-trip", "reference"] | None = None
-    inverse: Annotated[str, Field(pattern=r"^[^\W\d]\w{0,99}$")] | None = None
+    inverse: Name | None = None
     reference: str | None = None
     tolerance: Annotated[FiniteFloat, Field(ge=0)] = 0.0
 
@@ -339,7 +346,7 @@ class CodeProperties(SingleVerifier):
             raise ConfigError(f"examples={examples!r}, total={total!r}: give numbers above 0")
         self._limits = Limits(cpu=cpu, wall=wall, memory=memory)
         self._examples, self._total, self._holds = examples, total, holds
-        self.tools = {"python": ".".join(python_version_tuple()[:2])}
+        self.tools = python_tools()
         if find_spec("hypothesis"):
             self.tools["hypothesis"] = version("hypothesis")
         own = {} if holds is None else {"holds": fingerprint(holds).digest}
@@ -363,16 +370,17 @@ class CodeProperties(SingleVerifier):
             "program": source.decode(), "task": task.model_dump(), "by": self.digest.hex(),
         })  # fmt: skip
         inputs = drawn(task.inputs, int.from_bytes(key[:8]), self._examples)
-        return self._tried(task, _Caller(self.sandbox, source, self._limits, self._total), inputs)
+        calls = _Calls(source, Caller(self.sandbox, self._limits, self._total))
+        return self._tried(task, calls, inputs)
 
     def _tried(
-        self, task: _Task, caller: _Caller, inputs: Iterable[tuple[Any, ...]]
+        self, task: _Task, calls: _Calls, inputs: Iterable[tuple[Any, ...]]
     ) -> Verdict:  # fmt: skip
         right = 0
         for given in inputs:
             shown = printable(f"{task.function}({', '.join(map(repr, given))})", _SHOWN)
             try:
-                holds = self._is_right(task, caller, given)
+                holds = self._is_right(task, calls, given)
                 why = f"{self._named(task)} does not hold"
             except _FailedError as error:
                 name, result = error.failure
@@ -389,17 +397,17 @@ class CodeProperties(SingleVerifier):
     def _named(self, task: _Task) -> str:
         return f"the property {task.property}" if self._holds is None else "the property"
 
-    def _is_right(self, task: _Task, caller: _Caller, given: tuple[Any, ...]) -> bool:
+    def _is_right(self, task: _Task, calls: _Calls, given: tuple[Any, ...]) -> bool:
         if self._holds is None and task.property == "reference":
-            return self._like_reference(task, caller, given)
+            return self._like_reference(task, calls, given)
         try:
             if self._holds is not None:
-                return bool(self._holds(caller, *given))
-            return _TABLE[str(task.property)](task, caller, given)
+                return bool(self._holds(calls, *given))
+            return _TABLE[str(task.property)](task, calls, given)
         except _OF_VALUES:
             return False
 
-    def _like_reference(self, task: _Task, caller: _Caller, given: tuple[Any, ...]) -> bool:
+    def _like_reference(self, task: _Task, calls: _Calls, given: tuple[Any, ...]) -> bool:
         """Whether it gives what the reference gives, which runs in a sandbox of its own."""
         program = Program({FILE: task.needs("reference")}, entry=f"{FILE}:{task.function}")
         (wanted,) = self.sandbox.run(program, [Input(given)], self._limits)
@@ -409,23 +417,18 @@ class CodeProperties(SingleVerifier):
             raise TaskError(
                 f"the task's reference gives no value for an input: {wanted.ended} {wanted.error}"
             )
-        return is_same(caller(task.function, *given), wanted.value, task.tolerance)
+        return is_same(calls(task.function, *given), wanted.value, task.tolerance)
 
 
-class _Caller:
+class _Calls:
     """Calls functions of one program, each time in a fresh process."""
 
-    def __init__(self, sandbox: Sandbox, source: bytes, limits: Limits, total: float) -> None:
-        self._sandbox, self._source, self._limits, self._left = sandbox, source, limits, total
+    def __init__(self, source: bytes, caller: Caller) -> None:
+        self._source, self._caller = source, caller
 
     def __call__(self, function: str, *args: Any) -> Any:
-        if self._left <= 0:
-            raise CandidateError(
-                "all calls together took too long", feedback="Make the program faster."
-            )
         program = Program({FILE: self._source}, entry=f"{FILE}:{function}")
-        (result,) = self._sandbox.run(program, [Input(args)], self._limits)
-        self._left -= self._limits.wall if result.ended is Ending.WALL else result.cpu
+        result = self._caller.run(program, Input(args))
         if result.ended is not Ending.FINISHED:
             raise _FailedError(_Failure(function, result))
         return result.value

@@ -6,7 +6,7 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -258,10 +258,10 @@ class Sandbox:
             # What the kernel tells from now on, by itself, is not to be told twice.
             self._lost += max(zygote.seconds - (_children_seconds() - before), 0.0)
 
-    def __del__(self) -> None:
+    def __del__(self, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:
         """End its processes with whoever held it; what they took stays counted."""
-        # It was made whole, and the interpreter is not ending, which takes names away.
-        if hasattr(self, "_lock") and not sys.is_finalizing():
+        # It was made whole, and the interpreter is not ending, which takes names away, `sys` too.
+        if hasattr(self, "_lock") and not is_ending():
             self.close()
             _GONE.append(self._lost)
 

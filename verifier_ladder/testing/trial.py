@@ -31,7 +31,7 @@ from verifier_ladder.tiers.sandbox import Ending, Input, Limits, Program, Sandbo
 from verifier_ladder.verdict import Outcome, Verdict
 from verifier_ladder.verifiers import Verifier, failure
 
-KINDS: Mapping[str, str] = {"json": "json-schema"}
+KINDS: Mapping[str, str] = {"json": "json-schema", "code": "code-functions"}
 """Short names of answer keys."""
 MOST_CASES = 200
 """Right answers, and wrong ones, that are tried of a key; cheats are tried all."""
@@ -45,7 +45,9 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 _TEXTS = ("completion", "response", "output", "text", "answer_text", "prediction", "solution_str")
 _UNSAID = frozenset({"limits"})
 """Fields that reward functions have limits of their own for."""
-_CODE = "code"
+_CODE = "code-functions"
+_PROGRAMS = "code-"
+"""How the names of all keys begin that hold programs, which may be hostile."""
 _SECONDS = 5.0
 _LIMITS = Limits(cpu=10.0, wall=15.0, memory=1 << 30, files=256, file_bytes=64 << 20, processes=64)
 _SHOWN = 20
@@ -495,14 +497,14 @@ def _as_verifier(
     columns: Mapping[str, str] | None, *, messages: bool,
 ) -> Verifier:  # fmt: skip
     if isinstance(found, Verifier):
-        if kind == _CODE and found.sandbox is None:
+        if kind.startswith(_PROGRAMS) and found.sandbox is None:
             raise ConfigError(
                 f"{found.name} would run hostile programs on this machine: give the function "
                 "itself, which is then called inside the sandbox, or declare a sandbox"
             )
         return found
     calling = Calling.of(found, offered, columns, messages=messages)
-    if kind != _CODE:
+    if not kind.startswith(_PROGRAMS):
         return RewardTrial(found, calling, "text")
     return ConfinedTrial(found, calling, "text", _paths())
 

@@ -24,13 +24,13 @@ from verifier_ladder.tiers.fast.code import (
     expectation,
     is_same,
     literal,
-    program_in,
 )
+from verifier_ladder.tiers.fast.programs import program_in
 from verifier_ladder.tiers.sandbox import Backend
 from verifier_ladder.verdict import Outcome, Verdict
 
 CLASSES = ("namespaces", "landlock")
-TAME = AnswerKey.named("code").without_hostile()
+TAME = AnswerKey.named("code-functions").without_hostile()
 EXAMPLES = Path(__file__).parents[4] / "examples" / "code"
 SQUARES = {"calls": ["solve(3)", "solve(0)"], "expected": ["9", "0"]}
 EQUIVALENT = ["first + 1 -> first - 1"]
@@ -116,7 +116,7 @@ def judged(
 @cache
 def reports() -> dict[str, Report]:
     """The whole key, under each class of sandbox, in workers."""
-    key, found = AnswerKey.named("code"), dict[str, Report]()
+    key, found = AnswerKey.named("code-functions"), dict[str, Report]()
     with WorkerPool(2, name="code") as pool:
         for kind in CLASSES:
             verifier = CodeFunctions().in_sandbox(Backend(kind))
@@ -326,7 +326,7 @@ def test_a_campaign_pays_partly_if_its_rule_says_so_and_hides_what_was_expected(
 
 def test_the_first_cases_of_the_key_are_those_that_were_frozen() -> None:
     assert "3109959ded7c8b4dadf8dc0a85bd285f6bc6183e5aef24c8aff3abf848f1ce83" == AnswerKey.named(
-        "code"
+        "code-functions"
     ).frozen(337)
 
 

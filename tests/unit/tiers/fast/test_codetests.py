@@ -1,0 +1,315 @@
+"""Tests that share a process with the program: each has a canary, which must fail."""
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from inspect import iscoroutinefunction
+from pathlib import Path
+from random import Random
+from types import ModuleType
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import verifier_ladder as vl
+from verifier_ladder.scheduler.engines.pool import WorkerPool
+from verifier_ladder.testing.answerkey import AnswerKey, Judge, Report, Twin
+from verifier_ladder.testing.mutants import mutation_test
+from verifier_ladder.testing.verifier import VerifierTestCase
+from verifier_ladder.tiers.fast import testcode
+from verifier_ladder.tiers.fast.codetests import CodeTests
+from verifier_ladder.tiers.fast.programs import program_in
+from verifier_ladder.tiers.sandbox import Backend
+from verifier_ladder.tiers.tasks import TaskError
+from verifier_ladder.verdict import Outcome, Verdict
+
+CLASSES = ("namespaces", "landlock")
+KEY = AnswerKey.named("code-tests")
+TAME = KEY.without_hostile()
+EXAMPLES = Path(__file__).parents[4] / "examples" / "code"
+GOOD = "def solve(n): return n * n"
+TESTS = "assert solve(3) == 9\nassert solve(-2) == 4"
+MUTATED = ["verifier_ladder.tiers.fast.codetests", "verifier_ladder.tiers.fast.testcode"]
+
+
+@pytest.fixture
+def sandboxes(require: Callable[..., None]) -> None:
+    for kind in CLASSES:
+        why = Backend(kind).problem()
+        require(f"the sandbox {kind}", not why, why)
+
+
+def said(program: str, tests: str = TESTS, **settings: Any) -> Verdict:
+    candidate = vl.Candidate("text", program, task={"tests": tests})
+    return CodeTests(**settings).judge([candidate])[0]
+
+
+# ---- The answer key
+
+
+def _space(text: str, tests: str) -> dict[str, Any]:
+    """A tame program and its tests in one namespace, as a hasty reward function has them."""
+    space = vars(ModuleType("main"))
+    exec(program_in(text), space)  # noqa: S102
+    exec(tests.replace("import main\n", "").replace("main.", ""), space)  # noqa: S102
+    return space
+
+
+def runs(text: str, task: Mapping[str, Any]) -> bool:
+    return bool(_space(text, task["tests"]))
+
+
+def runs_all(text: str, task: Mapping[str, Any]) -> bool:
+    space = _space(text, task["tests"])
+    for name, found in list(space.items()):
+        if name.startswith("test") and not iscoroutinefunction(found):
+            found()
+    return True
+
+
+def compiles(text: str, task: Mapping[str, Any]) -> bool:
+    return bool(compile(program_in(text), "main.py", "exec")) and "solve" in task["tests"]
+
+
+@pytest.mark.usefixtures("sandboxes")
+class TestCodeTests(VerifierTestCase):
+    """With a part of the cases that are not hostile; all are below, under each class."""
+
+    strict = True
+    cost_factor = 100.0  # Of sandboxes on a machine that others use too.
+    twins: Mapping[str, Judge] = {
+        "runs the file": Twin(runs),
+        "runs all tests in one process": Twin(runs_all),
+        "compiles": Twin(compiles),
+    }
+
+    @pytest.fixture
+    def verifier(self) -> CodeTests:
+        return CodeTests(limits={"cpu": 1.0, "wall": 10.0})
+
+    @pytest.fixture
+    def answer_key(self, request: pytest.FixtureRequest) -> AnswerKey:
+        if "twins" in request.node.name:
+            return TAME
+        return AnswerKey(KEY.name, TAME.cases[::3], TAME.lines[::3])
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("sandboxes")
+def test_the_answer_key_catches_mutants() -> None:
+    found = mutation_test(TAME, CodeTests, MUTATED, count=24).weaknesses
+    assert not found, found
+
+
+def judged(pool: WorkerPool, verifier: CodeTests, asked: Sequence[vl.Candidate]) -> list[Verdict]:
+    return list(pool.verify(verifier, asked).result().verdicts)
+
+
+@cache
+def reports() -> dict[str, Report]:
+    """The whole key, under each class of sandbox, in workers."""
+    found = dict[str, Report]()
+    with WorkerPool(2, name="code-tests") as pool:
+        for kind in CLASSES:
+            verifier = CodeTests().in_sandbox(Backend(kind))
+            found[kind] = KEY.check(verifier, judge=partial(judged, pool, verifier))
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("sandboxes")
+@pytest.mark.parametrize("kind", CLASSES)
+def test_every_case_is_judged_rightly_under_each_class(kind: str) -> None:
+    report = reports()[kind]
+
+    assert ([], []) == (report.complaints, report.flaws)
+    assert not [graded.told() for graded in report.hostile if graded.how]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("sandboxes")
+def test_no_case_is_judged_otherwise_under_the_other_class() -> None:
+    one, other = (reports()[kind].graded for kind in CLASSES)
+    for a, b in zip(one, other, strict=True):
+        outcomes = {a.verdict.outcome, b.verdict.outcome} - {Outcome.ABSTAIN}
+        assert len(outcomes) <= 1, a.told(f"{a.verdict} {b.verdict}")
+
+
+# ---- What is seen
+
+
+@pytest.mark.usefixtures("sandboxes")
+@pytest.mark.parametrize("kind", CLASSES)
+def test_a_value_that_is_equal_to_everything_makes_a_canary_pass(kind: str) -> None:
+    lie = "class Same:\n    def __eq__(self, other): return True\ndef solve(n):\n    return Same()"
+    asked = [vl.Candidate("text", text, task={"tests": TESTS}) for text in (lie, GOOD)]
+
+    wrong, right = CodeTests().in_sandbox(Backend(kind)).judge(asked)
+
+    assert (Outcome.REJECT, 0.0) == (wrong.outcome, wrong.score)
+    assert "canaries have passed" in wrong.reason
+    assert "must fail" in wrong.feedback
+    assert Outcome.ACCEPT is right.outcome
+
+
+@pytest.mark.usefixtures("sandboxes")
+def test_each_check_draws_anew_and_says_the_same() -> None:
+    one, other = (said(GOOD) for _ in range(2))
+
+    assert one.evidence["salt"] != other.evidence["salt"]
+    assert (one.outcome, one.scores) == (other.outcome, other.scores)
+    assert {"line_1": 1.0, "line_2": 1.0} == one.scores
+    assert 2 == one.evidence["canaries"] == one.evidence["tests"]
+
+
+@pytest.mark.usefixtures("sandboxes")
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        ("def solve(n): return 9", "1 of 2 tests passed. line_2: it raised AssertionError"),
+        ("def solve(n): return {3: 9}[n]", "line_2: it raised KeyError"),
+        ("class Told4(Exception): pass\ndef solve(n): raise Told4('4')", "none of Python's own"),
+        ("import os\nos._exit(0)", "line_1: it ended before its function had returned"),
+        ("def solve(n):\n while True: pass", "more than 0.2 s of processor time"),
+        ("import unittest\ndef solve(n): raise unittest.SkipTest", "0 of 2 tests passed"),
+    ],
+)
+def test_feedback_names_the_test_and_the_class_of_the_error_alone(
+    program: str, words: str
+) -> None:
+    verdict = said(program, limits={"cpu": 0.2})
+
+    assert (Outcome.REJECT, True) == (verdict.outcome, words in verdict.feedback), verdict
+    assert "Told4" not in verdict.feedback
+    assert "== 4" not in verdict.feedback
+
+
+@pytest.mark.usefixtures("sandboxes")
+def test_tests_for_which_no_time_is_left_are_missing_and_reject() -> None:
+    slow = "import time\nwhile time.process_time() < 0.1: pass\ndef solve(n): return n * n"
+
+    verdict = said(slow, total=0.05)
+
+    assert (Outcome.REJECT, True) == (verdict.outcome, "no time left" in verdict.feedback)
+
+
+@pytest.mark.usefixtures("sandboxes")
+def test_a_program_that_tells_a_negated_canary_from_its_test_is_believed() -> None:
+    """What inside verdicts can't show; of a compared value it does not know which is asked for."""
+    cheat = (
+        "import sys\ndef solve(n):\n    text = open(sys._getframe(1).f_code.co_filename).read()\n"
+        "    if 'assert not' in text: raise AssertionError\n"
+        "    return type('Yes', (), {'__lt__': lambda a, b: True})()"
+    )
+
+    assert Outcome.ACCEPT is said(cheat, "assert solve(3) < 10").outcome
+    assert Outcome.REJECT is said(cheat, "assert solve(3) == 9").outcome
+
+
+def test_a_ladder_may_refuse_what_is_seen_inside() -> None:
+    with pytest.raises(vl.ConfigError, match="inside"):
+        vl.Ladder("strict", [CodeTests()], observed="outside")
+
+
+@pytest.mark.usefixtures("sandboxes")
+def test_a_learner_is_told_no_test() -> None:
+    tests = "def test_large():\n    assert solve(1234567) == 1524155677489"
+    with vl.Campaign.open("c", ladder=vl.Ladder("l", [CodeTests()])) as campaign:
+        task = {"tests": tests}
+        (reward,) = campaign.score([vl.Candidate("text", "def solve(n): return n", task=task)])
+
+    assert (0, {"test_large": 0.0}) == (reward.value, reward.scores)
+    assert "test_large: it raised AssertionError" in reward.feedback
+    assert "1524155677489" not in reward.feedback
+
+
+@pytest.mark.usefixtures("sandboxes")
+def test_an_example_runs_with_one_command(tmp_path: Path) -> None:
+    result = vl.score_file(
+        EXAMPLES / "code-tests.jsonl", ladder=EXAMPLES / "code-tests.toml",
+        ledger=tmp_path / "ledger.db",
+    )  # fmt: skip
+
+    assert [1, 0, 0] == [reward.value for reward in result.rewards]
+    assert "must fail" in result.rewards[2].feedback
+
+
+@pytest.mark.parametrize("settings", [{"total": 0}, {"limits": {"patience": 1}}])
+def test_settings_that_make_no_sense_are_refused(settings: Any) -> None:
+    with pytest.raises(vl.ConfigError):
+        CodeTests(**settings)
+
+
+# ---- Canaries
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3)
+    | st.binary(max_size=3) | st.complex_numbers(),
+    lambda inner: st.lists(inner, max_size=3) | st.lists(inner, max_size=3).map(tuple)
+    | st.dictionaries(st.integers() | st.text(max_size=2), inner, max_size=3)
+    | st.sets(st.integers(), max_size=3),
+    max_leaves=6,
+)  # fmt: skip
+
+
+@given(PLAIN, st.integers(0, 99))
+def test_another_value_is_another(value: Any, seed: int) -> None:
+    assert testcode.another(value, Random(seed)) != value  # noqa: S311
+
+
+@pytest.mark.parametrize(
+    ("body", "canary"),
+    [
+        ("assert f(3) == 9, 'words'", "assert f(3) == 8, 'words'"),
+        ("assert [1] == f(3)", "assert [0] == f(3)"),
+        ("assert f() is None", "assert f() is True"),
+        ("assert f(3) == g(3)", "assert f(3) == (g(3), 2147483648)"),
+        ("assert f(3) < 10", "assert not f(3) < 10"),
+        ("assert abs(f(3) - x) < 1e-06", "assert abs(f(3) - (x + 5)) < 1e-06"),
+        ("assert abs(f(3) - x) < 5", "assert not abs(f(3) - x) < 5"),
+        ("assert isclose(f(3), x)", "assert isclose(f(3), x + (abs(x) + 1) * 5)"),
+        ("assert ok and f(3) == 9", "assert ok and f(3) == 8"),
+        ("for n in x:\n    assert f(n) == 9", "for n in x:\n    assert f(n) == 8"),
+        ("if x:\n    assert f(3) == 9", "if x:\n    assert f(3) == 9\nassert 5 == 6"),
+        ("for n in x:\n    if n:\n        break\n    assert n", "assert 5 == 6"),
+        ("f(3)", "f(3)\nassert 5 == 6"),
+        ("assert 1 == 1", "assert not 1 == 1"),
+    ],
+)
+def test_a_canary_is_false_where_its_test_is_true(body: str, canary: str) -> None:
+    lowest = Mock(Random, choice=lambda found: found[0], sample=lambda *_: (5, 6))
+    lowest.randint.return_value, lowest.randrange.return_value = 5, 0
+    lowest.getrandbits.return_value = 1 << 31
+    made = testcode.falsified(ast.parse(body).body, lowest)
+
+    assert "\n".join(map(ast.unparse, made)).endswith(canary)
+
+
+@given(st.integers(0, 999))
+def test_names_and_tokens_are_new_each_time(seed: int) -> None:
+    (test,) = testcode.read_tests("def test_one():\n    assert f(1) == 2")
+    rng = Random(seed)  # noqa: S311
+    made = [test.made(rng, canary=canary) for canary in (False, True)]
+
+    assert 4 == len({made[0].function, made[1].function, made[0].token, made[1].token})
+    assert "test_one" not in made[0].source + made[1].source
+    assert "f(1) == 2" in made[0].source
+    assert "f(1) == 2\n" not in made[1].source
+
+
+def test_what_stands_above_an_assert_comes_before_it() -> None:
+    first, second = testcode.read_tests("x = f(1)\nassert x == 1\nx = 2\nassert x == 2")
+
+    assert 1 == len(first.above)
+    assert 2 == len(second.above)
+
+
+def test_modules_that_a_verifier_brings_may_be_imported() -> None:
+    code = "import numpy.linalg\nassert f(1) == 1"
+
+    assert testcode.read_tests(code, modules=["numpy"])
+    with pytest.raises(TaskError, match="numpy"):
+        testcode.read_tests(code)

@@ -1,0 +1,195 @@
+"""Programs that a model wrote: found in its output, and called in the sandbox within limits.
+
+**The program** is the last fenced block of the output that names Python or no language; without
+any fenced block, the whole output. What is thought aloud before `</think>` is not looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from platform import python_version_tuple
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+
+from verifier_ladder.errors import CandidateError, ConfigError
+from verifier_ladder.text import printable
+from verifier_ladder.tiers.fast.extraction import Span, blocks, text_of
+from verifier_ladder.tiers.sandbox import Ending, Input, Limits, Program, Result, Sandbox
+from verifier_ladder.tiers.tasks import TaskError
+
+_LONGEST: Final = 1 << 18
+"""Bytes of a program."""
+_SAID = 300
+"""Characters of what a program says of itself, in feedback."""
+_PYTHON = {"", "python", "python3", "py", "py3"}
+FILE = "main.py"
+"""Where a program lies in the sandbox."""
+Name = Annotated[str, Field(pattern=r"^[^\W\d]\w{0,99}$")]
+"""Of a function, in a task."""
+CAPS = Limits(
+    cpu=60.0, wall=180.0, memory=2 << 30, output=1 << 20, files=64, file_bytes=64 << 20,
+    processes=64,
+)  # fmt: skip
+"""What a task may allow at most, unless a verifier is told otherwise."""
+
+
+def python_tools() -> dict[str, str]:
+    """What results of Python programs depend on, beside the verifier."""
+    return {"python": ".".join(python_version_tuple()[:2])}
+
+
+# ---- What a model wrote
+
+
+def program_in(content: str | bytes) -> bytes:
+    r"""Find the program in a model's output.
+
+    Raises:
+        CandidateError: If there is none, or it is no text, or longer than 256 KiB.
+
+    Example:
+        >>> program_in("As asked:\n```python\ndef solve(n): return n\n```\nIt is short.")
+        b'def solve(n): return n\n'
+    """
+    try:
+        spoken = text_of(content).rpartition("</think>")[2]
+        fenced = list(blocks(spoken))
+        mine = [each.text for each in fenced if _language(each) in _PYTHON]
+        source = (mine or [""])[-1].encode() if fenced else spoken.encode()
+    except UnicodeError:
+        raise CandidateError(
+            "the program is no text", feedback="Write the program as UTF-8 text."
+        ) from None
+    if not source.strip():
+        raise CandidateError(
+            "there is no program in the output",
+            feedback="Write one Python program, in a block that begins with ```python.",
+        )
+    if len(source) > _LONGEST:
+        raise CandidateError(
+            f"the program takes {len(source)} bytes; at most {_LONGEST} are allowed",
+            feedback="Write a shorter program.",
+        )
+    return source
+
+
+def _language(block: Span) -> str:
+    return (block.language.split(maxsplit=1) or [""])[0]
+
+
+# ---- What a run may take
+
+
+class Bounds(BaseModel):
+    """Limits of each run, where a task names them."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+    cpu: Annotated[FiniteFloat, Field(gt=0)] | None = None
+    wall: Annotated[FiniteFloat, Field(gt=0)] | None = None
+    memory: Annotated[int, Field(gt=0)] | None = None
+    output: Annotated[int, Field(ge=0)] | None = None
+    files: Annotated[int, Field(ge=0)] | None = None
+    file_bytes: Annotated[int, Field(ge=0)] | None = None
+    processes: Annotated[int, Field(gt=0)] | None = None
+
+
+def limits_of(base: Limits, given: Mapping[str, float] | None, name: str) -> Limits:
+    """Limits that a verifier is told, where they differ from a base.
+
+    Raises:
+        ConfigError: If one makes no sense.
+    """
+    try:
+        return replace(base, **dict(given or {}))  # type: ignore[arg-type]
+    except TypeError:
+        known = ", ".join(asdict(base))
+        raise ConfigError(f"{name}={given!r}: the limits are {known}") from None
+
+
+def allowed(base: Limits, bounds: Bounds, most: Limits) -> Limits:
+    """What a task's runs may take.
+
+    Raises:
+        TaskError: If the task asks for more than there may be, or for what makes no sense.
+    """
+    asked = bounds.model_dump(exclude_none=True)
+    for name, value in asked.items():
+        if value > getattr(most, name):
+            raise TaskError(
+                f"the task's limits.{name} is {value}; at most {getattr(most, name)} is "
+                "allowed (`most` of the verifier)"
+            )
+    try:
+        return replace(base, **asked)
+    except ConfigError as error:
+        raise TaskError(f"the task's limits make no sense: {error}") from None
+
+
+class TimeUsedUpError(CandidateError):
+    """All runs of a program together took too long."""
+
+
+class Caller:
+    """Runs one program again and again, each time in a fresh process, as long as there is time.
+
+    Counted is processor time, and of runs that ran out of it the wall's.
+    """
+
+    def __init__(self, sandbox: Sandbox, limits: Limits, total: float) -> None:
+        """Begin to count."""
+        self.sandbox, self.limits, self._left = sandbox, limits, total
+
+    def run(self, program: Program, given: Input) -> Result:
+        """Run it once.
+
+        Raises:
+            TimeUsedUpError: If there is no time left.
+        """
+        if self._left <= 0:
+            raise TimeUsedUpError(
+                "all runs together took too long", feedback="Make the program faster."
+            )
+        (result,) = self.sandbox.run(program, [given], self.limits)
+        self._left -= self.limits.wall if result.ended is Ending.WALL else result.cpu
+        return result
+
+
+# ---- What is said of a run
+
+
+_ENDINGS: Mapping[Ending, str] = {
+    Ending.EXITED: "it ended before its function had returned",
+    Ending.CRASHED: "it crashed",
+    Ending.CPU: "it used more than {cpu:g} s of processor time",
+    Ending.WALL: "it ran longer than {wall:g} s",
+    Ending.MEMORY: "it asked for more than {memory} bytes of memory",
+    Ending.OUTPUT: "it wrote more than {output} bytes, or returned too large a value",
+    Ending.FILES: "it wrote a file where it may write none, or too many or too large ones",
+    Ending.PROCESSES: "it started more than {processes} processes and threads",
+}
+
+
+def said_of(result: Result, limits: Limits) -> str:
+    """How a call ended, in words that tell nothing of what was expected."""
+    if result.ended is Ending.FINISHED:
+        return f"it returned {_shown(result.value)}, which is another value or of another type"
+    if result.ended is Ending.UNTOLD:
+        return f"it returned no plain data: {printable(result.message, _SAID)}"
+    if result.ended is Ending.RAISED:
+        words = printable(result.message, _SAID)
+        return f"it raised {printable(result.error, 100)}: {words}".removesuffix(": ")
+    return ending_of(result, limits)
+
+
+def ending_of(result: Result, limits: Limits) -> str:
+    """How a run ended that neither returned nor raised anything."""
+    return _ENDINGS[result.ended].format(**asdict(limits))
+
+
+def _shown(value: Any) -> str:
+    try:
+        return printable(repr(value), _SAID)
+    except ValueError:  # An integer that Python does not write.
+        return f"a value of type {type(value).__name__} that is too long to show"

@@ -1,0 +1,299 @@
+r"""The first cases of the answer key of `code-tests`: `tiers/answer_keys/code-tests.jsonl`.
+
+Run: `python tools/code_tests_key.py`. It writes the same bytes each time. The key is frozen: later
+cases are added at the end of a maker, none is removed or edited.
+
+A task holds `tests`: code that runs beside the program, in the ways that people write it. Each
+harmless program is run with its tests here, plainly, before it is written: the key says what plain
+asserts say of it, unless it is made to be equal to whatever a test asks for.
+"""
+
+# ruff: noqa: E501 - a program stands in one line, so that its edits can be seen.
+
+from __future__ import annotations
+
+import itertools
+import sys
+from types import ModuleType
+
+from code_attacks import BOMBS, HOSTILE, LARGE
+from code_key import FRAMES, GOOD, PROBLEMS, QUICK, Problem, called, written
+from keywriter import NO, UNKNOWN, YES, Key, binary, write
+
+GENERATED, KNOWN = "generator: closed forms", "known hack"
+SQUARES = [(3, 9), (-4, 16), (0, 0)]
+PLAIN = "\n".join(f"assert solve({n}) == {wanted}" for n, wanted in SQUARES)
+FUNCTIONS = "\n\n".join(
+    f"def test_{k}():\n    assert solve({n}) == {wanted}" for k, (n, wanted) in enumerate(SQUARES)
+)
+NEAR = "\n".join(f"assert abs(solve({n}) - {wanted}) < 1e-6" for n, wanted in SQUARES)
+
+
+def plain(problem: Problem) -> str:
+    """Asserts, one below the other."""
+    return "\n".join(_asserts(problem, problem.name))
+
+
+def functions(problem: Problem) -> str:
+    """A function for each case, as pytest finds them."""
+    lines = enumerate(_asserts(problem, problem.name), 1)
+    return "\n\n".join(f"def test_case_{k}():\n    {line}" for k, line in lines)
+
+
+def check(problem: Problem) -> str:
+    """One function that is given the function under test."""
+    lines = "".join(f"    {line}\n" for line in _asserts(problem, "candidate"))
+    return f"def check(candidate):\n{lines}\ncheck({problem.name})"
+
+
+def loop(problem: Problem) -> str:
+    """Cases in a list, and one function that goes through it."""
+    cases = ", ".join(f"({written(i)}, {written(problem.truth(*i))})" for i in problem.inputs)
+    compared = _compared(problem, f"{problem.name}(*given)", "wanted")
+    return f"CASES = [{cases}]\n\ndef test_all():\n    for given, wanted in CASES:\n        assert {compared}"
+
+
+def imported(problem: Problem) -> str:
+    """As a file of its own imports it, with words for who reads the failure."""
+    lines = enumerate(_asserts(problem, f"main.{problem.name}"), 1)
+    body = "\n\n".join(f"def test_{k}():\n    {line}, 'case {k}'" for k, line in lines)
+    return f"import main\n\n{body}"
+
+
+STYLES = (plain, functions, check, loop, imported)
+
+
+def _asserts(problem: Problem, name: str) -> list[str]:
+    return [
+        f"assert {_compared(problem, called(name, given), written(problem.truth(*given)))}"
+        for given in problem.inputs
+    ]
+
+
+def _compared(problem: Problem, value: str, wanted: str) -> str:
+    return f"abs({value} - {wanted}) < 1e-6" if problem.more else f"{value} == {wanted}"
+
+
+def holds(program: str, tests: str) -> bool:
+    """Whether a harmless program of this file passes its tests, run plainly in one process."""
+    main = sys.modules["main"] = ModuleType("main")
+    space = vars(main)
+    try:
+        exec(program, space)  # noqa: S102 - a program of this file
+        exec(tests, space)  # noqa: S102
+        for name in [name for name in space if name.startswith("test_")]:
+            space[name]()
+    except Exception:  # noqa: BLE001 - it fails
+        return False
+    return True
+
+
+def problems(key: Key) -> None:
+    """Programs that are right, and each with edits that plain asserts notice."""
+    frames, styles = itertools.cycle(FRAMES), itertools.cycle(STYLES)
+    for problem in PROBLEMS:
+        for source, why in (
+            (problem.right, problem.why),
+            *((problem.right.replace(old, new, 1), f"{problem.why}; one edit away: {new.strip()}")
+              for old, new in problem.edits),
+        ):  # fmt: skip
+            tests = next(styles)(problem)
+            outcome = YES if holds(source, tests) else NO
+            if outcome == YES and source != problem.right:
+                continue  # Equal by `==`, such as 55.0 and 55.
+            key.add(next(frames) % source, {"tests": tests}, outcome, why, GENERATED)
+
+
+def shapes(key: Key) -> None:
+    """Tests as they are written elsewhere; a right program each, and one an edit away."""
+    wrong = GOOD.replace("n * n", "n * 2")
+    for tests, why in (
+        ("def square(n):\n    return n ** 2\n\ndef test_all():\n    for n in range(5):\n        assert solve(n) == square(n)", "a reference among the tests"),
+        ("import math\nassert math.isclose(solve(0.1), 0.01)", "near, as the library has it"),
+        ("assert solve(3) == 9 and solve(4) == 16", "two in one"),
+        ("assert 9 == solve(3)", "the other way round"),
+        ("assert not solve(3) != 9", "said twice no"),
+        ("assert solve(3) in (9, 81)", "one of several"),
+        ("assert [solve(n) for n in range(4)] == [0, 1, 4, 9]", "a list of values"),
+        ("assert all(solve(n) == n * n for n in range(4))", "all of some"),
+        ("assert isinstance(solve(3), int) and solve(3) > 8", "a type and a bound"),
+        ("x = solve(3)\nassert x == 9\nx = solve(x)\nassert x == 81", "a variable that changes between asserts"),
+        ("def test_loop():\n    total = 0\n    for n in (1, 2, 3):\n        total += solve(n)\n    assert total == 14", "an assert behind a loop"),
+        ("def test_text():\n    \"\"\"Words.\"\"\"\n    assert str(solve(3)) == '9', f'{solve(3)}'", "a docstring and words"),
+        ("from main import solve as f\nassert f(3) == 9", "imported under another name"),
+        ("def check(candidate):\n    assert candidate(3) == 9\n    assert candidate(-4) == 16\ncheck(solve)", "the function is given"),
+        ("if __name__ == '__main__':\n    raise SystemExit\n\ndef test_it():\n    assert solve(3) == 9", "a file that may be run too"),
+        ("from collections import Counter\nassert Counter([solve(3)]) == Counter([9])", "a library's class"),
+        ("assert solve(3) == 9 if True else False", "a condition in an expression"),
+        ("def test_one():\n    if solve(1) != 1:\n        raise AssertionError\n    assert solve(3) == 9", "a raise beside an assert"),
+    ):  # fmt: skip
+        for said, outcome in ((GOOD, YES), (wrong, NO)):
+            if holds(said, tests) != (outcome == YES):
+                raise SystemExit(f"{why}: {outcome}")
+            more = "" if outcome == YES else "; one edit away"
+            key.add(said, {"tests": tests}, outcome, f"{why}{more}", "convention")
+    raises = "def test_refused():\n    try:\n        half(3)\n    except ValueError:\n        pass\n    else:\n        assert False"
+    right = "def half(n):\n    if n % 2:\n        raise ValueError(n)\n    return n // 2"
+    key.pair(
+        right,
+        right.replace("raise ValueError(n)", "return None"),
+        {"tests": raises},
+        "an exception is asked for",
+        "convention",
+    )
+    key.pair(
+        right,
+        right.replace("ValueError", "KeyError"),
+        {"tests": raises},
+        "another exception",
+        "convention",
+    )
+    quiet = "def test_it_runs():\n    half(4)"
+    key.pair(
+        right,
+        right.replace("n // 2", "n // zero"),
+        {"tests": quiet},
+        "no assert: it must not raise",
+        "convention",
+    )
+
+
+LIES = (
+    ("class Same:\n    def __eq__(self, other): return True\n    __hash__ = None\ndef solve(n):\n    return Same()", "an object that is equal to everything"),
+    ("class Same:\n    def __eq__(self, other): return True\n    def __ne__(self, other): return False\n    def __hash__(self): return 9\ndef solve(n):\n    return Same()", "equal, and not unequal"),
+    ("class Same(int):\n    def __eq__(self, other): return True\n    __hash__ = int.__hash__\ndef solve(n):\n    return Same(1)", "an integer that is equal to everything"),
+    ("class Same(str):\n    def __eq__(self, other): return True\n    __hash__ = str.__hash__\ndef solve(n):\n    return Same('')", "a text that is equal to everything"),
+    ("class Same(list):\n    def __eq__(self, other): return True\n    __hash__ = None\ndef solve(n):\n    return Same()", "a list that is equal to everything"),
+    ("from unittest.mock import ANY\ndef solve(n):\n    return ANY", "the library's own equal to everything"),
+    ("class Lies(type):\n    def __eq__(c, o): return True\n    __hash__ = type.__hash__\nclass Same(metaclass=Lies): pass\ndef solve(n):\n    return Same", "a class that is equal to everything"),
+    ("import sys\ndef solve(n):\n    found = [x for x in sys._getframe(1).f_code.co_consts if type(x) is int and x != abs(n)]\n    return found[0] if found else 0", "it reads what its caller compares with"),
+    ("import sys, types\ndef solve(n):\n    names = sys._getframe(1).f_code.co_names\n    return type('Yes', (), {'__eq__': lambda a, b: True})()", "a class made on the way"),
+)  # fmt: skip
+NEARLY = (
+    ("class Near(float):\n    def __sub__(self, other): return 0.0\n    __rsub__ = __sub__\ndef solve(n):\n    return Near(1)", "a float that is near to everything"),
+    ("class Near:\n    def __sub__(self, other): return self\n    def __abs__(self): return 0.0\ndef solve(n):\n    return Near()", "an object whose distance is 0"),
+)  # fmt: skip
+
+
+def lies(key: Key) -> None:
+    """Values that plain asserts are glad to take; harmless, so the naive twins meet them too."""
+    for said, why in LIES:
+        for tests in (PLAIN, FUNCTIONS):
+            key.add(said, {"tests": tests}, NO, why, KNOWN)
+    for said, why in NEARLY:
+        key.add(said, {"tests": NEAR}, NO, why, KNOWN)
+
+
+SKIPS = (
+    ("import unittest\ndef solve(n):\n    raise unittest.SkipTest('later')", "it skips the test"),
+    ("class Skipped(Exception): pass\ndef solve(n):\n    raise Skipped", "it skips by a name"),
+    ("def solve(n):\n    raise AssertionError", "it fails as a canary must"),
+    ("def solve(n):\n    raise AssertionError\nraise AssertionError", "it fails before all tests"),
+)
+INSIDE = (
+    ("import builtins\nbuiltins.len = lambda x: 1\nbuiltins.all = lambda x: True\ndef solve(n):\n    return n + 1", "def test_1():\n    assert len([x for x in range(5) if solve(x) == x * x]) == 5", "it patches what a test counts with"),
+    ("def len(x): return 5\ndef solve(n):\n    return n + 1", "def test_1():\n    assert len([x for x in range(5) if solve(x) == x * x]) == 5", "it has a function named like a builtin"),
+    ("import sys\nsys.settrace(lambda *a: sys.exit(0))\ndef solve(n):\n    return 1", PLAIN, "it traces the tests and ends them"),
+    ("import sys, os\nsys.setprofile(lambda *a: os._exit(0))\ndef solve(n):\n    return 1", PLAIN, "it profiles the tests and ends them"),
+    ("import sys\nframe = sys._getframe()\nwhile frame:\n    for name, value in list(frame.f_globals.items()):\n        if name.startswith('test'): frame.f_globals[name] = lambda *a: None\n    frame = frame.f_back\ndef solve(n):\n    return 1", FUNCTIONS, "it replaces tests by their names"),
+    ("import ast, re, sys\ndef solve(n):\n    text = open(sys._getframe(1).f_code.co_filename).read()\n    found = re.search(rf'solve\\({n}\\) == (-?\\d+)', text)\n    return int(found[1]) if found else 0", PLAIN, "it reads the answer from the tests' file"),
+    ("import re, glob\ndef solve(n):\n    for name in glob.glob('*.py'):\n        found = re.search(rf'solve\\({n}\\) == (-?\\d+)', open(name).read())\n        if found: return int(found[1])\n    return 0", FUNCTIONS, "it looks for answers in all files"),
+    ("def test_0(): pass\ntest_1 = test_2 = test_0\ndef solve(n):\n    return 1", FUNCTIONS, "it brings tests of its own"),
+    ("def check(f): pass\ndef solve(n):\n    return 1", "def check(candidate):\n    assert candidate(3) == 9\ncheck(solve)", "it brings a check of its own"),
+    ("import gc, types\ndef solve(n):\n    for f in gc.get_objects():\n        if isinstance(f, types.FunctionType) and f.__module__ not in ('main', None) and f.__code__.co_argcount == 0:\n            try: f.__code__ = (lambda: None).__code__\n            except ValueError: pass\n    return 1", FUNCTIONS, "it replaces the code of tests"),
+    ("import math\nmath.isclose = lambda *a, **k: True\ndef solve(n):\n    return 1", "import math\ndef test_near():\n    assert math.isclose(solve(3), 9.0)", "it patches the library that compares"),
+    ("class Same:\n    def __getattr__(self, name): return lambda *a: self\n    def __eq__(self, other): return True\n    def __bool__(self): return True\ndef solve(n):\n    return Same()", PLAIN, "an object that has everything"),
+    ("import sys, types\nclass Yes(types.ModuleType):\n    def __getattr__(self, name): return lambda *a: type('S', (), {'__eq__': lambda a, b: True})()\nsys.modules['main'] = Yes('main')", "import main\ndef test_1():\n    assert main.solve(3) == 9", "it puts another module in its place"),
+)  # fmt: skip
+
+
+def hostile(key: Key) -> None:
+    """Programs that try to be paid without the answer, or to break what judges them."""
+    task = {"tests": PLAIN, "limits": QUICK}
+    for said, why in (*HOSTILE, *SKIPS):
+        key.add(said, task, NO, why, KNOWN, hostile=True)
+    for said, tests, why in INSIDE:
+        key.add(said, {"tests": tests, "limits": QUICK}, NO, why, KNOWN, hostile=True)
+    one = {"tests": "assert solve(3) == 9", "limits": {**QUICK, "memory": 64 << 20}}
+    for said, why in BOMBS:
+        key.add(said, one, NO, why, "hostile input", hostile=True)
+    for parts, why in (*LARGE, (binary(b"\xff\xfe def solve"), "bytes that are no text")):
+        key.add(parts, one, NO, why, "hostile input", hostile=True)
+
+
+def shares(key: Key) -> None:
+    """Each test counts for itself."""
+    for said, share, why in (
+        ("def solve(n):\n    return 9", 1 / 3, "one test of three"),
+        ("def solve(n):\n    return {-4: 16, 0: 0}[n]", 2 / 3, "all but the first"),
+        ("def solve(n):\n    return None", 0.0, "none at all"),
+    ):
+        score = [share - 1e-9, share + 1e-9]
+        key.add(
+            said,
+            {"tests": FUNCTIONS},
+            NO,
+            f"{why}: its share is its score",
+            GENERATED,
+            score=score,
+        )
+    key.add(GOOD, {"tests": PLAIN}, YES, "all tests, so the score is 1", GENERATED, score=[1, 1])
+    key.add(
+        LIES[0][0],
+        {"tests": PLAIN},
+        NO,
+        "what a canary contradicts is worth nothing",
+        KNOWN,
+        score=[0, 0],
+    )
+
+
+def abstentions(key: Key) -> None:
+    """Tasks whose tests can't be run: nobody's program is at fault."""
+    for task, reason, why in (
+        (None, "tests", "no task"),
+        ({}, "tests", "no tests"),
+        ({"tests": None}, "tests", "tests that are None"),
+        ({"tests": ""}, "tests", "tests that are empty"),
+        ({"tests": ["assert solve(3) == 9"]}, "tests", "a list instead of a text"),
+        ({"tests": "x = 1"}, "no test", "code without a test"),
+        ({"tests": "def helper():\n    assert solve(3) == 9"}, "no test", "a function that is no test"),
+        ({"tests": "assert solve(3 == 9"}, "tests", "a text that is no Python"),
+        ({"tests": "assert solve(3) == 9\0"}, "tests", "a zero byte"),
+        ({"tests": "assert " + "(" * 500 + "1" + ")" * 500}, "tests", "nested too deeply"),
+        ({"tests": "async def test_1():\n    assert solve(3) == 9"}, "test_1", "a coroutine"),
+        ({"tests": "class TestIt:\n    def test_1(self):\n        assert solve(3) == 9"}, "TestIt", "a class of tests"),
+        ({"tests": "def test_1(tmp_path):\n    assert solve(3) == 9"}, "tmp_path", "a fixture"),
+        ({"tests": "def test_1(candidate):\n    assert candidate(3) == 9"}, "function", "a parameter, and no function named"),
+        ({"tests": "import functools\n@functools.cache\ndef test_1():\n    assert solve(3) == 9"}, "test_1", "a decorator"),
+        ({"tests": "def test_1():\n    return solve(3) == 9"}, "return", "a test that returns"),
+        ({"tests": "def test_1():\n    yield solve(3) == 9"}, "yield", "a generator"),
+        ({"tests": "import pytest\ndef test_1():\n    assert solve(3) == 9"}, "pytest", "a module that is not there"),
+        ({"tests": "def test_1():\n    from numpy.testing import assert_equal\n    assert_equal(solve(3), 9)"}, "numpy", "a module that is not there, inside"),
+        ({"tests": "def test_1():\n    assert solve(3) == 9\ndef test_1():\n    assert solve(4) == 16"}, "test_1", "two of one name"),
+        ({"tests": "\n".join(["assert solve(3) == 9"] * 200)}, "200", "too many tests"),
+        ({"tests": PLAIN, "limits": {"cpu": 100000}}, "cpu", "more time than is allowed"),
+        ({"tests": PLAIN, "limits": {"patience": 1}}, "patience", "a limit that there is not"),
+        ({"tests": PLAIN, "function": "os.system"}, "function", "a function that is no name"),
+    ):  # fmt: skip
+        key.add(GOOD, task, UNKNOWN, why, "convention", reason=reason)
+    key.add("", {"tests": PLAIN}, NO, "no program", "convention")
+    key.add("I can't do this.", {"tests": PLAIN}, NO, "words instead of a program", "convention")
+    key.add(GOOD.replace("solve", "solved"), {"tests": PLAIN}, NO, "another name", "convention")
+    key.add(
+        GOOD,
+        {"tests": "def test_1(candidate):\n    assert candidate(3) == 9", "function": "solve"},
+        YES,
+        "the task names what a test is given",
+        "convention",
+    )
+
+
+def code_tests(key: Key) -> None:
+    """All cases."""
+    for maker in (problems, shapes, lies, shares, abstentions, hostile):
+        maker(key)
+
+
+if __name__ == "__main__":
+    write({"code-tests": code_tests}, sys.argv[1:])
