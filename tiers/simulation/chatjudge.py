@@ -11,22 +11,26 @@ task by which nothing can be judged. Evidence tells which, and they are counted.
 
 from __future__ import annotations
 
+import dataclasses
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import ceil
 from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
-from verifier_ladder.asynchronous import AsyncVerifier
+from verifier_ladder.asynchronous import AsyncVerifier, wait_for
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import CandidateError, ConfigError, ToolError
 from verifier_ladder.exchange import failed
+from verifier_ladder.keys import digest
 from verifier_ladder.rate import Rate
 from verifier_ladder.text import printable
 from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.extraction import text_of
+from verifier_ladder.tiers.simulation.canaries import BUILT_IN, Canary, CanaryWatch, Look
 from verifier_ladder.tiers.simulation.chatendpoint import ChatEndpoint, Completion
 from verifier_ladder.tiers.simulation.judgeform import Form, Texts
 from verifier_ladder.tiers.tasks import TaskError, read_task
@@ -123,6 +127,8 @@ class ChatJudge(AsyncVerifier):
         settings: Mapping[str, Any],
         *,
         second: Mapping[str, Any] | None,
+        canaries: Sequence[Mapping[str, Any]] | str,
+        watch: CanaryWatch,
         timeout: float,
         retries: int,
         concurrency: int,
@@ -136,6 +142,8 @@ class ChatJudge(AsyncVerifier):
             endpoint: Who is asked.
             settings: What affects results, beside the endpoints.
             second: Another model, with settings of its own.
+            canaries: What the settings say of canaries.
+            watch: What has them graded.
             timeout: Seconds that one answer may take.
             retries: How often a busy endpoint is asked again.
             concurrency: How many outputs a worker asks about at once.
@@ -150,12 +158,17 @@ class ChatJudge(AsyncVerifier):
         if second is not None:
             self.members.append(_second(second, timeout=timeout, retries=retries))
             told["second"] = self.members[-1].settings
+        self.watch = watch
+        self.tools = {"template": form.digest}
+        if watch.canaries:
+            told["canaries"] = canaries if canaries == BUILT_IN else list(canaries)
+            self.tools["canaries"] = digest([each.model_dump() for each in watch.canaries]).hex()
         self.secrets = tuple(name for each in self.members for name in each.secrets)
         self.env = tuple(dict.fromkeys(name for each in self.members for name in each.env))
         self.cost = self._cost(2 * len(form.system), seconds=0.005)
-        self.timeout = timeout * ((_ANSWERS + 1) * self.asks * len(self.members) + 1)
+        turns = 1 + ceil(len(watch.canaries) / concurrency)
+        self.timeout = timeout * ((_ANSWERS + 1) * self.asks * len(self.members) * turns + 1)
         self.concurrency, self.rate = concurrency, rate
-        self.tools = {"template": form.digest}
         super().__init__(**told)
 
     @abstractmethod
@@ -181,16 +194,38 @@ class ChatJudge(AsyncVerifier):
         return Cost(seconds=seconds, money=money)
 
     async def verify_one(self, candidate: Candidate) -> Verdict:
-        """Ask about one output."""
+        """Ask about one output, and about the canaries first if that is due."""
         try:
             questions = self.questions(
                 read_task(JudgedTask, candidate.task), self._output(candidate.content)
             )
-            return await self._judged(questions)
+            seen = await self.watch.look(self._graded)
+            if seen.shift:
+                return Verdict.abstain(seen.shift, failed_at="tool", cost=seen.cost)
+            return _with(seen, await self._judged(questions))
         except TaskError as error:
             return Verdict.abstain(f"{error}")
         except (ToolError, ConfigError) as error:
             return failed(error)
+
+    async def _graded(self, canary: Canary) -> Verdict:
+        task = read_task(JudgedTask, canary.task)
+        return await self._judged(self.questions(task, canary.output))
+
+    def graded_canaries(self) -> list[dict[str, Any]]:
+        """The canaries with the grades that the judge gives them now, as settings take them.
+
+        Those of which it has no opinion are left out: they would say nothing.
+
+        Raises:
+            ToolError: If one can't be judged now.
+        """
+        verdicts = wait_for(self.watch.graded(self._graded))
+        return [
+            {**canary.model_dump(exclude_none=True), "grade": verdict.score}
+            for canary, verdict in zip(self.watch.canaries, verdicts, strict=True)
+            if verdict.score is not None
+        ]
 
     def _output(self, content: str | bytes) -> str:
         """What is judged of an output: what is thought aloud before `</think>` is not.
@@ -300,6 +335,17 @@ class ChatJudge(AsyncVerifier):
         paid = [each.paid(spoken) for each, spoken in zip(self.members, said, strict=False)]
         known = [money for money in paid if money is not None]
         return Cost(money=sum(known)) if known and len(known) == len(paid) else None
+
+
+def _with(seen: Look, verdict: Verdict) -> Verdict:
+    """A verdict that tells, and pays for, what was found of the canaries."""
+    if seen.off is None:
+        return verdict
+    costs = [each for each in (verdict.cost, seen.cost) if each is not None]
+    return dataclasses.replace(
+        verdict, evidence={**verdict.evidence, "canaries_off": seen.off},
+        cost=sum(costs, Cost()) if costs else None,
+    )  # fmt: skip
 
 
 def _second(given: Mapping[str, Any], **shared: Any) -> ChatEndpoint:

@@ -14,6 +14,7 @@ from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.rate import Rate
+from verifier_ladder.tiers.simulation.canaries import built_in, canary_watch
 from verifier_ladder.tiers.simulation.chatendpoint import NAME, ChatEndpoint
 from verifier_ladder.tiers.simulation.chatjudge import ChatJudge, JudgedTask, Opinion
 from verifier_ladder.tiers.simulation.judgeform import TEXT, Form, Texts, number
@@ -59,7 +60,7 @@ class Judge(ChatJudge):
     name = "judge"
     control = Candidate("text", "2 + 2 = 4", task={"prompt": "What is 2 + 2?"})
 
-    @checked(retries=0, concurrency=1, max_characters=1, apart=0.0)
+    @checked(retries=0, concurrency=1, max_characters=1, canary_apart=0.0, apart=0.0)
     def __init__(
         self,
         *,
@@ -77,6 +78,9 @@ class Judge(ChatJudge):
         prices: Sequence[float] = (0.0, 0.0),
         second: Mapping[str, Any] | None = None,
         apart: float | None = None,
+        canaries: Sequence[Mapping[str, Any]] | str = (),
+        canary_period: float | str = "1 d",
+        canary_apart: float | None = None,
         timeout: float = 60.0,
         retries: int = 3,
         concurrency: int = 8,
@@ -103,6 +107,12 @@ class Judge(ChatJudge):
                 `api_key`, `sampling`, `fingerprint` and `prices`.
             apart: How far the scores of two judges may differ; three tenths of the range if left
                 out. They disagree, too, if one is below `least` and the other is not.
+            canaries: Outputs whose grade is known, 12 or more, each with `prompt`, `output`,
+                `grade` and perhaps `reference`; or `"built-in"`. A judge that grades more than a
+                tenth of them otherwise has shifted, and abstains.
+            canary_period: Time after which they are graded again.
+            canary_apart: How far a grade may be off; 0.15 of the range if left out, or 0.4 for
+                the built-in ones.
             timeout: Seconds that one answer may take.
             retries: How often a busy endpoint is asked again.
             concurrency: How many outputs a worker asks about at once.
@@ -123,13 +133,19 @@ class Judge(ChatJudge):
         elif apart is not None:
             raise ConfigError("apart is about two judges; name the other one as second")
         self._weights = [float(weights.get(name, 1.0)) for name in criteria]
+        is_own = instructions != _INSTRUCTIONS or bool(criteria)
+        watch = canary_watch(
+            canaries, [] if is_own else built_in(low, high, compared=False),
+            low=low, high=high, apart=canary_apart, period=canary_period, at_once=concurrency,
+        )  # fmt: skip
         endpoint = ChatEndpoint(
             model=model, url=url, api_key=api_key, sampling=sampling, fingerprint=fingerprint,
             prices=prices, timeout=timeout, retries=retries,
         )  # fmt: skip
         super().__init__(
-            _form(settings), endpoint, settings, second=second, timeout=timeout, retries=retries,
-            concurrency=concurrency, rate=rate, max_characters=max_characters,
+            _form(settings), endpoint, settings, second=second, canaries=canaries,
+            watch=watch, timeout=timeout, retries=retries, concurrency=concurrency, rate=rate,
+            max_characters=max_characters,
         )  # fmt: skip
 
     def questions(self, task: JudgedTask, output: str) -> Sequence[Texts]:
