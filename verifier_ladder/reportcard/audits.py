@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from verifier_ladder.intervals import weighted_share
-from verifier_ladder.reportcard.card import AuditEntry, GateEntry
+from verifier_ladder.reportcard.card import AccuracyEntry, AuditEntry, GateEntry
 from verifier_ladder.reportcard.cohorts import Cohorts
 from verifier_ladder.rollouts.passk import Estimate, ratio
 from verifier_ladder.runs import RunRecord, SampleRecord
 from verifier_ladder.scheduler.gates import GateAudit
+from verifier_ladder.scheduler.replicates import combined
+from verifier_ladder.tier import Tier
+from verifier_ladder.verdict import Outcome, Verdict
 
 _NINETY = 1.6448536269514722
 """Standard deviations on either side of 90 % of a normal distribution."""
@@ -28,6 +32,10 @@ class Unit(NamedTuple):
     passes: bool | None
     is_judged: bool
     """Whether the top tier has judged the candidate, because of a draw or for certain."""
+    is_good: bool
+    """Whether it passes; where nobody said at which reward, whether nobody rejects it."""
+    said: Mapping[str, Outcome]
+    """What each verifier makes of a candidate that the top tier was drawn for."""
 
     @property
     def weight(self) -> float:
@@ -50,7 +58,7 @@ def audited(record: RunRecord, cohorts: Cohorts, pass_at: float | None) -> Audit
         is_possible=is_possible, due=len(drawn), answered=sum(map(record.has_truth, drawn)),
         propensity=(min(chances), max(chances)) if chances else None,
         covered=_covered(record), error=_error(units), within=_within(record),
-        hacks=_hacks(units, pass_at), gates=_gates(record),
+        hacks=_hacks(units, pass_at), gates=_gates(record), accuracies=_accuracies(record, units),
         alarms=tuple(alarm.text for alarm in record.alarms),
     )  # fmt: skip
 
@@ -73,10 +81,19 @@ def _units(record: RunRecord, cohorts: Cohorts) -> list[Unit]:
 def _unit(record: RunRecord, cohorts: Cohorts, twins: list[SampleRecord]) -> Unit:
     first = twins[0]
     was_asked = first.is_drawn or first.propensity == 1.0
+    passes, is_judged = cohorts.passes(first), was_asked and record.has_truth(first)
     return Unit(
-        len(twins), first.propensity or 0.0, first.believed, first.worth, cohorts.passes(first),
-        was_asked and record.has_truth(first),
+        len(twins), first.propensity or 0.0, first.believed, first.worth, passes, is_judged,
+        not first.is_rejected if passes is None else passes,
+        _said(record, first) if is_judged and first.is_drawn else {},
     )  # fmt: skip
+
+
+def _said(record: RunRecord, sample: SampleRecord) -> dict[str, Outcome]:
+    found: dict[str, list[Verdict]] = {}
+    for each in record.verdicts(sample):
+        found.setdefault(each.verifier, []).append(each.verdict)
+    return {name: combined(verdicts).outcome for name, verdicts in found.items()}
 
 
 def _error(units: list[Unit]) -> Estimate | None:
@@ -130,3 +147,28 @@ def _gates(record: RunRecord) -> tuple[GateEntry, ...]:
         GateEntry(name, count, good[name], GateAudit(count, good[name]).upper())
         for name, count in sorted(audits.items())
     )
+
+
+def _accuracies(record: RunRecord, units: Sequence[Unit]) -> tuple[AccuracyEntry, ...]:
+    """How often verifiers are right, over the drawn: those that were chosen speak for nobody."""
+    drawn = [unit for unit in units if unit.is_judged and 0.0 < unit.chance < 1.0]
+    below = [
+        str(v["name"]) for v in record.campaign.ladder["verifiers"]
+        if Tier.parse(v["tier"]) is not record.top
+    ]  # fmt: skip
+    found = (_accuracy(name, [unit for unit in drawn if name in unit.said]) for name in below)
+    return tuple(each for each in found if each.declined is not None)
+
+
+def _accuracy(name: str, seen: Sequence[Unit]) -> AccuracyEntry:
+    opinions = [unit for unit in seen if unit.said[name] is not Outcome.ABSTAIN]
+    good = [unit for unit in opinions if unit.is_good]
+    bad = [unit for unit in opinions if not unit.is_good]
+    return AccuracyEntry(
+        name, len(opinions), _share(good, name, Outcome.ACCEPT), _share(bad, name, Outcome.REJECT),
+        _share(seen, name, Outcome.ABSTAIN),
+    )  # fmt: skip
+
+
+def _share(units: Sequence[Unit], name: str, outcome: Outcome) -> Estimate | None:
+    return weighted_share([u.weight for u in units], [u.said[name] is outcome for u in units])

@@ -60,6 +60,25 @@ class GateEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class AccuracyEntry:
+    """How often one verifier's accepts and rejects are right, by random draws for the top tier.
+
+    Each drawn candidate is weighted by 1/p, so the shares are those of all that had a chance to
+    be drawn. Intervals cover 95 %.
+    """
+
+    verifier: str
+    audited: int
+    """Drawn candidates that both it and the top tier have accepted or rejected."""
+    sensitivity: Estimate | None
+    """Of the candidates that are good, the share that it accepts; None if none was drawn."""
+    specificity: Estimate | None
+    """Of those that are bad, the share that it rejects; None if none was drawn."""
+    declined: Estimate | None
+    """Of all, the share of which it has no opinion."""
+
+
+@dataclass(frozen=True, slots=True)
 class AuditEntry:
     """What random draws for the top tier found."""
 
@@ -81,6 +100,8 @@ class AuditEntry:
     hacks: Estimate | None
     """Of the samples that were believed to pass, the share that the top tier finds not to."""
     gates: tuple[GateEntry, ...] = ()
+    accuracies: tuple[AccuracyEntry, ...] = ()
+    """Of each verifier below the top tier that judged what was drawn."""
     alarms: tuple[str, ...] = ()
     """Verifiers that have drifted or are gamed, as sentences."""
 

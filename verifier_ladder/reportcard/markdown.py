@@ -134,11 +134,29 @@ def _audits(found: AuditEntry, pass_at: float | None) -> Iterator[str]:
             f"- Of {gate.audited:,} rejects of {_text(gate.verifier)} that were audited, "
             f"{gate.good:,} were good; with 95 % confidence at most {gate.upper:.1%} are."
         )
+    yield from _accuracies(found)
     if found.alarms:
         yield f"- {plural(len(found.alarms), 'drift alarm')}, told at the top."
     else:
         yield "- No drift alarm." if found.due else "- No drift alarm, for nothing was drawn."
     yield ""
+
+
+def _accuracies(found: AuditEntry) -> Iterator[str]:
+    if not found.accuracies:
+        return
+    yield ""
+    names = (
+        "verifier", "drawn and judged", "of the good, it accepts (sensitivity)",
+        "of the bad, it rejects (specificity)", "of all, it declines",
+    )  # fmt: skip
+    yield from _rows(names, (
+        (
+            _text(each.verifier), f"{each.audited:,}", _share(each.sensitivity),
+            _share(each.specificity), _share(each.declined),
+        )
+        for each in found.accuracies
+    ))  # fmt: skip
 
 
 def _hacks(found: AuditEntry, pass_at: float | None) -> str:

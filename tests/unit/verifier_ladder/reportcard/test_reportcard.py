@@ -272,6 +272,29 @@ def test_the_share_of_hacks_is_right_in_the_mean_and_covered() -> None:
     assert covered >= 0.9 * 40
 
 
+def test_a_verifiers_accuracy_is_that_of_all_that_could_be_drawn(ledger: Ledger) -> None:
+    """One good of two accepted: that one speaks for ten, the other for two."""
+
+    def drawn(content: str, said: Verdict, truth: float, chance: float) -> Any:
+        first, later = judged(content, 0.9, truth, chance)
+        return replace(first, is_drawn=True), replace(
+            later, verdicts={CHEAP: said, **later.verdicts}
+        )
+
+    yes, no, none = Verdict.accept(0.9), Verdict.reject("no"), Verdict.abstain("none")
+    card = card_of(ledger, [
+        drawn("a", yes, 0.9, 0.1), drawn("b", no, 0.9, 0.5), drawn("c", no, 0.1, 0.5),
+        drawn("d", none, 0.1, 0.25), judged("e", 0.9, 0.1, 1.0),
+    ])  # fmt: skip
+
+    (found,) = card.audits.accuracies
+    assert (CHEAP, 3) == (found.verifier, found.audited)
+    assert pytest.approx(10 / 12) == found.sensitivity.value  # type: ignore[union-attr]
+    assert 1.0 == found.specificity.value  # type: ignore[union-attr]
+    assert pytest.approx(4 / 18) == found.declined.value  # type: ignore[union-attr]
+    assert "| cheap | 3 | 83.3%" in as_markdown(card)
+
+
 # -- form ----------------------------------------------------------------------------------------
 
 
