@@ -203,6 +203,7 @@ def tool_calls(key: Key) -> None:
     _generated(key)
     _broken(key)
     _hostile(key)
+    _added(key)
 
 
 def _generated(key: Key) -> None:
@@ -317,6 +318,65 @@ def _hostile(key: Key) -> None:
         ([["<tool_call>" * 2000, "done"]], "tags without end inside a turn"),
     ):  # fmt: skip
         key.add("", of, NO, why, "hostile input", hostile=True, turns=turns)
+
+
+def _added(key: Key) -> None:
+    """Cases that mutants of the verifier showed to be missing."""
+    many = [call("wait")] * 1001
+    key.add(
+        "",
+        task(least_calls=0),
+        NO,
+        "a thousand calls and one, where none is needed",
+        "hostile input",
+        hostile=True,
+        turns=many,
+    )
+    loose = task(irreversible=[{"tool": "refund", "after": "wait", "where": {"yes": True}}])
+    key.add(
+        "",
+        loose,
+        YES,
+        "a condition with an argument that no schema describes",
+        "convention",
+        turns=[call("wait", {"yes": True}), refund()],
+    )
+    key.add(
+        "",
+        loose,
+        NO,
+        "1 is not true, also where no schema says so",
+        "known hack",
+        turns=[call("wait", {"yes": 1}), refund()],
+    )
+    loose = task(irreversible=[{"tool": "refund", "after": "wait", "where": {"n": 1}}])
+    key.add("", loose, YES, "1 is 1.0", "convention", turns=[call("wait", {"n": 1.0}), refund()])
+    key.add(
+        "", loose, NO, "true is not 1", "known hack", turns=[call("wait", {"n": True}), refund()]
+    )
+    said = _chat(("confirm", '{"order": "A7"}'), ("refund", '{"order": "A7", "amount": 1}'))
+    unseen = task(irreversible=[{"tool": "refund", "after": "confirm", "succeeded": False}])
+    key.add(
+        said,
+        unseen,
+        YES,
+        "a condition that need not succeed, in the candidate's own words",
+        "convention",
+    )
+    key.add(
+        _chat(("get_order", '{"order": "A7"}')),
+        task(**_SAFE),
+        YES,
+        "no action that hangs on a result",
+        "convention",
+    )
+    key.add(
+        _chat(("refund", '{"order": "A7", "amount": 1}')),
+        task(**_SAFE),
+        NO,
+        "no condition, in the candidate's own words",
+        "known hack",
+    )
 
 
 if __name__ == "__main__":
