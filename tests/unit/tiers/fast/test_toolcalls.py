@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
@@ -10,7 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import verifier_ladder as vl
 from verifier_ladder import Candidate, ConfigError, Outcome, ToolCall, Turn, TurnVerdict, Verdict
+from verifier_ladder.reportcard import as_markdown, report_card
+from verifier_ladder.reportcard.card import ToolEntry
 from verifier_ladder.testing.answerkey import Judge
 from verifier_ladder.testing.verifier import VerifierTestCase
 from verifier_ladder.tiers.fast.toolcalls import ToolCalls
@@ -145,6 +149,22 @@ def test_more_turns_than_the_bound_are_rejected() -> None:
     )[0]
 
     assert (Outcome.REJECT, "Call fewer tools.") == (verdict.outcome, verdict.feedback)
+
+
+def test_the_example_runs_and_the_report_card_counts_its_calls(tmp_path: Path) -> None:
+    folder = Path(__file__).parents[4] / "examples" / "trajectories"
+    ladder, rows = folder / "tool-calls.toml", folder / "tool-calls.jsonl"
+
+    with vl.open_ledger(tmp_path / "ledger.db") as ledger:
+        result = vl.score_file(rows, ladder=ladder, ledger=ledger)
+        card = report_card(ledger)
+
+    assert [0, 1, 0, 0, 0] == [reward.value for reward in result.rewards]
+    assert ToolEntry(5, 14, 4, (4, 4), 0, 3, 2, 0) == card.tools
+    assert "| Calls, as counted | 14 calls in 5 samples, at most 4 in one; tasks allow 4," in (
+        as_markdown(card)
+    )
+    assert "3 of 14 calls failed, and 2 of these were followed by a call" in as_markdown(card)
 
 
 NAMES = st.sampled_from(["add", "pay", "ask", "other"])
