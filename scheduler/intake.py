@@ -14,6 +14,7 @@ from threading import RLock
 from typing import Any
 
 from verifier_ladder.candidate import Candidate, checked_candidate, checked_candidates
+from verifier_ladder.case import is_late, late, settlement_field
 from verifier_ladder.keys import NO_TASK, check_keys, content_key, task_digest
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
@@ -62,6 +63,7 @@ class Intake:
         self._canonicals = Canonicals(ladder, ledger, engine)
         self._asking = Asking(ladder, engine, lock)
         self.cache = CandidateCache(lock)
+        self._settling = [each for each in ladder.askings if settlement_field(each[0])]
 
     def standings(
         self,
@@ -188,11 +190,29 @@ class Intake:
         with uncollected:
             made = self._begun(givens, contents, forms)
             standings = self._publish(made, has_problems=bool(forms.problems))
+            self._refuse_late(standings, arrivals)
         if self._canonicals.is_identity:
             # A candidate with a verdict is known; only now it shows which ones are not.
             new = [place for place, standing in enumerate(standings) if not standing.verdicts]
             self._canonicals.note(forms, contents, new, arrivals)
         return standings, forms
+
+    def _refuse_late(self, standings: Sequence[Standing], arrivals: Arrivals) -> None:
+        """Say of samples that came too late for a verifier that they did; nobody is asked."""
+        for verifier, number in self._settling:
+            name, place = verifier.name, self._ladder.askings.index((verifier, number))
+            for standing in standings:
+                if standing.problem is not None or name in standing.verdicts:
+                    continue
+                task = standing.candidate.task
+                if task is None or not is_late(verifier, task):
+                    continue
+                with self._lock:
+                    standing.hear(verifier, number, said := late(verifier, task))
+                arrivals.verdicts.extend(
+                    [standing.keys[place]], [standing.content_key], [name], [verifier.version],
+                    [int(verifier.tier)], [said], [1],
+                )  # fmt: skip
 
     def _begun(self, givens: list[Given], contents: list[Content], forms: Forms) -> list[Standing]:
         """Standings without verdicts."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any
 
 from verifier_ladder import telemetry
 from verifier_ladder.candidate import Candidate, sample_place
+from verifier_ladder.case import marked_late, settlement_field
 from verifier_ladder.errors import ConfigError
+from verifier_ladder.keys import task_digest
 from verifier_ladder.ledger.records import (
     Block,
     CheckRow,
@@ -59,6 +61,8 @@ class Scorer:
         """Work at a campaign's desk."""
         self._desk, self._holding, self._reviser = desk, holding, reviser
         self._expecting, self._headroom = expecting, headroom
+        fields = map(settlement_field, desk.ladder.verifiers)
+        self._settling = dict.fromkeys(field for field in fields if field)
 
     def score(self, batch: Batch, until: float | None) -> list[Reward]:
         """Score one batch; higher tiers are asked for, and answer later.
@@ -73,6 +77,8 @@ class Scorer:
         Raises:
             ConfigError: If a sample's id was recorded with another candidate, task or turns.
         """
+        if self._settling:
+            batch = self._late(batch)
         with Arrivals() as arrivals, self._headroom.during(len(batch.positions)):
             standings = self._desk.intake.standings(batch.candidates, until, arrivals)
             try:
@@ -81,6 +87,31 @@ class Scorer:
             except BaseException:  # What nobody has recorded, nobody knows.
                 self._desk.intake.forget(standings)
                 raise
+
+    def _late(self, batch: Batch) -> Batch:
+        """The batch with the tasks of those samples marked that come too late to be settled.
+
+        A sample that was recorded before is what it was then, so that it keeps its reward.
+        """
+        candidates, places = marked_late(
+            batch.candidates, self._settling, self._desk.ledger.clock()
+        )
+        if not places:
+            return batch
+        before = self._rows(batch)
+        for place in places:
+            row, given = before.get(batch.positions[place]), batch.candidates[place]
+            task = given.task if isinstance(given, Candidate) else None
+            if row is not None and row.task_key == task_digest(task or {}):
+                candidates[place] = given
+        return replace(batch, candidates=candidates)
+
+    def _rows(self, batch: Batch) -> Mapping[int, SampleReward]:
+        """What was recorded of the batch's samples before, by position."""
+        within = (min(batch.positions), max(batch.positions))
+        return self._desk.ledger.recorded(
+            self._desk.campaign, batch.run, batch.step, within=within
+        )
 
     def _answer(
         self, batch: Batch, standings: list[Standing], arrivals: Arrivals, until: float | None
@@ -157,11 +188,7 @@ class Scorer:
 
     def _recorded(self, batch: Batch, standings: Sequence[Standing]) -> dict[int, Reward]:
         """The rewards of those samples that were submitted before, by position."""
-        within = (min(batch.positions), max(batch.positions))
-        rows = self._desk.ledger.recorded(
-            self._desk.campaign, batch.run, batch.step, within=within
-        )
-        if not rows:
+        if not (rows := self._rows(batch)):
             return {}
         before = {}
         for position, standing in zip(batch.positions, standings, strict=True):

@@ -21,6 +21,7 @@ from time import monotonic
 from verifier_ladder import telemetry
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.canonicaliser import Canonicaliser
+from verifier_ladder.case import ask_at, is_settling, settlement_time, stays_open, to_settle
 from verifier_ladder.containment import ContainedLog, text_of
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import EngineError, LedgerAwayError, LedgerError
@@ -62,6 +63,8 @@ _ABSENCE = 1.0
 _REST = 5.0
 """Seconds between an error of a host and its next try; also before it looks again at checks that
 it had to leave to others."""
+_LONGEST_NOTE = 500
+"""Characters of why a case could not be settled yet."""
 _MOST_SAID = 1000
 """Canonicalisers of which a log says that they are not here; somebody may make up very many."""
 _ORDER = (Tier.FAST, Tier.WORLD, Tier.SIMULATION, Tier.HIGH_FIDELITY)
@@ -633,7 +636,12 @@ class Dispatcher(ABC):
             proof.close({})
 
     def _start(self, verifier: Verifier, claims: list[Claim], flight: Flight | None) -> None:
-        candidates = [proven_candidate(claim.check, verifier) for claim in claims]
+        now = self.ledger.clock()
+        candidates = [
+            to_settle(candidate, claim.check.check_key, claim.check.deadline)
+            if is_settling(verifier, candidate.task, now) else candidate
+            for claim in claims for candidate in (proven_candidate(claim.check, verifier),)
+        ]  # fmt: skip
         reserve = self._measured.of(verifier).reserve
         limit = None if verifier.waits else Reservation(self.ledger, claims, reserve)
         future = without_sandbox(verifier, candidates) or self._answer(
@@ -713,8 +721,10 @@ class Dispatcher(ABC):
         answers: list[Completion] = []
         ended: dict[bytes, Verdict] = {}
         for claim, verdict in zip(claims, verdicts, strict=True):
-            if verdict.evidence.get("waiting") and verifier.waits:
-                refused = self._open_case(claim, verifier, now)
+            if verifier.waits and stays_open(
+                verifier, claim.check.payload.get("task"), verdict, now
+            ):
+                refused = self._open_case(claim, verifier, now, verdict.reason)
                 if refused is None:
                     continue
                 verdict = refused  # noqa: PLW2901 - what is said of it now
@@ -732,13 +742,18 @@ class Dispatcher(ABC):
             ended[end.claim.check.check_key] = end.verdict
         return ended
 
-    def _open_case(self, claim: Claim, verifier: Verifier, now: float) -> Verdict | None:
+    def _open_case(self, claim: Claim, verifier: Verifier, now: float, why: str) -> Verdict | None:
         """Let a check wait for the world; why not, if its verifier can't say how long."""
         try:
             patience = checked_patience(verifier)
+            at = settlement_time(verifier, claim.check.payload.get("task"))
         except Exception as error:  # noqa: BLE001 - it may be a property, which is a user's code
             return Verdict.abstain(text_of(error), failed_at="verifier")
-        self.ledger.wait([claim], deadline=None if patience is None else now + patience, now=now)
+        begun, again = (now, None) if at is None else (at, ask_at(at, now))
+        self.ledger.wait(
+            [claim], deadline=None if patience is None else begun + patience, now=now,
+            ask_at=again, note=why[:_LONGEST_NOTE] if again is not None and now >= begun else "",
+        )  # fmt: skip
         return None
 
     def _be_quiet(self) -> None:

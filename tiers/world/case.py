@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import isfinite
 from numbers import Real
 from typing import Any, ClassVar
 
 from verifier_ladder.arguments import check_values
 from verifier_ladder.candidate import Candidate
+from verifier_ladder.case import (
+    SETTLED,
+    Case,
+    case_to_settle,
+    fields_of,
+    is_late,
+    late,
+    settlement_time,
+    shown,
+)
+from verifier_ladder.containment import words_of
+from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError, VerifierError
 from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.single import SingleVerifier
+from verifier_ladder.tiers.tasks import TaskError
 from verifier_ladder.verdict import Outcome, Verdict
 from verifier_ladder.verifiers import as_verdict
 
 WAITING: Mapping[str, Any] = {"waiting": True}
 """Evidence of an abstention that opens a case: the scheduler waits instead of going on."""
+A_LOOK = Cost(seconds=0.05)
+"""What a case is taken to cost that its verifier settles by itself."""
 
 
 def is_waiting(verdict: Verdict) -> bool:
@@ -52,7 +68,13 @@ class WorldVerifier(SingleVerifier):
     high: float | None = None
     """Largest answer that can be true, in `unit`."""
     patience: float | None = None
-    """Seconds until a case expires; None for never."""
+    """Seconds until a case expires, from its settlement time if it has one; None for never."""
+    settles_at: str | None = None
+    """Name of the task field with the time from which on the answer can be known, such as a
+    forecast's horizon: seconds since 1970, or ISO 8601 with a zone. From then on `settle` is
+    asked, and samples that come are late. None where only people and programs answer."""
+    feed: Any = None
+    """Where `settle` finds what has come to pass."""
 
     def __init__(self, **settings: Any) -> None:
         """Keep the settings; see `Verifier`.
@@ -60,10 +82,33 @@ class WorldVerifier(SingleVerifier):
         Raises:
             ConfigError: Also if the bounds or the patience make no sense.
         """
+        self._take_settlement()
         super().__init__(**settings)
         bounds = {"low": self.low, "high": self.high}
         check_values(f"verifier {self.name}", dict.fromkeys(bounds, "float | None"), bounds)
         check_bounds(self.low, self.high)
+
+    def _take_settlement(self) -> None:
+        """See that a verifier which settles reads the time, and costs nobody's attention.
+
+        Raises:
+            ConfigError: If it names a time and settles nothing, or the other way round.
+        """
+        field = self.settles_at
+        has_settle = type(self).settle is not WorldVerifier.settle
+        if has_settle != bool(field) or (field is not None and not isinstance(field, str)):
+            raise ConfigError(
+                f"verifier {self.name}: give both, settles_at={field!r} as the name of the task "
+                "field with the time, and a method settle(case, feed); or neither"
+            )
+        if not field:
+            return
+        if isinstance(self.task_fields, str):
+            self.task_fields = (self.task_fields,)
+        if self.task_fields is not None:
+            self.task_fields = tuple(dict.fromkeys([*self.task_fields, *fields_of(field)]))
+        if self.cost == Cost():
+            self.cost = A_LOOK
 
     @property
     def takes_yes(self) -> bool:
@@ -82,8 +127,43 @@ class WorldVerifier(SingleVerifier):
         """
         return f"What is the {self.name} of {candidate.content!r}?{self._in_unit()}"
 
+    def settle(self, case: Case, feed: Any) -> Verdict | float | bool | None:
+        """Say what came of a case; asked from its settlement time on, until it says something.
+
+        Whatever it raises is no answer: the case stays open, and is asked about again, after as
+        long as has passed since the settlement time, a minute at least and a day at most.
+
+        Args:
+            case: The open case, with the candidate, its task and the settlement time.
+            feed: The verifier's `feed`.
+
+        Returns:
+            What `validate` takes; None if it is not known yet.
+        """
+        del case, feed
+        return None
+
+    def _settled(self, case: Case) -> Verdict:
+        """What `settle` says, with the time until which that holds; or to go on waiting."""
+        try:
+            said = self.settle(case, self.feed)
+            if said is None:
+                return Verdict.abstain(f"{self.name} is not settled yet", evidence=WAITING)
+            verdict = self.validate(said)
+        except Exception as error:  # noqa: BLE001 - a feed that is away says nothing of a forecast
+            return Verdict.abstain(words_of(error), evidence=WAITING)
+        until = {} if case.settles_at is None else {SETTLED: shown(case.settles_at)}
+        return replace(verdict, evidence={**verdict.evidence, **until})
+
     def examine(self, candidate: Candidate) -> Verdict:
-        """Look it up, or open a case."""
+        """Look it up, open a case, or settle the open one."""
+        if self.settles_at:
+            if is_late(self, candidate.task):
+                return late(self, candidate.task or {})
+            if settlement_time(self, candidate.task) is None:
+                raise TaskError(f"{self.name} needs the task field {self.settles_at!r}, a time")
+            if (case := case_to_settle(self, candidate)) is not None:
+                return self._settled(case)
         known = self.look_up(candidate)
         if known is not None:
             return known

@@ -334,7 +334,15 @@ class MemoryQueue(MemoryLooking):
                     _close(work, CheckState.DONE)
         return known
 
-    def wait(self, claims: Sequence[Claim], *, deadline: float | None, now: float) -> list[Claim]:
+    def wait(
+        self,
+        claims: Sequence[Claim],
+        *,
+        deadline: float | None,
+        now: float,
+        ask_at: float | None = None,
+        note: str = "",
+    ) -> list[Claim]:
         """See `Ledger.wait`."""
         del now
         ours = []
@@ -343,7 +351,11 @@ class MemoryQueue(MemoryLooking):
                 work = self._ours(claim)
                 if work is not None:
                     work.row = work.row._replace(
-                        state=CheckState.WAITING, deadline=deadline, lease_until=0.0
+                        state=CheckState.WAITING,
+                        deadline=deadline,
+                        lease_until=0.0,
+                        not_before=ask_at or 0.0,
+                        note=note,
                     )
                     ours.append(claim)
         return ours
@@ -415,6 +427,10 @@ class MemoryQueue(MemoryLooking):
             state = CheckState.DEAD if row.attempt >= ATTEMPTS else CheckState.QUEUED
             note = f"lease ran out (attempt {row.attempt})"
             _close(work, state, note=note, not_before=now + backoff(row.attempt))
+            return True
+        if row.state is CheckState.WAITING and 0 < row.not_before <= now:
+            self._free(work)
+            work.row = row._replace(state=CheckState.QUEUED, attempt=0)
             return True
         if row.state is CheckState.WAITING and row.deadline is not None and row.deadline < now:
             self._free(work)

@@ -16,6 +16,7 @@ from verifier_ladder.ledger.cancelling import cancel_unwanted
 from verifier_ladder.ledger.claiming import SqlClaiming
 from verifier_ladder.ledger.damage import contained
 from verifier_ladder.ledger.ending import (
+    DUE,
     end,
     end_from_outside,
     end_unpaid,
@@ -146,13 +147,25 @@ class SqlQueue(SqlClaiming, SqlLooking):
         return known
 
     @contained
-    def wait(self, claims: Sequence[Claim], *, deadline: float | None, now: float) -> list[Claim]:
+    def wait(
+        self,
+        claims: Sequence[Claim],
+        *,
+        deadline: float | None,
+        now: float,
+        ask_at: float | None = None,
+        note: str = "",
+    ) -> list[Claim]:
         """See `Ledger.wait`."""
         del now
         with self._writing() as connection:
             held = hold_claims(connection, claims)
             keys = [key for key, _ in held]
-            change(connection, keys, "state = 2, lease_until = 0", deadline=[deadline] * len(keys))
+            change(
+                connection, keys, "state = 2, lease_until = 0",
+                deadline=[deadline] * len(keys), not_before=[ask_at or 0.0] * len(keys),
+                note=[note] * len(keys),
+            )  # fmt: skip
         return [claim for claim in claims if _name(claim) in held]
 
     @contained
@@ -170,7 +183,9 @@ class SqlQueue(SqlClaiming, SqlLooking):
     @contained
     def reap(self, *, now: float) -> int:
         """See `Ledger.reap`."""
-        overdue = "(c.state = 1 AND c.lease_until < ?1 OR c.state = 2 AND c.deadline < ?1)"
+        overdue = (
+            f"(c.state = 1 AND c.lease_until < ?1 OR c.state = 2 AND c.deadline < ?1 OR {DUE})"
+        )
         if not self._ask(f"SELECT 1 FROM check_queue c WHERE {overdue} LIMIT 1", now):
             return 0
         with self._writing() as connection:

@@ -158,8 +158,24 @@ class WorkQueue(ABC):
         """
 
     @abstractmethod
-    def wait(self, claims: Sequence[Claim], *, deadline: float | None, now: float) -> list[Claim]:
-        """Turn claims into open world cases; returns those that were still ours."""
+    def wait(
+        self,
+        claims: Sequence[Claim],
+        *,
+        deadline: float | None,
+        now: float,
+        ask_at: float | None = None,
+        note: str = "",
+    ) -> list[Claim]:
+        """Turn claims into open world cases; returns those that were still ours.
+
+        Args:
+            claims: The checks.
+            deadline: When the cases expire; None for never.
+            now: The time.
+            ask_at: When `reap` queues them again, for their verifier to settle; None for never.
+            note: Why they could not be settled yet.
+        """
 
     def answer(
         self, check_key: bytes, verdict: Verdict, *, source: str, event: str, now: float
@@ -185,6 +201,9 @@ class WorkQueue(ABC):
     @abstractmethod
     def reap(self, *, now: float) -> int:
         """Queue checks whose lease ran out, expire those past their deadline; count both.
+
+        Open cases that are due to be asked about are queued too, as if nobody had tried yet; what
+        they have reserved is free until they are claimed.
 
         A lost attempt is charged as failed for the time until its worker was last heard of, when
         it claimed the check or renewed its lease, and never more than was reserved. The check

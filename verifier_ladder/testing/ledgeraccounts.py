@@ -232,6 +232,17 @@ class AccountTests:
         ledger.reap(now=NOW + 11)
         assert ledger.accounts(CAMPAIGN) == []
 
+    def test_a_case_that_is_asked_about_reserves_once(self, ledger: Ledger) -> None:
+        enqueue(ledger, check_row("a", reserve=Cost(4.0)))
+        ledger.wait(claim(ledger), deadline=None, ask_at=NOW + 5, now=NOW)
+        ledger.reap(now=NOW + 5)
+        assert ledger.accounts(CAMPAIGN) == []
+        (again,) = claim(ledger, now=NOW + 5)
+        assert account(ledger).reserved == 4.0
+        ledger.wait([again], deadline=None, ask_at=NOW + 9, now=NOW + 6)
+        ledger.cancel([key("check a")], now=NOW + 7)
+        assert ledger.accounts(CAMPAIGN) == []
+
     def test_an_answer_settles_its_cost(self, ledger: Ledger) -> None:
         enqueue(ledger, check_row("a", reserve=Cost(4.0)))
         ledger.wait(claim(ledger), deadline=None, now=NOW)

@@ -55,6 +55,39 @@ class CaseTests:
         ledger.wait([queue_one(ledger)], deadline=None, now=NOW)
         assert ledger.reap(now=NOW + 1e9) == 0
 
+    def test_a_case_is_queued_when_its_verifier_is_to_be_asked_about_it(
+        self, ledger: Ledger
+    ) -> None:
+        opened = queue_one(ledger)
+        ledger.wait([opened], deadline=None, ask_at=NOW + 100, note="too early", now=NOW)
+        assert ledger.reap(now=NOW + 99) == 0
+        assert (only(ledger, "a").state, only(ledger, "a").note) == (
+            CheckState.WAITING, "too early",
+        )  # fmt: skip
+        assert ledger.reap(now=NOW + 100) == 1
+        assert ledger.reap(now=NOW + 100) == 0
+        asked = only(ledger, "a")
+        assert (asked.state, asked.attempt) == (CheckState.QUEUED, 0)
+        (again,) = claim(ledger, now=NOW + 100)
+        assert again.fence == opened.fence + 1
+
+    def test_a_case_that_is_due_is_asked_about_before_it_expires(self, ledger: Ledger) -> None:
+        ledger.wait([queue_one(ledger)], deadline=NOW + 10, ask_at=NOW + 5, now=NOW)
+        assert ledger.reap(now=NOW + 11) == 1
+        (again,) = claim(ledger, now=NOW + 11)
+        ledger.wait([again], deadline=NOW + 10, ask_at=NOW + 71, now=NOW + 11)
+        assert ledger.reap(now=NOW + 12) == 1
+        assert only(ledger, "a").state is CheckState.EXPIRED
+
+    def test_a_case_that_failed_before_it_opened_is_not_taken_for_due(
+        self, ledger: Ledger
+    ) -> None:
+        failed = queue_one(ledger)
+        ledger.fail([completion(failed, CRASH)], retry_at=NOW + 5, now=NOW)
+        (again,) = claim(ledger, now=NOW + 5)
+        ledger.wait([again], deadline=None, now=NOW + 5)
+        assert ledger.reap(now=NOW + 1000) == 0
+
     def test_the_world_answers_a_waiting_case(self, ledger: Ledger) -> None:
         ledger.wait([queue_one(ledger)], deadline=None, now=NOW)
         assert answer(ledger, 5.0)

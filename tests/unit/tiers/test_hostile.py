@@ -24,7 +24,6 @@ NEEDS = {
     "instruction-constraints": "regex",
     "json-schema": "jsonschema_rs",
     "table-schema": "pyarrow",
-    "tool-calls": "jsonschema_rs",
 }
 SAMPLES = {"molecule": "c1ccccc1"}
 
