@@ -26,8 +26,8 @@ class _Task(BaseModel):
 class InstructionConstraints(SingleVerifier):
     """Accepts an output that keeps every rule of the task's `constraints`.
 
-    Its score is the share of rules that are kept; evidence holds one score for each, and feedback
-    says for each that is broken what to do, without the task's own words.
+    Its score is the share of rules that are kept; its named scores say 1 or 0 for each, and
+    feedback says for each that is broken what to do, without the task's own words.
 
     **The task** holds `constraints`: a list of objects with `rule`, one of the names of `Rule`,
     and its parameters.
@@ -71,16 +71,16 @@ class InstructionConstraints(SingleVerifier):
         how = "Write an answer that keeps every rule."
         output = Output(answers(candidate.content, ["whole"], how, longest=_LONGEST)[0])
         kept = [rule.holds(output) for rule in rules]
-        evidence = {"scores": _scores([rule.rule for rule in rules], kept)}
+        scores = _scores([rule.rule for rule in rules], kept)
         share = sum(kept) / len(kept)
         if all(kept):
-            return Verdict.accept(share, evidence=evidence)
+            return Verdict.accept(share, scores=scores)
         broken = [rule for rule, is_kept in zip(rules, kept, strict=True) if not is_kept]
         told = dict.fromkeys(rule.advice for rule in broken)
         return Verdict.reject(
             f"{len(broken)} of {len(rules)} rules are broken: "
             + ", ".join(dict.fromkeys(rule.rule for rule in broken)),
-            score=share, feedback=" ".join(told), evidence=evidence,
+            score=share, feedback=" ".join(told), scores=scores,
         )  # fmt: skip
 
 

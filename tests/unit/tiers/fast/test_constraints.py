@@ -80,7 +80,7 @@ def test_each_rule_has_a_score_of_its_own_and_its_advice() -> None:
 
     verdict = judge("three Words here", *rules)
 
-    assert {"words": 0.0, "words-2": 1.0, "lower-case": 0.0} == verdict.evidence["scores"]
+    assert {"words": 0.0, "words-2": 1.0, "lower-case": 0.0} == verdict.scores
     assert verdict.score == pytest.approx(1 / 3)
     assert verdict.reason == "2 of 3 rules are broken: words, lower-case"
     assert "small letters" in verdict.feedback
