@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from threading import RLock
 from time import monotonic
 from typing import Any
 
+from verifier_ladder.candidate import Candidate
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger.records import Charged
 from verifier_ladder.rate import pauses_told_to
@@ -42,9 +43,19 @@ class Asking:
         )
 
     def ask_all(self, standings: list[Standing], lane: int | None, arrivals: Arrivals) -> Job:
-        """Ask every verifier of the tier about those it has not judged."""
+        """Ask every verifier of the tier about those it has not judged; not those of groups."""
         for verifier in self._first.verifiers if self._first else ():
-            yield from self._ask(verifier, standings, lane, arrivals)
+            if verifier.scope != "group":
+                yield from self._ask(verifier, standings, lane, arrivals)
+
+    def ask_about(self, asked: Asked, arrivals: Arrivals) -> Job:
+        """Ask one verifier, once more about those that failed before another had passed."""
+        yield from self._answered(asked, None, arrivals)
+        alone = [one for one in arrivals.uncompared if one[0] is asked]
+        arrivals.uncompared = [one for one in arrivals.uncompared if one[0] is not asked]
+        for _, flight, keys in alone:
+            if self._has_passed(asked.verifier):
+                yield from self._judge(asked, flight, keys, None, arrivals, attempt=2)
 
     def ask_again(self, standings: list[Standing], arrivals: Arrivals) -> Job:
         """Ask once more about those that failed before any other candidate had passed."""
@@ -67,14 +78,19 @@ class Asking:
         asked.add([
             standing for standing in standings
             if name not in standing.verdicts and standing.problem is None
-            and not (standing.verdicts and self._is_stopped(standing))
+            and not (standing.verdicts and self.is_stopped(standing))
         ])  # fmt: skip
+        yield from self._answered(asked, lane, arrivals)
+
+    def _answered(self, asked: Asked, lane: int | None, arrivals: Arrivals) -> Job:
+        """Have all answered that a verifier is asked, by this call or by others at work on it."""
         if not asked.first:
             return
+        verifier = asked.verifier
         flight, theirs = self._engine.flights.board(list(asked.first))
         arrivals.flights.append(flight)
         with self._lock:  # One that has just closed has told the standings first.
-            known = [key for key in flight.keys if name in asked.first[key].verdicts]
+            known = asked.known(flight.keys)
         flight.drop(known)
         try:
             for start in range(0, len(flight.keys), verifier.batch_size):
@@ -90,7 +106,7 @@ class Asking:
                 told = other.verdicts
                 asked.learn({key: told[key] for key in asked.first.keys() & told.keys()})
 
-    def _is_stopped(self, standing: Standing) -> bool:
+    def is_stopped(self, standing: Standing) -> bool:
         """Whether a gate of the tier has not let it pass, or its primary has rejected it."""
         verdicts = standing.verdicts
         if not verdicts or self._first is None:
@@ -131,7 +147,7 @@ class Asking:
         arrivals: Arrivals, *, attempt: int,
     ) -> Job:  # fmt: skip
         with uncollected:
-            candidates = Standing.all_seen_by([asked.first[key] for key in keys], asked.verifier)
+            candidates = asked.candidates(keys)
         begun = monotonic()
         if asked.verifier.isolation == "inline":
             with pauses_told_to(put_off(self._engine.ledger, asked.verifier)):
@@ -163,9 +179,11 @@ class Asking:
         with uncollected, self._lock:
             asked.learn(told)
             flight.verdicts.update(told)
+        keys, contents, verdicts = asked.rows(told)
+        count = len(keys)
         arrivals.verdicts.extend(
-            list(told), [asked.first[key].content_key for key in told], [verifier.name] * count,
-            [verifier.version] * count, [tier] * count, verdicts, [attempt] * count,
+            keys, contents, [verifier.name] * count, [verifier.version] * count, [tier] * count,
+            verdicts, [attempt] * count,
         )  # fmt: skip
         alone = [key for key, verdict in told.items() if UNCOMPARED in verdict.evidence]
         if alone:
@@ -191,6 +209,21 @@ class Asked:
             key = standing.keys[position]
             if first.setdefault(key, standing) is not standing:
                 self._others.setdefault(key, []).append(standing)
+
+    def candidates(self, keys: Sequence[bytes]) -> list[Candidate]:
+        """What each check is about, as the verifier may see it."""
+        return Standing.all_seen_by([self.first[key] for key in keys], self.verifier)
+
+    def known(self, keys: Iterable[bytes]) -> list[bytes]:
+        """Those whose answer has come from elsewhere meanwhile."""
+        name = self.verifier.name
+        return [key for key in keys if name in self.first[key].verdicts]
+
+    def rows(
+        self, told: Mapping[bytes, Verdict]
+    ) -> tuple[list[bytes], list[bytes], list[Verdict]]:
+        """What the ledger keeps of what was said: check keys, content keys, verdicts."""
+        return list(told), [self.first[key].content_key for key in told], list(told.values())
 
     def learn(self, verdicts: Mapping[bytes, Verdict]) -> None:
         """Tell all standings of each check what was said."""

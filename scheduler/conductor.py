@@ -24,6 +24,7 @@ from verifier_ladder.scheduler.climb import Climb
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.engines.local import LocalEngine
 from verifier_ladder.scheduler.expecting import Expecting
+from verifier_ladder.scheduler.groups import Groups
 from verifier_ladder.scheduler.headroom import Headroom
 from verifier_ladder.scheduler.holding import Holding
 from verifier_ladder.scheduler.importing import Importer
@@ -91,8 +92,9 @@ class Conductor:
         self._reviser = Reviser(desk, self._holding, self._learning)
         self._headroom = Headroom(name, ladder, ledger, self._prices)
         self._scorer = Scorer(
-            desk, self._holding, self._reviser, Expecting(ladder, engine, lock), self._headroom
-        )
+            desk, self._holding, self._reviser, Expecting(ladder, engine, lock), self._headroom,
+            groups=Groups(desk, intake.asking, engine.workers),
+        )  # fmt: skip
         self._cancellations = Cancellations(ledger, name)
         self._importer = Importer(desk, self._holding, self._learning)
 

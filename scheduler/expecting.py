@@ -33,7 +33,10 @@ class Expecting:
 
     def __init__(self, ladder: Ladder, engine: LocalEngine, lock: RLock) -> None:
         """Serve one campaign; `lock` guards its standings."""
-        self._verifiers = [verifier for verifier in ladder.verifiers if foretells_costs(verifier)]
+        self._verifiers = [
+            verifier for verifier in ladder.verifiers
+            if foretells_costs(verifier) and verifier.scope != "group"
+        ]  # fmt: skip
         self._engine, self._lock = engine, lock
         self._warned: set[tuple[str, str]] = set()
 

@@ -91,7 +91,8 @@ class Importer:
                 report.bad_rows.append(BadRow(row.line, f"{problem.reason}{_advice(problem)}"))
                 continue
             given = self._rows(row, standing, source)
-            if wrong := self._too_often(row) or _contradiction(given, known, fresh):
+            wrong = self._of_groups(row) or self._too_often(row)
+            if wrong := wrong or _contradiction(given, known, fresh):
                 report.bad_rows.append(BadRow(row.line, wrong))
                 continue
             good.append((row, standing))
@@ -108,6 +109,13 @@ class Importer:
                 marked = replace(verdict, evidence={**verdict.evidence, "source": source})
                 found[key] = _verdict_row(verifier, key, standing, marked)
         return found
+
+    def _of_groups(self, row: ImportRow) -> str:
+        """What is wrong with a row that tells what a verifier said of a member of a group."""
+        for verifier in self._desk.ladder.verifiers:
+            if verifier.scope == "group" and verifier.name in row.verdicts:
+                return f"{verifier.name} judges whole groups, and a row tells of one candidate"
+        return ""
 
     def _too_often(self, row: ImportRow) -> str:
         """What is wrong with a row that is one more than a verifier has replicates."""

@@ -61,7 +61,7 @@ class Intake:
         """Serve one campaign; `lock` guards its standings."""
         self._ladder, self._ledger, self._engine, self._lock = ladder, ledger, engine, lock
         self._canonicals = Canonicals(ladder, ledger, engine)
-        self._asking = Asking(ladder, engine, lock)
+        self.asking = Asking(ladder, engine, lock)
         self.cache = CandidateCache(lock)
         self._settling = [each for each in ladder.askings if settlement_field(each[0])]
 
@@ -109,7 +109,7 @@ class Intake:
                 if key not in found:
                     found[key] = self._late(given)
         elif arrivals.uncompared:
-            again = self._asking.ask_again(list(found.values()), arrivals)
+            again = self.asking.ask_again(list(found.values()), arrivals)
             drive([again], until, window=1)
         return found
 
@@ -161,7 +161,7 @@ class Intake:
     def _parts(self, size: int) -> Iterable[slice]:
         """Cut into what one worker is given at once; in this process all of it is one part."""
         step = max(size, 1)
-        if not (self._ladder.canonicaliser.inline and self._asking.is_inline):
+        if not (self._ladder.canonicaliser.inline and self.asking.is_inline):
             step = max(1, min(_CHUNK, -(-step // self._engine.workers)))
         return (slice(start, start + step) for start in range(0, size, step))
 
@@ -176,7 +176,7 @@ class Intake:
         standings, forms = yield from self._enter(givens, arrivals)
         mine = dict(zip(keys, standings, strict=True))
         found.update(mine)
-        yield from self._asking.ask_all(standings, forms.lane, arrivals)
+        yield from self.asking.ask_all(standings, forms.lane, arrivals)
         if forms.problems:
             mine = {key: standing for key, standing in mine.items() if not _is_unusable(standing)}
         self.cache.name(mine)

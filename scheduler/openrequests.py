@@ -43,7 +43,7 @@ class ForgedRequestError(LedgerError):
 
 
 @dataclass(slots=True)
-class _Sample:
+class RecordedSample:
     """What the history says of a sample, up to its latest entry."""
 
     subject: tuple[bytes, bytes, bytes]
@@ -63,10 +63,20 @@ class _Sample:
     """Share of the draws that its own is one of which was not cancelled meanwhile."""
     before: tuple[bytes, ...] = ()
     """The checks that were known when it was drawn."""
+    checks: tuple[bytes, ...] = ()
+    """Those that its reward rests on."""
     is_early: bool = False
     """Whether its reward was read at a deadline, and is to be revised once more."""
     unanswered: set[bytes] = field(default_factory=set)
     """Checks of whose failure it was told; it waits again for those that are tried again."""
+
+    def state(self, candidate: dict[str, Any]) -> dict[str, Any]:
+        """What a request of it holds, where no draw has a part in that."""
+        return {
+            "candidate": candidate, "group": self.group, "learner_version": self.learner_version,
+            "weight": self.weight, "value": self.reward.value, "revision": self.reward.revision,
+            "size": self.size,
+        }  # fmt: skip
 
     @property
     def is_open(self) -> bool:
@@ -89,7 +99,7 @@ class OpenRequests:
         self._ledger, self._intake = ledger, intake
         self._written: dict[tuple[Any, ...], bytes] = {}
         """Digests of the rows that this process has written, by check and sample."""
-        self._recorded: dict[SampleKey, _Sample] = {}
+        self._recorded: dict[SampleKey, RecordedSample] = {}
         """Samples of earlier processes that may wait, as far as they were read."""
         self._reads_raw = any(verifier.reads == "raw" for verifier in ladder.verifiers)
 
@@ -158,7 +168,7 @@ class OpenRequests:
         }  # fmt: skip
         return row._replace(state={**told, **_hints(row.state)})
 
-    def _candidate(self, row: Request, sample: _Sample) -> tuple[Candidate, str | None]:
+    def _candidate(self, row: Request, sample: RecordedSample) -> tuple[Candidate, str | None]:
         """The sample's candidate, and one spelling of it, if a verifier may read that.
 
         Raises:
@@ -180,7 +190,7 @@ class OpenRequests:
             raise ForgedRequestError("was never spelled like this")
         return candidate, given
 
-    def _drawn(self, sample: _Sample, candidate: Candidate) -> Draw | None:
+    def _drawn(self, sample: RecordedSample, candidate: Candidate) -> Draw | None:
         """The draw of a sample, with what its candidate was known to be before it."""
         if sample.draw is None or sample.draw.is_certain:
             return sample.draw
@@ -192,12 +202,20 @@ class OpenRequests:
         return sample.draw._replace(stratum=stratum_of(Survey(self._ladder, before)))
 
     def _read_step(self, run: str, step: int) -> None:
-        found: dict[int, _Sample] = {}
-        for entry in self._ledger.step_entries(self._campaign, run, step):
-            _take(found, self._ledger.read(entry))
+        found = samples_of_step(self._ledger, self._campaign, run, step)
         self._recorded.update(
             {(run, step, position): told for position, told in found.items() if told.is_open}
         )
+
+
+def samples_of_step(
+    ledger: Ledger, campaign: str, run: str, step: int
+) -> dict[int, RecordedSample]:
+    """What the history says of the samples of one step, by position."""
+    found: dict[int, RecordedSample] = {}
+    for entry in ledger.step_entries(campaign, run, step):
+        _take(found, ledger.read(entry))
+    return found
 
 
 def _name(request: Request) -> tuple[Any, ...]:
@@ -241,7 +259,7 @@ def _is_cost(amounts: object) -> bool:
     )
 
 
-def _take(found: dict[int, _Sample], block: Block) -> None:
+def _take(found: dict[int, RecordedSample], block: Block) -> None:
     """Hear what an entry says of the samples of a step."""
     samples = block.samples
     if samples is None or not block.rewards:
@@ -253,8 +271,9 @@ def _take(found: dict[int, _Sample], block: Block) -> None:
     )  # fmt: skip
     size = int(block.facts.get("size", count))
     for place, (position, subject) in enumerate(zip(samples.positions, subjects, strict=True)):
-        told = found.setdefault(position, _Sample(subject, size, block.rewards[place]))
+        told = found.setdefault(position, RecordedSample(subject, size, block.rewards[place]))
         told.subject, told.reward = subject, block.rewards[place]
+        told.checks = tuple(samples.checks[place])
         told.group = samples.groups[place] if samples.groups else ""
         told.weight = samples.weights[place] if samples.weights else 1.0
         versions = samples.learner_versions
@@ -274,7 +293,7 @@ def _take(found: dict[int, _Sample], block: Block) -> None:
     _take_decisions(found, block)
 
 
-def _take_decisions(found: dict[int, _Sample], block: Block) -> None:
+def _take_decisions(found: dict[int, RecordedSample], block: Block) -> None:
     samples = block.samples
     for columns in block.decisions if samples else ():
         for row, (place, draw) in enumerate(zip(columns.sample, columns.draws(), strict=True)):

@@ -27,6 +27,7 @@ class RecordedVerifier(Verifier):
         self.features = tuple(spec.get("features", ()))
         self.weight = float(spec.get("weight", 1.0))
         self.replicates = int(spec.get("replicates", 1))
+        self.scope = spec.get("scope", "candidate")
         super().__init__(**spec["settings"])
         vars(self)["digest"] = bytes.fromhex(spec["digest"])  # What was learnt is filed under it.
 

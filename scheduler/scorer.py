@@ -26,6 +26,7 @@ from verifier_ladder.scheduler.climb import Scene, Step
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.draws import facts_of
 from verifier_ladder.scheduler.expecting import Expecting
+from verifier_ladder.scheduler.groups import Gathered, Groups
 from verifier_ladder.scheduler.headroom import Headroom
 from verifier_ladder.scheduler.holding import Holding
 from verifier_ladder.scheduler.queueing import Enqueue, awaited, checks_of, hurried, join
@@ -56,9 +57,10 @@ class Scorer:
 
     def __init__(
         self, desk: Desk, holding: Holding, reviser: Reviser, expecting: Expecting,
-        headroom: Headroom,
+        headroom: Headroom, *, groups: Groups,
     ) -> None:  # fmt: skip
         """Work at a campaign's desk."""
+        self._groups = groups
         self._desk, self._holding, self._reviser = desk, holding, reviser
         self._expecting, self._headroom = expecting, headroom
         fields = map(settlement_field, desk.ladder.verifiers)
@@ -83,7 +85,8 @@ class Scorer:
             standings = self._desk.intake.standings(batch.candidates, until, arrivals)
             try:
                 self._expecting.ask(standings, until)
-                return self._answer(batch, standings, arrivals, until)
+                told = self._groups.judge(batch, standings, until, arrivals)
+                return self._answer(batch, told, arrivals, until)
             except BaseException:  # What nobody has recorded, nobody knows.
                 self._desk.intake.forget(standings)
                 raise
@@ -114,17 +117,20 @@ class Scorer:
         )
 
     def _answer(
-        self, batch: Batch, standings: list[Standing], arrivals: Arrivals, until: float | None
+        self, batch: Batch, told: Gathered, arrivals: Arrivals, until: float | None
     ) -> list[Reward]:
         """The recorded rewards of samples that were submitted before; the rest is recorded now."""
+        standings = told.standings
         before = self._recorded(batch, standings)
         size = len(batch.positions)
         if not before:
-            return self._record(batch, standings, arrivals, until, size)
+            rewards = self._record(batch, told, arrivals, until, size)
+            self._groups.recorded(batch, told, range(size))
+            return rewards
         fresh = [place for place, p in enumerate(batch.positions) if p not in before]
         made: Iterator[Reward] = iter(())
         if fresh:
-            some = [standings[place] for place in fresh]
+            some = replace(told, standings=[standings[place] for place in fresh])
             made = iter(self._record(_part(batch, fresh), some, arrivals, until, size))
         elif arrivals.verdicts:  # A failure that was asked about once more.
             block = Block(
@@ -133,17 +139,19 @@ class Scorer:
             )  # fmt: skip
             kept = self._headroom.after(size, arrivals.charges, self._desk.accounts())
             self._desk.ledger.append(block, charges=arrivals.charges, kept=kept)
+        self._groups.recorded(batch, told, fresh)
         return [before[p] if p in before else next(made) for p in batch.positions]
 
     def _record(
         self,
         batch: Batch,
-        standings: list[Standing],
+        told: Gathered,
         arrivals: Arrivals,
         until: float | None,
         size: int,
     ) -> list[Reward]:
         """Decide, and write down what came of it, for all or some of an update of that size."""
+        standings = told.standings
         wanted = None if until is None else self._desk.ledger.clock() + until - monotonic()
         with self._desk.lock, uncollected:
             accounts = self._desk.accounts()
@@ -153,6 +161,7 @@ class Scorer:
                 more=batch.more,
             )  # fmt: skip
             step = self._desk.climb.step(scene)
+            step.rewards = list(told.marked(step.rewards, batch.positions))
             rewards, enqueue = self._ask_on(batch, standings, step, wanted, size)
             samples = _samples(batch, standings)
         if wanted is not None and enqueue:
@@ -164,6 +173,7 @@ class Scorer:
             )
         self._desk.watches.open(batch.run, batch.step, batch.positions, rewards)
         facts = arrivals.facts() | facts_of(step.lots, batch.positions)
+        facts |= told.facts(batch.positions)
         if size != len(batch.positions):
             facts["size"] = size  # What its update was drawn with, after a restart too.
         block = Block(

@@ -109,6 +109,12 @@ class Standing:
         made.verdicts, made.parts = {}, _NO_PARTS
         return made
 
+    def in_group(self) -> Standing:
+        """The same candidate as a member of one group, where nobody has judged that yet."""
+        made = copy(self)
+        made.verdicts, made.reward, made.survey = dict(self.verdicts), None, None
+        return made
+
     @property
     def is_as_given(self) -> bool:
         """Whether the candidate is nothing beside what was given."""

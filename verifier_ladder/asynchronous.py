@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from verifier_ladder.arguments import checked_value
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import ConfigError
+from verifier_ladder.group import seen_members, told_together
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier, failure
 
@@ -53,6 +54,11 @@ class AsyncVerifier(Verifier):
         """Keep the settings that affect results; see `Verifier`."""
         checked_value(f"verifier {self.name}", "concurrency", self.concurrency, "int", 1)
         super().__init__(**settings)
+        if self.scope == "group" and type(self).verify_group is AsyncVerifier.verify_group:
+            raise ConfigError(
+                f'verifier {self.name} has scope="group": give it an async verify_group(members) '
+                "that returns one answer for each member"
+            )
 
     async def verify_one(self, candidate: Candidate) -> Answer:
         """Judge one candidate."""
@@ -64,12 +70,30 @@ class AsyncVerifier(Verifier):
         """Whether `verify` answers about a list at once: here each answers for itself."""
         return False
 
+    async def verify_group(self, members: Sequence[Candidate]) -> Sequence[Answer]:
+        """Judge all members of a group together, in order, where `scope` is "group"."""
+        del members
+        raise TypeError(f"{type(self).__name__} has no verify_group method")
+
+    def stream_groups(self, groups: Sequence[Candidate]) -> Iterator[object]:
+        """Judge groups, `concurrency` of them at a time."""
+        return answers(self._ask_group, groups, self.timeout, self.concurrency)
+
+    async def _all(self, members: Sequence[Candidate]) -> Sequence[Answer]:
+        return await self.verify_group(members)
+
+    async def _ask_group(self, group: Candidate) -> Verdict:
+        members = seen_members(self, group)
+        return told_together(self, await self.verify_group(members), members)
+
     def patience(self, count: int) -> float:
         """Seconds that the engine waits without progress: each call watches its own time."""
         return patience(count, self.timeout, self.concurrency)
 
     def verify(self, candidates: Sequence[Candidate]) -> Iterator[Answer]:
         """Ask about all of them, and give the answers in order as they come."""
+        if self.scope == "group":
+            return iter(wait_for(self._all(candidates)))
         return answers(self.verify_one, candidates, self.timeout, self.concurrency)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, overload
 
 from verifier_ladder.arguments import checked_value, options_checked
@@ -11,16 +11,18 @@ from verifier_ladder.asynchronous import Answer, answers, patience, wait_for
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import AnswerError, ConfigError, VerifierError
+from verifier_ladder.group import seen_members, told_together
 from verifier_ladder.media import restored
 from verifier_ladder.registry import REGISTRY
 from verifier_ladder.signature import LISTS, MESSAGES, RewardSignature, is_async, name_of
+from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier, failure
 
 _OPTIONS = {
     "role", "isolation", "timeout", "memory", "batch_size", "reads", "task_fields",
     "reads_turns", "replicates", "unit", "deviation", "same_quantity", "control", "tools",
     "definitive", "features", "capabilities", "domain", "network", "sandbox",
-    "env", "secrets", "weight", "hidden", "observed", "rate", "max_processes",
+    "env", "secrets", "weight", "hidden", "observed", "rate", "max_processes", "scope",
 }  # fmt: skip
 WRAPPED = frozenset({*_OPTIONS, "name", "cost", "tier", "kind", "concurrency"})
 """Options of `wrap` beside its own parameters."""
@@ -51,6 +53,8 @@ class FunctionVerifier(Verifier):
         self.name = name
         if version is not None:
             self.version = version
+        # Who judges a group is called with all of it.
+        batch = batch or attributes.get("scope") == "group"
         self.function, self.batch, self.concurrency = function, batch, concurrency
         self.is_async = self.network = is_async(function)
         for key, value in attributes.items():
@@ -79,6 +83,16 @@ class FunctionVerifier(Verifier):
             return self._ask_all(candidates)  # type: ignore[no-any-return]
         return map(self._one, candidates)
 
+    def stream_groups(self, groups: Sequence[Candidate]) -> Iterator[object]:
+        """Judge groups: where the function is async, `concurrency` of them at a time."""
+        if not self.is_async:
+            return super().stream_groups(groups)
+        return answers(self._ask_group, groups, self.timeout, self.concurrency)
+
+    async def _ask_group(self, group: Candidate) -> Verdict:
+        members = seen_members(self, group)
+        return told_together(self, await self._ask_all(members), members)
+
     def _ask(self, candidate: Candidate) -> Any:
         """The function's answer about one candidate, or a coroutine of it."""
         return self.function(candidate, **self._resources())
@@ -101,7 +115,8 @@ class FunctionVerifier(Verifier):
         """Seconds that the engine waits without progress."""
         if not self.is_async:
             return self.timeout
-        return patience(1 if self.batch else count, self.timeout, self.concurrency)
+        calls = 1 if self.batch and self.scope != "group" else count
+        return patience(calls, self.timeout, self.concurrency)
 
 
 class RewardFunctionVerifier(FunctionVerifier):
@@ -215,7 +230,8 @@ def verifier(
         tier: fast, simulation, high_fidelity or world.
         kind: Kind of candidate it reads.
         cost: What one check is expected to take.
-        batch: Whether the function takes a list of candidates and returns a list.
+        batch: Whether the function takes a list of candidates and returns a list. One with
+            `scope="group"` always does: the list is all members of one group.
         options: Any attribute of `Verifier`: role, isolation, timeout, memory, task_fields, …
             With `sandbox=Sandbox()` the function is given it as the argument `sandbox`, to run
             programs in that it does not trust.
@@ -270,6 +286,7 @@ def wrap(
         columns: Dataset columns that it reads; they become part of the check key.
         batch: Call it once for many completions, for functions that gain from it. Its answer
             about one completion must not depend on the others: verdicts are kept and used again.
+            If it does, say `scope="group"`: then it is called once for each group.
         options: Any attribute of `Verifier`, such as `timeout`, `tier` or `name`.
 
     Raises:

@@ -20,6 +20,7 @@ from verifier_ladder.errors import ConfigError
 NO_TASK = bytes(32)
 """Task digest of a check that reads no task field."""
 _CHECK = b"vl:check:1\0"
+_GROUP = b"vl:group:1\0"
 _LARGEST_INTEGER = 2**53
 _SIMPLE = {str, int, bool, type(None)}
 _FEW, _SHORT = 16, 2048
@@ -181,6 +182,31 @@ def in_namespace(verifier: bytes, namespace: str) -> bytes:
     if not namespace:
         return verifier
     return hashlib.sha256(_head(b"namespace", namespace) + verifier).digest()
+
+
+def group_key(verifier: bytes, members: Iterable[bytes]) -> bytes:
+    """Key of one check of a whole group: whichever order its members come in, it is the same.
+
+    Args:
+        verifier: `Verifier.key_digest`.
+        members: The check key that each member would have by itself; equal ones are repeated.
+
+    Example:
+        >>> a, b = bytes(32), bytes([1] * 32)
+        >>> group_key(a, [a, b]) == group_key(a, [b, a]) != group_key(a, [a, b, b])
+        True
+    """
+    return hashlib.sha256(_GROUP + verifier + b"".join(sorted(members))).digest()
+
+
+def member_key(group: bytes, member: bytes) -> bytes:
+    """Key of what a group's check says of one member.
+
+    Args:
+        group: `group_key` of all of them.
+        member: The check key that the member would have by itself.
+    """
+    return hashlib.sha256(_GROUP + group + member).digest()
 
 
 def raw_keys(kind: str, contents: Iterable[str | bytes]) -> list[bytes]:

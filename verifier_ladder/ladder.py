@@ -150,6 +150,7 @@ class Ladder:
         self.least_sandbox = least_sandbox
         self.observed = observed
         self._check_observed()
+        self._check_groups()
 
     def _one_kind(self, verifiers: Sequence[Verifier]) -> str:
         given: Any = self.name
@@ -261,6 +262,16 @@ class Ladder:
                     f'ladder {self.name} demands observed="outside", and verifier {verifier.name} '
                     f"{told}: take one that compares outside of what a candidate runs, or leave "
                     "the demand out"
+                )
+
+    def _check_groups(self) -> None:
+        """Refuse groups where what is said of them would be compared with other groups."""
+        for verifier in self.verifiers:
+            if verifier.scope == "group" and self.tiers != (Tier.FAST,):
+                raise ConfigError(
+                    f'verifier {verifier.name} has scope="group": its scores compare the members '
+                    "of one group, so that nothing can be learnt from them about another tier. "
+                    f"Give it a ladder whose only tier is fast, not {self!r}"
                 )
 
     def check_sandboxes(self) -> None:

@@ -49,7 +49,8 @@ class Reward(NamedTuple):
     failed_at: str | None = None
     """The boundary that failed, if a tier could not answer."""
     pending: bool = False
-    """Whether a higher tier is still at work, so that a revision may follow."""
+    """Whether a higher tier is still at work, or a verifier compared it before its whole group had
+    come, so that a revision may follow."""
     feedback: str = ""
     """What the verdict that decided says to the learner, to be learnt from; without control
     characters and at most `LONGEST_FEEDBACK` characters long."""

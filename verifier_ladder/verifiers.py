@@ -28,6 +28,7 @@ from verifier_ladder.errors import (
     SandboxError,
     VerifierError,
 )
+from verifier_ladder.group import is_group, refuse_contradictions, seen_members, together
 from verifier_ladder.keys import canonical_json, digest, in_namespace
 from verifier_ladder.rate import Rate, as_rate
 from verifier_ladder.resource import Resource
@@ -46,7 +47,7 @@ Role = Literal["gate", "primary"]
 Observed = Literal["outside", "inside", ""]
 _WORDS = {
     "role": get_args(Role), "isolation": get_args(Isolation), "reads": ("canonical", "raw"),
-    "observed": get_args(Observed),
+    "observed": get_args(Observed), "scope": ("candidate", "group"),
 }  # fmt: skip
 _LEAST = {
     "batch_size": 1, "replicates": 1, "memory": 1, "max_processes": 1, "deviation": 0.0, "kind": 1,
@@ -121,6 +122,9 @@ class Verifier:
     """What one check is expected to take; money and people's attention that `expected_cost` may
     name have to be declared here too. A verifier that waits and declares nothing takes five
     minutes of a person."""
+    scope: Literal["candidate", "group"] = "candidate"
+    """`group` for one that compares: `verify` gets all members of one group, the completions of a
+    prompt, and what it answers holds inside that group only."""
     role: Role = "primary"
     """A gate only accepts or rejects; a primary verifier gives its tier's score. The score of
     several is their mean, by `weight`."""
@@ -228,7 +232,8 @@ class Verifier:
         _check_words(self)
         _take_sandbox(self)
         as_rate(self.rate, self.name)  # refuses what is none
-        check_values(f"verifier {self.name}", _ATTRIBUTES, _attributes(self), **_LEAST)
+        values = {name: getattr(self, name) for name in _ATTRIBUTES}
+        check_values(f"verifier {self.name}", _ATTRIBUTES, values, **_LEAST)
         _check_numbers(self)
         if self.max_processes is not None and self.isolation == "inline":
             raise ConfigError(
@@ -236,6 +241,8 @@ class Verifier:
                 'leave out isolation="inline"'
             )
         _check_hidden(self)
+        if self.scope == "group":
+            refuse_contradictions(self)
         if self.waits:
             checked_patience(self)
         if self.control is not None and self.control.kind != self.kind:
@@ -257,6 +264,7 @@ class Verifier:
             identity["sandbox"] = self.sandbox.identity
         if self.hidden:
             identity["hidden"] = sorted(self.hidden)
+        identity |= {"scope": self.scope} if self.scope == "group" else {}
         return digest(identity)
 
     @cached_property
@@ -372,19 +380,26 @@ class Verifier:
         Raises:
             VerifierError: If the number of answers is wrong. What was given before means nothing.
         """
+        if self.scope == "group" and len(candidates) and is_group(candidates[0]):
+            return self.stream_groups(candidates)
         answers: Any = self.verify(candidates)
         if isinstance(answers, Iterator):
             answers = self._counting(answers, len(candidates))
         else:
-            answers = iter(self._counted(answers, len(candidates)))
+            answers = iter(self.counted(answers, len(candidates)))
         return answers if self.sandbox is None else map(self._in_its_sandbox, answers)
+
+    def stream_groups(self, groups: Sequence[Candidate]) -> Iterator[object]:
+        """Judge groups one after the other; each gives one verdict that holds its members'."""
+        return (together(self.judge(seen_members(self, group))) for group in groups)
 
     def _in_its_sandbox(self, answer: object) -> Verdict:
         """An answer as a verdict whose evidence names the sandbox that stood behind it."""
         verdict, name = self.verdict_of(answer), self.sandbox.name if self.sandbox else ""
         return replace(verdict, evidence={**verdict.evidence, "sandbox": name})
 
-    def _counted(self, answers: Any, wanted: int) -> Sequence[object]:
+    def counted(self, answers: Any, wanted: int) -> Sequence[object]:
+        """Answers about so many candidates; a `VerifierError` if there are others."""
         count = _count(answers)
         if count is None:
             raise AnswerError(
@@ -440,6 +455,7 @@ class Verifier:
     def as_json(self) -> dict[str, Any]:
         """What the ledger records of it."""
         tags: dict[str, Any] = {"capabilities": list(self.capabilities), "domain": self.domain}
+        tags["scope"] = self.scope if self.scope == "group" else ""
         if self.replicates > 1:
             tags["replicates"] = self.replicates
         if self.sandbox is not None:
@@ -529,10 +545,6 @@ def _count(answers: Any) -> int | None:
         return len(answers)
     except TypeError:  # an array without dimensions
         return None
-
-
-def _attributes(verifier: Verifier) -> dict[str, Any]:
-    return {name: getattr(verifier, name) for name in _ATTRIBUTES}
 
 
 def _check_words(verifier: Verifier) -> None:
@@ -669,9 +681,7 @@ def _system_errors(error: BaseException) -> list[OSError]:
 
 _MISSING = frozenset({"MaskedConstant", "NAType", "NaTType"})
 """What stands for a missing number in numpy and pandas; numpy's would be read as 0."""
-_CHECKED_APART = {
-    "name", "version", "tier", "role", "isolation", "reads", "sandbox", "observed", "rate",
-}  # fmt: skip
+_CHECKED_APART = {*_WORDS, "name", "version", "tier", "sandbox", "rate"}
 _ATTRIBUTES = {
     name: annotation
     for name, annotation in Verifier.__annotations__.items()

@@ -216,7 +216,7 @@ def training_set(
 
     Raises:
         ConfigError: If the arguments can't work, the run is an evaluation and that was not asked
-            for, or no prompt is known.
+            for, no prompt is known, or a verifier of the run judges groups.
 
     Example:
         >>> import verifier_ladder as vl
@@ -233,6 +233,7 @@ def training_set(
         raise ConfigError(f"there is no training set of kind {kind!r}; write {', '.join(KINDS)}")
     shares, wanted = checked_splits(splits), selection or Selection()
     record = read_run(ledger, run, campaign=campaign, at=at, evaluation=evaluation)
+    _check_comparable(record)
     examples = Examples(record, wanted, prompts or {})
     _check_prompts(record, examples)
     left_out = examples.left_out
@@ -249,6 +250,16 @@ def training_set(
 
 def _layout(kind: str, rows: list[Row]) -> Layout:
     return Layout(KINDS[kind].columns, [row.values for row in rows])
+
+
+def _check_comparable(record: RunRecord) -> None:
+    for verifier in record.campaign.ladder.get("verifiers", ()):
+        if verifier.get("scope") == "group":
+            raise ConfigError(
+                f"run {record.name!r} has rewards of {verifier['name']}, which compares the "
+                "members of one group: samples of different groups can't be chosen or paired by "
+                "them. Score the candidates with a ladder of other verifiers for a training set"
+            )
 
 
 def _check_prompts(record: RunRecord, examples: Examples) -> None:

@@ -160,7 +160,8 @@ class Conformance:
     def ignores_neighbours(self) -> str:
         """The engine forms batches as it likes: neighbours and order must not matter."""
         self._needs_one_answer()
-        alone = [self._judged([each])[0] for each in self.candidates]
+        is_group = self.verifier.scope == "group"  # Whose members are meant to matter.
+        alone = self._again if is_group else [self._judged([one])[0] for one in self.candidates]
         reverse = self._judged(self.candidates[::-1])[::-1]
         for batch, single, turned in zip(self._again, alone, reverse, strict=True):
             if not _alike(batch, single):

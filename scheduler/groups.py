@@ -1,0 +1,479 @@
+"""Groups: samples that a verifier compares are gathered, judged together, and revised when late.
+
+What such a verifier says of a candidate holds among the members of one group. So a member has a
+standing of its own (`Standing.in_group`), and its check key is made of all members' check keys.
+Members that come in several calls are waited for until a deadline; whoever was judged without all
+of them is judged once more, with all, as soon as the last one comes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import Condition
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from verifier_ladder.candidate import UNKNOWN_SIZE, Candidate
+from verifier_ladder.group import apart, group_of, with_share
+from verifier_ladder.hidden import without_hidden
+from verifier_ladder.keys import NO_TASK, group_key, member_key
+from verifier_ladder.ledger import Ledger
+from verifier_ladder.ledger.records import Request
+from verifier_ladder.reward import Reward
+from verifier_ladder.scheduler.arrivals import Arrivals
+from verifier_ladder.scheduler.asking import Asked, Asking
+from verifier_ladder.scheduler.candidates import candidate_json
+from verifier_ladder.scheduler.desk import Desk
+from verifier_ladder.scheduler.openrequests import RecordedSample, samples_of_step
+from verifier_ladder.scheduler.pipeline import drive
+from verifier_ladder.scheduler.queueing import awaited
+from verifier_ladder.scheduler.replicates import combined
+from verifier_ladder.scheduler.revisions import Revisions
+from verifier_ladder.scheduler.standing import Standing
+from verifier_ladder.verdict import Verdict
+from verifier_ladder.verifiers import Verifier
+
+if TYPE_CHECKING:
+    from verifier_ladder.scheduler.scorer import Batch
+
+ALONE = "it has no other member of its group to be compared with"
+_LATE = "the deadline came before an answer"
+_LOST = "it was recorded without a form that can be judged"
+Party = Mapping[int, Standing]
+"""Samples that are compared with each other, by position."""
+_MOST_OPEN = 4096
+"""Groups that are gathered at once; older ones are read from the ledger again."""
+
+
+class Gathering:
+    """The members of one group, as far as they have come."""
+
+    def __init__(self, size: int) -> None:
+        """Wait for so many samples; 0 for as many as come in one call."""
+        self.size = size
+        self.members: dict[int, Standing] = {}
+        """What is known of each by itself, by position."""
+        self.answered: dict[int, frozenset[bytes]] = {}
+        """Checks that have answered about those that are recorded, by position."""
+        self.is_lost = False
+        """Whether a member is recorded that can't be judged again."""
+
+    @property
+    def missing(self) -> int:
+        """How many samples are still to come."""
+        return max(0, self.size - len(self.members))
+
+
+@dataclass(slots=True)
+class Gathered:
+    """The samples of one call as members of their groups."""
+
+    standings: list[Standing]
+    """One for each sample: what is known of it in its group."""
+    by_place: dict[int, Gathering]
+    """The group of each sample that has one."""
+    names: dict[int, tuple[str, int, str]]
+    """What each of these groups is found by."""
+    partial: dict[int, tuple[int, int]]
+    """Of samples that were judged before all had come, by position: how many had, of how many."""
+
+    def marked(self, rewards: Sequence[Reward], positions: Sequence[int]) -> Sequence[Reward]:
+        """Rewards that are revised once the rest of their group has come, marked as such."""
+        if not self.partial:
+            return rewards
+        return [
+            awaited(reward) if position in self.partial else reward
+            for reward, position in zip(rewards, positions, strict=True)
+        ]
+
+    def facts(self, positions: Sequence[int]) -> dict[str, Any]:
+        """What an entry tells of those of its samples whose groups were not complete."""
+        rows = [[n, *self.partial[n]] for n in positions if n in self.partial]
+        return {"partial": rows} if rows else {}
+
+
+@dataclass(slots=True)
+class Group:
+    """One group before one verifier."""
+
+    verifier: Verifier
+    key: bytes
+    members: list[tuple[bytes, Standing, int]]
+    """Check key in the group, standing in the group, how often it is there; in a fixed order."""
+    news: list[tuple[bytes, bytes, Verdict]] = field(default_factory=list)
+    """What the ledger does not hold yet: check key, content key, verdict."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether all members have been judged."""
+        return all(self.verifier.name in standing.verdicts for _, standing, _ in self.members)
+
+    @property
+    def candidate(self) -> Candidate:
+        """The whole group, as the verifier is given it."""
+        standings = [standing for _, standing, _ in self.members]
+        seen = Standing.all_seen_by(standings, self.verifier)
+        return group_of([(one, n) for one, (*_, n) in zip(seen, self.members, strict=True)])
+
+    def take(self, known: Mapping[bytes, Verdict]) -> None:
+        """Take what was said of members before."""
+        for key, standing, _ in self.members:
+            if key in known:
+                standing.learn(self.verifier.name, known[key])
+
+    def learn(self, verdict: Verdict) -> None:
+        """Take what was said of the group; a member that was judged before stays so."""
+        said = iter(apart(verdict, sum(count for *_, count in self.members)))
+        for key, standing, count in self.members:
+            told = [next(said) for _ in range(count)]
+            if self.verifier.name in standing.verdicts:
+                continue
+            one = told[0] if told.count(told[0]) == count else combined(told)
+            one = without_hidden(self.verifier, standing.candidate, one)
+            one = with_share(one, verdict.cost, len(self.members))
+            standing.learn(self.verifier.name, one)
+            self.news.append((key, standing.content_key, one))
+
+
+class AskedGroups(Asked):
+    """The groups that one verifier is asked about: one check for each."""
+
+    def __init__(self, verifier: Verifier, ledger: Ledger, groups: Iterable[Group]) -> None:
+        """Ask about groups; those of equal members share a check."""
+        super().__init__(verifier, 0)
+        self._ledger = ledger
+        self._groups: dict[bytes, list[Group]] = {}
+        for group in groups:
+            self._groups.setdefault(group.key, []).append(group)
+        self.first = {key: alike[0].members[0][1] for key, alike in self._groups.items()}
+
+    def candidates(self, keys: Sequence[bytes]) -> list[Candidate]:
+        """The groups, each as one candidate."""
+        return [self._groups[key][0].candidate for key in keys]
+
+    def known(self, keys: Iterable[bytes]) -> list[bytes]:
+        """Those of which the ledger knows what was said of each member."""
+        groups = [(key, self._groups[key]) for key in keys]
+        members = {member for _, alike in groups for member, *_ in alike[0].members}
+        verdicts = self._ledger.verdicts(list(members))
+        for _, alike in groups if verdicts else ():
+            for group in alike:
+                group.take(verdicts)
+        return [key for key, alike in groups if alike[0].is_known]
+
+    def learn(self, verdicts: Mapping[bytes, Verdict]) -> None:
+        """Tell the members of each group what was said."""
+        for key, verdict in verdicts.items():
+            for group in self._groups[key]:
+                group.learn(verdict)
+
+    def rows(
+        self, told: Mapping[bytes, Verdict]
+    ) -> tuple[list[bytes], list[bytes], list[Verdict]]:
+        """What the ledger keeps of what was said: a verdict for each member."""
+        news = [row for key in told for row in self._groups[key][0].news]
+        for key in told:
+            self._groups[key][0].news = []
+        keys, contents, verdicts = zip(*news, strict=True) if news else ((), (), ())
+        return list(keys), list(contents), list(verdicts)
+
+
+class Groups:
+    """Gathers the groups of one campaign, and has them judged.
+
+    **Threads.** Any number of threads may bring samples at once; those that wait for the same
+    group go on together when it is complete.
+    """
+
+    def __init__(self, desk: Desk, asking: Asking, workers: int) -> None:
+        """Work at a campaign's desk."""
+        self._desk, self._asking, self._workers = desk, asking, workers
+        self._verifiers = [
+            (place, verifier) for place, (verifier, _) in enumerate(desk.ladder.askings)
+            if verifier.scope == "group"
+        ]  # fmt: skip
+        self._changed = Condition()
+        self._open: dict[tuple[str, int, str], Gathering] = {}
+
+    def judge(
+        self,
+        batch: Batch,
+        standings: Sequence[Standing],
+        until: float | None,
+        arrivals: Arrivals,
+    ) -> Gathered:
+        """Have the groups of a call judged.
+
+        Args:
+            batch: The call's samples.
+            standings: What is known of each by itself.
+            until: Monotonic time of the deadline. Groups whose members have not all come are
+                judged shortly before it, if there are two or more; without a deadline not at all.
+            arrivals: Where to note what the ledger does not hold yet.
+        """
+        if not self._verifiers:
+            return Gathered(list(standings), {}, {}, {})
+        told = self._gather(batch, standings)
+        self._wait(told, until)
+        formed, groups = self._formed(self._parties(batch, told, until), arrivals)
+        self._ask(groups, until, arrivals)
+        told.standings = [formed[position] for position in batch.positions]
+        return told
+
+    def _parties(self, batch: Batch, told: Gathered, until: float | None) -> list[Party]:
+        """Who is compared with whom; of other calls' samples it is a copy as of now."""
+        mine = {position: place for place, position in enumerate(batch.positions)}
+        parties: list[Party] = [
+            {position: told.standings[place]} for position, place in mine.items()
+            if place not in told.by_place
+        ]  # fmt: skip
+        with self._changed:
+            for gathering in _each(told.by_place.values()):
+                members, missing = dict(gathering.members), gathering.missing
+                if missing:
+                    told.partial |= {
+                        position: (len(members), gathering.size)
+                        for position in members.keys() & mine
+                    }
+                if not missing or until is not None:
+                    parties.append(members)
+                else:
+                    parties += [{n: members[n]} for n in members.keys() & mine]
+        return parties
+
+    # -- who belongs together ----------------------------------------------------------------
+
+    def _gather(self, batch: Batch, standings: Sequence[Standing]) -> Gathered:
+        """Add the samples of a call to their groups."""
+        told = Gathered(list(standings), {}, {}, {})
+        fresh: dict[tuple[str, int, str], Gathering] = {}
+        with self._changed:
+            for place, standing in enumerate(standings):
+                name = batch.groups[place] if batch.groups else ""
+                size = batch.group_sizes[place] if batch.group_sizes else 0
+                if not name or size == UNKNOWN_SIZE:
+                    continue
+                key = (batch.run, batch.step, name)
+                known = fresh.get(key) or (self._open.get(key) if size else None)
+                gathering = known or fresh.setdefault(key, Gathering(size))
+                gathering.members[batch.positions[place]] = standing
+                told.by_place[place], told.names[place] = gathering, key
+            for key, gathering in fresh.items():
+                if gathering.missing:
+                    self._remember(key, gathering)
+                if gathering.size:
+                    self._open[key] = gathering
+            for key in list(self._open)[: max(0, len(self._open) - _MOST_OPEN)]:
+                del self._open[key]
+            self._changed.notify_all()
+        return told
+
+    def _remember(self, key: tuple[str, int, str], gathering: Gathering) -> None:
+        """Add the samples of a group that were recorded before."""
+        run, step, name = key
+        tasks = {one.task_key: one.candidate.task for one in gathering.members.values()}
+        recorded = samples_of_step(self._desk.ledger, self._desk.campaign, run, step)
+        for position, sample in recorded.items():
+            if sample.group != name:
+                continue
+            gathering.answered[position] = frozenset(sample.checks)
+            if position not in gathering.members:
+                standing = self._recalled(sample, tasks)
+                gathering.is_lost = gathering.is_lost or standing is None
+                if standing is not None:
+                    gathering.members[position] = standing
+
+    def _recalled(
+        self, sample: RecordedSample, tasks: Mapping[bytes, Mapping[str, Any] | None]
+    ) -> Standing | None:
+        """A sample of an earlier process; None if what it was judged by is not known any more."""
+        content, task, turns = sample.subject
+        if turns != NO_TASK or task not in {NO_TASK, *tasks}:
+            return None
+        found = self._desk.ledger.find_contents(content.hex(), 1)
+        if not found:
+            return None
+        _, kind, form = found[0]
+        candidate = Candidate(kind, form, tasks.get(task) if task != NO_TASK else None)
+        if not sample.checks:  # It has no canonical form, or no verifier could judge it.
+            return Standing(candidate, content, form, Verdict.abstain(_LOST))
+        return self._desk.intake.recall(candidate, content, None)
+
+    def _wait(self, told: Gathered, until: float | None) -> None:
+        """Wait for the members that are still to come, as long as there is time to judge them."""
+        waiting = [one for one in _each(told.by_place.values()) if one.missing]
+        if until is None or not waiting:
+            return
+        left = until - monotonic()
+        left -= min(left / 2, max(verifier.timeout for _, verifier in self._verifiers))
+        with self._changed:
+            self._changed.wait_for(
+                lambda: not any(one.missing and not one.is_lost for one in waiting), max(left, 0.0)
+            )
+
+    # -- judging -----------------------------------------------------------------------------
+
+    def _formed(
+        self, parties: Sequence[Party], arrivals: Arrivals
+    ) -> tuple[dict[int, Standing], list[Group]]:
+        """The standings that samples have in their groups, and these groups.
+
+        Args:
+            parties: Who is compared with whom.
+            arrivals: Where to note who has nobody to be compared with.
+
+        Returns:
+            The standing of each sample in its group, by position; the groups of two or more, for
+            each verifier.
+        """
+        made: dict[int, Standing] = {}
+        groups: list[Group] = []
+        for party in parties:
+            inside = {one.subject: self._inside(one) for one in party.values()}
+            made |= {position: inside[one.subject] for position, one in party.items()}
+            counts = Counter(one.subject for one in party.values())
+            judged = {
+                subject: standing for subject, standing in inside.items()
+                if standing.problem is None and not self._asking.is_stopped(standing)
+            }  # fmt: skip
+            if sum(counts[subject] for subject in judged) > 1:
+                rows = [(standing, counts[subject]) for subject, standing in judged.items()]
+                groups += [self._group(*asked, rows) for asked in self._verifiers]
+                continue
+            for one in party.values():
+                if one.subject in judged:
+                    self._note_alone(one, judged[one.subject], arrivals)
+        return made, groups
+
+    def _inside(self, standing: Standing) -> Standing:
+        """A member of a group that nobody has judged yet."""
+        made = standing.in_group()
+        for _, verifier in self._verifiers:
+            made.verdicts.pop(verifier.name, None)
+        return made
+
+    @staticmethod
+    def _group(place: int, verifier: Verifier, rows: Sequence[tuple[Standing, int]]) -> Group:
+        """A group, whose members take the check keys that they have in it."""
+        plain = sorted((standing.keys[place], n, standing) for standing, n in rows)
+        all_ = [one for one, count, _ in plain for _ in range(count)]
+        key = group_key(verifier.key_digest, all_)
+        members = []
+        for one, count, standing in plain:
+            mine = member_key(key, one)
+            standing.keys = (*standing.keys[:place], mine, *standing.keys[place + 1 :])
+            members.append((mine, standing, count))
+        return Group(verifier, key, members)
+
+    def _note_alone(self, known: Standing, standing: Standing, arrivals: Arrivals) -> None:
+        """Decline to judge who has nobody to be compared with."""
+        for place, verifier in self._verifiers:
+            verdict = Verdict.abstain(ALONE)
+            standing.learn(verifier.name, verdict)
+            if verifier.name not in known.verdicts:
+                known.verdicts[verifier.name] = verdict
+                _note(arrivals, verifier, [(standing.keys[place], standing.content_key, verdict)])
+
+    def _ask(self, groups: Sequence[Group], until: float | None, arrivals: Arrivals) -> None:
+        """Ask every verifier about its groups, and note which it did not reach in time."""
+        for _, verifier in self._verifiers:
+            mine = [group for group in groups if group.verifier is verifier]
+            parts = 1 if verifier.isolation == "inline" else max(1, self._workers)
+            jobs = [
+                self._asking.ask_about(AskedGroups(verifier, self._desk.ledger, part), arrivals)
+                for n in range(parts) if (part := mine[n::parts])
+            ]  # fmt: skip
+            drive(jobs, until, window=max(1, len(jobs)))
+            for group in mine:
+                if not group.is_known:
+                    group.news = []
+                    group.learn(Verdict.abstain(_LATE, failed_at="engine"))
+                    _note(arrivals, verifier, group.news)
+
+    # -- what comes late ---------------------------------------------------------------------
+
+    def recorded(self, batch: Batch, told: Gathered, fresh: Iterable[int]) -> None:
+        """Hear that a call is recorded; samples that were judged without the rest are revised.
+
+        Args:
+            batch: The call's samples.
+            told: What was known of them.
+            fresh: Places of those that were not recorded before.
+        """
+        complete: dict[tuple[str, int, str], Gathering] = {}
+        with self._changed:
+            for place in fresh:
+                if (gathering := told.by_place.get(place)) is not None:
+                    position = batch.positions[place]
+                    gathering.answered[position] = self._answers(told.standings[place])
+            for place, gathering in told.by_place.items():
+                if gathering.size and batch.positions[place] not in gathering.answered:
+                    self._remember(told.names[place], gathering)
+                if gathering.size and not gathering.missing:
+                    complete[told.names[place]] = gathering
+        for key, gathering in complete.items():
+            self._revise(key, gathering)
+
+    def _revise(self, key: tuple[str, int, str], gathering: Gathering) -> None:
+        """Revise the samples that were judged without some members of a group; it is whole now."""
+        with self._desk.lock:
+            formed, groups = self._formed([dict(gathering.members)], Arrivals())
+            own = {member for group in groups for member, *_ in group.members}
+            stale = {
+                position: formed[position] for position, answered in gathering.answered.items()
+                if position in formed and not own.intersection(formed[position].keys) <= answered
+            }  # fmt: skip
+            for _, verifier in self._verifiers if stale else ():
+                mine = [group for group in groups if group.verifier is verifier]
+                asked = AskedGroups(verifier, self._desk.ledger, mine)
+                asked.known(list(asked.first))
+            if stale and all(group.is_known for group in groups):
+                self._write(key, stale)
+                for position, standing in stale.items():
+                    gathering.answered[position] = self._answers(standing)
+                stale = {}
+        with self._changed:
+            is_over = not stale and gathering.answered.keys() == gathering.members.keys()
+            if is_over and self._open.get(key) is gathering:
+                del self._open[key]
+
+    def _answers(self, standing: Standing) -> frozenset[bytes]:
+        """Keys of a candidate's checks that have an answer."""
+        verdicts, askings = standing.verdicts, self._desk.ladder.askings
+        return frozenset(
+            key for (verifier, _), key in zip(askings, standing.keys, strict=False)
+            if verifier.name in verdicts and verdicts[verifier.name].is_answer
+        )  # fmt: skip
+
+    def _write(self, key: tuple[str, int, str], stale: Mapping[int, Standing]) -> None:
+        """Write revisions of recorded samples."""
+        run, step, _ = key
+        known = samples_of_step(self._desk.ledger, self._desk.campaign, run, step)
+        place = self._verifiers[0][0]
+        requests = [
+            Request(
+                standing.keys[place], self._desk.campaign, run, step, position,
+                standing.content_key, known[position].state(candidate_json(standing.candidate)),
+            )
+            for position, standing in stale.items()
+        ]  # fmt: skip
+        revisions = Revisions(self._desk, requests, list(stale.values()), is_held=False)
+        revisions.write(range(len(requests)))
+
+
+def _note(
+    arrivals: Arrivals, verifier: Verifier, rows: Sequence[tuple[bytes, bytes, Verdict]]
+) -> None:
+    """Note verdicts that cost nothing."""
+    for key, content, verdict in rows:
+        arrivals.verdicts.extend(
+            [key], [content], [verifier.name], [verifier.version], [int(verifier.tier)],
+            [verdict], [1],
+        )  # fmt: skip
+
+
+def _each(gatherings: Iterable[Gathering]) -> Iterator[Gathering]:
+    """Each once."""
+    return iter({id(one): one for one in gatherings}.values())

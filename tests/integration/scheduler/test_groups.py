@@ -1,0 +1,408 @@
+"""Verifiers of groups: what is said of a candidate holds inside one group, and is paid once."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import cloudpickle
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import verifier_ladder as vl
+from verifier_ladder.datasets import training_set
+from verifier_ladder.function import FunctionVerifier
+from verifier_ladder.ledger import Ledger, open_ledger
+from verifier_ladder.resource import Resource
+from verifier_ladder.scheduler.replay import replay
+from verifier_ladder.summary import summarise
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+Asked = list[list[str]]
+SOON = 0.02
+"""Seconds of a deadline at which a group that is not complete is judged."""
+
+
+def ranks(contents: Sequence[Any]) -> list[float]:
+    """The share of the others that each is longer than."""
+    return [sum(len(one) > len(other) for other in contents) / len(contents) for one in contents]
+
+
+def ranking(asked: Asked, **options: Any) -> FunctionVerifier:
+    def rank(members: list[vl.Candidate]) -> list[float]:
+        asked.append([str(member.content) for member in members])
+        return ranks([member.content for member in members])
+
+    options = {"isolation": "inline", **options}
+    return FunctionVerifier(rank, name="rank", version="1", scope="group", **options)
+
+
+@pytest.fixture
+def asked() -> Asked:
+    return []
+
+
+@pytest.fixture
+def ledger() -> Iterator[Ledger]:
+    with open_ledger(":memory:") as opened:
+        yield opened
+
+
+@contextmanager
+def opened(ledger: Ledger, *verifiers: vl.Verifier, **options: Any) -> Iterator[vl.Campaign]:
+    with vl.Campaign.open(
+        "c", ladder=vl.Ladder("ranked", list(verifiers)), ledger=ledger, **options
+    ) as campaign:
+        yield campaign
+
+
+def sample(text: str, place: int, size: int, **more: Any) -> vl.Sample:
+    return vl.Sample(
+        vl.Candidate("text", text),
+        run="r",
+        step=1,
+        position=place,
+        group="prompt",
+        group_size=size,
+        **more,
+    )
+
+
+def latest(ledger: Ledger) -> list[vl.Reward]:
+    rows = ledger.recorded("c", "r", 1)
+    return [rows[position].reward for position in sorted(rows)]
+
+
+def assert_replays(ledger: Ledger) -> None:
+    for row in ledger.campaigns():
+        report = replay(ledger, row)
+        assert report.rewards
+        assert not report.differences
+
+
+# -- one call ---------------------------------------------------------------------------------
+
+
+def test_members_are_judged_together_and_groups_apart(asked: Asked, ledger: Ledger) -> None:
+    with opened(ledger, ranking(asked)) as campaign:
+        rewards = campaign.score(["a", "aaa", "aa", "aa", "a"], groups=["p", "p", "p", "q", "q"])
+
+    assert [r.value for r in rewards] == pytest.approx([0, 2 / 3, 1 / 3, 1 / 2, 0])
+    assert sorted(map(sorted, asked)) == [["a", "aa"], ["a", "aa", "aaa"]]
+    assert_replays(ledger)
+
+
+def test_the_same_members_again_cost_nothing_in_any_order(asked: Asked, ledger: Ledger) -> None:
+    texts = ["a", "aaa", "a", "aa"]
+    with opened(ledger, ranking(asked)) as campaign:
+        first = campaign.score(texts, groups=["p"] * 4)
+    with opened(ledger, ranking(asked)) as campaign:
+        again = campaign.score(texts[::-1], groups=["q"] * 4)
+        others = campaign.score(["a", "aaa"], groups=["p"] * 2)
+
+    assert [r.value for r in first] == [r.value for r in again[::-1]]
+    assert [r.value for r in others] == [0, 1 / 2]
+    assert [len(members) for members in asked] == [4, 2]
+
+
+def test_equal_members_share_one_verdict_whatever_their_order_brings(ledger: Ledger) -> None:
+    def by_place(members: list[vl.Candidate]) -> list[float]:
+        return [float(place) for place, _ in enumerate(members)]
+
+    placed = FunctionVerifier(
+        by_place, name="placed", version="1", scope="group", isolation="inline"
+    )
+    with opened(ledger, placed) as campaign:
+        values = [r.value for r in campaign.score(["a", "b", "a", "a"], groups=["p"] * 4)]
+
+    assert values[0] == values[2] == values[3] in {1.0, 2.0}
+    assert values[1] in {0.0, 3.0}
+    assert_replays(ledger)
+
+
+def test_who_is_alone_is_not_judged_and_not_from_the_cache_either(
+    asked: Asked, ledger: Ledger
+) -> None:
+    with opened(ledger, ranking(asked)) as campaign:
+        campaign.score(["a", "aa"], groups=["p"] * 2)
+        for alone in (["aa"], ["aa", "a"]):
+            rewards = campaign.score(alone, groups=["p", "q"][: len(alone)])
+            assert [r.value for r in rewards] == [None] * len(alone)
+            assert all("no other member" in r.reason and not r.failed_at for r in rewards)
+        (nameless, _) = campaign.score(["aa", "a"])
+        assert nameless.value is None
+
+    assert len(asked) == 1
+
+
+def test_a_group_is_one_check_and_one_charge(asked: Asked, ledger: Ledger) -> None:
+    paid = ranking(asked, cost=vl.Cost(money=0.5))
+    with opened(ledger, paid, budget={"fast": {"money": 10}}) as campaign:
+        campaign.score(["a", "aa", "aaa"], groups=["p"] * 3)
+        campaign.score(["aaa", "aa", "a"], groups=["p"] * 3)
+        (account,) = [a for a in ledger.accounts("c") if a.resource is Resource.MONEY][:1]
+
+    assert account.spent == pytest.approx(0.5)
+    assert {line.checks for line in ledger.spend("c") if line.resource is Resource.MONEY} == {1}
+
+
+def test_who_is_rejected_before_is_not_compared(asked: Asked, ledger: Ledger) -> None:
+    @vl.verifier(name="gate", kind="text", version="1", role="gate", isolation="inline")
+    def gate(candidate: vl.Candidate) -> bool:
+        return "!" not in str(candidate.content)
+
+    with opened(ledger, ranking(asked), gate) as campaign:
+        rewards = campaign.score(["a", "aa", "aaaa!"], groups=["p"] * 3)
+
+    assert [r.value for r in rewards] == [0, 1 / 2, 0]
+    assert "said no" in rewards[2].reason
+    assert_replays(ledger)
+
+
+def test_its_score_is_weighed_with_that_of_others(asked: Asked, ledger: Ledger) -> None:
+    @vl.verifier(name="one", kind="text", version="1", weight=3.0, isolation="inline")
+    def one(_: vl.Candidate) -> float:
+        return 1.0
+
+    with opened(ledger, one, ranking(asked)) as campaign:
+        rewards = campaign.score(["a", "aa"], groups=["p"] * 2)
+
+    assert [r.value for r in rewards] == [3 / 4, 3.5 / 4]
+    assert rewards[0].components == {"one": 1.0, "rank": 0.0}
+
+
+def test_it_reads_the_task_fields_that_it_declares(ledger: Ledger) -> None:
+    seen: list[Any] = []
+
+    def closest(completions: list[str], answer: list[str], **_: Any) -> list[float]:
+        seen.append((completions, answer))
+        return [float(one == a) for one, a in zip(completions, answer, strict=True)]
+
+    judged = vl.wrap(
+        closest, name="closest", version="1", columns=["answer"], scope="group",
+        isolation="inline",
+    )  # fmt: skip
+    with opened(ledger, judged) as campaign:
+        made = [vl.Candidate("text", one, {"answer": "4", "id": one}) for one in ("4", "5")]
+        rewards = campaign.score(made, groups=["p"] * 2)
+        other = [vl.Candidate("text", one, {"answer": "5", "id": one}) for one in ("4", "5")]
+        campaign.score(other, groups=["p"] * 2)
+        again = [vl.Candidate("text", one, {"answer": "4", "id": "other"}) for one in ("5", "4")]
+        campaign.score(again, groups=["p"] * 2)
+
+    assert [r.value for r in rewards] == [1, 0]
+    assert [sorted(completions) for completions, _ in seen] == [["4", "5"]] * 2
+    assert [answers for _, answers in seen] == [["4", "4"], ["5", "5"]]
+
+
+# -- a group in several calls -----------------------------------------------------------------
+
+
+def test_those_that_are_there_at_the_deadline_are_judged_and_once_more_when_all_are(
+    asked: Asked, ledger: Ledger
+) -> None:
+    with opened(ledger, ranking(asked)) as campaign:
+        (alone,) = campaign.score([sample("a", 0, 3)], deadline=SOON)
+        (early,) = campaign.score([sample("aaa", 1, 3)], deadline=SOON)
+        (last,) = campaign.score([sample("aa", 2, 3)], deadline=SOON)
+        revised = {r.position: r for r in campaign.revisions()}
+
+    assert (alone.value, alone.pending) == (None, True)
+    assert (early.value, early.pending) == (1 / 2, True)
+    assert (last.value, last.pending) == (1 / 3, False)
+    assert [r.value for r in latest(ledger)] == pytest.approx([0, 2 / 3, 1 / 3])
+    assert not any(r.pending for r in latest(ledger))
+    assert (revised[0].previous, revised[1].previous) == (None, 1 / 2)
+    assert [len(members) for members in asked] == [2, 3]
+    assert_replays(ledger)
+
+
+def test_without_a_deadline_nobody_is_judged_before_all_are_there(
+    asked: Asked, ledger: Ledger
+) -> None:
+    with opened(ledger, ranking(asked)) as campaign:
+        first = campaign.score([sample("a", 0, 3), sample("aaa", 1, 3)])
+        assert [(r.value, r.pending) for r in first] == [(None, True)] * 2
+        campaign.score([sample("aa", 2, 3)])
+
+    assert [r.value for r in latest(ledger)] == pytest.approx([0, 2 / 3, 1 / 3])
+    assert [len(members) for members in asked] == [3]
+
+
+def test_calls_that_wait_for_each_other_share_one_check(asked: Asked, ledger: Ledger) -> None:
+    with opened(ledger, ranking(asked)) as campaign, ThreadPoolExecutor(4) as threads:
+        given = [sample("a" * (place + 1), place, 4) for place in range(4)]
+        calls = [threads.submit(campaign.score, [one], deadline=600.0) for one in given]
+        rewards = [call.result()[0] for call in calls]
+
+    assert [r.value for r in rewards] == [0, 1 / 4, 1 / 2, 3 / 4]
+    assert [len(members) for members in asked] == [4]
+    assert_replays(ledger)
+
+
+def test_a_sample_again_is_answered_as_recorded(asked: Asked, ledger: Ledger) -> None:
+    given = [sample("a" * (place + 1), place, 4) for place in range(4)]
+    with opened(ledger, ranking(asked)) as campaign:
+        first = campaign.score(given)
+        assert campaign.score(given[:1]) == first[:1]
+    with opened(ledger, ranking(asked)) as campaign:
+        assert campaign.score(given[2:]) == first[2:]
+        assert campaign.score(given) == first
+
+    assert len(asked) == 1
+
+
+TEXTS = st.lists(st.text("ab", min_size=1, max_size=3), min_size=2, max_size=6)
+
+
+@settings(max_examples=30, deadline=None)
+@given(TEXTS, st.data())
+def test_however_a_group_comes_it_ends_with_the_rewards_of_the_whole(
+    texts: list[str], data: st.DataObject
+) -> None:
+    """In any order and any parts, with deadlines or none, with a restart between any two calls."""
+    order = data.draw(st.permutations(range(len(texts))))
+    cuts = sorted(data.draw(st.sets(st.integers(1, len(texts) - 1))))
+    parts = [order[a:b] for a, b in zip([0, *cuts], [*cuts, len(texts)], strict=True)]
+    asked: Asked = []
+    with open_ledger(":memory:") as ledger:
+        rest = list(parts)
+        while rest:
+            with opened(ledger, ranking(asked)) as campaign:
+                for part in rest[: data.draw(st.integers(1, len(rest)))]:
+                    rest.remove(part)
+                    deadline = data.draw(st.sampled_from([None, SOON]))
+                    campaign.score(
+                        [sample(texts[n], n, len(texts)) for n in part], deadline=deadline
+                    )
+        known = [r.value for r in latest(ledger)]
+        assert known == pytest.approx(ranks(texts))
+        assert not any(r.pending for r in latest(ledger))
+        assert sum(len(members) == len(texts) for members in asked) == 1
+        assert sum(value or 0.0 for value in known) == pytest.approx(sum(ranks(texts)))
+        assert_replays(ledger)
+
+
+# -- what fails -------------------------------------------------------------------------------
+
+
+def test_a_group_that_can_not_be_judged_costs_no_other_group_and_rejects_nobody(
+    ledger: Ledger,
+) -> None:
+    def rank(members: list[vl.Candidate]) -> list[float]:
+        contents = [member.content for member in members]
+        if "crash" in contents:
+            os._exit(3)
+        if "raise" in contents:
+            raise ValueError("not these")
+        return ranks(contents)[: 1 if "short" in contents else None]
+
+    judged = FunctionVerifier(rank, name="rank", version="1", scope="group")
+    bad = ["crash", "raise", "short"]
+    with opened(ledger, judged, workers=1) as campaign:
+        texts = ["a", "aa", *(text for one in bad for text in (one, "a"))]
+        groups = ["p", "p", *(name for one in bad for name in (one, one))]
+        rewards = campaign.score(texts, groups=groups)
+
+    assert [r.value for r in rewards[:2]] == [0, 1 / 2]
+    assert [r.value for r in rewards[2:]] == [None] * 6
+    assert all(r.failed_at and "group was not judged" in r.reason for r in rewards[2:])
+    assert_replays(ledger)
+
+
+def test_an_async_judge_is_asked_about_many_groups_at_once_and_tells_no_secret(
+    ledger: Ledger,
+) -> None:
+    class Judge(vl.AsyncVerifier):
+        name, version, kind, scope = "judge", "1", "text", "group"
+        task_fields, hidden, concurrency = ("answer",), ("answer",), 2
+
+        def setup(self) -> None:
+            self.both = asyncio.Event()
+
+        async def verify_group(self, members: Sequence[vl.Candidate]) -> list[vl.Verdict]:
+            if len(members) == 3:
+                await asyncio.wait_for(self.both.wait(), 60)
+            self.both.set()
+            told = f"it is {members[0].task['answer']}"  # type: ignore[index]
+            return [
+                vl.Verdict.accept(n, feedback=told, scores={"style": 0.5}, evidence={"why": told})
+                for n in ranks([member.content for member in members])
+            ]
+
+    with opened(ledger, Judge(), workers=1) as campaign:
+        made = [vl.Candidate("text", "a" * n, {"answer": "Paris"}) for n in (1, 2, 3, 1, 2)]
+        rewards = campaign.score(made, groups=["p", "p", "p", "q", "q"])
+
+    assert [r.value for r in rewards] == pytest.approx([0, 1 / 3, 2 / 3, 0, 1 / 2])
+    assert {r.feedback for r in rewards} == {"it is [hidden]"}
+    assert rewards[0].scores == {"style": 0.5}
+    entries = [ledger.read(entry) for entry in ledger.entries()]
+    assert "Paris" not in repr([row.verdict for block in entries for row in block.verdicts])
+
+
+def test_what_a_group_says_fits_however_much_it_is(ledger: Ledger) -> None:
+    def rank(members: list[vl.Candidate]) -> list[vl.Verdict]:
+        return [
+            vl.Verdict.accept(n, feedback="x" * 60_000, evidence={"log": "y" * 60_000})
+            for n in ranks([member.content for member in members])
+        ]
+
+    judged = FunctionVerifier(rank, name="rank", version="1", scope="group", isolation="inline")
+    with opened(ledger, judged) as campaign:
+        rewards = campaign.score(["a" * n for n in range(1, 65)], groups=["p"] * 64)
+
+    assert [r.value for r in rewards] == pytest.approx([n / 64 for n in range(64)])
+    assert all(r.feedback.startswith("xx") for r in rewards)
+
+
+# -- where groups make no sense ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        ({"replicates": 2, "isolation": "process"}, "replicates"),
+        ({"features": ["x"]}, "features"),
+        ({"same_quantity": True}, "same_quantity"),
+        ({"control": vl.Candidate("text", "a")}, "control"),
+        ({"scope": "step"}, "write candidate or group"),
+    ],
+)
+def test_what_contradicts_a_group_is_refused(options: dict[str, Any], word: str) -> None:
+    with pytest.raises(vl.ConfigError, match=word):
+        FunctionVerifier(ranks, **{"name": "r", "version": "1", "scope": "group", **options})
+
+
+def test_it_stands_in_no_ladder_that_would_learn_from_it(asked: Asked) -> None:
+    @vl.verifier(name="true", kind="text", version="1", tier="simulation")
+    def true(_: vl.Candidate) -> float:
+        return 1.0
+
+    for verifiers in ([ranking(asked), true], [ranking(asked, tier="simulation")]):
+        with pytest.raises(vl.ConfigError, match="whose only tier is fast"):
+            vl.Ladder("ranked", verifiers)
+
+
+def test_its_scores_are_no_best_and_no_training_set(asked: Asked, ledger: Ledger) -> None:
+    with opened(ledger, ranking(asked)) as campaign:
+        campaign.score(["a", "aa"], groups=["p"] * 2)
+        report = campaign.import_verdicts([{"content": "a", "rank": 0.5}], source="last year")
+
+    summary = summarise(ledger, "c")
+    assert (summary.best, summary.rewards.best) == ((), None)
+    assert "judges whole groups" in report.bad_rows[0].reason
+    with pytest.raises(vl.ConfigError, match="can't be chosen or paired"):
+        training_set(ledger, "preferences", prompts={"p": "?"})
+
+
+def test_it_can_be_called_with_one_group_as_any_verifier() -> None:
+    judged = ranking([])
+    said = judged.judge([vl.Candidate("text", "a"), vl.Candidate("text", "aa")])
+    assert [verdict.score for verdict in said] == [0, 1 / 2]
