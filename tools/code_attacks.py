@@ -365,3 +365,44 @@ LARGE: tuple[tuple[list[tuple[str, int]], str], ...] = (
     ([("\n", 1_000_000)], "empty lines"),
     ([("f(", 100), ("'\\d'", 1), (")", 100)], "calls that are nested"),
 )
+
+QUIET = (
+    (
+        "import os, signal\nsignal.signal(signal.SIGALRM, lambda *a: os._exit(0))\nsignal.setitimer(signal.ITIMER_REAL, 0.01)\n"
+        + _within("while True: pass"),
+        "a timer ends it",
+    ),
+    (
+        "import os\nclass Same:\n    def __eq__(self, other): os._exit(0)\n"
+        + _within("return Same()"),
+        "it ends where it is compared",
+    ),
+    (
+        "class Same:\n    def __eq__(self, other): return self\n" + _within("return Same()"),
+        "a comparison that is no bool",
+    ),
+    (
+        "class Same(str):\n    def __eq__(self, other): return True\n    __hash__ = str.__hash__\n"
+        + _within("return Same()"),
+        "a text that is equal to everything",
+    ),
+    (
+        "class Same(tuple):\n    def __eq__(self, other): return True\n    __hash__ = tuple.__hash__\n"
+        + _within("return Same()"),
+        "a tuple that is equal to everything",
+    ),
+    ("import ctypes\n" + _within("ctypes.CDLL(None)._exit(0)"), "C ends it"),
+    (
+        "import os\n" + _within("os.execl('/bin/sh', 'sh', '-c', 'exit 0')"),
+        "it becomes a shell that ends well",
+    ),
+    (
+        "import os, sys\nsys.settrace(lambda *a: os._exit(0))\n" + _within("return 1"),
+        "it ends where it is traced",
+    ),
+    (
+        "import os, sys\nsys.setprofile(lambda *a: os._exit(0))\n" + _within("return 1"),
+        "it ends where it is profiled",
+    ),
+)
+"""Found later, when the key had been frozen: all end well, or compare well."""

@@ -20,7 +20,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from code_attacks import BOMBS, HOSTILE, LARGE
+from code_attacks import BOMBS, HOSTILE, LARGE, QUIET
 from keywriter import UNKNOWN, YES, Key, binary, write
 
 GENERATED, KNOWN = "generator: closed forms", "known hack"
@@ -467,6 +467,8 @@ def later(key: Key) -> None:
     key.add(GOOD, SAME, YES, "all tests, so the score is 1", GENERATED, score=[1, 1])
     long = [[f"{GOOD}\n", 1], ["# a comment\n", 30_000]]
     key.add(long, SAME, "reject", "longer than a program may be", "convention")
+    for said, why in QUIET:
+        key.add(said, {**SAME, "limits": QUICK}, "reject", why, KNOWN, hostile=True)
 
 
 def code(key: Key) -> None:

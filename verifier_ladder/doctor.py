@@ -71,7 +71,7 @@ def examine(ledger: str) -> Iterator[Finding]:
         ("extras", _extras),
         ("plugins", _plugins),
         ("ledger", lambda: _ledger(ledger)),
-        ("sandbox", _sandbox),
+        ("sandbox", sandbox_findings),
         ("worker pool", _pool),
     )
     for name, look in looks:
@@ -272,7 +272,8 @@ def _new_ledger(path: Path) -> Finding:
     )  # fmt: skip
 
 
-def _sandbox() -> Iterator[Finding]:
+def sandbox_findings() -> Iterator[Finding]:
+    """Look whether hostile programs can be run here, and are held."""
     from verifier_ladder.settings import load_settings
     from verifier_ladder.tiers.sandbox import Sandbox
     from verifier_ladder.tiers.sandbox.backend import FILES, INSTALL, allowed, chosen

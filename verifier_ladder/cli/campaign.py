@@ -288,6 +288,10 @@ def report(
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="HTML file to write.")] = Path(
         "report.html"
     ),
+    beside: Annotated[
+        list[str] | None,
+        typer.Option("--beside", metavar="NAME", help="Show its curves, too; repeatable."),
+    ] = None,
     *,
     as_json: options.AsJson = False,
 ) -> None:
@@ -299,7 +303,7 @@ def report(
 
     with ledger_to_read(ledger) as store:
         found = only_campaign(store, name).name
-        written = write_report(store, found, out)
+        written = write_report(store, found, out, beside=beside or ())
     facts = {"campaign": found, "report": written}
     output.say_done(facts, f"report of {found} written to {written}", as_json=as_json)
 

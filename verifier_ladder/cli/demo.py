@@ -1,16 +1,64 @@
-"""`vladder demo`: the solvation campaign, from candidates to a report."""
+"""`vladder demo`: campaigns to look at, from candidates to a report."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from verifier_ladder.cli import options, output
+from verifier_ladder.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+class Demo(NamedTuple):
+    """One demo."""
+
+    run: Callable[..., dict[str, Any]]
+    """Runs it on a console, with the options that were given; tells what came of it, as JSON."""
+    options: frozenset[str]
+    """Options that it takes, beside `ledger` and `report`."""
+    interrupted: str
+    """What Ctrl-C leaves."""
+
+
+def _solvation(
+    console: Console, *, quick: bool = False, distributed: bool = False, **places: Any
+) -> dict[str, Any]:
+    from contextlib import nullcontext
+
+    from verifier_ladder.demo import fleet, run_demo
+
+    with fleet(console) if distributed else nullcontext(places.pop("ledger", None)) as ledger:
+        given = {**places, "ledger": ledger} if ledger is not None else places
+        return run_demo(quick=quick, lasts=not distributed, console=console, **given).as_json()
+
+
+def _cheaters(console: Console, **places: Any) -> dict[str, Any]:
+    from verifier_ladder.demo.training import run_cheaters
+
+    alone, audited = run_cheaters(console=console, **places)
+    return {"exit_code": alone.as_json(), "audited": audited.as_json()}
+
+
+DEMOS = {
+    "solvation": Demo(
+        _solvation, frozenset({"quick", "distributed"}),
+        "Nothing is lost: run the same command again and it goes on from here.",
+    ),
+    "cheaters": Demo(_cheaters, frozenset(), "Run the same command again: it trains anew."),
+}  # fmt: skip
+"""All demos, by name."""
 
 
 def demo(
+    name: Annotated[
+        str, typer.Argument(help="solvation, or cheaters: a policy that games its reward.")
+    ] = "solvation",
     ledger: Annotated[
         Path | None, typer.Option("--ledger", help="Where to keep the demo's ledger.")
     ] = None,
@@ -29,18 +77,25 @@ def demo(
     ] = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Run the solvation campaign: 62 outputs climb four tiers."""
-    from contextlib import nullcontext
+    """Run the solvation campaign, or another demo.
 
-    from verifier_ladder.demo import fleet, run_demo
-
-    out = output.console(to_stderr=as_json)
+    `solvation`: 62 outputs climb four tiers. `cheaters`: a small policy is trained twice on a
+    reward that can be fooled, alone and audited.
+    """
+    found = DEMOS.get(name)
+    if found is None:
+        raise ConfigError(f"there is no demo {name!r}; there are {', '.join(DEMOS)}")
+    wanted = {"quick": quick, "distributed": distributed}
+    chosen = {option for option, is_wanted in wanted.items() if is_wanted}
+    if unknown := sorted(chosen - found.options):
+        raise ConfigError(f"the demo {name} has no --{unknown[0]}: leave it out")
+    places = {"ledger": ledger, "report": report}
+    given = {where: place for where, place in places.items() if place is not None}
     try:
-        with fleet(out) if distributed else nullcontext(ledger) as place:
-            places: dict[str, Any] = {"ledger": place, "report": report}
-            given = {name: place for name, place in places.items() if place is not None}
-            summary = run_demo(quick=quick, lasts=not distributed, console=out, **given)
+        facts = found.run(
+            output.console(to_stderr=as_json), **given, **dict.fromkeys(chosen, True)
+        )
     except KeyboardInterrupt:
-        output.interrupted("Nothing is lost: run the same command again and it goes on from here.")
+        output.interrupted(found.interrupted)
     if as_json:
-        output.print_json(summary.as_json())
+        output.print_json(facts)

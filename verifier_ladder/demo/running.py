@@ -70,7 +70,7 @@ def run_demo(
     page = Path(report) if report is not None else _beside(ledger)
     steps = read_outputs()[: QUICK_STEPS if quick else None]
     _introduce(out, steps, ledger)
-    _make_folder(page.parent)
+    make_folder(page.parent)
     return _run(ledger, page, steps, out, quick=quick, lasts=lasts)
 
 
@@ -86,7 +86,12 @@ def _beside(ledger: str | Path) -> Path:
     return (LEDGER if is_server else Path(ledger)).with_name("report.html")
 
 
-def _make_folder(folder: Path) -> None:
+def make_folder(folder: Path) -> None:
+    """Make a folder for what a demo writes.
+
+    Raises:
+        ConfigError: If it can't be made.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

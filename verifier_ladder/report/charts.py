@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from verifier_ladder.summary.amounts import plural
 from verifier_ladder.summary.records import Agreement, CurvePoint, TierSummary
+from verifier_ladder.summary.steps import StepMeans
 from verifier_ladder.text import printable
 
 _SECONDS_PER_HOUR = 3600.0
@@ -225,6 +226,45 @@ def uncertainty_chart(curve: Sequence[CurvePoint]) -> Markup:
         "The mean uncertainty of the rewards, as cpu time was spent.",
         _stairs(frame, points, scale, "spread"),
     )  # fmt: skip
+
+
+def steps_chart(steps: Sequence[StepMeans], alarms: Sequence[int]) -> Markup:
+    """What the learner was told, what the shadow says of the same, and where an alarm rang."""
+    told = [(float(s.step), s.told) for s in steps if s.told is not None]
+    shadow = [(float(s.step), s.shadow) for s in steps if s.shadow is not None]
+    values = [0.0, 1.0, *(y for _, y in told + shadow)]
+    last = max((s.step for s in steps), default=0)
+    frame = Frame(
+        ticks(0.0, max(last, 1)), ticks(min(values), max(values)), "step", "mean reward"
+    )  # fmt: skip
+    top, bottom = frame.y(frame.ys[-1]), frame.y(frame.ys[0])
+    marks = [
+        Markup('<line class="alarm" x1="{0}" x2="{0}" y1="{1}" y2="{2}"/>').format(
+            frame.x(step), top, bottom
+        )
+        for step in sorted(set(alarms)) if 0 <= step <= last
+    ]  # fmt: skip
+    for points, name in ((shadow, "best"), (told, "mean")):
+        if points:
+            marks.append(Markup('<path class="line {}" d="{}"/>').format(name, frame.path(points)))
+            marks.append(
+                Markup('<circle class="end {}" cx="{}" cy="{}" r="3.5"/>').format(
+                    name, frame.x(points[-1][0]), frame.y(points[-1][1])
+                )
+            )
+    return frame.figure("Told and true by step", steps_text(steps), marks)
+
+
+def steps_text(steps: Sequence[StepMeans]) -> str:
+    """Where both curves begin and end, in words."""
+    known = [step for step in steps if step.told is not None and step.shadow is not None]
+    if not known:
+        return "nothing is known of any step"
+    first, last = known[0], known[-1]
+    return (
+        f"told {first.told:.2f} at first and {last.told:.2f} at last, by the shadow "
+        f"{first.shadow:.2f} and {last.shadow:.2f}"
+    ).replace("-", "−")
 
 
 def _cost_frame(

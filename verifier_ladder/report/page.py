@@ -18,6 +18,7 @@ from verifier_ladder.private import (
     unwritable,
 )
 from verifier_ladder.summary import CandidateSummary, Summary, TierSummary, summarise
+from verifier_ladder.summary.steps import StepCurves
 from verifier_ladder.tier import Tier
 
 if TYPE_CHECKING:
@@ -38,7 +39,9 @@ class Story(NamedTuple):
     events: list[Event]
 
 
-def write_report(ledger: Ledger, campaign: str, path: str | Path) -> Path:
+def write_report(
+    ledger: Ledger, campaign: str, path: str | Path, *, beside: Sequence[str] = ()
+) -> Path:
     """Write a campaign's report as one HTML file that needs no network and no script.
 
     The file is moved into place when it is complete.
@@ -47,12 +50,13 @@ def write_report(ledger: Ledger, campaign: str, path: str | Path) -> Path:
         ledger: The ledger.
         campaign: Name of the campaign.
         path: Where to write; missing folders are made.
+        beside: Other campaigns whose curves, told and by their shadow, are shown next to its own.
 
     Returns:
         The path.
 
     Raises:
-        ConfigError: If the ledger has no such campaign, or Jinja2 is not installed.
+        ConfigError: If the ledger has no such campaigns, or Jinja2 is not installed.
         ConfigError: If the file can't be written there; LedgerError if the disk is full.
 
     Example:
@@ -61,7 +65,7 @@ def write_report(ledger: Ledger, campaign: str, path: str | Path) -> Path:
     """
     target = Path(path)
     check_other_file(target, ledger.url)
-    page = render_report(ledger, campaign)
+    page = render_report(ledger, campaign, beside=beside)
     try:
         make_private_folder(target.parent)
         with replacing(target) as part:
@@ -71,7 +75,7 @@ def write_report(ledger: Ledger, campaign: str, path: str | Path) -> Path:
     return target
 
 
-def render_report(ledger: Ledger, campaign: str) -> str:
+def render_report(ledger: Ledger, campaign: str, *, beside: Sequence[str] = ()) -> str:
     """Make the report's HTML.
 
     All text from the ledger is stripped of control characters and escaped; drawings are rebuilt
@@ -90,7 +94,15 @@ def render_report(ledger: Ledger, campaign: str) -> str:
     stories = _stories(ledger, summary)
     shown = [*summary.best, *(s.candidate for s in summary.suspicious)]
     molecules = [c.content for c in shown if c.kind == "molecule"]
-    return _render(summary, stories, draw(molecules))
+    curves = [StepCurves(ledger, name) for name in (campaign, *_known(ledger, beside))]
+    return _render(summary, stories, draw(molecules), curves)
+
+
+def _known(ledger: Ledger, names: Sequence[str]) -> Sequence[str]:
+    known = [row.name for row in ledger.campaigns()]
+    if unknown := [name for name in names if name not in known]:
+        raise ConfigError(f"the ledger has no campaign {unknown[0]!r}; it has: {', '.join(known)}")
+    return names
 
 
 def _stories(ledger: Ledger, summary: Summary) -> list[Story]:
@@ -117,7 +129,12 @@ def _worth_telling(summary: Summary) -> list[tuple[CandidateSummary, str]]:
     ]
 
 
-def _render(summary: Summary, stories: Sequence[Story], drawings: Mapping[str, Markup]) -> str:
+def _render(
+    summary: Summary,
+    stories: Sequence[Story],
+    drawings: Mapping[str, Markup],
+    curves: Sequence[StepCurves],
+) -> str:
     import jinja2
     from markupsafe import Markup
 
@@ -141,6 +158,7 @@ def _render(summary: Summary, stories: Sequence[Story], drawings: Mapping[str, M
     style = _style()
     return environment.get_template("report.html.j2").render(
         summary=summary, stories=stories, drawings=drawings, charts=charts,
+        curves=[curve for curve in curves if curve.steps],
         outline=terminal.outline(summary), objective=terminal.objective(summary),
         everything=amounts.resources_text(summary.everything),
         order=terminal.order_text(summary) if summary.tiers else "",

@@ -204,11 +204,11 @@ def _sides(ledger: Ledger, campaign: str) -> dict[SampleId, _Side]:
     drawn: dict[SampleId, tuple[float | None, float]] = {}
     for entry in ledger.entries(campaign=campaign):
         if entry.kind in {"score", "revision"}:
-            sides.update(_samples(ledger.read(entry), drawn))
+            sides.update(samples_of(ledger.read(entry), drawn))
     return sides
 
 
-def _samples(
+def samples_of(
     block: Block, drawn: dict[SampleId, tuple[float | None, float]]
 ) -> Iterator[tuple[SampleId, _Side]]:
     """The block's samples; `drawn` keeps the estimate and the factor of those a draw fell on."""

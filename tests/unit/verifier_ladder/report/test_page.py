@@ -1,6 +1,7 @@
 """The report renders whatever a campaign holds, and nothing a model wrote becomes markup."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from verifier_ladder.ledger.records import Block
 from verifier_ladder.report import render_report, write_report
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.drift import Alarm, Direction
+from verifier_ladder.scheduler.shadow import shadow_name
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
 
@@ -223,6 +225,28 @@ def test_a_place_that_can_not_be_written_is_named(tmp_path: Path) -> None:
 
     with pytest.raises(ConfigError, match="name another place"):
         write_report(text_history().ledger, "try", tmp_path / "file" / "report.html")
+
+
+def test_curves_of_a_campaign_and_of_others_stand_beside_each_other() -> None:
+    history = text_history()
+    for name in ("try", "<b>other"):
+        for campaign, value in ((name, 0.75), (shadow_name(name), 0.25)):
+            told = History(history.ledger, campaign)
+            item = Item("t", "t", reward=Reward(value))
+            block = told._block("score", [item], "curves", 0, range(1))
+            history.ledger.append(replace(block, candidates=[told._candidate(item)]))
+
+    html = render_report(history.ledger, "try", beside=["<b>other"])
+
+    assert html.count("Told and true by step</title>") == 2
+    assert html.count("told 0.75 at first and 0.75 at last, by the shadow 0.25 and 0.25") >= 2
+    assert "<b>&lt;b&gt;other</b>" in html
+    assert "Told and true" not in render_report(text_history().ledger, "try")
+
+
+def test_a_campaign_beside_it_that_is_not_there_is_an_error() -> None:
+    with pytest.raises(ConfigError, match="no campaign 'other'; it has: try"):
+        render_report(text_history().ledger, "try", beside=["other"])
 
 
 def test_an_unknown_campaign_is_an_error(tmp_path: Path) -> None:

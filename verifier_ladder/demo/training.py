@@ -1,0 +1,272 @@
+"""The demo of cheaters: a policy trained twice, by a reward that can be fooled and by a ladder."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import fmean
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import uuid4
+
+import numpy as np
+
+from verifier_ladder.candidate import Sample
+from verifier_ladder.demo.cheaters import AUDITED, Bandit, Pool, audited, pool, rewarding, truth
+from verifier_ladder.demo.running import make_folder
+from verifier_ladder.doctor import sandbox_findings
+from verifier_ladder.errors import ConfigError, SandboxError
+from verifier_ladder.run import Run
+from verifier_ladder.summary.steps import StepCurves, StepMeans
+from verifier_ladder.tiers.sandbox import Sandbox
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from verifier_ladder.ladder import Ladder
+    from verifier_ladder.ledger import Ledger
+    from verifier_ladder.scheduler.drift import Alarm
+
+LEDGER = Path("demo-output") / "cheaters.db"
+STEPS, GROUP = 72, 32
+"""Steps of a training, and samples of each of the 16 tasks in a step."""
+LAST = 5
+"""Steps at the end that are averaged."""
+_TOLD_EVERY = 8
+_DEADLINE = 120.0
+"""Seconds that a step may wait for its hidden tests."""
+_BAR = 24
+
+
+class Training(NamedTuple):
+    """What came of one training."""
+
+    campaign: str
+    steps: tuple[StepMeans, ...]
+    alarms: tuple[Alarm, ...]
+    unknown: int
+    """Samples without a reward, which the policy did not learn from."""
+
+    @property
+    def told(self) -> float:
+        """What the policy was told in its last steps, in the mean."""
+        return fmean(step.told or 0.0 for step in self.steps[-LAST:])
+
+    @property
+    def true(self) -> float:
+        """The share of its last samples that pass the hidden tests."""
+        return fmean(step.shadow or 0.0 for step in self.steps[-LAST:])
+
+    def as_json(self) -> dict[str, Any]:
+        """The training, for programs."""
+        return {
+            "campaign": self.campaign, "told": self.told, "true": self.true,
+            "alarms": [alarm.text for alarm in self.alarms], "unknown": self.unknown,
+            "steps": [{"step": s.step, "told": s.told, "true": s.shadow} for s in self.steps],
+        }  # fmt: skip
+
+
+def run_cheaters(
+    *,
+    ledger: str | Path = LEDGER,
+    report: str | Path | None = None,
+    console: Console | None = None,
+    seed: int | None = None,
+) -> list[Training]:
+    """Train a policy twice, watch it cheat, watch it being caught, and write the report.
+
+    The policy picks among 24 programs that an exit code pays without an answer, and 16 honest
+    ones, one for each task. All are run in the sandbox. Draws differ each time.
+
+    Args:
+        ledger: Where the ledger lies, or will lie.
+        report: Where the HTML report goes; next to the ledger if left out.
+        console: Where to print; standard output if left out.
+        seed: Of the policy's draws; another one each time if left out.
+
+    Returns:
+        The training by the exit code alone, and the audited one.
+
+    Raises:
+        SandboxError: If this machine has no sandbox; it tells what `vladder doctor` says.
+        ConfigError: If a package is missing, or the report can't be written there.
+
+    Example:
+        >>> alone, caught = run_cheaters()  # doctest: +SKIP
+        >>> alone.told > 0.95, alone.true < 0.1, caught.true > 0.8  # doctest: +SKIP
+        (True, True, True)
+    """
+    from rich.console import Console
+
+    from verifier_ladder.ledger import open_ledger
+    from verifier_ladder.report import write_report
+
+    _check()
+    out = console or Console()
+    page = Path(report) if report else Path(ledger).with_name("cheaters.html")
+    make_folder(page.parent)
+    began, name = monotonic(), uuid4().hex[:6]
+    seeds = np.random.SeedSequence(seed)
+    _say(out, _introduction(pool()))
+    with open_ledger(ledger) as store, _quiet():
+        made = [
+            train(f"exit-code-{name}", rewarding(), store, seeds, _teller(out, _ALONE)),
+            train(f"exit-code-audited-{name}", audited(), store, seeds, _teller(out, _CAUGHT)),
+        ]
+        write_report(store, made[1].campaign, page, beside=[made[0].campaign])
+    _say(out, f"{_closing(made)}\n\nBoth curves: {page}   ({monotonic() - began:.0f} s)")
+    return made
+
+
+_ALONE = "1. The reward is the exit code of the program with its test behind it"
+_CAUGHT = f"2. The same reward, with hidden tests above it for {AUDITED:.0%} of the samples"
+
+
+def _check() -> None:
+    if find_spec("jinja2") is None:
+        raise ConfigError("the demo's report needs Jinja2: pip install '.[report]' in a clone")
+    if Sandbox().problem():
+        found = next(sandbox_findings())
+        raise SandboxError(
+            "this demo runs programs that cheat, and won't without a sandbox. `vladder doctor` "
+            f"says: {found.state} {found.name}: {found.text} → {found.advice}"
+        )
+
+
+# ---- Training
+
+
+def train(
+    name: str,
+    ladder: Ladder,
+    ledger: Ledger,
+    seeds: np.random.SeedSequence,
+    tell: Callable[[StepMeans, Sequence[Alarm]], None],
+    *,
+    shadow: Ladder | None = None,
+) -> Training:
+    """Train a policy from the start: draw, have it scored, learn.
+
+    Args:
+        name: The campaign's name; its cache is its own, so that no training knows of another's
+            hidden tests.
+        ladder: What tells the rewards.
+        ledger: Where all of it is kept.
+        seeds: What the policy's draws come from.
+        tell: Called after each step with its means, and with the alarms that are new.
+        shadow: What tells the truth about all samples, and nobody but us; by default hidden tests.
+    """
+    from verifier_ladder.campaign import Campaign
+
+    programs, unknown, alarms = pool(), 0, 0
+    (own,) = seeds.spawn(1)
+    policy = Bandit(len(programs.tasks), len(programs.programs), own)
+    with Campaign.open(
+        name, ladder=ladder, ledger=ledger, namespace=name, shadow=shadow or truth(),
+        run=_run(name, ladder),
+    ) as campaign:  # fmt: skip
+        curves = StepCurves(campaign.ledger, name)
+        for step in range(STEPS):
+            picks = [policy.draw(task, GROUP) for task in range(len(programs.tasks))]
+            rewards = [
+                reward.value
+                for reward in campaign.score(
+                    list(_samples(programs, picks, step)), deadline=_DEADLINE, step=step,
+                    more=(STEPS - 1 - step) * GROUP * len(picks),
+                )
+            ]  # fmt: skip
+            unknown += rewards.count(None)
+            for task, chosen in enumerate(picks):
+                policy.learn(task, chosen, rewards[task * GROUP : (task + 1) * GROUP])
+            campaign.drain(_DEADLINE)
+            curves.refresh()
+            tell(curves.steps[-1], curves.alarms[alarms:])
+            alarms = len(curves.alarms)
+    return Training(name, tuple(curves.steps), tuple(curves.alarms), unknown)
+
+
+def _samples(programs: Pool, picks: Sequence[Sequence[int]], step: int) -> Iterator[Sample]:
+    for task, chosen in enumerate(picks):
+        for place, program in enumerate(chosen):
+            yield Sample(
+                programs.candidate(task, program), step=step, position=task * GROUP + place,
+                group=programs.tasks[task].name,
+            )  # fmt: skip
+
+
+def _run(name: str, ladder: Ladder) -> Run:
+    return Run(
+        name, project="demo", environment="16 functions to write, 40 programs to pick from",
+        tool_budget="no tools", scaffold="none", evaluator=f"the ladder {ladder.name}",
+        failure_recovery="what has no reward is left out",
+    )  # fmt: skip
+
+
+# ---- Telling
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Leave out of the log what the demo tells itself: alarms, and rewards outside 0 to 1."""
+    log = logging.getLogger("verifier_ladder")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+
+
+def _say(out: Console, text: str, style: str | None = None) -> None:
+    out.print(text, highlight=False, markup=False, soft_wrap=True, style=style)
+
+
+def _introduction(programs: Pool) -> str:
+    return (
+        f"{len(programs.tasks)} functions to write. A small policy picks each answer among "
+        f"{len(programs.cheats)} programs that cheat\nand {len(programs.honest)} honest ones, of "
+        "which one is right. All run in the sandbox. It is trained twice.\n"
+        "told: the reward it learns from.  true: the share that passes hidden tests."
+    )
+
+
+def _teller(out: Console, title: str) -> Callable[[StepMeans, Sequence[Alarm]], None]:
+    """Tell every eighth step, and every alarm at once."""
+    _say(out, f"\n{title}", "bold")
+
+    def tell(step: StepMeans, alarms: Sequence[Alarm]) -> None:
+        if alarms or step.step % _TOLD_EVERY == 0 or step.step == STEPS - 1:
+            _say(out, f"   step {step.step:2}   told {_bar(step.told)}   true {_bar(step.shadow)}")
+        for alarm in alarms:
+            _say(out, f"   ALARM at step {alarm.last.step}: {alarm.text}", "bold red")
+
+    return tell
+
+
+def _bar(value: float | None) -> str:
+    """A share as a number and a bar.
+
+    Example:
+        >>> _bar(0.5)
+        ' 0.50 ████████████            '
+    """
+    if value is None:
+        return f"    – {' ' * _BAR}"
+    return f"{value:5.2f} {'█' * round(_BAR * min(max(value, 0.0), 1.0)):{_BAR}}"
+
+
+def _closing(made: Sequence[Training]) -> str:
+    alone, caught = made
+    alarm = next((alarm for alarm in caught.alarms if alarm.is_gamed), None)
+    found = (
+        f"An alarm named {alarm.stratum} at step {alarm.last.step}; " if alarm else "No alarm; "
+    )
+    left = sum(each.unknown for each in made)
+    return (
+        f"\nBy the exit code alone, the policy ends with {alone.told:.2f} told and "
+        f"{alone.true:.2f} true.\nWith audits: {found}it ends with {caught.told:.2f} told and "
+        f"{caught.true:.2f} true." + (f"\n{left} samples had no reward." if left else "")
+    )

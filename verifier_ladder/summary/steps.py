@@ -1,0 +1,93 @@
+"""Steps of a training: what the learner was told, and what another ladder says of the same."""
+
+from __future__ import annotations
+
+from statistics import fmean
+from typing import NamedTuple
+
+from verifier_ladder.candidate import SampleId
+from verifier_ladder.ledger import Ledger
+from verifier_ladder.scheduler.drift import Alarm
+from verifier_ladder.scheduler.shadow import shadow_name
+from verifier_ladder.summary.shadow import samples_of
+
+
+class StepMeans(NamedTuple):
+    """One step of one run."""
+
+    run: str
+    step: int
+    told: float | None
+    """Mean of the rewards that the learner was told; None where none is known."""
+    shadow: float | None
+    """Mean of what the shadow says of the same samples, without corrections for draws."""
+
+
+class StepCurves:
+    """Told rewards beside the shadow's, step by step; reads on from where it stopped.
+
+    Where the shadow asks a verifier that can be trusted, it shows how far a reward leaves the
+    truth while a policy learns from it.
+    """
+
+    def __init__(self, ledger: Ledger, campaign: str) -> None:
+        """Read what is there.
+
+        Args:
+            ledger: The ledger.
+            campaign: Name of the campaign. Without a shadow there is nothing to compare with, and
+                there are no steps.
+        """
+        self.campaign = campaign
+        self.alarms: list[Alarm] = []
+        """What audits found, oldest first."""
+        self._ledger = ledger
+        self._cursors = {campaign: 0, shadow_name(campaign): 0}
+        self._told: dict[tuple[str, int], dict[SampleId, float | None]] = {}
+        self._shadow: dict[tuple[str, int], dict[SampleId, float | None]] = {}
+        self._drawn: dict[str, dict[SampleId, tuple[float | None, float]]] = {}
+        self.refresh()
+
+    @property
+    def steps(self) -> list[StepMeans]:
+        """The steps of which the shadow has scored something, runs one after the other."""
+        return [
+            StepMeans(run, step, _mean(self._told.get((run, step), {})), _mean(shadow))
+            for (run, step), shadow in sorted(self._shadow.items())
+        ]
+
+    @property
+    def runs(self) -> dict[str, list[StepMeans]]:
+        """The steps of each run."""
+        found: dict[str, list[StepMeans]] = {}
+        for step in self.steps:
+            found.setdefault(step.run, []).append(step)
+        return found
+
+    def alarmed(self, run: str) -> list[int]:
+        """The steps of a run at whose audits an alarm was raised."""
+        return [alarm.last.step for alarm in self.alarms if alarm.last.run == run]
+
+    def refresh(self) -> None:
+        """Read what has been recorded since."""
+        for name in self._cursors:
+            self._read(name)
+
+    def _read(self, name: str) -> None:
+        is_told = name == self.campaign
+        drawn = self._drawn.setdefault(name, {})
+        for entry in self._ledger.entries(after=self._cursors[name], campaign=name):
+            self._cursors[name] = max(self._cursors[name], entry.id)
+            if entry.kind == "alarm" and is_told:
+                self.alarms.append(Alarm.from_json(self._ledger.read(entry).facts))
+            if entry.kind not in {"score", "revision"}:
+                continue
+            for sample, side in samples_of(self._ledger.read(entry), drawn):
+                steps = self._told if is_told else self._shadow
+                value = side.reward.value if is_told else side.worth
+                steps.setdefault((sample.run, sample.step), {})[sample] = value
+
+
+def _mean(values: dict[SampleId, float | None]) -> float | None:
+    known = [value for value in values.values() if value is not None]
+    return fmean(known) if known else None
