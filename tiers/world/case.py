@@ -22,12 +22,12 @@ from verifier_ladder.case import (
 )
 from verifier_ladder.containment import words_of
 from verifier_ladder.cost import Cost
-from verifier_ladder.errors import ConfigError, VerifierError
+from verifier_ladder.errors import CandidateError, ConfigError, VerifierError
 from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.single import SingleVerifier
 from verifier_ladder.tiers.tasks import TaskError
 from verifier_ladder.verdict import Outcome, Verdict
-from verifier_ladder.verifiers import as_verdict
+from verifier_ladder.verifiers import as_verdict, failure
 
 WAITING: Mapping[str, Any] = {"waiting": True}
 """Evidence of an abstention that opens a case: the scheduler waits instead of going on."""
@@ -130,8 +130,10 @@ class WorldVerifier(SingleVerifier):
     def settle(self, case: Case, feed: Any) -> Verdict | float | bool | None:
         """Say what came of a case; asked from its settlement time on, until it says something.
 
-        Whatever it raises is no answer: the case stays open, and is asked about again, after as
-        long as has passed since the settlement time, a minute at least and a day at most.
+        A `CandidateError` rejects, as everywhere. Whatever else it raises is no answer: the case
+        stays open, and is asked about again, after as long as has passed since the settlement
+        time, a minute at least and a day at most. A case is opened only where `look_up` knows
+        nothing, so that is the place to refuse what is no forecast.
 
         Args:
             case: The open case, with the candidate, its task and the settlement time.
@@ -144,12 +146,15 @@ class WorldVerifier(SingleVerifier):
         return None
 
     def _settled(self, case: Case) -> Verdict:
-        """What `settle` says, with the time until which that holds; or to go on waiting."""
+        """What is said of a case, with the time until which it holds; or to go on waiting."""
         try:
-            said = self.settle(case, self.feed)
+            known = self.look_up(case.candidate)
+            said = self.settle(case, self.feed) if known is None else known
             if said is None:
                 return Verdict.abstain(f"{self.name} is not settled yet", evidence=WAITING)
             verdict = self.validate(said)
+        except CandidateError as error:
+            verdict = failure(error)
         except Exception as error:  # noqa: BLE001 - a feed that is away says nothing of a forecast
             return Verdict.abstain(words_of(error), evidence=WAITING)
         until = {} if case.settles_at is None else {SETTLED: shown(case.settles_at)}

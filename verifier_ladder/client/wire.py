@@ -239,7 +239,7 @@ def _cases(answer: Any) -> list[Case]:
     return [
         Case(
             bytes.fromhex(told["case"]), told["verifier"], candidate_from(told["candidate"]),
-            told["question"], told["unit"], told["deadline"],
+            told["question"], told["unit"], told["deadline"], told.get("settles_at"),
         )
         for told in answer["cases"]
     ]  # fmt: skip

@@ -72,6 +72,9 @@ class CaseMessage(Message):
     unit: str
     deadline: float | None
     """Seconds since 1970; null if it may stay open for ever."""
+    settles_at: float | None = None
+    """Seconds since 1970 from which on the answer can be known, so that its verifier is asked;
+    null if only people and programs answer."""
     candidate: dict[str, JsonValue]
 
 
@@ -126,6 +129,6 @@ def _hand_in(service: RewardService, result: Result, source: str, event: str | N
 def _shown(case: Case) -> dict[str, Any]:
     return {
         "case": case.check_key.hex(), "verifier": case.verifier, "question": case.question,
-        "unit": case.unit, "deadline": case.deadline,
+        "unit": case.unit, "deadline": case.deadline, "settles_at": case.settles_at,
         "candidate": candidate_message(case.candidate),
     }  # fmt: skip

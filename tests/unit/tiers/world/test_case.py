@@ -1,11 +1,14 @@
 """Cases that the world answers."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from verifier_ladder.candidate import Candidate
-from verifier_ladder.errors import ConfigError, VerifierError
+from verifier_ladder.case import Case, to_settle
+from verifier_ladder.errors import CandidateError, ConfigError, VerifierError
+from verifier_ladder.task import seen_by
 from verifier_ladder.tiers.world.case import WAITING, WorldVerifier, check_bounds, is_waiting
 from verifier_ladder.verdict import Outcome, Verdict
 
@@ -120,3 +123,69 @@ def test_a_verdict_that_was_looked_up_may_be_zero() -> None:
             return 0.0 * len(candidate.content)
 
     assert 0.0 == Known().judge([SOUP])[0].score
+
+
+# -- cases that settle by themselves --------------------------------------------------------------
+
+HORIZON = 1_772_469_000.0
+
+
+class Guess(WorldVerifier):
+    """A number, compared with what its feed tells."""
+
+    name, version, settles_at, unit = "guess-settled", "1", "horizon", "EUR"
+    task_fields = ("series",)
+
+    def look_up(self, candidate: Candidate) -> Verdict | None:
+        if not candidate.content[:1].isdigit():  # type: ignore[union-attr]
+            raise CandidateError("not a number")
+        return None
+
+    def settle(self, case: Case, feed: Any) -> Any:
+        return feed(case)
+
+
+def asked(feed: Callable[[Case], Any], content: str = "7", *, is_due: bool = True) -> Verdict:
+    guess = Guess()
+    guess.feed = feed
+    candidate = Candidate("text", content, {"series": "close", "horizon": HORIZON})
+    if is_due:
+        candidate = to_settle(candidate, b"k" * 32, HORIZON + 10)
+    (seen,) = seen_by(guess.name, guess.task_fields, [candidate])
+    return guess.judge([seen])[0]
+
+
+def test_a_case_is_opened_first_and_its_feed_left_alone() -> None:
+    assert is_waiting(asked(lambda _: pytest.fail("it was asked"), is_due=False))
+
+
+def test_settle_is_told_of_the_case() -> None:
+    told: list[Case] = []
+
+    assert is_waiting(asked(told.append))
+
+    (case,) = told
+    assert (case.check_key, case.settles_at) == (b"k" * 32, HORIZON)
+    assert (case.deadline, case.unit) == (HORIZON + 10, "EUR")
+    assert {"series": "close", "horizon": HORIZON} == case.candidate.task
+
+
+@pytest.mark.parametrize(
+    "said", [2, -1.5, Verdict.accept(3.0, unit="EUR"), Verdict.abstain("halt")]
+)
+def test_what_settles_a_case_says_until_when_it_holds(said: Any) -> None:
+    verdict = asked(lambda _: said)
+
+    assert not is_waiting(verdict)
+    assert "2026-03-02T16:30:00+00:00" == verdict.evidence["valid_until"]
+
+
+@pytest.mark.parametrize("said", ["2", True, float("nan"), Verdict.accept(3.0, unit="USD")])
+def test_what_can_t_be_an_answer_settles_nothing(said: Any) -> None:
+    assert is_waiting(asked(lambda _: said))
+
+
+def test_what_is_no_forecast_is_rejected_also_where_it_might_be_settled() -> None:
+    for is_due in (True, False):
+        verdict = asked(lambda _: pytest.fail("it was asked"), "soup", is_due=is_due)
+        assert (Outcome.REJECT, "not a number") == (verdict.outcome, verdict.reason)
