@@ -96,12 +96,12 @@ def times(key: Key) -> None:
             )  # fmt: skip
     time, value = ROWS[5]
     instant = datetime.fromisoformat(time)
-    away = within(float(abs(Decimal(100) - Decimal(value))), 1e-9)
-    key.add("100", task(instant.timestamp()), YES, "seconds since 1970", "convention", score=away)
+    near = within(float(abs(Decimal(100) - Decimal(value))), 1e-9)
+    key.add("100", task(instant.timestamp()), YES, "seconds since 1970", "convention", score=near)
     other = (instant.replace(tzinfo=None) + timedelta(hours=5, minutes=30)).isoformat() + "+05:30"
-    key.add("100", task(other), YES, "another zone", "convention", score=away)
+    key.add("100", task(other), YES, "another zone", "convention", score=near)
     zulu = instant.replace(tzinfo=None).isoformat() + "Z"
-    key.add("100", task(zulu), YES, "the zone of UTC", "convention", score=away)
+    key.add("100", task(zulu), YES, "the zone of UTC", "convention", score=near)
 
 
 def distributions(key: Key) -> None:

@@ -208,7 +208,8 @@ def late(verifier: Verifier, task: Mapping[str, Any]) -> Verdict:
     """What is said of a sample that came too late: it is no forecast any more."""
     at = settlement_time(verifier, task)
     until = "" if at is None else f", from {shown(at)} on"
-    return Verdict.reject(f"late: it came when the answer could be known{until}")
+    why = f"late: it came when the answer could be known{until}"
+    return Verdict.reject(why, feedback="It counts only before that time.")
 
 
 def shown(at: float) -> str:

@@ -5,6 +5,9 @@ The ledger's clock is moved only while no campaign is open, as for one that wait
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -188,6 +191,18 @@ def test_a_task_without_a_time_is_nobodys_fault(world: World) -> None:
         assert campaign.drain(300)
         assert [] == campaign.cases()
         assert [None] * 5 == [reward.value for reward in rewards]
+
+
+def test_the_example_shows_forecasts_their_settlement_and_a_late_copy() -> None:
+    example = Path(__file__).parents[2] / "examples" / "forecast" / "run.py"
+
+    done = subprocess.run([sys.executable, example], capture_output=True, text=True, check=False)
+
+    assert 0 == done.returncode, done.stderr
+    before, after = done.stdout.split("the price is 102.0")
+    assert 3 == before.count("waits")
+    assert {"0.950", "0.934", "0.000"} == set(re.findall(r"0\.\d{3}", after))
+    assert "late" in after
 
 
 def test_what_settles_declares_both_the_time_and_the_way() -> None:

@@ -130,10 +130,10 @@ class WorldVerifier(SingleVerifier):
     def settle(self, case: Case, feed: Any) -> Verdict | float | bool | None:
         """Say what came of a case; asked from its settlement time on, until it says something.
 
-        A `CandidateError` rejects, as everywhere. Whatever else it raises is no answer: the case
-        stays open, and is asked about again, after as long as has passed since the settlement
-        time, a minute at least and a day at most. A case is opened only where `look_up` knows
-        nothing, so that is the place to refuse what is no forecast.
+        A `CandidateError` rejects and a `TaskError` abstains, as everywhere. Whatever else it
+        raises is no answer: the case stays open, and is asked about again, after as long as has
+        passed since the settlement time, a minute at least and a day at most. A case is opened
+        only where `look_up` knows nothing, so that is the place to refuse what is no forecast.
 
         Args:
             case: The open case, with the candidate, its task and the settlement time.
@@ -155,6 +155,8 @@ class WorldVerifier(SingleVerifier):
             verdict = self.validate(said)
         except CandidateError as error:
             verdict = failure(error)
+        except TaskError as error:
+            verdict = Verdict.abstain(f"{error}")
         except Exception as error:  # noqa: BLE001 - a feed that is away says nothing of a forecast
             return Verdict.abstain(words_of(error), evidence=WAITING)
         until = {} if case.settles_at is None else {SETTLED: shown(case.settles_at)}

@@ -137,7 +137,7 @@ class Guess(WorldVerifier):
     task_fields = ("series",)
 
     def look_up(self, candidate: Candidate) -> Verdict | None:
-        if not candidate.content[:1].isdigit():  # type: ignore[union-attr]
+        if not candidate.content[:1].isdigit():
             raise CandidateError("not a number")
         return None
 

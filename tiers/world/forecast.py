@@ -1,0 +1,176 @@
+r"""The verifier `numeric-forecast`: a number, or a normal distribution, settled from a table.
+
+A point is scored by its distance from what came. A normal distribution N(m, s²) is scored by the
+continuous ranked probability score, which is a distance too and is smallest on average for who
+says what he believes: with z = (y - m) / s, and φ and Φ the density and the distribution function
+of the standard normal distribution,
+
+    CRPS = s (z (2 Φ(z) - 1) + 2 φ(z) - 1 / √π)
+
+(Gneiting and Raftery, *Strictly Proper Scoring Rules, Prediction, and Estimation*, 2007, eq. 21,
+with the sign turned).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from importlib.resources import files
+from math import erf, exp, isfinite, pi, sqrt
+from pathlib import Path
+from typing import NamedTuple
+
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.case import Case
+from verifier_ladder.errors import CandidateError, ConfigError
+from verifier_ladder.tiers.fast.extraction import SHORT, agreed, answers, bare, checked_marks
+from verifier_ladder.tiers.fast.numeric import number
+from verifier_ladder.tiers.tasks import TaskError
+from verifier_ladder.tiers.world.case import WorldVerifier
+from verifier_ladder.tiers.world.feed import FileFeed
+from verifier_ladder.verdict import Verdict
+
+HOW = "Write one number, or mean ± standard deviation, alone between <answer> and </answer>."
+LARGEST = 1e15
+"""The largest number that a forecast may hold."""
+_SERIES = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,99}")
+_SPREAD = re.compile(r"\s*(?:±|\+/-|\\pm)\s*")
+
+
+class Normal(NamedTuple):
+    """A forecast: a normal distribution, or a point if it has no deviation."""
+
+    mean: float
+    deviation: float | None = None
+
+    def score(self, value: float) -> float:
+        """How far off it is: the distance of a point, else the CRPS.
+
+        Example:
+            >>> Normal(3.0).score(5.0), round(Normal(0.0, 1.0).score(0.0), 6)
+            (2.0, 0.233695)
+        """
+        if self.deviation is None:
+            return abs(value - self.mean)
+        z = (value - self.mean) / self.deviation
+        inner = z * erf(z / sqrt(2)) + sqrt(2 / pi) * exp(-z * z / 2) - 1 / sqrt(pi)
+        return self.deviation * inner
+
+
+class NumericForecast(WorldVerifier):
+    """Scores a forecast of a series' value, once that is told; less is better.
+
+    The task holds `series`, the name of the series, and `horizon`, the time of the forecast. It is
+    settled with the first value that is told at the horizon or later. Where that comes too long
+    after it, or is empty, nobody is judged.
+
+    Example:
+        >>> task = {"series": "example-series", "horizon": "2126-01-05T16:00:00Z"}
+        >>> said = ["It rises: <answer>101.5 ± 2</answer>", "It rises."]
+        >>> [v.reason for v in NumericForecast().judge(
+        ...     [Candidate("text", text, task=task) for text in said])]
+        ['numeric-forecast was asked', 'the forecast is not one number, or mean ± deviation']
+    """
+
+    name = "numeric-forecast"
+    version = "1"
+    kind = "text"
+    domain = "forecasting"
+    capabilities = ("reasoning",)
+    settles_at = "horizon"
+    task_fields = ("series",)
+
+    def __init__(
+        self,
+        *,
+        folder: str = "",
+        within: float = 7 * 86400.0,
+        unit: str = "",
+        find: Sequence[str] = SHORT,
+    ) -> None:
+        """Say where the series are.
+
+        Args:
+            folder: Folder of the tables; empty for the example series of the package.
+            within: Seconds after the horizon within which a value settles a forecast.
+            unit: Unit of the values.
+            find: Marks of the answer: `verifier_ladder.tiers.fast.extraction`.
+
+        Raises:
+            ConfigError: If `within` is no time span, or a mark does not exist.
+        """
+        if not (isfinite(within) and within >= 0):
+            raise ConfigError(f"within={within!r} of numeric-forecast: give seconds from 0 on")
+        self.within, self.unit, self._find = float(within), unit, checked_marks(find)
+        place = folder or str(files("verifier_ladder.tiers.world"))
+        self.feed = FileFeed(Path(place))
+        super().__init__(folder=folder, within=self.within, unit=unit, find=self._find)
+
+    def look_up(self, candidate: Candidate) -> Verdict | None:
+        """Refuse what is no forecast; nothing is known of one before its horizon."""
+        _series(candidate)
+        self._forecast(candidate)
+        return None
+
+    def settle(self, case: Case, feed: FileFeed) -> Verdict | None:
+        """Compare the forecast with the first value from the horizon on."""
+        series, at = _series(case.candidate), case.settles_at or 0.0
+        told, digest = feed.first(series, at)
+        if told is None:
+            return None
+        found = {"series": series, "time": told.time, "value": told.value, "feed_sha256": digest}
+        if told.time > at + self.within:
+            why = f"nothing was told of {series} within {self.within:g} s of the horizon"
+            return Verdict.abstain(why, evidence=found)
+        if told.value is None:
+            return Verdict.abstain(f"{series} has no value at the horizon", evidence=found)
+        score = self._forecast(case.candidate).score(told.value)
+        return Verdict.accept(score, unit=self.unit, evidence=found)
+
+    def _forecast(self, candidate: Candidate) -> Normal:
+        found = answers(candidate.content, self._find, HOW)
+        return agreed((_read(bare(text)) for text in found), HOW)
+
+    def question(self, candidate: Candidate) -> str:
+        """What came of the forecast."""
+        task = candidate.task or {}
+        return (
+            f"How far off is the forecast {candidate.content!r} of {task.get('series')} at "
+            f"{task.get('horizon')}?{self._in_unit()}"
+        )
+
+
+def _series(candidate: Candidate) -> str:
+    """The series that a task names.
+
+    Raises:
+        TaskError: If it names none.
+    """
+    name = (candidate.task or {}).get("series")
+    if not isinstance(name, str) or not _SERIES.fullmatch(name):
+        raise TaskError(
+            f"the task's series {name!r:.60} is no name: letters, digits and _.- that begin with "
+            "no point"
+        )
+    return name
+
+
+def _read(said: str) -> Normal:
+    """Read a forecast.
+
+    Raises:
+        CandidateError: If it is none.
+    """
+    parts = [_number(part) for part in _SPREAD.split(said, maxsplit=2)]
+    if len(parts) > 2 or None in parts:  # noqa: PLR2004 - a mean and a deviation
+        why = "the forecast is not one number, or mean ± deviation"
+        raise CandidateError(why, feedback=f"{HOW} No unit, no range.")
+    forecast = Normal(*parts)  # type: ignore[arg-type]
+    if forecast.deviation is not None and forecast.deviation <= 0:
+        raise CandidateError("the deviation is not above zero", feedback=HOW)
+    return forecast
+
+
+def _number(text: str) -> float | None:
+    found = number(text.removesuffix("."))
+    return float(found) if found is not None and abs(found) <= LARGEST else None
