@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from verifier_ladder.rollouts import score_file
     from verifier_ladder.run import Run
     from verifier_ladder.target import Target
+    from verifier_ladder.taskenvironment import Environment, StepResult
     from verifier_ladder.tier import Tier
     from verifier_ladder.transcript import Transcript
     from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict
@@ -70,13 +71,15 @@ _HOMES = {
     "Canonicaliser": "canonicaliser", "Case": "case", "Client": "client",
     "CommandVerifier": "command", "ConfigError": "errors", "Cost": "cost",
     "Decision": "decision", "Decisions": "decision", "EndpointVerifier": "endpoint",
-    "EngineError": "errors", "EscalationPolicy": "decision", "HttpService": "httpservice",
+    "EngineError": "errors", "Environment": "taskenvironment",
+    "EscalationPolicy": "decision", "HttpService": "httpservice",
     "Ladder": "ladder", "LadderError": "errors",
     "LeaseError": "errors", "Ledger": "ledger", "LedgerError": "errors", "Outcome": "verdict",
     "PluginError": "errors", "Rate": "rate", "Revision": "reward", "Reward": "reward",
     "RewardRule": "reward",
     "Run": "run", "Sample": "candidate", "SampleId": "candidate", "SandboxError": "errors",
-    "Situation": "decision", "Target": "target", "Tier": "tier", "ToolError": "errors",
+    "Situation": "decision", "StepResult": "taskenvironment", "Target": "target", "Tier": "tier",
+    "ToolError": "errors",
     "Terminate": "candidate", "ToolCall": "candidate", "Transcript": "transcript",
     "Turn": "candidate", "TurnVerdict": "verdict", "Verdict": "verdict",
     "Verifier": "verifiers", "VerifierError": "errors", "open_ledger": "ledger",
@@ -88,11 +91,12 @@ __all__ = [
     "Belief", "BudgetError", "Campaign", "Candidate",
     "CandidateError", "Canonicaliser", "Case", "Client", "CommandVerifier", "ConfigError",
     "Cost", "Decision", "Decisions", "EndpointVerifier", "EngineError",
-    "EscalationPolicy", "HttpService", "Ladder",
+    "Environment", "EscalationPolicy", "HttpService", "Ladder",
     "LadderError", "LeaseError", "Ledger", "LedgerError", "Outcome", "PluginError", "Rate",
     "Revision", "Reward", "RewardRule", "Run", "Sample", "SampleId", "SandboxError", "Situation",
-    "Target", "Terminate", "Tier", "ToolCall", "ToolError", "Transcript", "Turn", "TurnVerdict",
-    "Verdict", "Verifier", "VerifierError", "open_ledger", "score_file", "verifier", "wrap",
+    "StepResult", "Target", "Terminate", "Tier", "ToolCall", "ToolError", "Transcript", "Turn",
+    "TurnVerdict", "Verdict", "Verifier", "VerifierError", "open_ledger", "score_file",
+    "verifier", "wrap",
 ]  # fmt: skip
 
 
