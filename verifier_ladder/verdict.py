@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from math import fsum, inf, isfinite
@@ -110,6 +110,20 @@ def _named(scores: Any) -> dict[str, float]:
                 f"with a letter, and not {OUTCOME} or {PROCESS}, which the reward rule knows"
             )
     return {str(name): _number(score) for name, score in scores.items()}
+
+
+def score_name(text: str, taken: Collection[str] = ()) -> str:
+    """A name from elsewhere as one that a verdict takes for a score, and that is not taken yet.
+
+    Example:
+        >>> score_name("exact match"), score_name("outcome"), score_name("2x", ["score_2x"])
+        ('exact_match', 'score_outcome', 'score_2x_2')
+    """
+    name = re.sub(r"[^A-Za-z0-9_.\-]", "_", text)[:48]
+    if not _NAME.fullmatch(name) or name in {OUTCOME, PROCESS}:
+        name = f"score_{name}"
+    free = (name, *(f"{name}_{number}" for number in range(2, len(taken) + 3)))
+    return next(one for one in free if one not in taken)
 
 
 class _NoEvidence(dict[str, Any]):

@@ -1,0 +1,1 @@
+"""Verifiers of no domain of their own: bridges to the checks of other libraries."""
