@@ -96,7 +96,7 @@ class JsonSchema(SingleVerifier):
 
     def examine(self, candidate: Candidate) -> Verdict:
         """Read the schema, then the JSON, then compare them."""
-        validator = _validator(_schema_text(candidate.task), self._formats)
+        validator = compiled(_schema_text(candidate.task), formats=self._formats)
         found = answers(
             candidate.content, self._find, HOW, languages=("json",), longest=self._longest
         )
@@ -105,7 +105,7 @@ class JsonSchema(SingleVerifier):
         value = parse(found[0], self._depth)
         if validator.is_valid(value):
             return Verdict.accept(1.0)
-        told = "; ".join(map(_told, islice(validator.iter_errors(value), _SHOWN)))
+        told = breaches(validator, value)
         return Verdict.reject(
             f"the JSON breaks its schema: {told}", feedback=f"Mend this: {told}."
         )
@@ -173,6 +173,15 @@ def _schema_text(task: Mapping[str, Any] | None) -> str:
     schema = (task or {}).get("schema")
     if schema is None:
         raise TaskError("the task has no schema")
+    return schema_text(schema)
+
+
+def schema_text(schema: Any) -> str:
+    """A schema as text; one that is text already stays as it is.
+
+    Raises:
+        TaskError: If it can't be JSON.
+    """
     try:
         return schema if isinstance(schema, str) else orjson.dumps(schema).decode()
     except TypeError as error:
@@ -180,8 +189,12 @@ def _schema_text(task: Mapping[str, Any] | None) -> str:
 
 
 @lru_cache(maxsize=512)
-def _validator(schema: str, formats: bool) -> Any:  # noqa: FBT001  # Part of the cache's key.
+def compiled(schema: str, *, formats: bool = True) -> Any:
     """Compile a schema once for all candidates of its group.
+
+    Args:
+        schema: The schema as JSON text.
+        formats: Whether `format` is checked.
 
     Raises:
         TaskError: If it makes no sense, or refers to something that is not in it.
@@ -212,6 +225,11 @@ def _library() -> Any:
 
 
 # ---- What is wrong, without a value that the schema may hide
+
+
+def breaches(validator: Any, value: Any) -> str:
+    """What the first rules are that a value breaks, in words for a student model; "" for none."""
+    return "; ".join(map(_told, islice(validator.iter_errors(value), _SHOWN)))
 
 
 def _told(error: Any) -> str:

@@ -121,6 +121,27 @@ class CostEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolEntry:
+    """What verifiers have counted of the tools that a run's samples called."""
+
+    samples: int
+    """Samples whose calls were counted."""
+    calls: int
+    largest: int
+    """Calls of the sample that made most."""
+    budgets: tuple[int, int] | None
+    """Smallest and largest number of calls that a task allowed; None if none set a limit."""
+    over: int
+    """Samples that made more calls than their task allowed."""
+    failed: int
+    """Calls that failed."""
+    recovered: int
+    """Of these, how many were followed by a call of the same tool that succeeded."""
+    unanswered: int
+    """Calls after which nothing was observed: nobody knows whether they failed."""
+
+
+@dataclass(frozen=True, slots=True)
 class ReportCard:
     """A run at a glance: what it rests on, how it did, and what audits found.
 
@@ -163,6 +184,8 @@ class ReportCard:
     capabilities: tuple[Cohort, ...]
     domains: tuple[Cohort, ...]
     costs: tuple[CostEntry, ...]
+    tools: ToolEntry | None = None
+    """None where no verifier has counted calls."""
 
     @property
     def missing(self) -> list[str]:

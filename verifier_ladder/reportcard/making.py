@@ -14,12 +14,14 @@ from verifier_ladder.reportcard.card import (
     NOT_REPORTED,
     CostEntry,
     ReportCard,
+    ToolEntry,
     VerifierEntry,
 )
 from verifier_ladder.reportcard.cohorts import Cohorts
 from verifier_ladder.rollouts.statistics import DECLINED
 from verifier_ladder.runs import RunRecord, find_run, read_run
 from verifier_ladder.tags import capabilities_of
+from verifier_ladder.toolcalls import EVIDENCE, ToolCount
 
 
 def report_card(
@@ -81,7 +83,7 @@ def report_card(
         audits=audited(record, cohorts, threshold),
         capabilities=cohorts.by(lambda sample: record.tags(sample).capabilities),
         domains=cohorts.by(lambda sample: filter(None, [record.tags(sample).domain])),
-        costs=_costs(ledger, record.campaign.name),
+        costs=_costs(ledger, record.campaign.name), tools=_tools(record),
     )  # fmt: skip
 
 
@@ -109,6 +111,25 @@ def _unknown(record: RunRecord) -> dict[str, int]:
         if sample.reward.value is None
     )
     return dict(found.most_common())
+
+
+def _tools(record: RunRecord) -> ToolEntry | None:
+    """What was counted of the tools that its samples called; of several counts the first."""
+    told = (
+        (ToolCount.from_json(said.verdict.evidence.get(EVIDENCE)) for said in record.verdicts(one))
+        for one in record.samples
+    )
+    counts = [count for each in told if (count := next(filter(None, each), None))]
+    if not counts:
+        return None
+    budgets = [count.budget for count in counts if count.budget is not None]
+    return ToolEntry(
+        len(counts), sum(count.calls for count in counts), max(count.calls for count in counts),
+        (min(budgets), max(budgets)) if budgets else None,
+        sum(count.budget is not None and count.calls > count.budget for count in counts),
+        sum(count.failed for count in counts), sum(count.recovered for count in counts),
+        sum(count.unanswered for count in counts),
+    )  # fmt: skip
 
 
 def _costs(ledger: Ledger, campaign: str) -> tuple[CostEntry, ...]:

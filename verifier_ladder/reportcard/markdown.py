@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
-from verifier_ladder.reportcard.card import NOT_REPORTED, AuditEntry, Cohort, ReportCard
+from verifier_ladder.reportcard.card import NOT_REPORTED, AuditEntry, Cohort, ReportCard, ToolEntry
 from verifier_ladder.resource import Resource
 from verifier_ladder.rollouts.passk import Estimate
 from verifier_ladder.rollouts.statistics import DECLINED
@@ -68,7 +68,36 @@ def _alarms(found: AuditEntry) -> Iterator[str]:
 def _declared(card: ReportCard) -> Iterator[str]:
     yield "## What was reported"
     yield ""
-    yield from _table(*((_NAMES[name], _text(said)) for name, said in card.declared.items()))
+    found = {} if card.tools is None else _counted(card.tools)
+    yield from _table(*(
+        row for name, said in card.declared.items()
+        for row in ((_NAMES[name], _text(said)), *found.get(name, ()))
+    ))  # fmt: skip
+
+
+def _counted(tools: ToolEntry) -> dict[str, list[tuple[str, str]]]:
+    """What was counted, beside what was declared of it."""
+    low, high = tools.budgets or (None, None)
+    allowed = "no task sets a limit" if low is None else f"tasks allow {_range(low, high)}"
+    above = "" if low is None else f", and {plural(tools.over, 'sample')} made more"
+    calls = (
+        f"{plural(tools.calls, 'call')} in {plural(tools.samples, 'sample')}, at most "
+        f"{tools.largest:,} in one; {allowed}{above}"
+    )
+    failed = (
+        f"{tools.failed:,} of {plural(tools.calls, 'call')} failed, and {tools.recovered:,} of "
+        "these were followed by a call of the same tool that succeeded"
+    )
+    if tools.unanswered:
+        failed += f"; of {tools.unanswered:,} nothing was observed"
+    return {
+        "tool_budget": [("Calls, as counted", calls)],
+        "failure_recovery": [("Failures, as counted", failed)],
+    }
+
+
+def _range(low: int, high: int | None) -> str:
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def _cohorts(card: ReportCard) -> Iterator[str]:

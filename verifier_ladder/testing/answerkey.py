@@ -6,7 +6,7 @@ A key is a file of JSON lines, one case each:
 |---|---|
 | `candidate` | the output: text, or `[[text, times], …]` (repeated parts), or `{"base64": …}` |
 | `task` | what it is checked against; none if left out |
-| `turns` | the trajectory, as `[[action, observation], …]`; none if left out |
+| `turns` | the trajectory, as `Turn.as_json` writes it: `[[action, observation], …]` for texts |
 | `outcome` | `accept`, `reject` or `abstain` |
 | `score` | `[least, most]` of the verdict's score; any if left out |
 | `reason` | of an abstention: what its reason must contain |
@@ -82,13 +82,22 @@ class Case(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     candidate: str | list[tuple[str, Annotated[int, Field(ge=0, le=20_000_000)]]] | _Bytes
     task: dict[str, Any] | None = None
-    turns: list[tuple[str, str]] = []
+    turns: list[Annotated[list[Any], Field(min_length=2, max_length=4)]] = []
     outcome: Outcome
     score: tuple[FiniteFloat, FiniteFloat] | None = None
     reason: str = ""
     hostile: bool = False
     why: Annotated[str, Field(min_length=1)]
     source: Annotated[str, Field(min_length=1)]
+
+    @field_validator("turns")
+    @classmethod
+    def _are_turns(cls, turns: list[list[Any]]) -> list[list[Any]]:
+        try:
+            list(map(Turn.from_json, turns))
+        except (TypeError, KeyError, ConfigError) as error:
+            raise ValueError(f"these are no turns: {error}") from None
+        return turns
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Case:
@@ -110,7 +119,7 @@ class Case(BaseModel):
 
     def as_candidate(self, kind: str) -> Candidate:
         """The candidate of this case."""
-        turns = tuple(Turn(action, observation) for action, observation in self.turns)
+        turns = tuple(map(Turn.from_json, self.turns))
         return Candidate(kind, self.content, task=self.task, turns=turns)
 
     def disagreement(self, verdict: Verdict) -> str:

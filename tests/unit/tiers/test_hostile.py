@@ -24,6 +24,7 @@ NEEDS = {
     "instruction-constraints": "regex",
     "json-schema": "jsonschema_rs",
     "table-schema": "pyarrow",
+    "tool-calls": "jsonschema_rs",
 }
 SAMPLES = {"molecule": "c1ccccc1"}
 

@@ -46,6 +46,16 @@ def card_of(ledger: Ledger, samples: list[Any], **options: Any) -> ReportCard:
     return report_card(ledger, **options)
 
 
+def test_without_a_count_of_calls_the_card_claims_none(ledger: Ledger) -> None:
+    said = {CHEAP: Verdict.accept(1.0, evidence={"tool_calls": "many"})}
+    RecordedRun(ledger).score([Told("a", 1.0, "g", said)])
+
+    card = report_card(ledger)
+
+    assert card.tools is None
+    assert "as counted" not in as_markdown(card)
+
+
 # -- what was reported ---------------------------------------------------------------------------
 
 

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
-from verifier_ladder.candidate import Candidate
+from verifier_ladder.candidate import Candidate, ToolCall, Turn
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.function import FunctionVerifier
 from verifier_ladder.testing.answerkey import CONSTANT_TWINS, AnswerKey, Case, Constant, Twin
@@ -76,6 +77,18 @@ def test_a_candidate_has_the_turns_and_the_task_of_its_case() -> None:
     made = case(turns=[["look", "a door"]], task={"answer": 4}).as_candidate("text")
 
     assert ("look", {"answer": 4}) == (made.turns[0].action, dict(made.task or {}))
+
+
+def test_a_turn_of_a_case_may_be_a_call_that_failed() -> None:
+    turn = Turn(ToolCall("look", {"at": "door"}), "It is dark.", failed=True)
+
+    assert (turn,) == case(turns=[turn.as_json()]).as_candidate("text").turns
+
+
+@pytest.mark.parametrize("turns", [[["look"]], [[{"arguments": {}}, ""]], [["look", 3]]])
+def test_what_is_no_turn_is_refused(turns: Any) -> None:
+    with pytest.raises(ValidationError, match="turns"):
+        case(turns=turns)
 
 
 def test_the_digest_of_the_first_lines_stays_when_lines_are_added(tmp_path: Path) -> None:

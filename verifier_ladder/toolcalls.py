@@ -1,0 +1,114 @@
+"""Tool calls of a trajectory: which were made, which failed, and which were recovered from."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from verifier_ladder.candidate import ToolCall, Turn
+from verifier_ladder.trajectory import from_text
+
+EVIDENCE: Final = "tool_calls"
+"""Under this name a verifier's evidence holds a `ToolCount` as JSON, which report cards add up."""
+_FAILURE = re.compile(r"\s{0,9}(?:error|exception|traceback)(?![\w-])", re.IGNORECASE)
+_LONGEST = 10_000
+"""Characters of an observation that may be an object that tells of an error."""
+
+
+class MadeCall(NamedTuple):
+    """A call that was made, and what became of it."""
+
+    turn: int
+    """Place of its turn in the trajectory, from 0."""
+    call: ToolCall
+    failed: bool | None = None
+    """None where nothing was observed."""
+    parallel: bool = False
+    """Whether it was made before the result of the call before was seen."""
+
+
+class ToolCount(NamedTuple):
+    """How many tools a trajectory called, of how many that it might, and what became of them.
+
+    Example:
+        >>> turns = [Turn(ToolCall("add"), "Error: no numbers"), Turn(ToolCall("add"), "4")]
+        >>> ToolCount.of(calls_of(turns), budget=5)
+        ToolCount(calls=2, budget=5, failed=1, recovered=1, unanswered=0)
+    """
+
+    calls: int
+    budget: int | None = None
+    """How many the task allowed; None if it sets no limit."""
+    failed: int = 0
+    recovered: int = 0
+    """Failed calls after which a call of the same tool succeeded."""
+    unanswered: int = 0
+    """Calls after which nothing was observed, so that nobody knows whether they failed."""
+
+    @classmethod
+    def of(cls, made: Sequence[MadeCall], budget: int | None = None) -> ToolCount:
+        """Count the calls of one trajectory."""
+        last = {one.call.name: place for place, one in enumerate(made) if one.failed is False}
+        failed = [place for place, one in enumerate(made) if one.failed]
+        recovered = sum(place < last.get(made[place].call.name, -1) for place in failed)
+        unanswered = sum(one.failed is None for one in made)
+        return cls(len(made), budget, len(failed), recovered, unanswered)
+
+    @classmethod
+    def from_json(cls, stored: Any) -> ToolCount | None:
+        """Read what stands in evidence; None if it is something else of that name.
+
+        Example:
+            >>> ToolCount.from_json({"calls": 2}).calls, ToolCount.from_json("many")
+            (2, None)
+        """
+        if not isinstance(stored, Mapping) or not stored.keys() <= set(cls._fields):
+            return None
+        counts = [n for name, n in stored.items() if not (name == "budget" and n is None)]
+        is_sound = all(type(n) is int and n >= 0 for n in counts) and "calls" in stored
+        return cls(**stored) if is_sound else None
+
+
+def calls_of(turns: Sequence[Turn]) -> list[MadeCall]:
+    """The calls of a trajectory, in order; those that stand in a turn's text among them.
+
+    A call has failed if its turn says so, or else if its observation begins with *error*,
+    *exception* or *traceback*, or is a JSON object whose `error` is not empty.
+
+    Example:
+        >>> text = '<tool_call>{"name": "add", "arguments": {}}</tool_call>'
+        >>> [(made.call.name, made.failed) for made in calls_of([Turn(text, '{"error": "busy"}')])]
+        [('add', True)]
+    """
+    return [made for place, turn in enumerate(turns) for made in _made(place, turn)]
+
+
+def _made(place: int, turn: Turn) -> Iterator[MadeCall]:
+    failed = has_failed(turn)
+    if isinstance(turn.action, ToolCall):
+        yield MadeCall(place, turn.action, failed, turn.parallel)
+        return
+    inner = from_text(turn.action) if isinstance(turn.action, str) else ()
+    calls = [each.action for each in inner if isinstance(each.action, ToolCall)]
+    for number, call in enumerate(calls):
+        yield MadeCall(place, call, failed, turn.parallel or number > 0)
+
+
+def has_failed(turn: Turn) -> bool | None:
+    """Whether the call of a turn failed; None where nothing was observed."""
+    if turn.failed is not None or not turn.observation:
+        return turn.failed
+    return bool(_FAILURE.match(turn.observation)) or _has_error(turn.observation)
+
+
+def _has_error(observation: str) -> bool:
+    text = observation.strip() if len(observation) <= _LONGEST else ""
+    if not text.startswith("{"):
+        return False
+    try:
+        told = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(told, Mapping) and bool(told.get("error"))
