@@ -99,6 +99,15 @@ class Conformance:
     cost_floor: float = 1e-3
     """Seconds below which costs are not compared: there the machine's load decides."""
 
+    def is_of(self, other: Conformance) -> bool:
+        """Whether the other is a trial of the same verifier, which would hear the same answers."""
+        return (
+            self.verifier.digest == other.verifier.digest
+            and self.pool is other.pool
+            and (self.candidates, self.key, self.hostile)
+            == (other.candidates, other.key, other.hostile)
+        )
+
     def results(self) -> Iterator[Result]:
         """Try all rules, one after the other.
 

@@ -36,11 +36,13 @@ from verifier_ladder.testing.answerkey import AnswerKey, Case, Report
 from verifier_ladder.verifiers import Verifier
 
 FEWEST_MUTANTS, LEAST_CAUGHT = 20, 0.9
-_CPU_FACTOR, _CPU_LEAST = 10, 5
+_CPU_FACTOR, _CPU_LEAST = 10, 2
 """Cpu seconds a mutant may take: so many times those of the original, and so many more."""
 _MEMORY = 8 << 30
 _LONGEST = 300
 """Seconds on the clock after which a mutant that waits for nothing is killed."""
+_ASKED_AT_ONCE = 20
+"""Cases put to a mutant before it is seen whether one of them tells it from the original."""
 _SURVIVED, _CAUGHT = 10, 11
 """Exit codes of a mutant's process; all others are crashes."""
 _FLIPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -268,6 +270,14 @@ def _missed(report: Report) -> set[int]:
     return {graded.line for graded in report.graded if graded.how}
 
 
+def _is_noticed(key: AnswerKey, verifier: Verifier, known: set[int]) -> bool:
+    """Whether a case finds a difference that the original does not have."""
+    starts = range(0, len(key.cases), _ASKED_AT_ONCE)
+    parts = (slice(start, start + _ASKED_AT_ONCE) for start in starts)
+    asked = (AnswerKey(key.name, key.cases[part], key.lines[part]) for part in parts)
+    return any(_missed(few.check(verifier)) - known for few in asked)
+
+
 def _in_child(
     key: AnswerKey, job: Mapping[str, Any], mutation: Mutation | None, cpu: int, known: set[int]
 ) -> tuple[int, float]:
@@ -290,7 +300,7 @@ def _child(
     try:
         _confine(cpu, is_silent=mutation is not None)
         _load(job["modules"], mutation)
-        if _missed(key.check(_made(job))) <= known:
+        if not _is_noticed(key, _made(job), known):
             code = _SURVIVED
     except BaseException as error:  # noqa: BLE001  # A mutant may raise anything.
         told = repr(error)

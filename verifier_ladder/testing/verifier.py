@@ -67,48 +67,52 @@ class VerifierTestCase:
         with WorkerPool(1, name="conformance") as pool:
             yield pool
 
-    def test_every_candidate_gets_a_verdict(
-        self, verifier: Verifier, candidates: list[Candidate], pool: WorkerPool
-    ) -> None:
-        """Harmless candidates are judged, and none of the verdicts is a failure."""
-        self._hold(Conformance.answers, verifier, candidates, pool)
+    @pytest.fixture(scope="class")
+    @classmethod
+    def _trials(cls) -> list[Conformance]:
+        """The last trial: all tests of a verifier share what it has said."""
+        return []
 
-    def test_the_same_candidate_gets_the_same_verdict(
-        self, verifier: Verifier, candidates: list[Candidate], pool: WorkerPool
-    ) -> None:
-        """Verdicts are cached, so they must not depend on when they are asked for."""
-        self._hold(Conformance.repeats, verifier, candidates, pool)
-
-    def test_a_batch_says_the_same_as_its_candidates_alone(
-        self, verifier: Verifier, candidates: list[Candidate], pool: WorkerPool
-    ) -> None:
-        """The engine forms batches as it likes: neighbours and order must not matter."""
-        self._hold(Conformance.ignores_neighbours, verifier, candidates, pool)
-
-    def test_hostile_input_gets_verdicts(
-        self, verifier: Verifier, candidates: list[Candidate], pool: WorkerPool
-    ) -> None:
-        """No content, and no field of one, makes it fail beside good ones, crash or hang."""
-        self._hold(Conformance.survives, verifier, candidates, pool)
-
-    def test_a_candidate_without_a_task_gets_a_verdict(
-        self, verifier: Verifier, candidates: list[Candidate], pool: WorkerPool
-    ) -> None:
-        """A missing reference answer is no reason to bring the worker down."""
-        self._hold(Conformance.needs_no_task, verifier, candidates, pool)
-
-    def test_its_declared_cost_is_about_right(
-        self, verifier: Verifier, candidates: list[Candidate], pool: WorkerPool
-    ) -> None:
-        """Budgets and the scheduler rely on it."""
-        self._hold(Conformance.costs_what_it_declares, verifier, candidates, pool)
-
-    def test_it_agrees_with_its_answer_key(
+    @pytest.fixture
+    def trial(
         self, verifier: Verifier, candidates: list[Candidate], pool: WorkerPool,
-        answer_key: AnswerKey | None,
-    ) -> None:  # fmt: skip
+        answer_key: AnswerKey | None, _trials: list[Conformance],
+    ) -> Conformance:  # fmt: skip
+        """The verifier on trial, with what it has said so far."""
+        made = Conformance(
+            verifier, candidates, pool, answer_key, self.hostile, self.cost_factor, self.cost_floor
+        )
+        if not _trials or not _trials[0].is_of(made):
+            _trials[:] = [made]
+        return _trials[0]
+
+    def test_every_candidate_gets_a_verdict(self, trial: Conformance) -> None:
+        """Harmless candidates are judged, and none of the verdicts is a failure."""
+        self._hold(trial, Conformance.answers)
+
+    def test_the_same_candidate_gets_the_same_verdict(self, trial: Conformance) -> None:
+        """Verdicts are cached, so they must not depend on when they are asked for."""
+        self._hold(trial, Conformance.repeats)
+
+    def test_a_batch_says_the_same_as_its_candidates_alone(self, trial: Conformance) -> None:
+        """The engine forms batches as it likes: neighbours and order must not matter."""
+        self._hold(trial, Conformance.ignores_neighbours)
+
+    def test_hostile_input_gets_verdicts(self, trial: Conformance) -> None:
+        """No content, and no field of one, makes it fail beside good ones, crash or hang."""
+        self._hold(trial, Conformance.survives)
+
+    def test_a_candidate_without_a_task_gets_a_verdict(self, trial: Conformance) -> None:
+        """A missing reference answer is no reason to bring the worker down."""
+        self._hold(trial, Conformance.needs_no_task)
+
+    def test_its_declared_cost_is_about_right(self, trial: Conformance) -> None:
+        """Budgets and the scheduler rely on it."""
+        self._hold(trial, Conformance.costs_what_it_declares)
+
+    def test_it_agrees_with_its_answer_key(self, trial: Conformance) -> None:
         """Right answers are accepted, wrong ones rejected, hostile ones judged."""
-        self._hold(Conformance.agrees, verifier, candidates, pool, answer_key)
+        self._hold(trial, Conformance.agrees)
 
     def test_the_answer_key_tells_it_from_naive_twins(self, answer_key: AnswerKey | None) -> None:
         """A key that a naive checker passes says nothing of a good one."""
@@ -127,40 +131,24 @@ class VerifierTestCase:
         ).weaknesses
         assert not found, found
 
-    def test_every_reject_has_feedback(
-        self, verifier: Verifier, candidates: list[Candidate], pool: WorkerPool,
-        answer_key: AnswerKey | None,
-    ) -> None:  # fmt: skip
+    def test_every_reject_has_feedback(self, trial: Conformance) -> None:
         """A student model can learn from it, and it tells no hidden value."""
-        self._advise(Conformance.teaches, verifier, candidates, pool, answer_key)
+        self._advise(trial, Conformance.teaches)
 
-    def test_it_says_what_it_is_about(
-        self, verifier: Verifier, candidates: list[Candidate], pool: WorkerPool
-    ) -> None:
+    def test_it_says_what_it_is_about(self, trial: Conformance) -> None:
         """Report cards gather verifiers by capability and domain."""
-        self._advise(Conformance.is_described, verifier, candidates, pool)
+        self._advise(trial, Conformance.is_described)
 
-    def test_it_needs_no_network_or_says_so(
-        self, verifier: Verifier, candidates: list[Candidate], pool: WorkerPool
-    ) -> None:
+    def test_it_needs_no_network_or_says_so(self, trial: Conformance) -> None:
         """Silence of a network must not be held against a candidate."""
-        self._hold(Conformance.stays_offline, verifier, candidates, pool)
+        self._hold(trial, Conformance.stays_offline)
 
-    def _advise(
-        self, rule: Callable[[Conformance], str], verifier: Verifier,
-        candidates: Sequence[Candidate], pool: WorkerPool, key: AnswerKey | None = None,
-    ) -> None:  # fmt: skip
+    def _advise(self, trial: Conformance, rule: Callable[[Conformance], str]) -> None:
         if not self.strict:
             pytest.skip("only advised")
-        self._hold(rule, verifier, candidates, pool, key)
+        self._hold(trial, rule)
 
-    def _hold(
-        self, rule: Callable[[Conformance], str], verifier: Verifier,
-        candidates: Sequence[Candidate], pool: WorkerPool, key: AnswerKey | None = None,
-    ) -> None:  # fmt: skip
-        trial = Conformance(
-            verifier, candidates, pool, key, self.hostile, self.cost_factor, self.cost_floor
-        )
+    def _hold(self, trial: Conformance, rule: Callable[[Conformance], str]) -> None:
         result = trial.tried(rule.__name__, rule)
         if result.state is State.SKIP:
             pytest.skip(result.text)

@@ -30,9 +30,9 @@ def chat(completions, answer):
     return [float(str(a) in said[-1]["content"]) for said, a in zip(completions, answer)]
 
 def fragile(completions, answer):
-    if "or" in completions[0]:
+    if "either" in completions[0]:
         raise RuntimeError("two answers")
-    if "$" in completions[0]:
+    if "approximately" in completions[0]:
         os._exit(3)
     return [0.0]
 
@@ -42,7 +42,7 @@ def text(completions, answer):
 def exit_status(completion, test):
     program = completion.rpartition("```python")[2].partition("```")[0] + chr(10) + test
     try:
-        done = subprocess.run([sys.executable, "-c", program], timeout=5, capture_output=True)
+        done = subprocess.run([sys.executable, "-ISc", program], timeout=5, capture_output=True)
     except subprocess.TimeoutExpired:
         return 0.0
     return float(done.returncode == 0)
@@ -85,14 +85,17 @@ def test_a_function_is_called_in_the_way_it_takes(
     assert [each.value for each in reference.tried] == [each.value for each in trial.tried]
 
 
-def test_what_raises_or_crashes_has_no_reward_and_costs_no_other(
+def test_what_raises_has_no_reward_and_what_crashes_costs_no_other(
     function: Callable[[str], Any],
 ) -> None:
     trial = try_reward(function("fragile"), "mathematics", most=8, seconds=240)
 
     assert trial.unknown
-    assert all("or" in each.content or "$" in each.content for each in trial.unknown)
-    assert any(each.value == 0.0 for each in trial.tried)
+    assert all("either" in each.content for each in trial.unknown)
+    crashed = [each for each in trial.tried if "exit code 3" in each.reason]
+    assert crashed
+    assert all("approximately" in each.content for each in crashed)
+    assert len(trial.tried) > len(trial.unknown) + len(crashed)
 
 
 def test_a_return_that_is_no_number_is_no_reward(function: Callable[[str], Any]) -> None:

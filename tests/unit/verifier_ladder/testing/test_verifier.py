@@ -14,6 +14,7 @@ from verifier_ladder.candidate import Candidate, Turn
 from verifier_ladder.cost import Cost
 from verifier_ladder.function import FunctionVerifier
 from verifier_ladder.scheduler.engines.pool import WorkerPool
+from verifier_ladder.testing.conformance import Conformance
 from verifier_ladder.testing.hostile import HOSTILE
 from verifier_ladder.testing.verifier import VerifierTestCase
 from verifier_ladder.verifiers import Verifier
@@ -87,22 +88,21 @@ def failing(candidate: Candidate) -> float:
 
 def test_a_verifier_that_throws_dice_is_caught(pool: WorkerPool) -> None:
     with pytest.raises(AssertionError):
-        KIT.test_the_same_candidate_gets_the_same_verdict(made(dice), TEXTS, pool)
+        KIT.test_the_same_candidate_gets_the_same_verdict(Conformance(made(dice), TEXTS, pool))
 
 
 def test_a_verifier_that_looks_at_neighbours_is_caught(pool: WorkerPool) -> None:
     with pytest.raises(AssertionError):
         KIT.test_a_batch_says_the_same_as_its_candidates_alone(
-            made(crowd, batch=True), TEXTS, pool
+            Conformance(made(crowd, batch=True), TEXTS, pool)
         )
 
 
 def test_a_verifier_that_crashes_is_caught(pool: WorkerPool) -> None:
-    kit = VerifierTestCase()
-    kit.hostile = ("", "a")
+    tried = Conformance(made(fragile), TEXTS, pool, hostile=("", "a"))
 
     with pytest.raises(AssertionError, match="exit code 1"):
-        kit.test_hostile_input_gets_verdicts(made(fragile), TEXTS, pool)
+        KIT.test_hostile_input_gets_verdicts(tried)
 
 
 def forecast(candidate: Candidate) -> float:
@@ -127,24 +127,24 @@ def test_a_verifier_that_fails_on_an_extreme_number_in_any_field_is_told_what_to
     with pytest.raises(
         AssertionError, match=r"not converged.*Declare a `control`.*CandidateError"
     ):
-        KIT.test_hostile_input_gets_verdicts(made(forecast), [harmless], pool)
+        KIT.test_hostile_input_gets_verdicts(Conformance(made(forecast), [harmless], pool))
 
 
 @pytest.mark.parametrize("harmless", HIDING_PLACES)
 def test_a_declared_control_is_a_remedy(pool: WorkerPool, harmless: Candidate) -> None:
     guarded = made(forecast, control=Candidate("text", "0.5"))
 
-    KIT.test_hostile_input_gets_verdicts(guarded, [harmless], pool)
+    KIT.test_hostile_input_gets_verdicts(Conformance(guarded, [harmless], pool))
 
 
 def test_a_verifier_that_fails_on_good_candidates_is_caught(pool: WorkerPool) -> None:
     with pytest.raises(AssertionError, match="ValueError"):
-        KIT.test_every_candidate_gets_a_verdict(made(failing), TEXTS, pool)
+        KIT.test_every_candidate_gets_a_verdict(Conformance(made(failing), TEXTS, pool))
 
 
 @pytest.mark.parametrize("declared", [1e-4, 10.0])
 def test_a_declared_cost_that_is_far_off_is_caught(pool: WorkerPool, declared: float) -> None:
     with pytest.raises(AssertionError, match="declared"):
         KIT.test_its_declared_cost_is_about_right(
-            made(burn, cost=Cost(seconds=declared)), TEXTS, pool
+            Conformance(made(burn, cost=Cost(seconds=declared)), TEXTS, pool)
         )
