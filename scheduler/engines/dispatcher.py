@@ -21,7 +21,14 @@ from time import monotonic
 from verifier_ladder import telemetry
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.canonicaliser import Canonicaliser
-from verifier_ladder.case import ask_at, is_settling, settlement_time, stays_open, to_settle
+from verifier_ladder.case import (
+    ask_at,
+    is_settling,
+    settlement_field,
+    settlement_time,
+    stays_open,
+    to_settle,
+)
 from verifier_ladder.containment import ContainedLog, text_of
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import EngineError, LedgerAwayError, LedgerError
@@ -350,6 +357,7 @@ class Dispatcher(ABC):
         now = monotonic()
         if now >= self._duties.reap:
             self.ledger.reap(now=self.ledger.clock())
+            self._queue_due()
             self._duties.reap = now + _REAP
         if now >= self._duties.heartbeat:
             self._heartbeat()
@@ -365,6 +373,13 @@ class Dispatcher(ABC):
         self._tell_room()
         if not self._working and (self._draining or not self._will_continue()):
             self._be_quiet()
+
+    def _queue_due(self) -> None:
+        """Have cases asked about that their verifiers can settle here by now."""
+        here = [verifier for tier in self.tiers for verifier in self._verifiers(tier)]
+        digests = [verifier.digest for verifier in here if settlement_field(verifier)]
+        if digests and not self._draining:
+            self.ledger.queue_due(digests, now=self.ledger.clock())
 
     def _follow(self, jump: float) -> None:
         """Keep leases and retries though the ledger's clock has jumped."""

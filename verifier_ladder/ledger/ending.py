@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 _GONE = f"{NOTHING_RESERVED}, owner = '', lease_until = 0"
-DUE = "c.state = 2 AND c.not_before > 0 AND c.not_before <= ?1"
-"""SQL: an open case that its verifier is to be asked about at `?1`."""
 Bills = dict[tuple[str, str, Charged], Bill]
 """What is to be settled, by who pays, whose run asked, and whom."""
 
@@ -112,14 +110,9 @@ def end_unpaid(connection: Connection, held: Mapping[tuple[bytes, int], Any]) ->
 def take_back(connection: Connection, rows: Sequence[Any], now: float) -> None:
     """End leases that ran out, and world cases past their deadline; the rows are held.
 
-    Checks on which nobody had begun go back untouched, and cases to be settled are queued.
+    Checks on which nobody had begun go back untouched.
     """
     bills: Bills = {}
-    due = [row for row in rows if row.state == CheckState.WAITING and 0 < row.not_before <= now]
-    change(connection, [row.check_key for row in due], f"state = 0, attempt = 0, {_GONE}")
-    give_back(connection, due)
-    asked = {row.check_key for row in due}
-    rows = [row for row in rows if row.check_key not in asked]
     untouched = [row for row in rows if row.state == CheckState.LEASED and not row.begun_at]
     for row in untouched:
         bills.setdefault(_to(row), Bill()).add(reserved(row), NOTHING)
@@ -145,6 +138,12 @@ def _lost(row: Any, now: float) -> tuple[Amounts, CheckState, float, str]:
     state = CheckState.DEAD if row.attempt >= ATTEMPTS else CheckState.QUEUED
     note = f"lease ran out (attempt {row.attempt})"
     return cost, state, now + backoff(row.attempt), note
+
+
+def queue_again(connection: Connection, rows: Sequence[Any]) -> None:
+    """Queue open cases, so that their verifier is asked about them; the rows are held."""
+    change(connection, [row.check_key for row in rows], f"state = 0, attempt = 0, {_GONE}")
+    give_back(connection, rows)
 
 
 def lose(connection: Connection, rows: Sequence[Any], now: float) -> None:

@@ -398,6 +398,17 @@ class MemoryQueue(MemoryLooking):
                 count += self._take_back(work, now)
         return count
 
+    def queue_due(self, verifiers: Sequence[bytes], *, now: float) -> int:
+        """See `Ledger.queue_due`."""
+        count = 0
+        with self._held(tell=True):
+            for work in self._work.values():
+                if work.row.digest in verifiers and _is_due(work.row, now):
+                    self._free(work)
+                    work.row = work.row._replace(state=CheckState.QUEUED, attempt=0)
+                    count += 1
+        return count
+
     def hasten(self, *, lease: float, now: float) -> int:
         """See `Ledger.hasten`."""
         count = 0
@@ -428,10 +439,8 @@ class MemoryQueue(MemoryLooking):
             note = f"lease ran out (attempt {row.attempt})"
             _close(work, state, note=note, not_before=now + backoff(row.attempt))
             return True
-        if row.state is CheckState.WAITING and 0 < row.not_before <= now:
-            self._free(work)
-            work.row = row._replace(state=CheckState.QUEUED, attempt=0)
-            return True
+        if _is_due(row, now):
+            return False
         if row.state is CheckState.WAITING and row.deadline is not None and row.deadline < now:
             self._free(work)
             _close(work, CheckState.EXPIRED, note="no answer before the deadline")
@@ -501,6 +510,11 @@ def _hand_over(work: Work, waiting: Sequence[tuple[str, str]]) -> None:
     heir = payer if payer in ours else (ours or waiting)[0]
     if row.state is CheckState.QUEUED:
         work.row = row._replace(campaign=heir[0], run=heir[1])
+
+
+def _is_due(row: CheckRow, now: float) -> bool:
+    """Whether an open case is due to be asked about."""
+    return row.state is CheckState.WAITING and 0 < row.not_before <= now
 
 
 def _close(work: Work, state: CheckState, *, note: str = "", not_before: float = 0.0) -> None:

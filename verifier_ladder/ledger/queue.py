@@ -16,11 +16,11 @@ from verifier_ladder.ledger.cancelling import cancel_unwanted
 from verifier_ladder.ledger.claiming import SqlClaiming
 from verifier_ladder.ledger.damage import contained
 from verifier_ladder.ledger.ending import (
-    DUE,
     end,
     end_from_outside,
     end_unpaid,
     give_back,
+    queue_again,
     return_untouched,
     take_back,
 )
@@ -44,6 +44,7 @@ from verifier_ladder.ledger.protocol import (
 from verifier_ladder.ledger.records import Answer, Block, CheckState, Claim, Completion
 from verifier_ladder.ledger.rows import Draft, write
 from verifier_ladder.ledger.schema import RESERVED
+from verifier_ladder.ledger.store import marks
 from verifier_ladder.ledger.workqueue import NOTHING_BEGUN
 from verifier_ladder.verdict import Verdict
 
@@ -184,13 +185,30 @@ class SqlQueue(SqlClaiming, SqlLooking):
     def reap(self, *, now: float) -> int:
         """See `Ledger.reap`."""
         overdue = (
-            f"(c.state = 1 AND c.lease_until < ?1 OR c.state = 2 AND c.deadline < ?1 OR {DUE})"
+            "(c.state = 1 AND c.lease_until < ?1 OR c.state = 2 AND c.deadline < ?1 "
+            "AND NOT (c.not_before > 0 AND c.not_before <= ?1))"
         )
         if not self._ask(f"SELECT 1 FROM check_queue c WHERE {overdue} LIMIT 1", now):
             return 0
         with self._writing() as connection:
             rows = hold(connection, overdue, (now,), wait=False)
             take_back(connection, rows, now)
+        return len(rows)
+
+    @contained
+    def queue_due(self, verifiers: Sequence[bytes], *, now: float) -> int:
+        """See `Ledger.queue_due`."""
+        if not verifiers:
+            return 0
+        due = (
+            "c.state = 2 AND c.not_before > 0 AND c.not_before <= ? "
+            f"AND c.digest IN ({marks(len(verifiers))})"
+        )
+        if not self._ask(f"SELECT 1 FROM check_queue c WHERE {due} LIMIT 1", now, *verifiers):
+            return 0
+        with self._writing() as connection:
+            rows = hold(connection, due, (now, *verifiers), wait=False)
+            queue_again(connection, rows)
         return len(rows)
 
     @contained

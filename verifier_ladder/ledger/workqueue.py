@@ -173,7 +173,7 @@ class WorkQueue(ABC):
             claims: The checks.
             deadline: When the cases expire; None for never.
             now: The time.
-            ask_at: When `reap` queues them again, for their verifier to settle; None for never.
+            ask_at: When `queue_due` queues them, for their verifier to settle; None for never.
             note: Why they could not be settled yet.
         """
 
@@ -202,12 +202,23 @@ class WorkQueue(ABC):
     def reap(self, *, now: float) -> int:
         """Queue checks whose lease ran out, expire those past their deadline; count both.
 
-        Open cases that are due to be asked about are queued too, as if nobody had tried yet; what
-        they have reserved is free until they are claimed.
+        An open case that is due to be asked about does not expire before it was: see `queue_due`.
 
         A lost attempt is charged as failed for the time until its worker was last heard of, when
         it claimed the check or renewed its lease, and never more than was reserved. The check
         waits longer after each loss, and after the fifth it is dead.
+        """
+
+    @abstractmethod
+    def queue_due(self, verifiers: Sequence[bytes], *, now: float) -> int:
+        """Queue the open cases of some verifiers that are due to be asked about; count them.
+
+        They are queued as if nobody had tried yet; what they have reserved is free until they are
+        claimed. Cases of verifiers that nobody here holds stay open.
+
+        Args:
+            verifiers: Digests of verifiers that can settle their cases here.
+            now: The time.
         """
 
     @abstractmethod

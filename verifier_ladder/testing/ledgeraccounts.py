@@ -234,8 +234,9 @@ class AccountTests:
 
     def test_a_case_that_is_asked_about_reserves_once(self, ledger: Ledger) -> None:
         enqueue(ledger, check_row("a", reserve=Cost(4.0)))
-        ledger.wait(claim(ledger), deadline=None, ask_at=NOW + 5, now=NOW)
-        ledger.reap(now=NOW + 5)
+        (opened,) = claim(ledger)
+        ledger.wait([opened], deadline=None, ask_at=NOW + 5, now=NOW)
+        ledger.queue_due([opened.check.digest], now=NOW + 5)
         assert ledger.accounts(CAMPAIGN) == []
         (again,) = claim(ledger, now=NOW + 5)
         assert account(ledger).reserved == 4.0

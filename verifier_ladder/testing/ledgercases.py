@@ -59,21 +59,25 @@ class CaseTests:
         self, ledger: Ledger
     ) -> None:
         opened = queue_one(ledger)
+        mine = [opened.check.digest]
         ledger.wait([opened], deadline=None, ask_at=NOW + 100, note="too early", now=NOW)
-        assert ledger.reap(now=NOW + 99) == 0
-        assert (only(ledger, "a").state, only(ledger, "a").note) == (
-            CheckState.WAITING, "too early",
-        )  # fmt: skip
-        assert ledger.reap(now=NOW + 100) == 1
-        assert ledger.reap(now=NOW + 100) == 0
+        assert ledger.queue_due(mine, now=NOW + 99) == 0
+        assert ledger.queue_due([bytes(32)], now=NOW + 100) == 0
+        assert ledger.queue_due([], now=NOW + 100) == 0
+        waiting = only(ledger, "a")
+        assert (waiting.state, waiting.note) == (CheckState.WAITING, "too early")
+        assert ledger.queue_due([bytes(32), *mine], now=NOW + 100) == 1
+        assert ledger.queue_due(mine, now=NOW + 100) == 0
         asked = only(ledger, "a")
         assert (asked.state, asked.attempt) == (CheckState.QUEUED, 0)
         (again,) = claim(ledger, now=NOW + 100)
         assert again.fence == opened.fence + 1
 
     def test_a_case_that_is_due_is_asked_about_before_it_expires(self, ledger: Ledger) -> None:
-        ledger.wait([queue_one(ledger)], deadline=NOW + 10, ask_at=NOW + 5, now=NOW)
-        assert ledger.reap(now=NOW + 11) == 1
+        opened = queue_one(ledger)
+        ledger.wait([opened], deadline=NOW + 10, ask_at=NOW + 5, now=NOW)
+        assert ledger.reap(now=NOW + 11) == 0
+        assert ledger.queue_due([opened.check.digest], now=NOW + 11) == 1
         (again,) = claim(ledger, now=NOW + 11)
         ledger.wait([again], deadline=NOW + 10, ask_at=NOW + 71, now=NOW + 11)
         assert ledger.reap(now=NOW + 12) == 1
@@ -86,7 +90,7 @@ class CaseTests:
         ledger.fail([completion(failed, CRASH)], retry_at=NOW + 5, now=NOW)
         (again,) = claim(ledger, now=NOW + 5)
         ledger.wait([again], deadline=None, now=NOW + 5)
-        assert ledger.reap(now=NOW + 1000) == 0
+        assert ledger.queue_due([again.check.digest], now=NOW + 1000) == 0
 
     def test_the_world_answers_a_waiting_case(self, ledger: Ledger) -> None:
         ledger.wait([queue_one(ledger)], deadline=None, now=NOW)
