@@ -379,5 +379,394 @@ def _added(key: Key) -> None:
     )
 
 
+# ---- final-state
+
+_SETUP = """CREATE TABLE orders (id TEXT PRIMARY KEY, item TEXT, status TEXT, cents INTEGER);
+CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT, email TEXT);
+CREATE TABLE notes (order_id TEXT, text TEXT);
+INSERT INTO orders VALUES ('A1', 'lamp', 'open', 2000), ('A2', 'desk', 'open', 9000), ('A3', 'chair', 'shipped', 500);
+INSERT INTO customers VALUES (1, 'Ada', 'ada@old.org'), (2, 'Bob', NULL);"""
+_DESK: list[Row] = [
+    {"name": "get_order", "sql": "SELECT * FROM orders WHERE id = :order", "parameters": ["order"]},
+    {"name": "cancel", "sql": "UPDATE orders SET status = 'cancelled' WHERE id = :order AND status = 'open'",
+     "parameters": ["order"], "least_changes": 1},
+    {"name": "set_email", "sql": "UPDATE customers SET email = :email WHERE id = :customer", "parameters": ["customer", "email"], "least_changes": 1},
+    {"name": "note", "sql": "INSERT INTO notes VALUES (:order, :text)", "parameters": ["order", "text"]},
+    {"name": "discount", "sql": ["UPDATE orders SET cents = cents - :cents WHERE id = :order", "INSERT INTO notes VALUES (:order, 'discount')"],
+     "parameters": ["order", "cents"], "least_changes": 2},
+]  # fmt: skip
+
+
+def _shop(**more: Any) -> Row:
+    return {"setup": _SETUP, "tools": _DESK, **more}
+
+
+def _files(**more: Any) -> Row:
+    return {
+        "files": {
+            "notes.txt": "milk\n",
+            "config.json": '{"debug": true, "port": 80}',
+            "old/a.txt": "a",
+        },
+        **more,
+    }
+
+
+_PAGE = "<html><body><h1>Cart</h1><ul id=items><li>lamp</li></ul><p id=total data-cents=2000>20 EUR</p></body></html>"
+
+
+def _page(**more: Any) -> Row:
+    return {"page": _PAGE, **more}
+
+
+def _does(*calls: tuple[str, Row]) -> list[Row]:
+    return [{"name": name, "arguments": arguments} for name, arguments in calls]
+
+
+def get(number: str = "A1") -> list[Any]:
+    """A turn that looks at an order."""
+    return call("get_order", {"order": number}, seen="claimed")
+
+
+def cancel(number: str = "A1", **more: Any) -> list[Any]:
+    """A turn that cancels an order."""
+    return call("cancel", {"order": number, **more}, seen='{"changed": 1}', failed=False)
+
+
+def email(address: str = "ada@new.org", customer: int = 1) -> list[Any]:
+    """A turn that changes a customer's address."""
+    return call("set_email", {"customer": customer, "email": address}, seen='{"changed": 1}')
+
+
+def note(text: str, number: str = "A1") -> list[Any]:
+    """A turn that adds a note."""
+    return call("note", {"order": number, "text": text})
+
+
+def write_file(path: str, content: str) -> list[Any]:
+    """A turn that writes a file."""
+    return call("write_file", {"path": path, "content": content})
+
+
+def ends(answer: str = "done") -> list[Any]:
+    """A turn that declares the end."""
+    return Turn(Terminate(answer)).as_json()
+
+
+_A1 = _shop(solution=_does(("cancel", {"order": "A1"})))
+_BOTH = _shop(solution=_does(("cancel", {"order": "A1"}), ("cancel", {"order": "A2"})))
+_MAIL = _shop(solution=_does(("set_email", {"customer": 1, "email": "ada@new.org"})))
+_STATUS = {"sql": "SELECT status FROM orders WHERE id = 'A1'", "rows": [["cancelled"]]}
+_CHECKED = _shop(checks=[_STATUS], may_change=["orders"])
+_LOOK = _shop(expects_no_change=True, answer="open")
+_ONE_NOTE = _shop(solution=_does(("note", {"order": "A1", "text": "late"})))
+_TWO_NOTES = _shop(
+    solution=_does(("note", {"order": "A1", "text": "a"}), ("note", {"order": "A1", "text": "b"}))
+)
+_SQL = "```sql\nUPDATE orders SET status = 'cancelled' WHERE id = 'A1'\n```"
+_DELETE = ["```sql\nDELETE FROM orders\n```", ""]
+_CENTS = "SELECT cents FROM orders WHERE id = 'A1'"
+
+
+def _tables() -> list[tuple[Turns, Turns, Row, str, str]]:
+    other = {"sql": "SELECT status FROM orders WHERE id = 'A2'", "rows": [["open"]]}
+    count = {"sql": "SELECT count(*) FROM orders WHERE status = 'cancelled'", "rows": [[1]]}
+    emails = {
+        "sql": "SELECT email FROM customers ORDER BY id",
+        "rows": [["ada@new.org"], [None]],
+        "ordered": True,
+    }
+    ids = {
+        "sql": "SELECT id FROM orders WHERE status = 'cancelled' ORDER BY id DESC",
+        "rows": [["A2"], ["A1"]],
+        "ordered": True,
+    }
+    money = ["orders", "notes"]
+    return [
+        ([get(), cancel()], [get(), cancel("A2")], _A1, "the order that was asked for", "tau2-bench"),
+        ([cancel()], [get()], _A1, "looking is not doing", "tau2-bench"),
+        ([cancel()], [["It is cancelled.", ""]], _A1, "saying is not doing", "tau2-bench"),
+        ([cancel()], [cancel(), email()], _A1, "nothing else may change", "tau2-bench"),
+        ([cancel(), note("x"), cancel("A9")], [cancel(), note("x"), cancel("A2")], _shop(checks=[_STATUS, other], may_change=["orders", "notes"]), "an action that fails changes nothing", "convention"),
+        ([cancel("A2"), cancel()], [cancel("A2")], _BOTH, "another order of actions, the same state", "tau2-bench"),
+        ([email("x@y.org"), email()], [email(), email("x@y.org")], _MAIL, "the last value counts", "generator"),
+        ([cancel()], [cancel(reason="late")], _A1, "a call that fails, whatever its turn claims", "known hack"),
+        ([cancel()], [cancel("A1' OR '1'='1")], _A1, "arguments are values, not statements", "known hack"),
+        ([cancel("A3"), cancel()], [cancel("A3")], _A1, "what is shipped can't be cancelled", "convention"),
+        ([cancel()], [ends(), cancel()], _A1, "after the end nothing is done", "known hack"),
+        ([cancel(), ends()], [email(), ends()], _A1, "with the end declared", "convention"),
+        ([note("late")], [note("late"), note("late")], _ONE_NOTE, "a row twice is not a row", "SQL semantics"),
+        ([note("b"), note("a")], [note("b"), note("b")], _TWO_NOTES, "rows have no order", "SQL semantics"),
+        ([note("late")], [note("Late")], _ONE_NOTE, "capitals count", "convention"),
+        ([cancel()], [cancel(), cancel("A2")], _shop(checks=[_STATUS, count], may_change=["orders"]), "a count of what was done", "SQL semantics"),
+        ([cancel()], [cancel(), email()], _CHECKED, "a table outside of what may change", "tau2-bench"),
+        ([cancel(), email()], [email()], _shop(checks=[_STATUS], may_change=["*"]), "anything else may change", "convention"),
+        ([email()], [email("ada@new.com")], _shop(checks=[emails], may_change=["customers"]), "NULL is null", "SQL semantics"),
+        ([cancel(), cancel("A2")], [cancel("A2")], _shop(checks=[ids], may_change=["orders"]), "rows in order", "SQL semantics"),
+        ([call("discount", {"order": "A1", "cents": 500})], [call("discount", {"order": "A1", "cents": 501})], _shop(checks=[{"sql": _CENTS, "rows": [[1500.0]]}], may_change=money), "1500 is 1500.0", "SQL semantics"),
+        ([call("discount", {"order": "A1", "cents": 1999})], [call("discount", {"order": "A1", "cents": "1998.0x"})], _shop(checks=[{"sql": _CENTS, "rows": [[1]]}], may_change=money), "the number that is wanted", "SQL semantics"),
+        ([email("1")], [email("1.0")], _shop(checks=[{"sql": "SELECT email FROM customers WHERE id = 1", "rows": [["1"]]}], may_change=["customers"]), "text is compared as text", "SQL semantics"),
+        ([call("refund", {}), cancel()], [call("refund", {})], _A1, "an unknown tool does nothing", "convention"),
+        ([[_SQL, ""]], [[_SQL.replace("'A1'", "'A2'"), ""]], {**_A1, "sql": True}, "a statement, where statements are allowed", "convention"),
+        ([cancel()], [[_SQL, ""]], _A1, "a statement, where only tools are", "known hack"),
+        ([cancel(), _DELETE], [_DELETE], _A1, "a statement that is not allowed does nothing", "known hack"),
+    ]  # fmt: skip
+
+
+def _documents() -> list[tuple[Turns, Turns, Row, str, str]]:
+    port = _files(
+        checks=[{"file": "config.json", "json": {"port": 8080, "debug": True}}],
+        may_change=["config.json"],
+    )
+    good = '{"port": 8080, "debug": true}'
+    bread = _files(
+        solution=_does(("write_file", {"path": "notes.txt", "content": "milk\nbread\n"}))
+    )
+    moved = _files(solution=_does(("move_file", {"path": "old/a.txt", "to": "new/a.txt"})))
+    page = _files(
+        checks=[{"file": "p.html", "select": "p.ok", "text": "yes"}], may_change=["p.html"]
+    )
+    return [
+        ([write_file("config.json", good)], [write_file("config.json", '{"port": "8080", "debug": true}')], port, "JSON by its values", "convention"),
+        ([write_file("config.json", '{"debug": true,\n "port": 8080.0}')], [write_file("config.json", '{"debug": 1, "port": 8080}')], port, "1 is not true", "known hack"),
+        ([write_file("./config.json", good)], [write_file("../config.json", good)], port, "a path within the folder", "known hack"),
+        ([write_file("config.json", good)], [write_file("config.json", good), write_file("new.txt", "")], port, "a file beside", "convention"),
+        ([write_file("notes.txt", "milk\nbread\n")], [write_file("notes.txt", "milk\nbread")], _files(checks=[{"file": "notes.txt", "equals": "milk\nbread\n"}], may_change=["notes.txt"]), "every character", "convention"),
+        ([call("append_file", {"path": "notes.txt", "content": "bread\n"})], [call("append_file", {"path": "notes.txt", "content": "bred\n"})], bread, "another way to the same files", "generator"),
+        ([write_file("notes.txt", "bread")], [write_file("notes.txt", "bred")], _files(checks=[{"file": "notes.txt", "contains": "bread"}], may_change=["*"]), "a text within", "convention"),
+        ([call("delete_file", {"path": "old/a.txt"})], [call("delete_file", {"path": "old/b.txt"})], _files(checks=[{"file": "old/a.txt", "absent": True}], may_change=["old/*"]), "a file that is gone", "convention"),
+        ([call("move_file", {"path": "old/a.txt", "to": "new/a.txt"})], [write_file("new/a.txt", "a")], moved, "moved and not copied", "convention"),
+        ([write_file("p.html", "<p class=ok>yes")], [write_file("p.html", "<!-- <p class=ok>yes -->")], page, "a page in a file", "known hack"),
+    ]  # fmt: skip
+
+
+_TOTAL = {"select": "#total", "text": "25 EUR"}
+
+
+def _pages() -> list[tuple[str, str, Row, str]]:
+    new = _PAGE.replace("20 EUR", "25 EUR")
+    total = _page(checks=[_TOTAL], may_change=["#total"])
+
+    def says(text: str) -> str:
+        return _PAGE.replace("20 EUR", text)
+
+    def lists(items: str) -> str:
+        return _PAGE.replace("<li>lamp</li>", items)
+
+    def counts(number: int) -> Row:
+        return _page(checks=[{"select": "#items > li", "count": number}], may_change=["#items"])
+
+    cents = _page(
+        checks=[{"select": "#total", "attribute": "data-cents", "value": "2500"}],
+        may_change=["#total"],
+    )
+    return [
+        (new, says("26 EUR"), total, "the text of an element"),
+        (says(" 25\n EUR "), says("<!-- 25 EUR -->20 EUR"), total, "a comment is not seen"),
+        (says("25 <b>EUR</b>"), says("<template>25 EUR</template>"), total, "a template is not seen"),
+        (new, says("<script>25 EUR</script>"), total, "a script is not seen"),
+        (lists("<li>lamp<li>desk"), lists("<li>lamp, desk</li>"), counts(2), "tags that need not be closed"),
+        (lists(""), lists("<li></li>"), counts(0), "nothing is left"),
+        (_PAGE.replace("=2000", "=2500"), _PAGE.replace("data-cents=2000", "data-cent=2500"), cents, "an attribute"),
+        (new, new.replace("Cart", "Card"), total, "nothing else may change"),
+        (new, new.replace("<ul", "<p id=total>25 EUR</p><ul"), _page(checks=[{**_TOTAL, "count": 1}], may_change=["#total"]), "one element and not two"),
+        (f"```html\n{new}\n```", f"```html\n{_PAGE}\n```", total, "a page in a block"),
+        (new.replace("<h1>", "<h1 class='x'>"), "25 EUR", _page(checks=[_TOTAL], may_change=["*"]), "anything else may change"),
+        (says("2&#53; EUR"), says("2&amp;#53; EUR"), total, "a character by its number"),
+    ]  # fmt: skip
+
+
+def final_state(key: Key) -> None:
+    """Cases of databases, files and pages."""
+    for right, wrong, of, why, source in [*_tables(), *_documents()]:
+        key.add("Done.", of, YES, why, source, turns=right)
+        key.add("Done.", of, NO, f"{why}; one edit away", source, turns=wrong)
+    for page, other, of, why in _pages():
+        key.pair(page, other, of, why, "HTML standard")
+    _unchanged(key)
+    _moves(key)
+    _senseless(key)
+    _attacks(key)
+
+
+def _unchanged(key: Key) -> None:
+    for said, turns, outcome, why in (
+        ("open", [get()], YES, "looking, and the demanded answer"), ("open", [], YES, "the demanded answer alone"),
+        ("The answer is open.", [get()], YES, "an answer in a sentence"), ("shipped", [get()], NO, "another answer"),
+        ("", [get()], NO, "no answer"), ("open", [cancel()], NO, "something was changed"),
+        ("open", [cancel("A3")], YES, "an action that failed changed nothing"),
+        ("nothing", [get(), ends("open")], YES, "the answer of the end counts"), ("open", [get(), ends("shipped")], NO, "and it counts alone"),
+        ("open or shipped", [get()], NO, "a hedge"),
+    ):  # fmt: skip
+        key.add(said, _LOOK, outcome, why, "tau2-bench", turns=turns)
+    both = {**_A1, "answer": ["2000", "20 EUR"]}
+    key.add("20 EUR", both, YES, "the state and the answer", "tau2-bench", turns=[cancel()])
+    key.add("21 EUR", both, NO, "the state without the answer", "tau2-bench", turns=[cancel()])
+    key.add("20 EUR", both, NO, "the answer without the state", "tau2-bench", turns=[get()])
+    tagged = '<tool_call>{"name": "cancel", "arguments": {"order": "%s"}}</tool_call>'
+    key.pair(tagged % "A1", tagged % "A2", _A1, "calls in the candidate's own text", "convention")
+    held = {"select": "#total", "text": "20 EUR"}
+    key.add(
+        _PAGE,
+        _page(checks=[held], may_change=["#total"]),
+        NO,
+        "a page that was not changed, though its checks hold",
+        "tau2-bench",
+    )
+    three = {"sql": "SELECT count(*) FROM orders", "rows": [[3]]}
+    key.add(
+        "Done.",
+        _shop(checks=[three], may_change=["*"]),
+        NO,
+        "a state that was not changed, though its checks hold",
+        "tau2-bench",
+        turns=[get()],
+    )
+
+
+def _moves(key: Key) -> None:
+    """Transfers that are drawn: the state follows from sums, and an edit of one misses it."""
+    draw = random.Random(77)  # noqa: S311  # Cases, not secrets.
+    setup = (
+        "CREATE TABLE a (id INTEGER PRIMARY KEY, n INTEGER); INSERT INTO a VALUES "
+        + ", ".join(f"({i}, 100)" for i in range(4))
+    )
+    tool = {
+        "name": "move",
+        "sql": ["UPDATE a SET n = n - :n WHERE id = :x", "UPDATE a SET n = n + :n WHERE id = :y"],
+        "parameters": ["x", "y", "n"],
+    }
+    for n in range(8):
+        moves = [
+            {"x": draw.randrange(2), "y": 2 + draw.randrange(2), "n": draw.randrange(1, 30)}
+            for _ in range(3)
+        ]
+        have = [100] * 4
+        for each in moves:
+            have[each["x"]] -= each["n"]
+            have[each["y"]] += each["n"]
+        check = {
+            "sql": "SELECT n FROM a ORDER BY id",
+            "rows": [[m] for m in have],
+            "ordered": True,
+        }
+        of = {"setup": setup, "tools": [tool], "may_change": ["a"], "checks": [check]}
+        right = [call("move", each) for each in moves]
+        wrong: Turns = json.loads(json.dumps(right))
+        wrong[n % 3][0]["arguments"]["n"] += 1
+        key.add(
+            "", of, YES, f"moves that were drawn, {n}", "generator", turns=draw.sample(right, 3)
+        )
+        key.add("", of, NO, f"moves that were drawn, {n}; one edit away", "generator", turns=wrong)
+
+
+def _senseless(key: Key) -> None:
+    told = [
+        ({}, "the task has no state", "nothing to act on"), (_shop(**_files(), expects_no_change=True, answer="x"), "the task's state", "two states"),
+        (_shop(), "the task's criteria are empty", "no criteria"), (_shop(checks=[]), "the task's criteria are empty", "an empty list of checks"),
+        (_shop(solution=[]), "the task's criteria are empty", "an empty solution"), (_shop(may_change=["*"]), "the task's criteria are empty", "a basis alone"),
+        (_shop(expects_no_change=True), "the task's expects_no_change", "doing nothing would pass"),
+        (_shop(expects_no_change=True, answer="x", solution=_does(("cancel", {"order": "A1"}))), "the task's expects_no_change", "a solution, and no change"),
+        (_shop(solution=_does(("get_order", {"order": "A1"}))), "the task's solution", "a solution that changes nothing"),
+        (_shop(solution=_does(("cancel", {"order": "A9"}))), "the task's solution", "a solution that fails"),
+        (_shop(checks=[_STATUS]), "the task's may_change", "nobody says what else may change"),
+        (_shop(checks=[_STATUS], may_change=["order"]), "the task's may_change", "an unknown table"),
+        (_shop(checks=[{"sql": "SELECT"}], may_change=["*"]), "the task's checks", "a check without what is wanted"),
+        (_shop(checks=[{"sql": "SELEC 1", "rows": [[1]]}], may_change=["*"]), "the task's checks", "a check that is no statement"),
+        (_shop(checks=[{"file": "a", "equals": ""}], may_change=["*"]), "the task's checks", "a file of a database"),
+        (_page(checks=[{"select": "p[[", "count": 1}], may_change=["*"]), "the task's checks", "a selector that is none"),
+        ({**_A1, "setup": "CREATE TABEL x"}, "the task's setup", "a setup that can't be run"), ({**_A1, "tools": [{"name": "x"}]}, "the task's tools", "a tool without a statement"),
+    ]  # fmt: skip
+    for of, reason, why in told:
+        is_page = "page" in of
+        key.add(
+            _PAGE + "x" if is_page else "x",
+            of,
+            "abstain",
+            why,
+            "convention",
+            reason=reason,
+            turns=[] if is_page else [cancel()],
+        )
+
+
+def _attacks(key: Key) -> None:
+    free = {**_A1, "sql": True}
+    for query in (
+        "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) INSERT INTO notes SELECT x, x FROM c",
+        "UPDATE orders SET item = zeroblob(900000000)", "ATTACH '/tmp/x' AS y", "DROP TABLE orders", "PRAGMA writable_schema = 1",
+        "UPDATE orders SET status = 'cancelled'; DELETE FROM customers", "DELETE FROM sqlite_master", "SELECT load_extension('x')",
+        "INSERT INTO notes SELECT hex(zeroblob(400000)), 1 FROM orders a, orders b, orders c, orders d, orders e, orders f, orders g",
+        "INSERT OR ROLLBACK INTO orders VALUES ('A1', 1, 1, 1)", "SELECT " + "(" * 2000, "COMMIT", "VACUUM INTO '/tmp/x'",
+    ):  # fmt: skip
+        key.add(
+            "",
+            free,
+            NO,
+            f"a hostile statement, {query[:20]}",
+            "hostile input",
+            hostile=True,
+            turns=[call("sql", {"query": query})],
+        )
+    key.add(
+        "",
+        _A1,
+        NO,
+        "a thousand turns and one",
+        "hostile input",
+        hostile=True,
+        turns=[get()] * 1001,
+    )
+    key.add(
+        "",
+        _A1,
+        NO,
+        "arguments that nest without end",
+        "hostile input",
+        hostile=True,
+        turns=[call("cancel", "[" * 5000)],
+    )
+    key.add(
+        "",
+        _A1,
+        NO,
+        "a number beyond SQLite's",
+        "hostile input",
+        hostile=True,
+        turns=[call("cancel", '{"order": 1' + "0" * 400 + "}")],
+    )
+    of = _files(solution=_does(("delete_file", {"path": "notes.txt"})))
+    for path in (
+        "/etc/passwd",
+        "../../x",
+        "a\0b",
+        "C:\\x",
+        "a//../../b",
+        "x" * 5000,
+        "",
+        ".",
+        "notes.txt/",
+    ):
+        key.add(
+            "",
+            of,
+            NO,
+            f"a hostile path, {path[:12]!r}",
+            "hostile input",
+            hostile=True,
+            turns=[write_file(path, "x")],
+        )
+    many = [write_file(f"{n}.txt", "x" * 50) for n in range(900)]
+    key.add("", of, NO, "nine hundred files", "hostile input", hostile=True, turns=many)
+    of = _page(checks=[_TOTAL], may_change=["#total"])
+    for said, why in (
+        ([["<div>", 30_000]], "elements that nest without end"), ([["<b>", 100_000]], "elements that are opened again"),
+        ([["x", 1_200_000]], "a long text"), ([["<p a=", 20_000]], "attributes without end"), ([["&", 100_000]], "characters without a name"),
+        ([["<!--", 50_000]], "comments without end"), ([["<table><tr>", 10_000]], "tables in tables"), ("\0<p id=total>25 EUR\0", "zeros"),
+        ([["<p id=total>25 EUR</p>", 5_000]], "five thousand totals"), ("<svg><p id=total>25 EUR", "another language"), ({"base64": "gIAF"}, "bytes that are no text"),
+    ):  # fmt: skip
+        key.hostile(said, of, why)
+
+
 if __name__ == "__main__":
-    write({"tool-calls": tool_calls}, sys.argv[1:])
+    write({"tool-calls": tool_calls, "final-state": final_state}, sys.argv[1:])
