@@ -2,7 +2,7 @@ r"""Make the answer keys of `tool-calls` and `final-state`.
 
 Run: `python tools/trajectory_keys.py [NAME…]`.
 """
-# ruff: noqa: E501  # Tables of cases are read by row.
+# ruff: noqa: E501, S608  # Tables of cases are read by row; their SQL is a case.
 
 from __future__ import annotations
 
@@ -587,6 +587,7 @@ def final_state(key: Key) -> None:
     _moves(key)
     _senseless(key)
     _attacks(key)
+    _found_missing(key)
 
 
 def _unchanged(key: Key) -> None:
@@ -766,6 +767,79 @@ def _attacks(key: Key) -> None:
         ([["<p id=total>25 EUR</p>", 5_000]], "five thousand totals"), ("<svg><p id=total>25 EUR", "another language"), ({"base64": "gIAF"}, "bytes that are no text"),
     ):  # fmt: skip
         key.hostile(said, of, why)
+
+
+def _found_missing(key: Key) -> None:
+    """Cases that mutants of the verifier showed to be missing."""
+    cents = {"select": "#total", "attribute": "data-cents", "value": "2500"}
+    of = _page(checks=[cents], may_change=["#total"])
+    key.pair(
+        _PAGE.replace("=2000", "='2500'"),
+        _PAGE.replace("=2000", "=2600"),
+        of,
+        "the value of an attribute",
+        "HTML standard",
+    )
+    there = _page(checks=[{"select": "#total", "attribute": "title"}], may_change=["#total"])
+    key.pair(
+        _PAGE.replace("data-cents=2000", "title"),
+        _PAGE.replace("data-cents=2000", "titel"),
+        there,
+        "an attribute that must be there",
+        "HTML standard",
+    )
+    listed = _files(checks=[{"file": "a.json", "json": [1, [2, 3]]}], may_change=["a.json"])
+    key.add(
+        "", listed, YES, "lists of JSON", "convention", turns=[write_file("a.json", "[1, [2, 3]]")]
+    )
+    for text in (
+        "[1, [3, 2]]",
+        "[1, [2, 3, 4]]",
+        "[1, [2]]",
+        "[1]",
+        '{"0": 1}',
+        "[1, 2]",
+        "[1, [2, 3]",
+        "1",
+    ):
+        key.add(
+            "",
+            listed,
+            NO,
+            "lists of JSON; one edit away",
+            "convention",
+            turns=[write_file("a.json", text)],
+        )
+    key.add(
+        _PAGE,
+        _page(
+            checks=[_TOTAL],
+            may_change=["*"],
+            solution=_does(("write_file", {"path": "a", "content": "b"})),
+        ),
+        "abstain",
+        "a page has no actions",
+        "convention",
+        reason="the task's solution",
+    )
+    key.add(
+        "x",
+        _shop(expects_no_change=True, answer="..."),
+        "abstain",
+        "an answer of which nothing is left",
+        "convention",
+        reason="the task's answer",
+        turns=[get()],
+    )
+    key.add(
+        "x",
+        _shop(expects_no_change=True, answer=[]),
+        "abstain",
+        "no answer among none",
+        "convention",
+        reason="the task's",
+        turns=[get()],
+    )
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ BUILT_IN = [
 SLOW = {"xtb-hydration": "tblite", "dft-hydration": "pyscf"}
 NEEDS = {
     **SLOW,
+    "final-state": "selectolax",
     "instruction-constraints": "regex",
     "json-schema": "jsonschema_rs",
     "table-schema": "pyarrow",
