@@ -15,7 +15,7 @@ from verifier_ladder.rate import pauses_told_to
 from verifier_ladder.scheduler.arrivals import Arrivals, cost_of
 from verifier_ladder.scheduler.engines.inline import has_passed_inline, judge_inline
 from verifier_ladder.scheduler.engines.job import UNCOMPARED
-from verifier_ladder.scheduler.engines.limits import Entry, put_off
+from verifier_ladder.scheduler.engines.limits import Entry, is_limited, put_off
 from verifier_ladder.scheduler.engines.local import LocalEngine
 from verifier_ladder.scheduler.flights import Flight
 from verifier_ladder.scheduler.standing import Standing
@@ -122,7 +122,7 @@ class Asking:
         arrivals: Arrivals, *, attempt: int = 1,
     ) -> Job:  # fmt: skip
         """Have a verifier judge, as many at once as its limits allow."""
-        if asked.verifier.rate is None and asked.verifier.max_processes is None:
+        if not is_limited(asked.verifier):
             yield from self._judge_now(asked, flight, keys, lane, arrivals, attempt=attempt)
             return
         while keys:

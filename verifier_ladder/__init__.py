@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         LedgerError,
         PluginError,
         SandboxError,
+        ServiceError,
         ToolError,
         VerifierError,
     )
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from verifier_ladder.reward import Revision, Reward, RewardRule
     from verifier_ladder.rollouts import score_file
     from verifier_ladder.run import Run
+    from verifier_ladder.services.service import Service
     from verifier_ladder.target import Target
     from verifier_ladder.taskenvironment import Environment, StepResult
     from verifier_ladder.tier import Tier
@@ -78,6 +80,7 @@ _HOMES = {
     "PluginError": "errors", "Rate": "rate", "Revision": "reward", "Reward": "reward",
     "RewardRule": "reward",
     "Run": "run", "Sample": "candidate", "SampleId": "candidate", "SandboxError": "errors",
+    "Service": "services.service", "ServiceError": "errors",
     "Situation": "decision", "StepResult": "taskenvironment", "Target": "target", "Tier": "tier",
     "ToolError": "errors",
     "Terminate": "candidate", "ToolCall": "candidate", "Transcript": "transcript",
@@ -93,7 +96,8 @@ __all__ = [
     "Cost", "Decision", "Decisions", "EndpointVerifier", "EngineError",
     "Environment", "EscalationPolicy", "HttpService", "Ladder",
     "LadderError", "LeaseError", "Ledger", "LedgerError", "Outcome", "PluginError", "Rate",
-    "Revision", "Reward", "RewardRule", "Run", "Sample", "SampleId", "SandboxError", "Situation",
+    "Revision", "Reward", "RewardRule", "Run", "Sample", "SampleId", "SandboxError", "Service",
+    "ServiceError", "Situation",
     "StepResult", "Target", "Terminate", "Tier", "ToolCall", "ToolError", "Transcript", "Turn",
     "TurnVerdict", "Verdict", "Verifier", "VerifierError", "open_ledger", "score_file",
     "verifier", "wrap",

@@ -34,6 +34,7 @@ _NAMES = frozenset(
     HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY REQUESTS_CA_BUNDLE CURL_CA_BUNDLE
     HF_HOME HF_HUB_CACHE HF_HUB_OFFLINE TRANSFORMERS_OFFLINE TORCH_HOME MPLCONFIGDIR
     GLIBC_TUNABLES SOURCE_DATE_EPOCH VLADDER_LARGEST_ARTIFACT VLADDER_VERDICT_ARTIFACTS
+    VLADDER_GPU_MEMORY
     """.split()  # noqa: SIM905 - a list would take a line for each
 )
 """Single variables that every worker gets, if they are set; lower case too, as for proxies."""
@@ -44,6 +45,11 @@ _FAMILIES = (
 )  # fmt: skip
 """Beginnings of names that every worker gets, unless they sound like a secret (`NVIDIA_API_KEY`,
 `SLURM_JWT`)."""
+THREADS = (
+    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS", "RAYON_NUM_THREADS",
+)  # fmt: skip
+"""How many threads numerical libraries start."""
 _SOUNDS_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASS|CRED|JWT|AUTH")
 _HAS_PASSWORD = re.compile(r"://[^/@\s]*@")
 """An address with a user and, mostly, a password."""

@@ -3,7 +3,7 @@
     LadderError
      ├── CandidateError   the candidate is bad: the learner's fault, a reject
      ├── VerifierError    a verifier raised, or answered nonsense (AnswerError)
-     ├── ToolError        a tool a verifier uses failed (did not converge, is missing)
+     ├── ToolError        a tool a verifier uses failed (ServiceError: a service's process did)
      ├── SandboxError     untrusted code could not be contained
      ├── EngineError      a worker crashed, hung or ran out of memory
      ├── BudgetError      the work is not affordable
@@ -75,6 +75,10 @@ class ToolError(LadderError):
     """A tool that the verifier needs failed or is not installed."""
 
     boundary = "tool"
+
+
+class ServiceError(ToolError):
+    """The process of a service can't be started, or dies; see `verifier_ladder.services`."""
 
 
 class SandboxError(LadderError):

@@ -23,6 +23,7 @@ _OPTIONS = {
     "reads_turns", "replicates", "unit", "deviation", "same_quantity", "control", "tools",
     "definitive", "features", "capabilities", "domain", "network", "sandbox",
     "env", "secrets", "weight", "hidden", "observed", "rate", "max_processes", "scope",
+    "services",
 }  # fmt: skip
 WRAPPED = frozenset({*_OPTIONS, "name", "cost", "tier", "kind", "concurrency"})
 """Options of `wrap` beside its own parameters."""
@@ -102,8 +103,9 @@ class FunctionVerifier(Verifier):
         return self.function(candidates, **self._resources())
 
     def _resources(self) -> dict[str, Any]:
-        """What it is given beside candidates: its sandbox, if it declares one."""
-        return {} if self.sandbox is None else {"sandbox": self.sandbox}
+        """What it is given beside candidates: its sandbox and services, if it declares some."""
+        every = {"sandbox": self.sandbox, "services": self.services}
+        return {name: every[name] for name in _given(every)}
 
     def _one(self, candidate: Candidate) -> Answer:
         try:
@@ -117,6 +119,11 @@ class FunctionVerifier(Verifier):
             return self.timeout
         calls = 1 if self.batch and self.scope != "group" else count
         return patience(calls, self.timeout, self.concurrency)
+
+
+def _given(declared: Mapping[str, Any]) -> tuple[str, ...]:
+    """Which of a function's arguments are what its verifier declares."""
+    return tuple(name for name in ("sandbox", "services") if declared.get(name))
 
 
 class RewardFunctionVerifier(FunctionVerifier):
@@ -138,7 +145,7 @@ class RewardFunctionVerifier(FunctionVerifier):
         """Wrap the function; see `wrap` for the arguments."""
         checked_value("wrap", "columns", columns, "Sequence[str] | str")
         name = name or name_of(function)
-        given = () if attributes.get("sandbox") is None else ("sandbox",)
+        given = _given(attributes)
         self.signature = RewardSignature.read(function, columns, name, given)
         self.columns = self.signature.columns
         self.task_fields = self.signature.task_fields

@@ -77,6 +77,11 @@ class Settings(BaseSettings):
         default=None,
         description="Of the sandbox remote: the token or key that the service asks for.",
     )
+    gpu_memory: str = Field(
+        default="",
+        description="Memory of each GPU of this machine that services may take, such as "
+        "80GiB,80GiB; what nvidia-smi tells if unset.",
+    )
     worker_memory: Annotated[ByteSize, Field(ge=_SMALLEST_WORKER)] | None = Field(
         default=None,
         description="Memory that one worker may use, such as 2GiB; the engine's if unset.",

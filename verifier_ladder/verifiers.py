@@ -26,12 +26,14 @@ from verifier_ladder.errors import (
     LadderError,
     PluginError,
     SandboxError,
+    ServiceError,
     VerifierError,
 )
 from verifier_ladder.group import is_group, refuse_contradictions, seen_members, together
 from verifier_ladder.keys import canonical_json, digest, in_namespace
 from verifier_ladder.rate import Rate, as_rate
 from verifier_ladder.resource import Resource
+from verifier_ladder.services.service import Service, checked_services
 from verifier_ladder.sourcecode import PREFIX, Fingerprint, SourceVersion, fingerprint
 from verifier_ladder.tags import checked_capabilities
 from verifier_ladder.tier import Tier
@@ -70,6 +72,7 @@ _CAUSES: dict[type[LadderError], str] = {
     ConfigError: "data",
     PluginError: "data",
     SandboxError: "host",
+    ServiceError: "host",
 }
 """What content may have to do with an error of ours. A set-up that can't work fails on any
 content, so that comparing tells; others may be an outage."""
@@ -138,6 +141,9 @@ class Verifier:
     sandbox: Sandbox | None = None
     """Where it runs programs that it does not trust, if it runs any; see
     `verifier_ladder.tiers.sandbox`. Declared here, it is warm before the first `verify`."""
+    services: Mapping[str, Service] = {}
+    """Processes of this machine that hold a model for all workers, by name; see `vl.Service`.
+    They are set up before the first `verify`, and asked by `services["model"].call(method, …)`."""
     observed: Observed = ""
     """Where what it judges by is seen: `outside` the reach of what the candidate runs, so that no
     candidate can make itself right; or `inside`, by code that shares a process with it, which is
@@ -231,6 +237,8 @@ class Verifier:
         self.capabilities = checked_capabilities(self.capabilities, f"verifier {self.name}")
         _check_words(self)
         _take_sandbox(self)
+        is_inline = self.isolation == "inline"
+        self.services = checked_services(self.name, self.services, inline=is_inline)
         as_rate(self.rate, self.name)  # refuses what is none
         values = {name: getattr(self, name) for name in _ATTRIBUTES}
         check_values(f"verifier {self.name}", _ATTRIBUTES, values, **_LEAST)
@@ -265,6 +273,9 @@ class Verifier:
         if self.hidden:
             identity["hidden"] = sorted(self.hidden)
         identity |= {"scope": self.scope} if self.scope == "group" else {}
+        if self.services:
+            named = {name: service.digest.hex() for name, service in self.services.items()}
+            identity["services"] = named
         return digest(identity)
 
     @cached_property
@@ -460,6 +471,8 @@ class Verifier:
             tags["replicates"] = self.replicates
         if self.sandbox is not None:
             tags["sandbox"] = self.sandbox.name
+        if self.services:
+            tags["services"] = {name: each.as_json() for name, each in self.services.items()}
         if self.weight != 1.0:
             tags["weight"] = float(self.weight)
         tags["observed"], tags["hidden"] = self.observed, list(self.hidden)
@@ -681,7 +694,7 @@ def _system_errors(error: BaseException) -> list[OSError]:
 
 _MISSING = frozenset({"MaskedConstant", "NAType", "NaTType"})
 """What stands for a missing number in numpy and pandas; numpy's would be read as 0."""
-_CHECKED_APART = {*_WORDS, "name", "version", "tier", "sandbox", "rate"}
+_CHECKED_APART = {*_WORDS, "name", "version", "tier", "sandbox", "rate", "services"}
 _ATTRIBUTES = {
     name: annotation
     for name, annotation in Verifier.__annotations__.items()

@@ -7,10 +7,11 @@ from collections.abc import Collection, Iterable
 
 from verifier_ladder.canonicaliser import Canonicaliser
 from verifier_ladder.environment import granted
-from verifier_ladder.errors import ConfigError, LadderError, SandboxError
+from verifier_ladder.errors import ConfigError, LadderError, SandboxError, ServiceError
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.recorded import Recorded
 from verifier_ladder.registry import REGISTRY, Registry
+from verifier_ladder.services import gpumemory
 from verifier_ladder.text import printable
 from verifier_ladder.tier import Tier
 from verifier_ladder.verifiers import Verifier
@@ -110,6 +111,8 @@ class Catalog:
             made = wanted.among(self._registry)
             if made.sandbox is not None and (why := made.sandbox.problem()):
                 raise SandboxError(why)
+            if why := gpumemory.problem(made.services.values()):
+                raise ServiceError(why)
             granted(made)  # What is not set here may be set on another host.
         except LadderError as error:
             self.missing[digest] = f"{error}"

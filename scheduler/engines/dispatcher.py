@@ -44,11 +44,11 @@ from verifier_ladder.scheduler.engines.inline import (
     NO_LANE,
     answered_inline,
     canonical_inline,
-    without_sandbox,
+    refused_here,
 )
 from verifier_ladder.scheduler.engines.job import BatchAnswer, BatchFuture, CanonicalAnswer
 from verifier_ladder.scheduler.engines.lane import PoolClosed
-from verifier_ladder.scheduler.engines.limits import LOOK, Seats, put_off
+from verifier_ladder.scheduler.engines.limits import LOOK, Seats, is_limited, put_off
 from verifier_ladder.scheduler.engines.measured import Measurements
 from verifier_ladder.scheduler.engines.owners import has_died, new_owner
 from verifier_ladder.scheduler.engines.pool import WorkerPool
@@ -483,7 +483,7 @@ class Dispatcher(ABC):
 
     def _is_let_begin(self, verifier: Verifier) -> bool:
         """Whether a verifier's own limits allow another batch; else it is looked at again."""
-        if verifier.rate is None and verifier.max_processes is None:
+        if not is_limited(verifier):
             return True
         now = self.ledger.clock()
         due = self.ledger.due(
@@ -659,7 +659,7 @@ class Dispatcher(ABC):
         ]  # fmt: skip
         reserve = self._measured.of(verifier).reserve
         limit = None if verifier.waits else Reservation(self.ledger, claims, reserve)
-        future = without_sandbox(verifier, candidates) or self._answer(
+        future = refused_here(verifier, candidates) or self._answer(
             verifier, candidates, claims, limit
         )
         self._working.append(Work(verifier, claims, future, limit, flight))

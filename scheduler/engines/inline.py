@@ -14,7 +14,13 @@ from verifier_ladder.canonicaliser import Canonicaliser, canonical_form
 from verifier_ladder.containment import ends_program
 from verifier_ladder.cost import Cost
 from verifier_ladder.environment import granted
-from verifier_ladder.errors import AnswerError, CandidateError, ConfigError
+from verifier_ladder.errors import (
+    AnswerError,
+    CandidateError,
+    ConfigError,
+    SandboxError,
+    ServiceError,
+)
 from verifier_ladder.hidden import without_hidden
 from verifier_ladder.masking import NO_MASK
 from verifier_ladder.scheduler.engines import wire
@@ -31,6 +37,7 @@ from verifier_ladder.scheduler.engines.job import (
 )
 from verifier_ladder.scheduler.engines.reservation import Reservation
 from verifier_ladder.scheduler.engines.watch import Failure
+from verifier_ladder.services.gpumemory import problem
 from verifier_ladder.task import seen_by
 from verifier_ladder.verdict import NO_EVIDENCE, Verdict
 from verifier_ladder.verifiers import Verifier, failure
@@ -190,16 +197,19 @@ def answered_inline(
     return future
 
 
-def without_sandbox(
+def refused_here(
     verifier: Verifier, candidates: Sequence[Candidate]
 ) -> BatchFuture[BatchAnswer] | None:
-    """The abstention of a verifier whose sandbox does not work on this machine; else None."""
-    why = "" if verifier.sandbox is None else verifier.sandbox.problem()
-    if not why:
+    """The abstention of a verifier for which this machine lacks something; else None."""
+    if verifier.sandbox is not None and (why := verifier.sandbox.problem()):
+        why, boundary = f"runs untrusted code, and {why}", SandboxError.boundary
+    elif why := problem(verifier.services.values()):
+        why, boundary = f"can't be asked here: {why}", ServiceError.boundary
+    else:
         return None
     refusal = Verdict.abstain(
-        f"verifier {verifier.name} runs untrusted code, and {why}", failed_at="sandbox",
-        evidence={"cause": "host"}, cost=Cost(),
+        f"verifier {verifier.name} {why}", failed_at=boundary, evidence={"cause": "host"},
+        cost=Cost(),
     )  # fmt: skip
     future: BatchFuture[BatchAnswer] = BatchFuture(dict.fromkeys(range(len(candidates)), refusal))
     future.set_result(BatchAnswer([refusal] * len(candidates), NO_LANE, 0.0))

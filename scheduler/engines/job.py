@@ -383,9 +383,9 @@ class VerifyJob(Job[Verdict]):
 
     def excuse(self, failure: Failure) -> bool:
         """Whether the machine, or a service, may have failed."""
-        if not self.thing.network:
-            return super().excuse(failure)
         is_silence = failure.cause == "hang" and failure.slept
+        if not self.thing.network:
+            return super().excuse(failure) or (is_silence and bool(self.thing.services))
         is_error = failure.said is not None and failure.said.evidence.get("cause") == "error"
         return is_silence or is_error or super().excuse(failure)
 

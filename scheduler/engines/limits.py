@@ -7,7 +7,7 @@ it waits at a `Gate`.
 from __future__ import annotations
 
 import fcntl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from threading import Condition, Thread
 from typing import IO
@@ -17,6 +17,7 @@ from verifier_ladder.errors import LedgerError
 from verifier_ladder.forks import not_in_child
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.private import open_shared, own_folder
+from verifier_ladder.services.gpumemory import Room, problem, rooms_for
 from verifier_ladder.verifiers import Verifier
 
 _LOG = ContainedLog("verifier_ladder")
@@ -26,21 +27,35 @@ _LEAST = 0.001
 
 
 class Seat:
-    """One of the workers that a machine may have at work for a verifier; files hold the count.
+    """What a worker needs of its machine to be at work for a verifier.
 
-    The kernel gives it back when its process dies.
+    One of the places that the verifier's `max_processes` allows, and room for its services on a
+    GPU. Locked files hold both; the kernel gives them back when the process dies.
     """
 
-    def __init__(self, file: IO[str] | None = None) -> None:
+    def __init__(self, file: IO[str] | None = None, rooms: Sequence[Room] = ()) -> None:
         """Hold a locked file; None where the verifier has no limit."""
-        self._file = file
+        self._file, self._rooms = file, rooms
 
     def release(self) -> None:
         """Let another worker have it; a second call does nothing."""
+        for room in self._rooms:
+            room.release()
         file, self._file = self._file, None
         if file is not None:
             fcntl.flock(file, fcntl.LOCK_UN)  # A child of native code may hold it too.
             file.close()
+
+
+def needs_seat(verifier: Verifier) -> bool:
+    """Whether a verifier's workers need one."""
+    takes_memory = any(service.gpu_memory for service in verifier.services.values())
+    return verifier.max_processes is not None or takes_memory
+
+
+def is_limited(verifier: Verifier) -> bool:
+    """Whether its checks may have to wait before they begin."""
+    return verifier.rate is not None or needs_seat(verifier)
 
 
 def take_seat(verifier: Verifier) -> Seat | None:
@@ -50,10 +65,25 @@ def take_seat(verifier: Verifier) -> Seat | None:
         ConfigError: If the folder of the locks could be written by somebody else.
         OSError: If a lock can't be made.
     """
+    services = verifier.services.values()
+    # Where services can never run, the check is refused once it has been claimed, not kept waiting.
+    rooms = [] if problem(services) else rooms_for(services)
+    if rooms is None:
+        return None
+    seat = Seat(rooms=rooms)
     if verifier.max_processes is None:
-        return Seat()
+        return seat
+    file = _place_of(verifier, verifier.max_processes)
+    if file is None:
+        seat.release()
+        return None
+    return Seat(file, rooms)
+
+
+def _place_of(verifier: Verifier, most: int) -> IO[str] | None:
+    """A locked file for one of so many workers; None if all are taken."""
     folder = own_folder("seats")
-    for number in range(verifier.max_processes):
+    for number in range(most):
         file = not_in_child(open_shared(folder / f"{verifier.digest.hex()[:32]}-{number}"))
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -63,7 +93,7 @@ def take_seat(verifier: Verifier) -> Seat | None:
             file.close()
             raise
         else:
-            return Seat(file)
+            return file
     return None
 
 
@@ -76,7 +106,7 @@ class Seats:
 
     def hold(self, verifier: Verifier, count: int) -> bool:
         """Have so many of a verifier; whether that could be."""
-        if verifier.max_processes is None:
+        if not needs_seat(verifier):
             return True
         mine = self._held.setdefault(verifier.digest, [])
         while len(mine) < count and (seat := take_seat(verifier)) is not None:

@@ -22,7 +22,7 @@ from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.protocol import PARKED
 from verifier_ladder.ledger.records import HELD, CheckRow, CheckState, Claim
 from verifier_ladder.scheduler.engines.dispatcher import Dispatcher
-from verifier_ladder.scheduler.engines.inline import without_sandbox
+from verifier_ladder.scheduler.engines.inline import refused_here
 from verifier_ladder.scheduler.engines.job import BatchAnswer, BatchFuture
 from verifier_ladder.scheduler.engines.limits import Gate, put_off
 from verifier_ladder.scheduler.engines.pool import WorkerPool
@@ -128,7 +128,7 @@ class LocalEngine(Dispatcher):
             lane: The worker that knows them, if one does.
             keys: The check keys, from which random seeds follow.
         """
-        refused = without_sandbox(verifier, candidates)
+        refused = refused_here(verifier, candidates)
         seeds = None if verifier.replicates == 1 else [seed(key) for key in keys]
         on_pause = put_off(self.ledger, verifier)
         return refused or self.fast.verify(

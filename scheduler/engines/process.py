@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 
-from verifier_ladder.environment import harmless, hide_declared
+from verifier_ladder.environment import THREADS, harmless, hide_declared
 from verifier_ladder.masking import NO_MASK
 from verifier_ladder.metering import seconds_of
 from verifier_ladder.scheduler.engines.child import Child
@@ -20,10 +20,6 @@ from verifier_ladder.scheduler.engines.ownclock import MOST_WAITING, OwnClock, g
 from verifier_ladder.scheduler.engines.progress import LOADING, NOT_STARTED, Progress
 from verifier_ladder.scheduler.engines.watch import Failure, Spending, Watch
 
-_ONE_THREAD = (
-    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS", "RAYON_NUM_THREADS",
-)  # fmt: skip
 _TUNABLES = "GLIBC_TUNABLES"
 _MORE_BLOCKS = "glibc.malloc.tcache_count=127"
 """Small blocks of each size that the allocator keeps at hand, 5 MB at most. Libraries such as
@@ -243,7 +239,7 @@ def _left(clock: OwnClock, watch: Watch, *, is_loading: bool) -> float:
 
 def _environment() -> dict[str, str]:
     """What a worker begins with; who has tuned the allocator knows better."""
-    return {_TUNABLES: _MORE_BLOCKS} | harmless() | dict.fromkeys(_ONE_THREAD, "1")
+    return {_TUNABLES: _MORE_BLOCKS} | harmless() | dict.fromkeys(THREADS, "1")
 
 
 def _ending(code: int) -> str:

@@ -277,6 +277,8 @@ def _set_up(verifier: Verifier) -> None:
     try:
         if verifier.sandbox is not None:
             verifier.sandbox.start()
+        for service in verifier.services.values():
+            service.start()
         verifier.setup()
     except LadderError:
         raise

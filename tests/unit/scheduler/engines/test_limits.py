@@ -49,7 +49,7 @@ def test_a_seat_is_free_again_when_its_process_is_killed() -> None:
         "import sys, time\n"
         "from verifier_ladder.scheduler.engines.limits import take_seat\n"
         "class Other:\n"
-        "    max_processes, digest = 1, bytes.fromhex(sys.argv[1])\n"
+        "    services, max_processes, digest = {}, 1, bytes.fromhex(sys.argv[1])\n"
         "seat = take_seat(Other())\n"
         "print('sits' if seat else 'stands', flush=True)\n"
         "time.sleep(600)\n"

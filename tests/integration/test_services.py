@@ -1,0 +1,318 @@
+"""A service: one process holds a model for all workers of a machine."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+import verifier_ladder as vl
+from verifier_ladder.ledger import open_ledger
+from verifier_ladder.scheduler.engines.catalog import Catalog
+from verifier_ladder.scheduler.engines.pool import WorkerPool
+from verifier_ladder.scheduler.policies import AllTiers
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
+USED = 0.5
+
+
+class Model(vl.Service):
+    """Notes its processes in a folder; does as it is asked."""
+
+    name, version, grace = "model", "1", 1.0
+
+    def __init__(self, notes: str) -> None:
+        self.notes = Path(notes)
+        super().__init__(notes=notes)
+
+    def setup(self) -> None:
+        """Take note, and a while of the processor, which no check is to be charged for."""
+        if self.notes.name == "slow":
+            spin()
+        with (self.notes / "begun").open("a") as file:
+            print(os.getpid(), file=file)
+
+    def pid(self) -> int:
+        return os.getpid()
+
+    def spins(self) -> float:
+        spin()
+        return 1.0
+
+    def dies(self, times: int) -> float:
+        """Be killed so often, each time in the midst of the call."""
+        with (self.notes / "deaths").open("a") as file:
+            print(os.getpid(), file=file, flush=True)
+        if len((self.notes / "deaths").read_text().splitlines()) <= times:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return 2.0
+
+    def hangs(self) -> None:
+        (self.notes / "hangs").touch()
+        time.sleep(600)
+
+    def raises(self) -> None:
+        raise ValueError("no such molecule")
+
+    def surroundings(self) -> dict[str, Any]:
+        return {
+            "names": sorted(os.environ), "memory": resource.getrlimit(resource.RLIMIT_DATA)[0],
+            "nice": os.getpriority(os.PRIO_PROCESS, 0), "parent": os.getppid(),
+            "threads": os.environ["OMP_NUM_THREADS"],
+        }  # fmt: skip
+
+
+class Judge(vl.Verifier):
+    """Asks the service what the candidate says."""
+
+    name, version, kind = "judge", "1", "text"
+    cost, timeout = vl.Cost(seconds=1.0), 300.0
+
+    def __init__(self, model: vl.Service) -> None:
+        self.services = {"model": model}
+        super().__init__()
+
+    def verify(self, candidates: Sequence[vl.Candidate]) -> Iterator[Any]:
+        for candidate in candidates:
+            method, *arguments = str(candidate.content).split()
+            told = 0.0
+            if method != "nothing":
+                told = self.services["model"].call(method, *map(int, arguments))
+            is_score = isinstance(told, float)
+            evidence = {"told": told, "worker": os.getpid()}
+            yield vl.Verdict.accept(told if is_score else 1.0, evidence=evidence)
+
+
+def spin() -> None:
+    end = time.process_time() + USED
+    while time.process_time() < end:
+        pass
+
+
+def until(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 300.0
+    while not condition():
+        assert time.monotonic() < deadline, "the condition never came true"
+        time.sleep(0.01)
+
+
+@pytest.fixture(autouse=True)
+def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine of its own: no other test's services, and no GPU but those that it sets."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def pool() -> Iterator[WorkerPool]:
+    with WorkerPool(1, name="served", nice=7, memory=2**30) as one:
+        yield one
+
+
+@pytest.fixture
+def judge(notes: Path) -> Judge:
+    return Judge(Model(str(notes)))
+
+
+def said(pool: WorkerPool, verifier: vl.Verifier, *contents: str, **how: Any) -> list[vl.Verdict]:
+    candidates = [vl.Candidate("text", content) for content in contents]
+    return pool.verify(verifier, candidates, **how).result().verdicts
+
+
+def begun(notes: Path) -> list[int]:
+    return [int(pid) for pid in (notes / "begun").read_text().split()]
+
+
+def has_ended(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def test_four_workers_ask_one_process_and_it_ends_with_them(notes: Path, judge: Judge) -> None:
+    with WorkerPool(4, name="four") as pool:
+        futures = [pool.verify(judge, [vl.Candidate("text", "pid")], lane=n) for n in range(4)]
+        told = [future.result().verdicts[0].evidence for future in futures]
+        (service,) = begun(notes)
+        assert {service} == {each["told"] for each in told}
+        assert set(pool.pids()) == {each["worker"] for each in told}
+        first, *others = pool.pids()
+
+        os.kill(first, signal.SIGKILL)
+        (after,) = said(pool, judge, "pid")
+        assert service == after.evidence["told"]
+
+        for pid in {*others, *pool.pids()}:
+            os.kill(pid, signal.SIGKILL)
+        until(lambda: has_ended(service))
+
+
+def test_a_process_that_is_killed_in_the_midst_of_a_call_costs_no_verdict(
+    notes: Path, judge: Judge, pool: WorkerPool
+) -> None:
+    verdicts = said(pool, judge, "nothing", "dies 1", "nothing")
+
+    assert [0.0, 2.0, 0.0] == [verdict.score for verdict in verdicts]
+    assert [None] * 3 == [verdict.failed_at for verdict in verdicts]
+    assert 2 == len(begun(notes))
+
+
+def test_a_candidate_that_ends_every_process_is_not_rejected(
+    judge: Judge, pool: WorkerPool
+) -> None:
+    (bad,) = said(pool, judge, "dies 1000")
+    (other,) = said(pool, judge, "pid")
+
+    assert other.failed_at is None
+    assert (vl.Outcome.ABSTAIN, "tool", "host") == (
+        bad.outcome, bad.failed_at, bad.evidence["cause"],
+    )  # fmt: skip
+    assert "died 2 times at this call" in bad.reason
+
+
+def test_a_call_without_end_is_nobodys_reject_and_ends_its_process(
+    notes: Path, judge: Judge, pool: WorkerPool
+) -> None:
+    judge.timeout = 1.0
+    (verdict,) = said(pool, judge, "hangs")
+
+    assert (notes / "hangs").exists()
+    assert vl.Outcome.ABSTAIN is verdict.outcome
+    until(lambda: all(map(has_ended, begun(notes))))
+
+
+def test_a_check_is_charged_for_its_calls_and_not_for_the_set_up(
+    notes: Path, pool: WorkerPool
+) -> None:
+    slow = notes / "slow"
+    slow.mkdir()
+    judge = Judge(Model(str(slow)))
+    verdicts = [said(pool, judge, content)[0] for content in ("pid", "spins", "pid")]
+
+    costs = [verdict.cost.seconds for verdict in verdicts if verdict.cost]
+    assert 0.9 * USED <= costs[1] <= 1.5 * USED
+    assert max(costs[0], costs[2]) <= 0.5 * USED
+
+
+def test_what_a_method_raises_is_raised_where_it_was_asked(judge: Judge) -> None:
+    with pytest.raises(ValueError, match="no such molecule"):
+        judge.services["model"].call("raises")
+    judge.services["model"].hang_up()
+
+
+def test_the_process_has_nothing_of_the_worker_that_started_it(
+    judge: Judge, pool: WorkerPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JUDGE_TOKEN", "not-for-models")
+    judge.secrets = ("JUDGE_TOKEN",)
+    (verdict,) = said(pool, judge, "surroundings")
+    told = verdict.evidence["told"]
+
+    assert "JUDGE_TOKEN" not in told["names"]
+    assert resource.getrlimit(resource.RLIMIT_DATA)[1] == told["memory"]
+    assert told["parent"] not in {os.getpid(), *pool.pids()}
+    assert "1" == told["threads"]
+    if os.getuid() == 0:  # Others may not raise a priority again.
+        assert os.getpriority(os.PRIO_PROCESS, 0) == told["nice"]
+
+
+class Unloadable(Model):
+    """Its weights are missing."""
+
+    name = "unloadable"
+
+    def setup(self) -> None:
+        """Find none."""
+        raise FileNotFoundError("weights.pt")
+
+
+def test_a_service_that_can_not_be_set_up_is_nobodys_reject(notes: Path, pool: WorkerPool) -> None:
+    (verdict,) = said(pool, Judge(Unloadable(str(notes))), "pid")
+
+    assert (vl.Outcome.ABSTAIN, "tool") == (verdict.outcome, verdict.failed_at)
+    assert "its set-up failed: FileNotFoundError: weights.pt" in verdict.reason
+
+
+class Large(vl.Service):
+    """Notes whether the other one is alive when it begins."""
+
+    version, gpu_memory, grace = "1", 8 * 2**30, 600.0
+
+    def __init__(self, name: str, notes: str) -> None:
+        self.name, self.notes = name, Path(notes)
+        super().__init__(name=name)
+
+    def setup(self) -> None:
+        """Look for the other."""
+        for path in self.notes.glob("large-*"):
+            if not has_ended(int(path.read_text())):
+                (self.notes / "both").touch()
+        (self.notes / f"large-{self.name}").write_text(f"{os.getpid()}")
+
+    def device(self) -> float:
+        return float(os.environ["CUDA_VISIBLE_DEVICES"])
+
+
+def large(name: str, notes: Path) -> vl.Verifier:
+    def ask(candidate: vl.Candidate, services: Any) -> float:
+        return float(services["model"].call("device")) + len(candidate.content)
+
+    return vl.verifier(
+        name=name, kind="text", version="1", tier="simulation",
+        services={"model": Large(name, str(notes))},
+    )(ask)  # fmt: skip
+
+
+@vl.verifier(kind="text", version="1", isolation="inline")
+def reads(_: vl.Candidate) -> float:
+    return 1.0
+
+
+def test_services_that_do_not_fit_together_run_one_after_the_other(
+    notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VLADDER_GPU_MEMORY", "10GiB")
+    ladder = vl.Ladder("l", [reads, large("one", notes), large("two", notes)], policy=AllTiers())
+    with vl.Campaign.open("c", ladder=ladder, workers=2) as campaign:
+        campaign.score(["a", "bc"])
+        assert campaign.drain("300 s")
+        checks = campaign.ledger.checks()
+
+    assert 4 == len(checks)
+    assert {("DONE", 1)} == {(check.state.name, check.attempt) for check in checks}
+    assert {"large-one", "large-two"} == {path.name for path in notes.glob("large-*")}
+    assert not (notes / "both").exists()
+
+
+def test_a_machine_without_the_memory_leaves_the_checks_to_others(
+    notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VLADDER_GPU_MEMORY", "4GiB,6GiB")
+    verifier = large("one", notes)
+    place, why = notes / "ledger.db", "takes 8 GiB of GPU memory, and the largest GPU here has 6"
+    ladder = vl.Ladder("l", [reads, verifier], policy=AllTiers())
+    with (
+        vl.Campaign.open("c", ladder=ladder, ledger=place, engine="workers"),
+        open_ledger(place) as ledger,
+    ):
+        catalog = Catalog(ledger, names=["one"], offered=[verifier])
+        catalog.refresh()
+        assert 1 == sum(why in said for said in catalog.missing.values())
+
+    with vl.Campaign.open("d", ladder=ladder, workers=1) as campaign:
+        campaign.score(["a"])
+        until(lambda: campaign.ledger.checks()[0].note)
+        (check,) = campaign.ledger.checks()
+    assert "QUEUED" == check.state.name
+    assert why in check.note

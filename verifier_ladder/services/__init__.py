@@ -1,0 +1,1 @@
+"""Services: a heavy model is loaded once on a machine, by one process that all workers ask."""

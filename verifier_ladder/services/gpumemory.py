@@ -1,0 +1,216 @@
+"""GPU memory: what this machine has, and which services hold how much of it.
+
+A service declares what it takes. It has room on a GPU while its process lives, and while somebody
+works or is about to work with it, so that a check is claimed only when its service can start.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from functools import lru_cache
+from pathlib import Path
+from time import time
+from typing import IO, TYPE_CHECKING, NamedTuple
+
+from pydantic import ByteSize, TypeAdapter, ValidationError
+
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.private import own_folder, private_text
+from verifier_ladder.services.places import Place, is_locked, lock
+from verifier_ladder.settings import load_settings
+
+if TYPE_CHECKING:
+    from verifier_ladder.services.service import Service
+
+_SMI = ("nvidia-smi", "--query-gpu=index,uuid,memory.total", "--format=csv,noheader,nounits")
+_PATIENCE = 20.0
+_WANTED = 5.0
+"""Seconds for which somebody who has found no room is taken to wait for it."""
+
+
+class Device(NamedTuple):
+    """A GPU."""
+
+    name: str
+    """What `CUDA_VISIBLE_DEVICES` calls it."""
+    memory: int
+    """Bytes."""
+
+
+def devices() -> list[Device]:
+    """The GPUs of this machine that this process may use.
+
+    `VLADDER_GPU_MEMORY` says what they have, such as `80GiB,80GiB`; else `nvidia-smi` does.
+
+    Raises:
+        ConfigError: If the setting can't be read.
+    """
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    names = None if visible is None else [name.strip() for name in visible.split(",") if name]
+    given = load_settings().gpu_memory
+    return (
+        _set(given, names) if given else list(_asked(tuple(names) if names is not None else None))
+    )
+
+
+def _set(given: str, names: Sequence[str] | None) -> list[Device]:
+    try:
+        sizes = [TypeAdapter(ByteSize).validate_python(part.strip()) for part in given.split(",")]
+    except ValidationError:
+        raise ConfigError(
+            f"VLADDER_GPU_MEMORY={given!r}: give the memory of each GPU, such as 80GiB,80GiB"
+        ) from None
+    names = names or [str(number) for number in range(len(sizes))]
+    return [Device(*each) for each in zip(names, map(int, sizes), strict=False)]
+
+
+@lru_cache(maxsize=4)
+def _asked(names: tuple[str, ...] | None) -> tuple[Device, ...]:
+    """What the driver tells; nothing where there is none."""
+    try:
+        told = subprocess.run(_SMI, capture_output=True, text=True, timeout=_PATIENCE, check=True)  # noqa: S603
+    except (OSError, subprocess.SubprocessError):
+        return ()
+    return tuple(read_smi(told.stdout, names))
+
+
+def read_smi(told: str, names: Sequence[str] | None) -> list[Device]:
+    r"""Read what `nvidia-smi` tells of the GPUs, those of some names only, in their order.
+
+    Example:
+        >>> read_smi("0, GPU-aa, 81559\n1, GPU-bb, 81559\n", ["1"])
+        [Device(name='1', memory=85520809984)]
+    """
+    found: dict[str, int] = {}
+    for line in told.splitlines():
+        index, uuid, size = (part.strip() for part in line.split(","))
+        if size.isdigit():  # One that is lost tells a word.
+            found[index] = found[uuid] = int(size) * 2**20
+    chosen = [name for name in found if name.isdigit()] if names is None else names
+    return [Device(name, found[name]) for name in chosen if name in found]
+
+
+def problem(services: Iterable[Service]) -> str:
+    """Why services of one verifier can never run here together; "" if they can."""
+    wanted = [(service.gpu_memory, service.name) for service in services if service.gpu_memory]
+    if not wanted:
+        return ""
+    here = devices()
+    most, name = max(wanted)
+    largest = max((device.memory for device in here), default=0)
+    if most > largest:
+        has = f"the largest GPU here has {_said(largest)}" if here else "no GPU is known here"
+        return (
+            f"its service {name} takes {_said(most)} of GPU memory, and {has}; "
+            "VLADDER_GPU_MEMORY says what there is where nvidia-smi can't"
+        )
+    if sum(size for size, _ in wanted) > sum(device.memory for device in here):
+        return "its services together take more GPU memory than there is here"
+    return ""
+
+
+def _said(size: int) -> str:
+    return f"{size / 2**30:.3g} GiB"
+
+
+class Room:
+    """GPU memory that is kept for a service; it is given back when the process dies."""
+
+    def __init__(self, device: str, file: IO[str]) -> None:
+        """Hold a locked file."""
+        self.device, self._file = device, file
+
+    def release(self) -> None:
+        """Keep it no more; the service's own process still does while it lives."""
+        self._file.close()
+
+
+def rooms_for(services: Iterable[Service]) -> list[Room] | None:
+    """Keep GPU memory for services, until each `Room` is released; None if there is none now.
+
+    Whoever finds none is taken to wait: services that nobody works with make room.
+
+    Raises:
+        ConfigError: If the folder of the locks could be written by somebody else.
+        OSError: If a lock can't be made.
+    """
+    wanted = [service for service in services if service.gpu_memory]
+    if not wanted:
+        return []
+    with _counted() as folder, ExitStack() as held:
+        rooms = []
+        for service in wanted:
+            place = Place(service.digest)
+            device = _device_for(place, service)
+            file = None if device is None else place.lock("hold", shared=True)
+            if device is None or file is None:
+                (folder / "gpu.wanted").touch()
+                return None
+            rooms.append(Room(device, held.enter_context(file)))
+        held.pop_all()  # Whoever has the rooms has them now.
+    return rooms
+
+
+def begin_life(place: Place, service: Service) -> tuple[IO[str] | None, str | None]:
+    """Take the lock that says that a service's process lives, and the GPU that it is to use.
+
+    Returns:
+        The lock, None if another process lives; and the GPU.
+
+    Raises:
+        MemoryError: If there is no room on any GPU now.
+    """
+    with _counted() as folder:
+        if is_locked(place.path("life")):
+            return None, None
+        device = _device_for(place, service)
+        if device is None:
+            (folder / "gpu.wanted").touch()
+            raise MemoryError
+        return place.lock("life"), device
+
+
+def is_in_the_way(place: Place) -> bool:
+    """Whether somebody waits for room, and nobody keeps that of this service but its process."""
+    with suppress(OSError):
+        if time() - place.folder.joinpath("gpu.wanted").stat().st_mtime < _WANTED:
+            with _counted():
+                return not is_locked(place.path("hold"))
+    return False
+
+
+@contextmanager
+def _counted() -> Iterator[Path]:
+    """Let no other process of this user count or take rooms meanwhile."""
+    folder = own_folder("services")
+    file = lock(folder / "gpu.lock", wait=True)
+    try:
+        yield folder
+    finally:
+        if file is not None:
+            file.close()
+
+
+def _device_for(place: Place, service: Service) -> str | None:
+    """The GPU on which a service has room, or gets it: the one with most memory left."""
+    taken: dict[str, int] = {}
+    for path in place.folder.glob("*.room"):
+        is_mine = path == place.path("room")
+        if not any(is_locked(path.with_suffix(kind)) for kind in (".life", ".hold")):
+            path.unlink(missing_ok=True)
+            continue
+        told = json.loads(path.read_text(encoding="utf-8"))
+        if is_mine:
+            return str(told["device"])
+        taken[told["device"]] = taken.get(told["device"], 0) + int(told["memory"])
+    left: Callable[[Device], int] = lambda one: one.memory - taken.get(one.name, 0)  # noqa: E731
+    best = max(devices(), key=left, default=None)
+    if best is None or not service.gpu_memory or left(best) < service.gpu_memory:
+        return None
+    told = {"device": best.name, "memory": service.gpu_memory}
+    private_text(place.path("room"), json.dumps(told))
+    return best.name
