@@ -66,7 +66,7 @@ def take_seat(verifier: Verifier) -> Seat | None:
         OSError: If a lock can't be made.
     """
     services = verifier.services.values()
-    # Where services can never run, the check is refused once it has been claimed, not kept waiting.
+    # Where services can never run, the check is claimed and refused, not kept waiting.
     rooms = [] if problem(services) else rooms_for(services)
     if rooms is None:
         return None
