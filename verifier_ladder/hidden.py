@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from verifier_ladder.errors import ConfigError
 from verifier_ladder.verdict import NO_EVIDENCE, TurnVerdict, Verdict
 
 if TYPE_CHECKING:
@@ -37,6 +38,21 @@ _WORK = 1 << 33
 """Characters that are compared for one verdict; about two seconds."""
 _DEEPEST = 64
 _LARGEST = 10**4000
+
+
+def check_hidden(verifier: Verifier) -> None:
+    """Refuse to hide what a verifier does not read.
+
+    Raises:
+        ConfigError: If it names such a field.
+    """
+    fields = verifier.task_fields
+    unread = [] if fields is None else [name for name in verifier.hidden if name not in fields]
+    if unread:
+        raise ConfigError(
+            f"verifier {verifier.name} hides {', '.join(unread)}, which it does not read; name it "
+            "in task_fields too, which vl.wrap calls columns"
+        )
 
 
 class Hidden:

@@ -30,10 +30,11 @@ from verifier_ladder.errors import (
     VerifierError,
 )
 from verifier_ladder.group import is_group, refuse_contradictions, seen_members, together
+from verifier_ladder.hidden import check_hidden
 from verifier_ladder.keys import canonical_json, digest, in_namespace
 from verifier_ladder.rate import Rate, as_rate
 from verifier_ladder.resource import Resource
-from verifier_ladder.services.service import Service, checked_services
+from verifier_ladder.services.service import Service, checked_services, digests_of
 from verifier_ladder.sourcecode import PREFIX, Fingerprint, SourceVersion, fingerprint
 from verifier_ladder.tags import checked_capabilities
 from verifier_ladder.tier import Tier
@@ -142,8 +143,7 @@ class Verifier:
     """Where it runs programs that it does not trust, if it runs any; see
     `verifier_ladder.tiers.sandbox`. Declared here, it is warm before the first `verify`."""
     services: Mapping[str, Service] = {}
-    """Processes of this machine that hold a model for all workers, by name; see `vl.Service`.
-    They are set up before the first `verify`, and asked by `services["model"].call(method, …)`."""
+    """Processes of the machine that hold a model for all its workers, by name: `vl.Service`."""
     observed: Observed = ""
     """Where what it judges by is seen: `outside` the reach of what the candidate runs, so that no
     candidate can make itself right; or `inside`, by code that shares a process with it, which is
@@ -237,8 +237,7 @@ class Verifier:
         self.capabilities = checked_capabilities(self.capabilities, f"verifier {self.name}")
         _check_words(self)
         _take_sandbox(self)
-        is_inline = self.isolation == "inline"
-        self.services = checked_services(self.name, self.services, inline=is_inline)
+        self.services = checked_services(self)
         as_rate(self.rate, self.name)  # refuses what is none
         values = {name: getattr(self, name) for name in _ATTRIBUTES}
         check_values(f"verifier {self.name}", _ATTRIBUTES, values, **_LEAST)
@@ -248,7 +247,7 @@ class Verifier:
                 f"verifier {self.name} has max_processes, which counts workers, and needs none: "
                 'leave out isolation="inline"'
             )
-        _check_hidden(self)
+        check_hidden(self)
         if self.scope == "group":
             refuse_contradictions(self)
         if self.waits:
@@ -273,10 +272,7 @@ class Verifier:
         if self.hidden:
             identity["hidden"] = sorted(self.hidden)
         identity |= {"scope": self.scope} if self.scope == "group" else {}
-        if self.services:
-            named = {name: service.digest.hex() for name, service in self.services.items()}
-            identity["services"] = named
-        return digest(identity)
+        return digest(identity | digests_of(self.services))
 
     @cached_property
     def key_digest(self) -> bytes:
@@ -471,8 +467,7 @@ class Verifier:
             tags["replicates"] = self.replicates
         if self.sandbox is not None:
             tags["sandbox"] = self.sandbox.name
-        if self.services:
-            tags["services"] = {name: each.as_json() for name, each in self.services.items()}
+        tags["services"] = {name: each.as_json() for name, each in self.services.items()}
         if self.weight != 1.0:
             tags["weight"] = float(self.weight)
         tags["observed"], tags["hidden"] = self.observed, list(self.hidden)
@@ -622,16 +617,6 @@ def weighed(verifier: Verifier, weight: Any) -> Verifier:
     made.weight = weight
     _check_numbers(made)
     return made
-
-
-def _check_hidden(verifier: Verifier) -> None:
-    fields = verifier.task_fields
-    unread = [] if fields is None else [name for name in verifier.hidden if name not in fields]
-    if unread:
-        raise ConfigError(
-            f"verifier {verifier.name} hides {', '.join(unread)}, which it does not read; name it "
-            "in task_fields too, which vl.wrap calls columns"
-        )
 
 
 def _scalar(answer: Any) -> object:

@@ -12,6 +12,7 @@ from verifier_ladder.sourcecode import PREFIX, SourceVersion
 
 if TYPE_CHECKING:
     from verifier_ladder.services.connection import Connection
+    from verifier_ladder.verifiers import Verifier
 
 _NOT_CODE = {"settings", "digest", "version", "gpu_memory", "threads", "grace", "_connection"}
 
@@ -168,6 +169,12 @@ class Service:
         return self._connection
 
 
+def digests_of(services: Mapping[str, Service]) -> dict[str, Any]:
+    """What a verifier's own digest is made of beside others, where it has services."""
+    digests = {name: service.digest.hex() for name, service in services.items()}
+    return {"services": digests} if digests else {}
+
+
 def _check_numbers(service: Service) -> None:
     wanted: tuple[tuple[str, Any, Any], ...] = (
         ("gpu_memory", service.gpu_memory or 1, int), ("threads", service.threads, int),
@@ -184,21 +191,22 @@ _OURS = frozenset(dir(Service))
 """Names that are no methods of a service itself."""
 
 
-def checked_services(verifier: str, declared: Any, *, inline: bool) -> dict[str, Service]:
+def checked_services(verifier: Verifier) -> dict[str, Service]:
     """The services that a verifier declares, by the names that it gives them.
 
     Raises:
         ConfigError: If that is not what it declares.
     """
+    declared: Any = verifier.services
     is_table = isinstance(declared, Mapping)
     if not is_table or not all(isinstance(one, Service) for one in declared.values()):
         raise ConfigError(
-            f"services={declared!r:.200} of verifier {verifier}: give services by name, such as "
-            'services={"model": MyModel()}, each of a subclass of vl.Service'
+            f"services={declared!r:.200} of verifier {verifier.name}: give services by name, such "
+            'as services={"model": MyModel()}, each of a subclass of vl.Service'
         )
-    if declared and inline:
+    if declared and verifier.isolation == "inline":
         raise ConfigError(
-            f"verifier {verifier} has a service, which answers worker processes; leave out "
+            f"verifier {verifier.name} has a service, which answers worker processes; leave out "
             'isolation="inline"'
         )
     return dict(declared)
