@@ -10,17 +10,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Condition
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from verifier_ladder.candidate import UNKNOWN_SIZE, Candidate
+from verifier_ladder.cost import Cost
 from verifier_ladder.group import apart, group_of, with_share
 from verifier_ladder.hidden import without_hidden
 from verifier_ladder.keys import NO_TASK, group_key, member_key
 from verifier_ladder.ledger import Ledger
-from verifier_ladder.ledger.records import Request
+from verifier_ladder.ledger.records import Block, Request
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.arrivals import Arrivals
 from verifier_ladder.scheduler.asking import Asked, Asking
@@ -39,12 +40,16 @@ if TYPE_CHECKING:
     from verifier_ladder.scheduler.scorer import Batch
 
 ALONE = "it has no other member of its group to be compared with"
-_LATE = "the deadline came before an answer"
+_LATE = "its group was not judged within the deadline"
 _LOST = "it was recorded without a form that can be judged"
+GroupName = tuple[str, int, str]
+"""Run, step and name."""
 Party = Mapping[int, Standing]
 """Samples that are compared with each other, by position."""
 _MOST_OPEN = 4096
 """Groups that are gathered at once; older ones are read from the ledger again."""
+_MOST_STEPS, _MOST_OVER = 16, 65_536
+"""Steps of which it is kept what was recorded before, and groups that are known to be over."""
 
 
 class Gathering:
@@ -57,6 +62,8 @@ class Gathering:
         """What is known of each by itself, by position."""
         self.answered: dict[int, frozenset[bytes]] = {}
         """Checks that have answered about those that are recorded, by position."""
+        self.partial: set[int] = set()
+        """Positions of recorded samples that were judged before all had come."""
         self.is_lost = False
         """Whether a member is recorded that can't be judged again."""
 
@@ -74,7 +81,7 @@ class Gathered:
     """One for each sample: what is known of it in its group."""
     by_place: dict[int, Gathering]
     """The group of each sample that has one."""
-    names: dict[int, tuple[str, int, str]]
+    names: dict[int, GroupName]
     """What each of these groups is found by."""
     partial: dict[int, tuple[int, int]]
     """Of samples that were judged before all had come, by position: how many had, of how many."""
@@ -102,6 +109,8 @@ class Group:
     key: bytes
     members: list[tuple[bytes, Standing, int]]
     """Check key in the group, standing in the group, how often it is there; in a fixed order."""
+    alone: list[bytes]
+    """The check key that each member would have by itself."""
     news: list[tuple[bytes, bytes, Verdict]] = field(default_factory=list)
     """What the ledger does not hold yet: check key, content key, verdict."""
 
@@ -135,6 +144,30 @@ class Group:
             one = with_share(one, verdict.cost, len(self.members))
             standing.learn(self.verifier.name, one)
             self.news.append((key, standing.content_key, one))
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether all members have been judged, and the verifier has failed on none."""
+        name = self.verifier.name
+        return self.is_known and all(one.verdicts[name].is_answer for _, one, _ in self.members)
+
+    def unpaid(self) -> list[tuple[bytes, bytes, Verdict]]:
+        """What is not recorded yet, and was asked and is paid by another call."""
+        return [(key, content, replace(said, cost=Cost())) for key, content, said in self.news]
+
+    def give_up(self, place: int) -> None:
+        """Leave those unknown about whom nothing was said in time.
+
+        That is filed as what is known of each by itself: another call may be told more of the
+        same group, whose keys are for that.
+        """
+        self.news = []
+        for (_, standing, _), plain in zip(self.members, self.alone, strict=True):
+            if self.verifier.name not in standing.verdicts:
+                standing.keys = (*standing.keys[:place], plain, *standing.keys[place + 1 :])
+                verdict = Verdict.abstain(_LATE, failed_at="engine")
+                standing.learn(self.verifier.name, verdict)
+                self.news.append((plain, standing.content_key, verdict))
 
 
 class AskedGroups(Asked):
@@ -174,8 +207,8 @@ class AskedGroups(Asked):
     ) -> tuple[list[bytes], list[bytes], list[Verdict]]:
         """What the ledger keeps of what was said: a verdict for each member."""
         news = [row for key in told for row in self._groups[key][0].news]
-        for key in told:
-            self._groups[key][0].news = []
+        for group in (group for key in told for group in self._groups[key]):
+            group.news = []
         keys, contents, verdicts = zip(*news, strict=True) if news else ((), (), ())
         return list(keys), list(contents), list(verdicts)
 
@@ -195,7 +228,11 @@ class Groups:
             if verifier.scope == "group"
         ]  # fmt: skip
         self._changed = Condition()
-        self._open: dict[tuple[str, int, str], Gathering] = {}
+        self._open: dict[GroupName, Gathering] = {}
+        self._over: set[GroupName] = set()
+        """Groups that were complete here, and are read from the ledger if they come again."""
+        self._before: dict[tuple[str, int], Mapping[int, RecordedSample]] = {}
+        """What was recorded of a step when its first group came."""
 
     def judge(
         self,
@@ -218,8 +255,11 @@ class Groups:
         told = self._gather(batch, standings)
         self._wait(told, until)
         formed, groups = self._formed(self._parties(batch, told, until), arrivals)
-        self._ask(groups, until, arrivals)
         told.standings = [formed[position] for position in batch.positions]
+        self._ask(groups, until, arrivals)
+        own = {key for standing in told.standings for key in standing.keys}
+        for group in groups:  # Another call may have asked, and not have written it down yet.
+            _note(arrivals, group.verifier, [row for row in group.unpaid() if row[0] in own])
         return told
 
     def _parties(self, batch: Batch, told: Gathered, until: float | None) -> list[Party]:
@@ -248,7 +288,7 @@ class Groups:
     def _gather(self, batch: Batch, standings: Sequence[Standing]) -> Gathered:
         """Add the samples of a call to their groups."""
         told = Gathered(list(standings), {}, {}, {})
-        fresh: dict[tuple[str, int, str], Gathering] = {}
+        fresh: dict[GroupName, Gathering] = {}
         with self._changed:
             for place, standing in enumerate(standings):
                 name = batch.groups[place] if batch.groups else ""
@@ -262,28 +302,47 @@ class Groups:
                 told.by_place[place], told.names[place] = gathering, key
             for key, gathering in fresh.items():
                 if gathering.missing:
-                    self._remember(key, gathering)
+                    self._remember(key, gathering, anew=key in self._over)
                 if gathering.size:
                     self._open[key] = gathering
             for key in list(self._open)[: max(0, len(self._open) - _MOST_OPEN)]:
                 del self._open[key]
+                self._end(key)
             self._changed.notify_all()
         return told
 
-    def _remember(self, key: tuple[str, int, str], gathering: Gathering) -> None:
-        """Add the samples of a group that were recorded before."""
+    def _remember(self, key: GroupName, gathering: Gathering, *, anew: bool) -> None:
+        """Add the samples of a group that were recorded before.
+
+        Args:
+            key: The group's name.
+            gathering: Its members, as far as they have come.
+            anew: Whether this process may have recorded some that are not among them.
+        """
         run, step, name = key
         tasks = {one.task_key: one.candidate.task for one in gathering.members.values()}
-        recorded = samples_of_step(self._desk.ledger, self._desk.campaign, run, step)
-        for position, sample in recorded.items():
+        for position, sample in self._recorded(run, step, anew=anew).items():
             if sample.group != name:
                 continue
             gathering.answered[position] = frozenset(sample.checks)
+            if sample.reward.pending:
+                gathering.partial.add(position)
             if position not in gathering.members:
                 standing = self._recalled(sample, tasks)
                 gathering.is_lost = gathering.is_lost or standing is None
                 if standing is not None:
                     gathering.members[position] = standing
+
+    def _recorded(self, run: str, step: int, *, anew: bool) -> Mapping[int, RecordedSample]:
+        """The recorded samples of a step; without those of this process, if not read anew."""
+        known = None if anew else self._before.get((run, step))
+        if known is None:
+            known = samples_of_step(self._desk.ledger, self._desk.campaign, run, step)
+        if not anew:
+            if len(self._before) >= _MOST_STEPS:
+                self._before.clear()
+            self._before[run, step] = known
+        return known
 
     def _recalled(
         self, sample: RecordedSample, tasks: Mapping[bytes, Mapping[str, Any] | None]
@@ -365,20 +424,19 @@ class Groups:
             mine = member_key(key, one)
             standing.keys = (*standing.keys[:place], mine, *standing.keys[place + 1 :])
             members.append((mine, standing, count))
-        return Group(verifier, key, members)
+        return Group(verifier, key, members, [one for one, *_ in plain])
 
     def _note_alone(self, known: Standing, standing: Standing, arrivals: Arrivals) -> None:
         """Decline to judge who has nobody to be compared with."""
         for place, verifier in self._verifiers:
             verdict = Verdict.abstain(ALONE)
             standing.learn(verifier.name, verdict)
-            if verifier.name not in known.verdicts:
-                known.verdicts[verifier.name] = verdict
+            if verifier.name not in known.verdicts:  # As in the ledger.
                 _note(arrivals, verifier, [(standing.keys[place], standing.content_key, verdict)])
 
     def _ask(self, groups: Sequence[Group], until: float | None, arrivals: Arrivals) -> None:
         """Ask every verifier about its groups, and note which it did not reach in time."""
-        for _, verifier in self._verifiers:
+        for place, verifier in self._verifiers:
             mine = [group for group in groups if group.verifier is verifier]
             parts = 1 if verifier.isolation == "inline" else max(1, self._workers)
             jobs = [
@@ -388,56 +446,89 @@ class Groups:
             drive(jobs, until, window=max(1, len(jobs)))
             for group in mine:
                 if not group.is_known:
-                    group.news = []
-                    group.learn(Verdict.abstain(_LATE, failed_at="engine"))
-                    _note(arrivals, verifier, group.news)
+                    group.give_up(place)
 
     # -- what comes late ---------------------------------------------------------------------
 
-    def recorded(self, batch: Batch, told: Gathered, fresh: Iterable[int]) -> None:
+    def recorded(
+        self, batch: Batch, told: Gathered, fresh: Iterable[int], until: float | None
+    ) -> None:
         """Hear that a call is recorded; samples that were judged without the rest are revised.
 
         Args:
             batch: The call's samples.
             told: What was known of them.
             fresh: Places of those that were not recorded before.
+            until: Monotonic time of the call's deadline.
         """
-        complete: dict[tuple[str, int, str], Gathering] = {}
+        complete: dict[GroupName, Gathering] = {}
         with self._changed:
             for place in fresh:
                 if (gathering := told.by_place.get(place)) is not None:
                     position = batch.positions[place]
                     gathering.answered[position] = self._answers(told.standings[place])
+                    if position in told.partial:
+                        gathering.partial.add(position)
             for place, gathering in told.by_place.items():
                 if gathering.size and batch.positions[place] not in gathering.answered:
-                    self._remember(told.names[place], gathering)
+                    self._remember(told.names[place], gathering, anew=True)
                 if gathering.size and not gathering.missing:
                     complete[told.names[place]] = gathering
         for key, gathering in complete.items():
-            self._revise(key, gathering)
+            self._complete(key, gathering, until)
 
-    def _revise(self, key: tuple[str, int, str], gathering: Gathering) -> None:
+    def _complete(self, key: GroupName, gathering: Gathering, until: float | None) -> None:
         """Revise the samples that were judged without some members of a group; it is whole now."""
-        with self._desk.lock:
-            formed, groups = self._formed([dict(gathering.members)], Arrivals())
-            own = {member for group in groups for member, *_ in group.members}
-            stale = {
-                position: formed[position] for position, answered in gathering.answered.items()
-                if position in formed and not own.intersection(formed[position].keys) <= answered
-            }  # fmt: skip
-            for _, verifier in self._verifiers if stale else ():
-                mine = [group for group in groups if group.verifier is verifier]
-                asked = AskedGroups(verifier, self._desk.ledger, mine)
-                asked.known(list(asked.first))
-            if stale and all(group.is_known for group in groups):
-                self._write(key, stale)
-                for position, standing in stale.items():
-                    gathering.answered[position] = self._answers(standing)
-                stale = {}
+        formed, groups = self._formed([dict(gathering.members)], Arrivals())
+        if self._stale(gathering, formed, groups):
+            self._ask_whole(groups, until)
+            with self._desk.lock:  # Others may revise them, too.
+                stale = self._stale(gathering, formed, groups)
+                if stale and all(group.is_answered for group in groups):
+                    self._write(key, stale)
+                    gathering.partial -= stale.keys()
+                    for position, standing in stale.items():
+                        gathering.answered[position] = self._answers(standing)
         with self._changed:
-            is_over = not stale and gathering.answered.keys() == gathering.members.keys()
+            is_over = gathering.answered.keys() == gathering.members.keys()
+            is_over = is_over and not self._stale(gathering, formed, groups)
             if is_over and self._open.get(key) is gathering:
                 del self._open[key]
+                self._end(key)
+
+    def _stale(
+        self, gathering: Gathering, formed: Mapping[int, Standing], groups: Sequence[Group]
+    ) -> dict[int, Standing]:
+        """Recorded samples whose reward does not rest on the whole group, as they stand in it."""
+        own = {member for group in groups for member, *_ in group.members}
+        recorded = dict(gathering.answered)
+        return {
+            position: formed[position] for position, answered in recorded.items()
+            if position in formed and (
+                position in gathering.partial
+                or not own.intersection(formed[position].keys) <= answered
+            )
+        }  # fmt: skip
+
+    def _ask_whole(self, groups: Sequence[Group], until: float | None) -> None:
+        """Have a whole group judged, unless it was; what is new is recorded at once."""
+        with Arrivals() as arrivals:
+            self._ask(groups, until, arrivals)
+            for group in groups if all(group.is_answered for group in groups) else ():
+                _note(arrivals, group.verifier, group.unpaid())
+            if arrivals.verdicts or arrivals.charges:
+                block = Block(
+                    "score", self._desk.campaign, verdicts=arrivals.verdicts,
+                    facts=arrivals.facts(),
+                )  # fmt: skip
+                self._desk.ledger.append(block, charges=arrivals.charges)
+
+    def _end(self, key: GroupName) -> None:
+        """Remember that a group was here: what was read of its step does not tell of it."""
+        if len(self._over) >= _MOST_OVER:
+            self._over.clear()
+            self._before.clear()
+        self._over.add(key)
 
     def _answers(self, standing: Standing) -> frozenset[bytes]:
         """Keys of a candidate's checks that have an answer."""
@@ -447,7 +538,7 @@ class Groups:
             if verifier.name in verdicts and verdicts[verifier.name].is_answer
         )  # fmt: skip
 
-    def _write(self, key: tuple[str, int, str], stale: Mapping[int, Standing]) -> None:
+    def _write(self, key: GroupName, stale: Mapping[int, Standing]) -> None:
         """Write revisions of recorded samples."""
         run, step, _ = key
         known = samples_of_step(self._desk.ledger, self._desk.campaign, run, step)

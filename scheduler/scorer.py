@@ -125,7 +125,7 @@ class Scorer:
         size = len(batch.positions)
         if not before:
             rewards = self._record(batch, told, arrivals, until, size)
-            self._groups.recorded(batch, told, range(size))
+            self._groups.recorded(batch, told, range(size), until)
             return rewards
         fresh = [place for place, p in enumerate(batch.positions) if p not in before]
         made: Iterator[Reward] = iter(())
@@ -139,7 +139,7 @@ class Scorer:
             )  # fmt: skip
             kept = self._headroom.after(size, arrivals.charges, self._desk.accounts())
             self._desk.ledger.append(block, charges=arrivals.charges, kept=kept)
-        self._groups.recorded(batch, told, fresh)
+        self._groups.recorded(batch, told, fresh, until)
         return [before[p] if p in before else next(made) for p in batch.positions]
 
     def _record(

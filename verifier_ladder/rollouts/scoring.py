@@ -243,7 +243,9 @@ def _score(
     is_grouped = columns.group is not None or columns.prompt is not None
     prompts = None if columns.prompt is None else PromptKeeper(campaign)
     reads_turns = any(verifier.reads_turns for verifier in campaign.ladder.verifiers)
-    for number, chunk in enumerate(in_parts(rows(scored.file, columns), CHUNK)):
+    are_compared = any(verifier.scope == "group" for verifier in campaign.ladder.verifiers)
+    for count, chunk in enumerate(in_parts(rows(scored.file, columns), CHUNK)):
+        number = 0 if are_compared else count  # A group belongs to one step.
         good = [row for row in chunk if isinstance(row, Row)]
         scored.bad_rows += [row for row in chunk if isinstance(row, BadRow)]
         samples = [

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import random
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import cloudpickle
@@ -20,6 +24,7 @@ from verifier_ladder.datasets import training_set
 from verifier_ladder.function import FunctionVerifier
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.resource import Resource
+from verifier_ladder.rollouts import scoring
 from verifier_ladder.scheduler.replay import replay
 from verifier_ladder.summary import summarise
 
@@ -152,6 +157,22 @@ def test_a_group_is_one_check_and_one_charge(asked: Asked, ledger: Ledger) -> No
     assert {line.checks for line in ledger.spend("c") if line.resource is Resource.MONEY} == {1}
 
 
+def test_who_waited_for_one_that_is_rejected_is_told_that_it_is_alone(
+    asked: Asked, ledger: Ledger
+) -> None:
+    @vl.verifier(name="gate", kind="text", version="1", role="gate", isolation="inline")
+    def gate(candidate: vl.Candidate) -> bool:
+        return "!" not in str(candidate.content)
+
+    with opened(ledger, ranking(asked), gate) as campaign:
+        (early,) = campaign.score([sample("a", 0, 2)])
+        (other,) = campaign.score([sample("!", 1, 2)])
+
+    assert (early.value, early.pending, other.value) == (None, True, 0)
+    assert [(r.value, r.pending) for r in latest(ledger)] == [(None, False), (0, False)]
+    assert_replays(ledger)
+
+
 def test_who_is_rejected_before_is_not_compared(asked: Asked, ledger: Ledger) -> None:
     @vl.verifier(name="gate", kind="text", version="1", role="gate", isolation="inline")
     def gate(candidate: vl.Candidate) -> bool:
@@ -246,6 +267,33 @@ def test_calls_that_wait_for_each_other_share_one_check(asked: Asked, ledger: Le
     assert_replays(ledger)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_many_threads_bring_at_once_ends_as_if_it_had_come_together(
+    seed: int, tmp_path: Path
+) -> None:
+    """Groups of equal members share their checks, and no sample is left behind."""
+    chance = random.Random(seed)  # noqa: S311 - not for secrets
+    texts = {f"g{n}": ["a" * chance.randint(1, 3) for _ in range(4)] for n in range(8)}
+    given = [
+        replace(sample(text, 4 * number + place, 4), group=group)
+        for number, (group, members) in enumerate(texts.items())
+        for place, text in enumerate(members)
+    ]  # fmt: skip
+    chance.shuffle(given)
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        with opened(ledger, ranking([])) as campaign, ThreadPoolExecutor(8) as threads:
+            calls = [
+                threads.submit(campaign.score, [one], deadline=chance.choice([None, SOON, 0.2]))
+                for one in given
+            ]
+            for call in calls:
+                call.result()
+        wanted = [value for members in texts.values() for value in ranks(members)]
+        assert [r.value for r in latest(ledger)] == pytest.approx(wanted)
+        assert not any(r.pending for r in latest(ledger))
+        assert_replays(ledger)
+
+
 def test_a_sample_again_is_answered_as_recorded(asked: Asked, ledger: Ledger) -> None:
     given = [sample("a" * (place + 1), place, 4) for place in range(4)]
     with opened(ledger, ranking(asked)) as campaign:
@@ -256,6 +304,20 @@ def test_a_sample_again_is_answered_as_recorded(asked: Asked, ledger: Ledger) ->
         assert campaign.score(given) == first
 
     assert len(asked) == 1
+
+
+def test_groups_of_a_file_are_compared_across_its_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scoring, "CHUNK", 2)
+    rows = [("p", "a"), ("q", "a"), ("p", "aaa"), ("p", "aa"), ("q", "aa")]
+    file = tmp_path / "rollouts.jsonl"
+    lines = [json.dumps({"group": name, "content": text}) for name, text in rows]
+    file.write_text("\n".join(lines))
+    scored = vl.score_file(file, ladder=vl.Ladder("ranked", [ranking([])]), ledger=None)
+
+    values = [reward.value for reward in scored.rewards]
+    assert values == pytest.approx([0, 0, 2 / 3, 1 / 3, 1 / 2])
 
 
 TEXTS = st.lists(st.text("ab", min_size=1, max_size=3), min_size=2, max_size=6)
