@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import ssl
 from collections.abc import Mapping
+from functools import cache
 from http import HTTPStatus
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -196,7 +198,9 @@ class HttpService:
         none = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
         limits = httpx.Limits(keepalive_expiry=_KEPT_SECONDS)
         # Time is watched for the whole call, whose limit each caller may choose.
-        self._clients[loop] = httpx.AsyncClient(timeout=None, cookies=none, limits=limits)
+        self._clients[loop] = httpx.AsyncClient(
+            timeout=None, cookies=none, limits=limits, verify=_certificates()
+        )
         return self._clients[loop]
 
     def _filled(self, value: str) -> str:
@@ -235,6 +239,12 @@ def _close(clients: Mapping[asyncio.AbstractEventLoop, httpx.AsyncClient], proce
     for loop, client in clients.items():
         if process == os.getpid() and loop.is_running():
             asyncio.run_coroutine_threadsafe(client.aclose(), loop)
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """The certificates that are trusted: to read them takes longer than most calls."""
+    return _httpx().create_ssl_context()  # type: ignore[no-any-return]
 
 
 def _httpx() -> Any:
