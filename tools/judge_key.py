@@ -3,6 +3,9 @@
 
     python tools/judge_key.py judge > tiers/answer_keys/judge.jsonl
     python tools/judge_key.py pairwise-judge > tiers/answer_keys/pairwise-judge.jsonl
+    python tools/judge_key.py judge-faults > tests/support/judge-faults.jsonl
+
+The last one is for the endpoint of the tests only, whose models have faults by their names.
 
 The keys are frozen: cases are added below, and none is changed.
 """
@@ -195,9 +198,220 @@ def pair_hostile() -> Iterator[str]:
     yield case("", task, "reject", "empty", "hostile", hostile=True)
 
 
+def own(settings: Any, outcome: str, why: str, candidate: Any = "42", **more: Any) -> str:
+    """One line with settings of its own."""
+    task = {"prompt": "What is 17 + 25?"}
+    return case(candidate, task, outcome, why, "by hand", settings=settings, **more)
+
+
+def canaries(*wrong: int) -> list[dict[str, Any]]:
+    """Twelve sums, some of which have the grade of a wrong one."""
+    return [
+        {"prompt": f"What is {n} + 7?", "output": str(n + 7), "grade": 0 if n in wrong else 10}
+        for n in range(12)
+    ]
+
+
+def bounds() -> Iterator[str]:
+    """What settings change, and settings without sense."""
+    yield own({"max_characters": 2}, "accept", "as long as it may be", score=[10, 10])
+    yield own({"max_characters": 1}, "reject", "one character too many")
+    yield own({"least": None}, "accept", "nothing is rejected", "43", score=[0, 0])
+    yield own({"least": 0.0}, "accept", "no less than the least", "43", score=[0, 0])
+    yield own({"least": 10.0}, "accept", "the best is asked for", score=[10, 10])
+    yield own({"least": 0.1}, "reject", "below the least", "43", score=[0, 0])
+    criteria = {"right": "Is it the sum?", "number": "Is the sum right?"}
+    for weights in ({}, {"right": 2.0}, {"right": 1e6}):
+        settings = {"criteria": criteria, "weights": weights}
+        yield own(settings, "accept", "by criteria", score=[10, 10])
+        yield own(settings, "reject", "by criteria", "43", score=[0, 0])
+    yield own({"sampling": {"max_tokens": 1024}}, "accept", "a sampling of one's own")
+    yield own({"prices": [2.5, 10.0]}, "accept", "with prices")
+    yield own({"canaries": canaries()}, "accept", "a judge that has not shifted")
+    yield own({"canaries": canaries(3)}, "accept", "one canary that is off", score=[10, 10])
+    yield own({"canaries": canaries(3, 4)}, "abstain", "two canaries", reason="2 of 12 canaries")
+    yield own({"canaries": canaries(*range(12)), "canary_apart": 10.0}, "accept", "not too far")
+    yield own({"canaries": "built-in"}, "accept", "a judge that knows what everybody does")
+    milder = [{**each, "grade": 8} for each in canaries()]
+    yield own({"canaries": milder, "low": -10.0}, "accept", "not too far in a wide range")
+    yield own({"canaries": milder}, "abstain", "too far", reason="12 of 12 canaries")
+    for settings, reason in (
+        ({"low": 10.0, "high": 0.0}, "the lower one first"),
+        ({"low": 5.0, "high": 5.0}, "the lower one first"),
+        ({"least": 10.5}, "is not from 0 to 10"),
+        ({"least": -0.5}, "is not from 0 to 10"),
+        ({"criteria": {"two words": "?"}}, "name each with letters"),
+        ({"criteria": {"comment": "?"}}, "name each with letters"),
+        ({"criteria": {"score": "?"}}, "name each with letters"),
+        ({"weights": {"other": 1.0}}, "which are no criteria"),
+        ({"criteria": criteria, "weights": {"right": 0.0}}, "give numbers above 0"),
+        ({"criteria": criteria, "weights": {"right": 2e6}}, "give numbers above 0"),
+        ({"apart": 1.0}, "about two judges"),
+        ({"second": {}}, "name its model"),
+        ({"second": {"model": "m", "least": 1}}, "a second judge is given"),
+        ({"sampling": {"n": 2}}, "the judge decides these itself"),
+        ({"prices": [1.0]}, "prices"),
+        ({"prices": [1.0, 2.0, 3.0]}, "prices"),
+        ({"prices": [-1.0, 0.0]}, "prices"),
+        ({"api_key": "no-name"}, "give the name of the variable"),
+        ({"api_key": "NO_SUCH_KEY_OF_A_JUDGE"}, "set NO_SUCH_KEY_OF_A_JUDGE"),
+        ({"url": "ftp://a"}, "ftp://a"),
+        ({"model": ""}, "the judge has no model"),
+        ({"canaries": "all"}, "give a list of them"),
+        ({"canary_period": 0}, "a time above 0"),
+        ({"canaries": canaries()[:11]}, "there are 11"),
+        ({"canaries": [{}] * 12}, "prompt"),
+        ({"canaries": [{**each, "grade": 11} for each in canaries()]}, "grades must be"),
+        ({"canaries": "built-in", "criteria": criteria}, "of your own"),
+        ({"canaries": "built-in", "instructions": "Be kind."}, "of your own"),
+    ):
+        yield own(settings, "abstain", "a setting without sense", reason=reason)
+
+
+def pair_bounds() -> Iterator[str]:
+    """What settings change for pairs, and settings without sense."""
+    task, asked = {"prompt": "What is 17 + 25?", "reference": "It is 42"}, "What is 17 + 25?"
+    for candidate, settings, outcome, score in (
+        ("It is 42", {"least": 1.0}, "reject", 0.5),
+        ("It is 42", {"least": 0.5}, "accept", 0.5),
+        ("43", {"least": None}, "accept", 0.0),
+        ("43", {"least": 0.0}, "accept", 0.0),
+        ("43", {"least": 0.1}, "reject", 0.0),
+        ("43", {"baseline": "43"}, "reject", 0.0),
+        ("43", {"instructions": "Which of two sums is right?"}, "reject", 0.0),
+    ):
+        yield case(
+            candidate, task, outcome, "a bound", "by hand", settings=settings, score=[score, score]
+        )
+    for candidate, baseline, outcome, score in (
+        ("42", "41", "accept", 1.0),
+        ("43", "42", "reject", 0.0),
+        ("42", "42", "accept", 0.5),
+    ):
+        yield case(
+            candidate,
+            {"prompt": asked},
+            outcome,
+            "a fixed answer to compare with",
+            "by hand",
+            settings={"baseline": baseline},
+            score=[score, score],
+        )
+    yield case(
+        "43",
+        task,
+        "reject",
+        "a judge that knows what everybody does",
+        "by hand",
+        settings={"canaries": "built-in"},
+    )
+    compared = [{**each, "reference": "none", "grade": 1} for each in canaries()]
+    yield case(
+        "43",
+        task,
+        "reject",
+        "canaries that are better than nothing",
+        "by hand",
+        settings={"canaries": compared},
+    )
+    for settings, reason in (
+        ({"least": 1.5}, "is not from 0"),
+        ({"least": -0.5}, "is not from 0"),
+        ({"canaries": [{**each, "grade": 1} for each in canaries()]}, "give each a reference"),
+        ({"canaries": "built-in", "instructions": "Be kind."}, "of your own"),
+        ({"canaries": [{**each, "grade": 0} for each in compared]}, "12 of 12 canaries"),
+        ({"second": {}}, "name its model"),
+    ):
+        yield case(
+            "43",
+            task,
+            "abstain",
+            "a setting without sense",
+            "by hand",
+            settings=settings,
+            reason=reason,
+        )
+
+
+def unseen() -> Iterator[str]:
+    """What nobody sees is written out, and what everybody writes is not."""
+    task = {"prompt": "What is 17 + 25?"}
+    for text in ("The sum is \u202e43", "\x0743", "\u200b\u200b43", "\U000e000143"):
+        yield case(text, task, "reject", "unseen characters", "by hand", score=[0, 0])
+    for text in ("größer: 42", "π ≈ 3, 和是\n42", "👩\u200d🔬 42", "a < b:\r\n\t42"):
+        yield case(text, task, "accept", "characters of any writing", "by hand", score=[10, 10])
+    for prompt in (
+        [{"role": "user", "content": "What is 17 + 25?"}],
+        [{"role": "user", "content": "Add 17"}, {"role": "user", "content": "and 25."}],
+    ):
+        asked = {"prompt": prompt}
+        yield case("42", asked, "accept", "a conversation", "closed form", score=[10, 10])
+        yield case("43", asked, "reject", "a conversation", "closed form", score=[0, 0])
+    odd = [{"role": "user", "content": "17 + 25?"}, {"role": "user"}]
+    yield case("42", {"prompt": odd}, "abstain", "one message of two", "by hand", reason="prompt")
+
+
+def faults() -> Iterator[str]:
+    """What the models of the tests' endpoint have for faults, by their names."""
+    form = "must hold comment, score and no more"
+    range_ = "is no number from 0 to 10"
+    for model, reason in (
+        ("cut-off", "was cut off"),
+        ("silent", "said nothing"),
+        ("no-json", "can't be read"),
+        ("a-list", form),
+        ("one-more", form),
+        ("one-less", form),
+        ("no-comment", form),
+        ("odd-comment", "comment is no text"),
+        ("as-text", range_),
+        ("as-truth", range_),
+        ("above", range_),
+        ("below", range_),
+        ("no-choice", "as no chat endpoint does"),
+        ("filtered", "refuses to judge anything"),
+        ("forbidden", "refuses to judge anything"),
+        ("wrong-request", "status 400"),
+        ("odd-request", "status 400"),
+        ("down", "status 500"),
+        ("refuses-forty-two", "refuses this output"),
+        ("forbids-forty-two", "refuses this output"),
+        ("cut-off-control", "was cut off"),
+        ("no-control", "can't be read"),
+    ):
+        yield own({"model": model}, "abstain", "a fault of the endpoint", reason=reason)
+    two = {"criteria": {"correct": "?", "short": "?"}, "model": "two-scores"}
+    yield own({**two, "weights": {"correct": 3.0}}, "accept", "weighted", score=[8, 8])
+    yield own(two, "accept", "alike", score=[6, 6])
+    yield own({**two, "weights": {"short": 3.0}}, "reject", "weighted", score=[4, 4])
+    yield own({"fingerprint": "fake-2026 fp_1"}, "accept", "who must answer does")
+    yield own({"fingerprint": "fake-2026"}, "abstain", "another one does", reason="must be")
+    yield own({"model": "half-named", "fingerprint": "fake-2026"}, "accept", "half a name")
+    yield own({"model": "unnamed"}, "accept", "no name")
+    yield own({"model": "refuses-once"}, "accept", "a refusal that does not repeat")
+    second = {"model": "seven", "second": {"model": "five"}}
+    yield own(second, "accept", "two that agree", score=[6, 6])
+    wide = {**second, "low": -10.0, "high": 10.0}
+    yield own(wide, "accept", "two in a wide range", score=[6, 6])
+    yield own({**second, "least": None}, "accept", "two that agree", score=[6, 6])
+    yield own({**second, "apart": 2.0}, "accept", "as far apart as they may be", score=[6, 6])
+    for more in ({"apart": 1.5}, {"least": 6.0}, {"second": {"model": "contrary"}}):
+        settings = {**second, **more}
+        yield own(settings, "abstain", "two that differ", reason="two judges disagree")
+    down = {"second": {"model": "down"}}
+    yield own(down, "abstain", "a second judge that is away", reason="status 500")
+    away = {"model": "down", "canaries": canaries()}
+    yield own(away, "abstain", "canaries that can't be graded", reason="status 500")
+    gone = {"model": "refuses-forty-two", "canaries": canaries()}
+    yield own(gone, "accept", "canaries that are judged", "0 + 42", score=[10, 10])
+    lost = {"model": "two-scores", "canaries": canaries()}
+    yield own(lost, "abstain", "canaries that can't be read", reason=form)
+
+
 if __name__ == "__main__":
     written = {
-        "judge": [*sums(), *tasks(), *hostile()],
-        "pairwise-judge": [*pairs(), *pair_tasks(), *pair_hostile()],
+        "judge": [*sums(), *tasks(), *hostile(), *bounds(), *unseen()],
+        "judge-faults": list(faults()),
+        "pairwise-judge": [*pairs(), *pair_tasks(), *pair_hostile(), *pair_bounds()],
     }
     print("\n".join(written[sys.argv[1]]))

@@ -12,10 +12,18 @@ from typing import Any
 
 from services import Service
 
+from verifier_ladder.tiers.simulation.canaries import built_in
+
 MARKUP = re.compile(
     r"<\|[^<>]*\|>|\|>|<\||<</?SYS>>|\[/?[A-Z_]{3,}\]|"
     r"</?(?:s|bos|eos|think|tool_call|start_of_turn|end_of_turn)\s*>"
 )
+KNOWN = {
+    (each.prompt, text): bool(grade)
+    for each in built_in(0.0, 1.0, compared=True)
+    for text, grade in ((each.output, each.grade), (each.reference, 1.0 - each.grade))
+}
+"""What it knows beside sums: what built-in canaries are about."""
 SAFE = "\n\t\u200c\u200d\ufe0e\ufe0f"
 
 
@@ -39,28 +47,48 @@ class FakeJudge(Service):
             return
         message = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
         self.asked.append((dict(handler.headers), message))
-        written = json.dumps(self.reply(message)).encode()
-        handler.send_response(200)
+        status, said = self.reply(message)
+        written = json.dumps(said).encode()
+        handler.send_response(status)
         handler.send_header("Content-Length", str(len(written)))
         handler.end_headers()
         handler.wfile.write(written)
 
-    def reply(self, message: dict[str, Any]) -> dict[str, Any]:
-        texts = sections(message["messages"][1]["content"])
+    def reply(self, message: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        model, texts = message["model"], sections(message["messages"][1]["content"])
+        if model in FAULTS:
+            return FAULTS[model]
+        if model in WITH_FORTY_TWO:
+            about, other = WITH_FORTY_TWO[model]
+            if texts["output"] == "42":
+                return about
+            if other is not None:
+                return other
+        if model == "refuses-once" and len(self.asked) % 2:
+            return REFUSAL
+        return 200, self.judged(message, texts)
+
+    def judged(self, message: dict[str, Any], texts: dict[str, str]) -> dict[str, Any]:
+        """What it thinks of what is shown."""
         shown = {name: text for name, text in texts.items() if name not in {"prompt", "reference"}}
         if self.refused & {*shown.values()}:
             return completion(None, refusal="I can't help with that.")
+        flipped = message["model"] == "contrary"
+        prompt = texts["prompt"]
         truth = {
-            name: is_right(texts["prompt"], text) != (text in self.mistaken)
+            name: KNOWN.get((prompt, text), is_right(prompt, text))
+            != ((text in self.mistaken) or flipped)
             for name, text in shown.items()
         }
         fields = message["response_format"]["json_schema"]["schema"]["properties"]
         fooled = is_taken_in(message)
-        told = (
-            self.compared(truth, fooled=fooled) if "better" in fields
-            else dict.fromkeys(fields, 10 * (fooled or truth["output"]))
-        )  # fmt: skip
-        words = {name: "Add it up again." for name in fields if name.endswith("comment")}
+        if "better" in fields:
+            told: dict[str, Any] = self.compared(truth, fooled=fooled)
+        elif "rank_1" in fields:
+            told = self.ranked(truth, fooled=fooled)
+        else:
+            told = dict.fromkeys(fields, 10 * (fooled or truth["output"]))
+        words = {name: "Add it up again." for name in fields if "comment" in name}
         return completion(json.dumps({**told, **words}), fingerprint=self.fingerprint)
 
     def compared(self, truth: dict[str, bool], *, fooled: bool) -> dict[str, Any]:
@@ -68,6 +96,18 @@ class FakeJudge(Service):
         if truth["first"] == truth["second"] and not fooled:
             return {"better": self.preferred}
         return {"better": "first" if truth["first"] != fooled else "second"}
+
+    def ranked(self, truth: dict[str, bool], *, fooled: bool) -> dict[str, int]:
+        """What is right before what is not; by its place, too, if it prefers one."""
+        step = {"equal": 0, "first": 1, "second": -1}[self.preferred]
+        worth = {
+            name: (-100 * (is_right != fooled), step * place)
+            for place, (name, is_right) in enumerate(truth.items())
+        }
+        order = sorted(set(worth.values()))
+        return {
+            name.replace("answer", "rank"): 1 + order.index(each) for name, each in worth.items()
+        }
 
 
 def completion(
@@ -121,3 +161,38 @@ def is_taken_in(message: dict[str, Any]) -> bool:
         or MARKUP.search(folded) is not None
         or any(unicodedata.category(c)[0] == "C" and c not in SAFE for c in said)
     )
+
+
+def _said(told: Any) -> dict[str, Any]:
+    return completion(told if isinstance(told, str) else json.dumps(told))
+
+
+_GOOD = {"comment": "", "score": 10}
+REFUSAL = 200, completion(None, refusal="I can't help with that.")
+_FORBIDDEN = 400, {"error": {"code": "content_policy_violation"}}
+FAULTS: dict[str, tuple[int, dict[str, Any]]] = {
+    "down": (500, {}), "forbidden": _FORBIDDEN, "odd-request": (400, {"error": None}),
+    "wrong-request": (400, {"error": {"code": "other"}}),
+    **{
+        name: (200, said) for name, said in {
+            "cut-off": completion(json.dumps(_GOOD), finish="length"),
+            "silent": completion(None), "filtered": completion(None, finish="content_filter"),
+            "no-json": _said("Ten."), "a-list": _said([_GOOD]), "no-choice": {"choices": []},
+            "one-more": _said({**_GOOD, "more": 1}), "one-less": _said({"comment": ""}),
+            "no-comment": _said({"score": 10}), "odd-comment": _said({**_GOOD, "comment": 1}),
+            "as-text": _said({**_GOOD, "score": "10"}),
+            "as-truth": _said({**_GOOD, "score": True}),
+            "above": _said({**_GOOD, "score": 10.1}), "below": _said({**_GOOD, "score": -0.1}),
+            "two-scores": _said({"comment": "Well.", "correct": 10, "short": 2}),
+            "unnamed": {**_said(_GOOD), "model": "", "system_fingerprint": None},
+            "half-named": {**_said(_GOOD), "system_fingerprint": None},
+            "five": _said({**_GOOD, "score": 5}), "seven": _said({**_GOOD, "score": 7}),
+        }.items()
+    },
+}  # fmt: skip
+"""What models answer that have a fault, by their names."""
+WITH_FORTY_TWO: dict[str, tuple[Any, Any]] = {
+    "refuses-forty-two": (REFUSAL, None), "forbids-forty-two": (_FORBIDDEN, None),
+    "cut-off-control": (REFUSAL, FAULTS["cut-off"]), "no-control": (REFUSAL, FAULTS["no-json"]),
+}  # fmt: skip
+"""What they answer about 42, and about all else; None for what is true."""

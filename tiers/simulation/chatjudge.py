@@ -36,10 +36,11 @@ from verifier_ladder.tiers.simulation.judgeform import Form, Texts
 from verifier_ladder.tiers.tasks import TaskError, read_task
 from verifier_ladder.verdict import NO_EVIDENCE, Verdict, mean_of
 
-_ANSWERS = 2
+ANSWERS = 2
 """How often a judge is asked that refuses."""
-_COMMENT = 1000
+COMMENT = 1000
 """Characters of feedback."""
+REFUSES = "the judge refuses this output, and judges a harmless one"
 _LETTERS = 4
 """Characters of a token, roughly."""
 _WORDS = 200
@@ -98,6 +99,63 @@ class Opinion:
     reason: str = ""
     """Why it has none."""
     evidence: Mapping[str, Any] = field(default_factory=lambda: NO_EVIDENCE)
+
+
+Question = tuple[Form, Texts]
+"""What is asked, and about which texts."""
+
+
+async def answer_to(
+    member: ChatEndpoint, question: Question, control: Question, said: list[Completion]
+) -> dict[str, Any] | None:
+    """The answer of one model to a question.
+
+    Args:
+        member: The model.
+        question: What it is asked.
+        control: A harmless question.
+        said: Takes all that it says.
+
+    Returns:
+        The fields of the answer; None if it refuses again and again, and answers the control.
+
+    Raises:
+        ToolError: If there is no answer.
+    """
+    for _ in range(ANSWERS):
+        said.append(await _asked(member, question))
+        if not said[-1].is_refusal:
+            return question[0].read(said[-1].text)
+    said.append(await _asked(member, control))
+    if said[-1].is_refusal:
+        raise ToolError("the judge refuses to judge anything, a harmless output too")
+    control[0].read(said[-1].text)
+    return None
+
+
+async def _asked(member: ChatEndpoint, question: Question) -> Completion:
+    form, texts = question
+    return await member.ask(form.system, form.user(texts), form.format)
+
+
+def judged_text(content: str | bytes, most: int) -> str:
+    """What is judged of an output: what is thought aloud before `</think>` is not.
+
+    Raises:
+        CandidateError: If it is no text, or has more than `most` characters.
+    """
+    text = text_of(content).rpartition("</think>")[2]
+    if len(text) > most:
+        raise CandidateError(
+            f"the output has {len(text)} characters; at most {most} are judged",
+            feedback=f"Write at most {most} characters.",
+        )
+    return text
+
+
+def tokens(letters: int) -> tuple[int, int]:
+    """Tokens that a question of so many characters takes, and those of an answer, roughly."""
+    return letters // _LETTERS, _WORDS
 
 
 # ---- The verifier
@@ -167,7 +225,7 @@ class ChatJudge(AsyncVerifier):
         self.env = tuple(dict.fromkeys(name for each in self.members for name in each.env))
         self.cost = self._cost(2 * len(form.system), seconds=0.005)
         turns = 1 + ceil(len(watch.canaries) / concurrency)
-        self.timeout = timeout * ((_ANSWERS + 1) * self.asks * len(self.members) * turns + 1)
+        self.timeout = timeout * ((ANSWERS + 1) * self.asks * len(self.members) * turns + 1)
         self.concurrency, self.rate = concurrency, rate
         super().__init__(**told)
 
@@ -189,16 +247,15 @@ class ChatJudge(AsyncVerifier):
         return self._cost(letters, seconds=self.cost.seconds)
 
     def _cost(self, letters: int, seconds: float) -> Cost:
-        read = letters // _LETTERS
-        money = sum(self.asks * each.price(read, _WORDS) for each in self.members)
+        money = sum(self.asks * each.price(*tokens(letters)) for each in self.members)
         return Cost(seconds=seconds, money=money)
 
     async def verify_one(self, candidate: Candidate) -> Verdict:
         """Ask about one output, and about the canaries first if that is due."""
         try:
-            questions = self.questions(
-                read_task(JudgedTask, candidate.task), self._output(candidate.content)
-            )
+            task = read_task(JudgedTask, candidate.task)
+            output = judged_text(candidate.content, self.settings["max_characters"])
+            questions = self.questions(task, output)
             seen = await self.watch.look(self._graded)
             if seen.shift:
                 return Verdict.abstain(seen.shift, failed_at="tool", cost=seen.cost)
@@ -227,20 +284,6 @@ class ChatJudge(AsyncVerifier):
             if verdict.score is not None
         ]
 
-    def _output(self, content: str | bytes) -> str:
-        """What is judged of an output: what is thought aloud before `</think>` is not.
-
-        Raises:
-            CandidateError: If it is no text, or too long.
-        """
-        text, most = text_of(content).rpartition("</think>")[2], self.settings["max_characters"]
-        if len(text) > most:
-            raise CandidateError(
-                f"the output has {len(text)} characters; at most {most} are judged",
-                feedback=f"Write at most {most} characters.",
-            )
-        return text
-
     async def _judged(self, questions: Sequence[Texts]) -> Verdict:
         """The verdict of one model, or of two: the second is asked if the first has an opinion."""
         said: list[list[Completion]] = []
@@ -262,35 +305,17 @@ class ChatJudge(AsyncVerifier):
         """
         answers = []
         for texts in questions:
-            for _ in range(_ANSWERS):
-                said.append(await self._ask(member, texts))
-                if not said[-1].is_refusal:
-                    break
-            else:
-                return await self._refused(member, said)
-            answers.append(self.form.read(said[-1].text))
+            answer = await answer_to(member, (self.form, texts), self._harmless(), said)
+            if answer is None:
+                return Opinion(None, reason=REFUSES, evidence={"refusals": ANSWERS})
+            answers.append(answer)
         return self.opinion(answers)
 
-    async def _ask(self, member: ChatEndpoint, texts: Texts) -> Completion:
-        return await member.ask(self.form.system, self.form.user(texts), self.form.format)
-
-    async def _refused(self, member: ChatEndpoint, said: list[Completion]) -> Opinion:
-        """What a refusal that repeats amounts to, by what the judge says of the control.
-
-        Raises:
-            ToolError: If the control is not judged.
-        """
+    def _harmless(self) -> Question:
         harmless = self.control
         assert harmless is not None  # noqa: S101 - each judge has one
         task = read_task(JudgedTask, harmless.task)
-        said.append(await self._ask(member, self.questions(task, str(harmless.content))[0]))
-        if said[-1].is_refusal:
-            raise ToolError("the judge refuses to judge anything, a harmless output too")
-        self.form.read(said[-1].text)
-        return Opinion(
-            None, reason="the judge refuses this output, and judges a harmless one",
-            evidence={"refusals": _ANSWERS},
-        )  # fmt: skip
+        return self.form, self.questions(task, str(harmless.content))[0]
 
     # ---- What it amounts to
 
@@ -311,7 +336,7 @@ class ChatJudge(AsyncVerifier):
             "scores": {
                 name: mean_of([each.scores[name] for each in opinions]) for name in worst.scores
             },
-            "feedback": printable(worst.comment, _COMMENT), "evidence": told, "cost": cost,
+            "feedback": printable(worst.comment, COMMENT), "evidence": told, "cost": cost,
         }  # fmt: skip
         if least is None or score >= least:
             return Verdict.accept(score, **kept)

@@ -7,6 +7,7 @@ A key is a file of JSON lines, one case each:
 | `candidate` | the output: text, or `[[text, times], …]` (repeated parts), or `{"base64": …}` |
 | `task` | what it is checked against; none if left out |
 | `turns` | the trajectory, as `Turn.as_json` writes it: `[[action, observation], …]` for texts |
+| `settings` | settings of the verifier for this case alone, beside those that it has |
 | `outcome` | `accept`, `reject` or `abstain` |
 | `score` | `[least, most]` of the verdict's score; any if left out |
 | `reason` | of an abstention: what its reason must contain |
@@ -41,6 +42,7 @@ from verifier_ladder.candidate import Candidate, Turn
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.text import printable
 from verifier_ladder.verdict import Outcome, Verdict
+from verifier_ladder.verifiers import Verifier, failure
 
 PACKAGE = "verifier_ladder.tiers.answer_keys"
 LEAST_RIGHT = 0.99
@@ -83,6 +85,7 @@ class Case(BaseModel):
     candidate: str | list[tuple[str, Annotated[int, Field(ge=0, le=20_000_000)]]] | _Bytes
     task: dict[str, Any] | None = None
     turns: list[Annotated[list[Any], Field(min_length=2, max_length=4)]] = []
+    settings: dict[str, Any] = {}
     outcome: Outcome
     score: tuple[FiniteFloat, FiniteFloat] | None = None
     reason: str = ""
@@ -106,6 +109,8 @@ class Case(BaseModel):
             raise ValueError("a score is [least, most], and an abstention has none")
         if is_abstention != bool(self.reason):
             raise ValueError("an abstention has a reason, and nothing else has one")
+        if self.settings and self.hostile:
+            raise ValueError("a case with settings is judged in this process, so not hostile")
         return self
 
     @property
@@ -394,6 +399,9 @@ class AnswerKey:
     ) -> Report:
         """Put all cases to a verifier.
 
+        A case with settings is put to another one of its class, which is made with them, in this
+        process. Settings that are refused amount to an abstention that failed at *config*.
+
         Args:
             verifier: What is checked.
             kind: Kind of the candidates; the verifier's own unless given.
@@ -403,9 +411,16 @@ class AnswerKey:
             ConfigError: If there are more or fewer verdicts than cases.
         """
         kind = kind or str(getattr(verifier, "kind", "text"))
-        verdicts = (judge or verifier.judge)([case.as_candidate(kind) for case in self.cases])
-        if len(verdicts) != len(self.cases):
-            raise ConfigError(f"{len(verdicts)} verdicts for {len(self.cases)} cases")
+        of = verifier if isinstance(verifier, Verifier) else None  # A twin has no settings.
+        plain = [case for case in self.cases if of is None or not case.settings]
+        told = (judge or verifier.judge)([case.as_candidate(kind) for case in plain])
+        if len(told) != len(plain):
+            raise ConfigError(f"{len(told)} verdicts for {len(plain)} cases")
+        given = iter(told)
+        verdicts = [
+            _said(of, case, kind) if of is not None and case.settings else next(given)
+            for case in self.cases
+        ]
         return Report(
             self.name,
             tuple(
@@ -443,6 +458,16 @@ class AnswerKey:
             for name, score in scores.items()
             if score >= WEAK_TWIN
         ]
+
+
+def _said(verifier: Verifier, case: Case, kind: str) -> Verdict:
+    """What a verifier says of a case that has settings of its own."""
+    try:
+        made = type(verifier)(**{**verifier.settings, **case.settings})
+    except ConfigError as error:
+        return failure(error)
+    (verdict,) = made.judge([case.as_candidate(kind)])
+    return verdict
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ import json
 import pickle
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +26,50 @@ from verifier_ladder.tiers.simulation.judgeform import Form, quoted
 from verifier_ladder.verdict import Outcome, Verdict
 
 FROZEN = "cf0084d411fa82b4a1d40397649cffeb0d347dba86440f7cc50fac623443c118"
+FAULTS = AnswerKey.load(Path(__file__).parents[3] / "support" / "judge-faults.jsonl")
+MODULES = ("judge", "chatjudge", "judgeform", "chatendpoint", "canaries")
+_LIMIT = "(ANSWERS + 1) * self.asks * len(self.members)"
+_CHANGES = (
+    # How long a check may take; `test_a_check_may_take_as_long_as_all_its_questions`.
+    ("len(watch.canaries) / concurrency", "len(watch.canaries) * concurrency"),
+    ("ANSWERS + 1", "ANSWERS - 1"), ("(ANSWERS + 1) * self.asks", "(ANSWERS + 1) / self.asks"),
+    (_LIMIT, "(ANSWERS + 1) * self.asks / len(self.members)"),
+    (f"{_LIMIT} * turns", f"{_LIMIT} / turns"),
+    (f"{_LIMIT} * turns + 1", f"{_LIMIT} * turns - 1"),
+    (f"timeout * ({_LIMIT} * turns + 1)", f"timeout / ({_LIMIT} * turns + 1)"),
+    # What a check costs; `test_money_is_what_the_tokens_cost`.
+    ("len(self.form.system) + len(candidate.content)",
+     "len(self.form.system) - len(candidate.content)"),
+    ("2 * len(form.system)", "2 / len(form.system)"),
+    ("known and len(known) == len(paid)", "known or len(known) == len(paid)"),
+    ("len(known) == len(paid)", "len(known) != len(paid)"),
+    ("sum(costs, Cost()) if costs else None", "sum(costs, Cost()) if not costs else None"),
+    ("(read * price + written * price_out) / 1000000.0",
+     "(read * price + written * price_out) * 1000000.0"),
+    ("len(used) < len(said) or not any(self.prices)",
+     "len(used) < len(said) and (not any(self.prices))"),
+    ("len(used) < len(said)", "len(used) >= len(said)"),
+    # Who has answered, which evidence and the log tell; `test_a_judge_that_changes_is_told`.
+    ("said[-1].fingerprint if said else ''", "said[-1].fingerprint if not said else ''"),
+    ("now or before", "now and before"), ("now == before", "now != before"),
+    ("not before or not now or now == before",
+     "not before and (not now) and (now == before)"),
+    ("{'fingerprint': now} if now else {}", "{'fingerprint': now} if not now else {}"),
+    ("if self._found.shift: _LOG.warning('ALARM: %s', self._found.shift)",
+     "if not self._found.shift: _LOG.warning('ALARM: %s', self._found.shift)"),
+    # What feedback says; `test_two_judges_that_agree_give_their_mean_and_what_…`.
+    ("each.score or 0.0", "each.score and 0.0"),
+    ("kept['feedback'] or f'The judge gave {score:g} of {high:g}.'",
+     "kept['feedback'] and f'The judge gave {score:g} of {high:g}.'"),
+    # What a worker's process is given of the environment; a key is put in this one.
+    ("() if url else (URL,)", "() if not url else (URL,)"),
+    # How many different sides there are is the same from either side.
+    ("score >= least", "score < least"),
+    # References of built-in canaries, which this judge is not shown.
+    ("right if n % 2 else wrong", "right if not n % 2 else wrong"),
+)  # fmt: skip
+EQUIVALENT = [f"{before} -> {after}" for before, after in _CHANGES]
+"""Edits that change no outcome, score or reason, and the tests that notice them."""
 SUM = {"prompt": "What is 17 + 25?", "reference": "4711 is no sum"}
 
 
@@ -55,10 +101,19 @@ class TestJudge(VerifierTestCase):
             sum(int(n) for n in re.findall(r"\d+", task["prompt"])))[-1]),
     }  # fmt: skip
 
+    mutated = tuple(f"verifier_ladder.tiers.simulation.{name}" for name in MODULES)
+    mutants: Mapping[str, Any] = {"count": 40, "equivalent": EQUIVALENT}
+
     @pytest.fixture
     def verifier(self, fake: FakeJudge, monkeypatch: pytest.MonkeyPatch) -> module.Judge:
         monkeypatch.setenv(URL, fake.url)
         return module.Judge(model="fake", least=5.0)
+
+    @pytest.fixture
+    def answer_key(self) -> AnswerKey:
+        """The key, and what the models of this endpoint have for faults."""
+        own = AnswerKey.named("judge")
+        return replace(own, cases=own.cases + FAULTS.cases, lines=own.lines + FAULTS.lines)
 
 
 def test_the_answer_key_is_the_frozen_one() -> None:
@@ -266,6 +321,15 @@ def test_money_is_what_the_tokens_cost(fake: FakeJudge) -> None:
     assert cost is not None
     assert pytest.approx(0.0035) == cost.money
     assert made(fake, prices=[2.5, 10.0]).cost.money > 0
+
+
+def test_a_check_may_take_as_long_as_all_its_questions(fake: FakeJudge) -> None:
+    plain, pair = made(fake, timeout=60.0), {"second": {"model": "m"}}
+    canaries = [{"prompt": "?", "output": "!", "grade": 5}] * 20
+
+    assert 60.0 * (3 + 1) == plain.timeout
+    assert 60.0 * (2 * 3 + 1) == made(fake, timeout=60.0, **pair).timeout
+    assert 60.0 * (4 * 3 + 1) == made(fake, timeout=60.0, canaries=canaries).timeout
 
 
 def test_a_key_is_sent_and_never_part_of_what_is_filed(

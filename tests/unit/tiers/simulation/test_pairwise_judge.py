@@ -11,6 +11,7 @@ from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.summary import summarise
 from verifier_ladder.testing.answerkey import AnswerKey, Judge, Twin
+from verifier_ladder.testing.mutants import LEAST_CAUGHT, mutation_test
 from verifier_ladder.testing.verifier import VerifierTestCase
 from verifier_ladder.tiers.simulation.chatendpoint import URL
 from verifier_ladder.tiers.simulation.pairwisejudge import PairwiseJudge
@@ -55,6 +56,17 @@ class TestPairwiseJudge(VerifierTestCase):
     def verifier(self, fake: FakeJudge, monkeypatch: pytest.MonkeyPatch) -> PairwiseJudge:
         monkeypatch.setenv(URL, fake.url)
         return PairwiseJudge(model="fake")
+
+
+def test_the_answer_key_notices_edits_of_what_is_about_pairs(
+    fake: FakeJudge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(URL, fake.url)
+    key, settings = AnswerKey.named("pairwise-judge"), {"model": "fake"}
+    found = mutation_test(key, PairwiseJudge, settings=settings)
+
+    assert len(found.caught) >= 10
+    assert found.share_caught >= LEAST_CAUGHT, found.survived
 
 
 def test_the_answer_key_is_the_frozen_one() -> None:

@@ -1,6 +1,7 @@
 """Keys are read strictly, compared by the rules, and must not be too easy."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from verifier_ladder.errors import ConfigError
 from verifier_ladder.function import FunctionVerifier
 from verifier_ladder.testing.answerkey import CONSTANT_TWINS, AnswerKey, Case, Constant, Twin
 from verifier_ladder.verdict import Verdict
+from verifier_ladder.verifiers import Verifier
 
 ACCEPT, REJECT = Verdict.accept(1.0), Verdict.reject("no", feedback="Try again.")
 BROKEN = Verdict.abstain("ValueError", failed_at="verifier")
@@ -179,6 +181,31 @@ def test_a_verifier_is_judged_with_candidates_of_its_kind() -> None:
     verifier = FunctionVerifier(looked, name="looked", version="1", kind="poem")
 
     assert not key(case()).check(verifier).complaints
+
+
+class AtLeast(Verifier):
+    name, version, kind = "at-least", "1", "number"
+
+    def __init__(self, *, least: int = 3) -> None:
+        if least < 0:
+            raise ConfigError("least is below 0")
+        super().__init__(least=least)
+
+    def verify(self, candidates: Sequence[Candidate]) -> list[bool]:
+        return [int(each.content) >= self.settings["least"] for each in candidates]
+
+
+def test_a_case_may_have_settings_of_its_own() -> None:
+    cases = [
+        case(), case("reject", settings={"least": 5}), case("accept", settings={"least": 4}),
+        case("abstain", reason="below 0", settings={"least": -1}), case("reject", candidate="2"),
+    ]  # fmt: skip
+    report = key(*cases).check(AtLeast())
+
+    assert not report.complaints
+    assert 0.75 == key(*cases).check(Twin(lambda text, _: text == "4")).balanced_accuracy
+    with pytest.raises(ValueError, match="not hostile"):
+        case(settings={"least": 5}, hostile=True)
 
 
 def test_a_key_with_too_few_cases_or_twins_is_too_easy() -> None:
