@@ -42,17 +42,23 @@ class FakeEndpoint(BaseHTTPRequestHandler):
 
 
 def judged(message: dict[str, Any]) -> dict[str, Any]:
-    """A comment and two scores: is the last number the sum, and is the answer short?"""
+    """What the schema asks for: which of two answers is better, or two scores of one."""
     quoted = message["messages"][1]["content"]
-    prompt, output = (
-        re.search(rf"{name} begins ---\n(.*?)\n---", quoted, re.DOTALL)
-        for name in ("prompt", "output")
-    )
-    addends, said = (re.findall(r"\d+", found[1]) if found else [] for found in (prompt, output))
-    is_right = bool(said) and int(said[-1]) == sum(map(int, addends))
-    is_short = output is not None and len(output[1]) <= SHORT
+    found = re.findall(r"(\w+) begins ---\n(.*?)\n---", quoted, re.DOTALL)
+    texts = dict(found)
+    if "first" in texts:
+        first, second = (is_sum(texts["prompt"], texts[name]) for name in ("first", "second"))
+        better = "equal" if first == second else "first" if first else "second"
+        return {"first_comment": "", "second_comment": "", "better": better}
+    is_right, is_short = is_sum(texts["prompt"], texts["output"]), len(texts["output"]) <= SHORT
     comment = "Add the numbers again." if not is_right else "" if is_short else "Be brief."
     return {"comment": comment, "correct": 10 * is_right, "short": 10 * is_short}
+
+
+def is_sum(prompt: str, answer: str) -> bool:
+    """Whether the last number of an answer is the sum of those in the prompt."""
+    said = re.findall(r"\d+", answer)
+    return bool(said) and int(said[-1]) == sum(map(int, re.findall(r"\d+", prompt)))
 
 
 def main() -> int:

@@ -5,17 +5,20 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[4]
 
 
-def test_the_example_runs_with_one_command(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("ladder", "mean"), [("ladder", "0.4375"), ("pairs", "0.75")])
+def test_the_example_runs_with_one_command(tmp_path: Path, ladder: str, mean: str) -> None:
     vladder = Path(sys.executable).with_name("vladder")
     done = subprocess.run(
         [sys.executable, "examples/judge/fake_endpoint.py", vladder, "score",
-         "examples/judge/rollouts.jsonl", "--ladder", "examples/judge/ladder.toml",
+         "examples/judge/rollouts.jsonl", "--ladder", f"examples/judge/{ladder}.toml",
          "--ledger", tmp_path / "ledger.db"],
         cwd=ROOT, capture_output=True, text=True, check=False, env=os.environ,
     )  # fmt: skip
 
     assert 0 == done.returncode, done.stdout + done.stderr
-    assert "0.4375" in done.stdout  # 1, 0.75, and 0 twice.
+    assert mean in done.stdout
