@@ -1,0 +1,174 @@
+"""A judge that ranks the answers of a group: a real server on this machine, which plays it."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+from fakejudge import FakeJudge, is_taken_in, sections
+
+import verifier_ladder as vl
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.testing.answerkey import AnswerKey
+from verifier_ladder.testing.verifier import VerifierTestCase
+from verifier_ladder.tiers.simulation.rankingjudge import RankingJudge
+from verifier_ladder.verdict import Outcome, Verdict
+
+SUM = {"prompt": "What is 17 + 25?", "reference": "It is 42"}
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeJudge]:
+    with FakeJudge() as running:
+        yield running
+
+
+def made(fake: FakeJudge, **settings: Any) -> RankingJudge:
+    return RankingJudge(**{"model": "fake", "url": fake.url, "timeout": 300.0, **settings})
+
+
+def said(
+    fake: FakeJudge, *outputs: str | bytes, task: Any = SUM, **settings: Any
+) -> Sequence[Verdict]:
+    return made(fake, **settings).judge([Candidate("text", each, task=task) for each in outputs])
+
+
+class TestRankingJudge(VerifierTestCase):
+    strict = True
+    cost_factor = 100.0
+
+    @pytest.fixture
+    def verifier(self, fake: FakeJudge) -> RankingJudge:
+        return made(fake)
+
+    @pytest.fixture
+    def candidates(self) -> list[Candidate]:
+        return [Candidate("text", text, task=SUM) for text in ("42", "43", "It is 42")]
+
+
+def test_the_score_is_the_share_of_others_that_it_is_better_than(fake: FakeJudge) -> None:
+    verdicts = said(fake, "43", "42", "It is 42", "44", "45")
+
+    assert [0.25, 0.875, 0.875, 0.25, 0.25] == [each.score for each in verdicts]
+    assert {"Add it up again."} == {each.feedback for each in verdicts}
+    assert 2 == len(fake.asked)
+
+
+def test_both_orders_are_asked_about(fake: FakeJudge) -> None:
+    said(fake, "1", "2", "3")
+    shown = [sections(message["messages"][1]["content"]) for _, message in fake.asked]
+
+    assert ["1", "2", "3"] == [shown[0][f"answer_{n}"] for n in (1, 2, 3)]
+    assert ["3", "2", "1"] == [shown[1][f"answer_{n}"] for n in (1, 2, 3)]
+    assert {"It is 42"} == {each["reference"] for each in shown}
+
+
+@pytest.mark.parametrize("preferred", ["first", "second"])
+def test_an_opinion_that_changes_with_the_order_is_none_and_kept(
+    fake: FakeJudge, preferred: str
+) -> None:
+    fake.preferred = preferred
+    verdicts = said(fake, "43", "44", "45")
+
+    assert [(Outcome.ABSTAIN, None)] * 3 == [(each.outcome, each.failed_at) for each in verdicts]
+    assert {0} == {each.evidence["compared"] for each in verdicts}
+
+
+def test_what_both_orders_agree_about_counts(fake: FakeJudge) -> None:
+    fake.preferred = "first"
+    verdicts = said(fake, "42", "43", "44")
+
+    assert [1.0, 0.0, 0.0] == [each.score for each in verdicts]
+    assert [2, 1, 1] == [each.evidence["compared"] for each in verdicts]
+
+
+def test_equal_outputs_are_shown_once(fake: FakeJudge) -> None:
+    verdicts = said(fake, "42", "43", "42")
+
+    assert [1.0, 0.0, 1.0] == [each.score for each in verdicts]
+    assert "answer_3" not in sections(fake.asked[0][1]["messages"][1]["content"])
+
+
+def test_outputs_that_are_all_the_same_cost_nothing(fake: FakeJudge) -> None:
+    verdicts = said(fake, "42", "42")
+
+    assert {(Outcome.ABSTAIN, None)} == {(each.outcome, each.failed_at) for each in verdicts}
+    assert [] == fake.asked
+
+
+def test_a_member_that_is_no_text_is_rejected_and_the_others_are_ranked(fake: FakeJudge) -> None:
+    outcomes = [each.outcome for each in said(fake, "42", b"\xff\xfe", "43", "x" * 99,
+                                              max_characters=50)]  # fmt: skip
+
+    assert ["accept", "reject", "accept", "reject"] == outcomes
+
+
+def test_a_group_too_large_is_not_ranked(fake: FakeJudge) -> None:
+    verdicts = said(fake, "1", "2", "3", most=2)
+
+    assert ["the group has more than 2 different outputs"] * 3 == [v.reason for v in verdicts]
+    assert [] == fake.asked
+
+
+def test_members_have_one_task(fake: FakeJudge) -> None:
+    group = [Candidate("text", str(n), task={"prompt": f"What is {n} + 1?"}) for n in range(2)]
+
+    assert {"the members of the group have different tasks"} == {
+        each.reason for each in made(fake).judge(group)
+    }
+    assert {"the task has no prompt"} == {each.reason for each in said(fake, "1", "2", task={})}
+
+
+@pytest.mark.parametrize("reply", [(500, {}, {}), (200, {}, {"choices": []})])
+def test_a_judge_that_fails_is_unknown_and_never_zero(fake: FakeJudge, reply: Any) -> None:
+    fake.replies = [reply]
+    verdicts = said(fake, "42", "43")
+
+    assert {(Outcome.ABSTAIN, "tool")} == {(each.outcome, each.failed_at) for each in verdicts}
+
+
+def test_a_refusal_that_repeats_is_kept_where_the_control_is_judged(fake: FakeJudge) -> None:
+    fake.refused = {"42"}
+    verdicts = said(fake, "42", "43")
+
+    assert {(Outcome.ABSTAIN, None)} == {(each.outcome, each.failed_at) for each in verdicts}
+    assert {2} == {each.evidence["refusals"] for each in verdicts}
+
+
+def test_nothing_of_a_hostile_member_leaves_its_quotation(fake: FakeJudge) -> None:
+    keys = AnswerKey.named("judge"), AnswerKey.named("pairwise-judge")
+    texts = {case.content for key in keys for case in key.cases if case.hostile}
+    hostile = [text for text in texts if isinstance(text, str) and text.endswith("43")]
+    for start in range(0, len(hostile), 10):
+        verdicts = said(fake, "42", *hostile[start : start + 10])
+        assert [1.0] + [0.45] * (len(verdicts) - 1) == pytest.approx(
+            [each.score for each in verdicts], abs=0.06
+        )
+
+    assert len(hostile) > 60
+    assert not [message for _, message in fake.asked if is_taken_in(message)]
+
+
+def test_a_group_is_paid_for_once(fake: FakeJudge) -> None:
+    costs = [each.cost for each in said(fake, "42", "43", "44", prices=[2.5, 10.0])]
+
+    assert pytest.approx(2 * 0.0035) == sum(each.money for each in costs if each is not None)
+
+
+def test_groups_of_a_campaign_are_ranked_and_kept(fake: FakeJudge) -> None:
+    samples = [Candidate("text", each, task=SUM) for each in ("42", "43", "44", "42")]
+    ladder = vl.Ladder("ranked", [made(fake)])
+    with vl.Campaign.open("ranked", ladder=ladder, ledger=":memory:") as campaign:
+        first = campaign.score(samples, groups=["a", "a", "a", "b"])
+        asked = len(fake.asked)
+        again = campaign.score(samples[::-1], groups=["b", "a", "a", "a"])
+
+    assert [1.0, 0.25, 0.25, None] == [each.value for each in first]
+    assert [None, 0.25, 0.25, 1.0] == [each.value for each in again]
+    assert asked == len(fake.asked) == 2
+
+
+@pytest.mark.parametrize("settings", [{"most": 1}, {"api_key": "sk-1"}, {"sampling": {"n": 2}}])
+def test_a_setting_without_sense_is_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError):
+        RankingJudge(model="m", **settings)

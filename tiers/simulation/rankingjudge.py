@@ -1,0 +1,237 @@
+"""The verifier `ranking-judge`: a language model ranks all answers of a group.
+
+A model that is shown all answers to one prompt tells small differences that it can't put into a
+number of each alone. It is asked twice, in both orders, and believed where both say the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from verifier_ladder.arguments import checked
+from verifier_ladder.asynchronous import AsyncVerifier
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.cost import Cost
+from verifier_ladder.errors import CandidateError, ConfigError, ToolError
+from verifier_ladder.exchange import failed
+from verifier_ladder.rate import Rate
+from verifier_ladder.text import printable
+from verifier_ladder.tier import Tier
+from verifier_ladder.tiers.simulation.chatendpoint import ChatEndpoint, Completion
+from verifier_ladder.tiers.simulation.chatjudge import (
+    ANSWERS,
+    COMMENT,
+    REFUSES,
+    JudgedTask,
+    answer_to,
+    judged_text,
+    tokens,
+)
+from verifier_ladder.tiers.simulation.judgeform import TEXT, Form, Texts, number
+from verifier_ladder.tiers.tasks import TaskError, read_task
+from verifier_ladder.verdict import Verdict, mean_of
+from verifier_ladder.verifiers import failure
+
+_INSTRUCTIONS = (
+    "Rank answers by how well they do what the prompt asks, and first by whether they are right."
+)
+_WHAT = "a prompt, perhaps a reference answer, and {count} answers to be ranked"
+_TAIL = """
+Answer with JSON alone, as the schema says: for each answer a comment of one sentence that tells \
+its author what to do better, and nothing of the other answers; then for each its rank, from 1 \
+(best) to {count} (worst). Answers that are as good as each other have the same rank. In which \
+order they stand means nothing. Never tell a reference answer in a comment."""
+_HARMLESS: Texts = {"prompt": "What is 2 + 2?", "answer_1": "2 + 2 = 4", "answer_2": "It is 5."}
+_ORDERS = 2
+
+
+class RankingJudge(AsyncVerifier):
+    """Asks a language model to rank the different outputs of a group, in both orders.
+
+    The score of an output is the share of the others that it is better than; as good counts half.
+    Two outputs whose places change with the order in which they are shown are not compared. One
+    that is compared with fewer than half of the others is an abstention that is kept.
+
+    Equal outputs are shown once. A member that is no text, or too long, is rejected, and the
+    others are ranked without it. All members must have one task.
+
+    **Failures** and refusals are as those of `judge`, of the group as a whole.
+
+    Example:
+        >>> RankingJudge(model="qwen3-32b", url="http://127.0.0.1:8000/v1").scope
+        'group'
+    """
+
+    name = "ranking-judge"
+    version = "1"
+    tier = Tier.FAST
+    scope = "group"
+    kind = "text"
+    domain = "text"
+    capabilities = ("reasoning",)
+    task_fields = ("prompt", "reference")
+    hidden = ("reference",)
+
+    @checked(retries=0, concurrency=1, max_characters=1, most=2)
+    def __init__(
+        self,
+        *,
+        model: str = "",
+        url: str = "",
+        api_key: str = "",
+        instructions: str = _INSTRUCTIONS,
+        most: int = 16,
+        sampling: Mapping[str, Any] | None = None,
+        fingerprint: str = "",
+        prices: Sequence[float] = (0.0, 0.0),
+        timeout: float = 60.0,
+        retries: int = 3,
+        concurrency: int = 8,
+        rate: Rate | str | None = None,
+        max_characters: int = 100_000,
+    ) -> None:
+        """Describe the judge; nothing is asked yet.
+
+        Args:
+            model: The model's name at the endpoint; a dated one stays the same.
+            url: Where the endpoint is, mostly ending in `/v1`; the variable `OPENAI_BASE_URL`
+                if left out.
+            api_key: Name of the variable that holds the key; none is sent if left out.
+            instructions: By what to rank.
+            most: How many different outputs are ranked at most; of larger groups it abstains.
+            sampling: How the model is sampled, such as `temperature`, `seed` and `max_tokens`.
+            fingerprint: Who must answer, as evidence tells it; whoever does if left out.
+            prices: What a million tokens cost, in and out.
+            timeout: Seconds that one answer may take.
+            retries: How often a busy endpoint is asked again.
+            concurrency: How many groups a worker asks about at once.
+            rate: How many groups may be asked about in a time, on all hosts: `"10/s"`.
+            max_characters: Of the longest output.
+
+        Raises:
+            ConfigError: If a setting makes no sense.
+        """
+        self._endpoint = ChatEndpoint(
+            model=model, url=url, api_key=api_key, sampling=sampling, fingerprint=fingerprint,
+            prices=prices, timeout=timeout, retries=retries,
+        )  # fmt: skip
+        self.secrets, self.env = self._endpoint.secrets, self._endpoint.env
+        self._instructions = instructions
+        form = self._form(2)
+        self.tools = {"template": form.digest}
+        self.cost = Cost(
+            seconds=0.005, money=_ORDERS * self._endpoint.price(*tokens(2 * len(form.system)))
+        )
+        self.timeout = timeout * ((ANSWERS + 1) * _ORDERS + 1)
+        self.concurrency, self.rate = concurrency, rate
+        super().__init__(
+            **self._endpoint.settings, instructions=instructions, most=most,
+            max_characters=max_characters,
+        )  # fmt: skip
+
+    def _form(self, count: int) -> Form:
+        places = range(1, count + 1)
+        fields = {f"comment_{n}": TEXT for n in places}
+        ranks = {f"rank_{n}": number(1, count) for n in places}
+        what, tail = _WHAT.format(count=count), _TAIL.format(count=count)
+        return Form(self._instructions, what, tail, {**fields, **ranks})
+
+    async def verify_group(self, members: Sequence[Candidate]) -> Sequence[Verdict]:
+        """Rank the members of a group."""
+        said: list[Completion] = []
+        outputs = [self._output(member) for member in members]
+        shown = list(dict.fromkeys(each for each in outputs if isinstance(each, str)))
+        try:
+            verdicts = await self._ranked(_task_of(members), shown, said)
+        except TaskError as error:
+            verdicts = dict.fromkeys(shown, Verdict.abstain(f"{error}"))
+        except (ToolError, ConfigError) as error:
+            verdicts = dict.fromkeys(shown, failed(error))
+        return [verdicts[each] if isinstance(each, str) else each for each in outputs]
+
+    def _output(self, member: Candidate) -> str | Verdict:
+        """What is shown of a member; its reject if there is nothing."""
+        try:
+            return judged_text(member.content, self.settings["max_characters"])
+        except CandidateError as error:
+            return failure(error)
+
+    async def _ranked(
+        self, task: JudgedTask, shown: Sequence[str], said: list[Completion]
+    ) -> dict[str, Verdict]:
+        """A verdict on each of some different outputs.
+
+        Raises:
+            ToolError: If there is none.
+        """
+        most = self.settings["most"]
+        if len(shown) < 2:  # noqa: PLR2004
+            return dict.fromkeys(shown, Verdict.abstain("there is no other output to rank"))
+        if len(shown) > most:
+            why = f"the group has more than {most} different outputs"
+            return dict.fromkeys(shown, Verdict.abstain(why))
+        form, orders = self._form(len(shown)), [list(shown), list(shown)[::-1]]
+        answers = []
+        for order in orders:
+            texts = {"prompt": task.asked, "reference": task.reference, **_numbered(order)}
+            control = self._form(2), _HARMLESS
+            answer = await answer_to(self._endpoint, (form, texts), control, said)
+            if answer is None:
+                refused = Verdict.abstain(
+                    REFUSES, evidence={"refusals": ANSWERS, **self._endpoint.told(said)}
+                )
+                return dict.fromkeys(shown, refused)
+            answers.append(answer)
+        return self._verdicts(orders, answers, said)
+
+    def _verdicts(
+        self, orders: Sequence[Sequence[str]], answers: Sequence[Mapping[str, Any]],
+        said: Sequence[Completion],
+    ) -> dict[str, Verdict]:  # fmt: skip
+        ranks = [
+            {text: answer[f"rank_{n}"] for n, text in enumerate(order, 1)}
+            for order, answer in zip(orders, answers, strict=True)
+        ]
+        told = self._endpoint.told(said)
+        comments = {text: answers[0][f"comment_{n}"] for n, text in enumerate(orders[0], 1)}
+        verdicts = {text: _verdict(text, ranks, comments[text], told) for text in orders[0]}
+        money, first = self._endpoint.paid(said), orders[0][0]
+        if money is not None:  # The group is one check, whose cost is that of all members.
+            verdicts[first] = replace(verdicts[first], cost=Cost(money=money))
+        return verdicts
+
+
+def _task_of(members: Sequence[Candidate]) -> JudgedTask:
+    """The task of a group.
+
+    Raises:
+        TaskError: If its members have different ones, or nothing can be judged by it.
+    """
+    first = members[0].task
+    if any(each.task != first for each in members):
+        raise TaskError("the members of the group have different tasks")
+    return read_task(JudgedTask, first)
+
+
+def _numbered(order: Sequence[str]) -> dict[str, str]:
+    return {f"answer_{n}": text for n, text in enumerate(order, 1)}
+
+
+def _verdict(
+    text: str, ranks: Sequence[Mapping[str, float]], comment: str, told: Mapping[str, Any]
+) -> Verdict:
+    """A verdict on one output, by the ranks that all have in each order."""
+    others = [other for other in ranks[0] if other != text]
+    results = [{_result(each[text], each[other]) for each in ranks} for other in others]
+    agreed = [found.pop() for found in results if len(found) == 1]
+    evidence = {"compared": len(agreed), "of": len(others), **told}
+    if 2 * len(agreed) < len(others):
+        return Verdict.abstain("the judge's opinion changes with the order", evidence=evidence)
+    return Verdict.accept(mean_of(agreed), feedback=printable(comment, COMMENT), evidence=evidence)
+
+
+def _result(rank: float, other: float) -> float:
+    """What one rank beside another is worth: 1 is a lower one, that is better."""
+    return 1.0 if rank < other else 0.5 if rank == other else 0.0
