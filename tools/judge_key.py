@@ -222,9 +222,9 @@ def bounds() -> Iterator[str]:
     yield own({"least": 0.1}, "reject", "below the least", "43", score=[0, 0])
     criteria = {"right": "Is it the sum?", "number": "Is the sum right?"}
     for weights in ({}, {"right": 2.0}, {"right": 1e6}):
-        settings = {"criteria": criteria, "weights": weights}
-        yield own(settings, "accept", "by criteria", score=[10, 10])
-        yield own(settings, "reject", "by criteria", "43", score=[0, 0])
+        weighed = {"criteria": criteria, "weights": weights}
+        yield own(weighed, "accept", "by criteria", score=[10, 10])
+        yield own(weighed, "reject", "by criteria", "43", score=[0, 0])
     yield own({"sampling": {"max_tokens": 1024}}, "accept", "a sampling of one's own")
     yield own({"prices": [2.5, 10.0]}, "accept", "with prices")
     yield own({"canaries": canaries()}, "accept", "a judge that has not shifted")
@@ -235,7 +235,7 @@ def bounds() -> Iterator[str]:
     milder = [{**each, "grade": 8} for each in canaries()]
     yield own({"canaries": milder, "low": -10.0}, "accept", "not too far in a wide range")
     yield own({"canaries": milder}, "abstain", "too far", reason="12 of 12 canaries")
-    for settings, reason in (
+    refused: list[tuple[Any, str]] = [
         ({"low": 10.0, "high": 0.0}, "the lower one first"),
         ({"low": 5.0, "high": 5.0}, "the lower one first"),
         ({"least": 10.5}, "is not from 0 to 10"),
@@ -264,7 +264,8 @@ def bounds() -> Iterator[str]:
         ({"canaries": [{**each, "grade": 11} for each in canaries()]}, "grades must be"),
         ({"canaries": "built-in", "criteria": criteria}, "of your own"),
         ({"canaries": "built-in", "instructions": "Be kind."}, "of your own"),
-    ):
+    ]
+    for settings, reason in refused:
         yield own(settings, "abstain", "a setting without sense", reason=reason)
 
 
@@ -314,21 +315,22 @@ def pair_bounds() -> Iterator[str]:
         "by hand",
         settings={"canaries": compared},
     )
-    for settings, reason in (
+    refused: list[tuple[Any, str]] = [
         ({"least": 1.5}, "is not from 0"),
         ({"least": -0.5}, "is not from 0"),
         ({"canaries": [{**each, "grade": 1} for each in canaries()]}, "give each a reference"),
         ({"canaries": "built-in", "instructions": "Be kind."}, "of your own"),
         ({"canaries": [{**each, "grade": 0} for each in compared]}, "12 of 12 canaries"),
         ({"second": {}}, "name its model"),
-    ):
+    ]
+    for given, reason in refused:
         yield case(
             "43",
             task,
             "abstain",
             "a setting without sense",
             "by hand",
-            settings=settings,
+            settings=given,
             reason=reason,
         )
 

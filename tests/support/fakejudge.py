@@ -191,7 +191,8 @@ FAULTS: dict[str, tuple[int, dict[str, Any]]] = {
     },
 }  # fmt: skip
 """What models answer that have a fault, by their names."""
-WITH_FORTY_TWO: dict[str, tuple[Any, Any]] = {
+Answer = tuple[int, dict[str, Any]]
+WITH_FORTY_TWO: dict[str, tuple[Answer, Answer | None]] = {
     "refuses-forty-two": (REFUSAL, None), "forbids-forty-two": (_FORBIDDEN, None),
     "cut-off-control": (REFUSAL, FAULTS["cut-off"]), "no-control": (REFUSAL, FAULTS["no-json"]),
 }  # fmt: skip
