@@ -73,6 +73,13 @@ EQUIVALENT = [f"{before} -> {after}" for before, after in _CHANGES]
 SUM = {"prompt": "What is 17 + 25?", "reference": "4711 is no sum"}
 
 
+@pytest.fixture(scope="module")
+def steady() -> Iterator[FakeJudge]:
+    """One for all tests of the kit, which share what a verifier has said."""
+    with FakeJudge() as running:
+        yield running
+
+
 @pytest.fixture
 def fake() -> Iterator[FakeJudge]:
     with FakeJudge() as running:
@@ -105,8 +112,8 @@ class TestJudge(VerifierTestCase):
     mutants: Mapping[str, Any] = {"count": 30, "equivalent": EQUIVALENT}
 
     @pytest.fixture
-    def verifier(self, fake: FakeJudge, monkeypatch: pytest.MonkeyPatch) -> module.Judge:
-        monkeypatch.setenv(URL, fake.url)
+    def verifier(self, steady: FakeJudge, monkeypatch: pytest.MonkeyPatch) -> module.Judge:
+        monkeypatch.setenv(URL, steady.url)
         return module.Judge(model="fake", least=5.0)
 
     @pytest.fixture

@@ -21,6 +21,13 @@ FROZEN = "cfde8d8ba783ca749f64a6a78998dbd225144c0ca9ca307a09800fa1ba1ec13a"
 SUM = {"prompt": "What is 17 + 25?", "reference": "It is 42"}
 
 
+@pytest.fixture(scope="module")
+def steady() -> Iterator[FakeJudge]:
+    """One for all tests of the kit, which share what a verifier has said."""
+    with FakeJudge() as running:
+        yield running
+
+
 @pytest.fixture
 def fake() -> Iterator[FakeJudge]:
     with FakeJudge() as running:
@@ -53,8 +60,8 @@ class TestPairwiseJudge(VerifierTestCase):
     }  # fmt: skip
 
     @pytest.fixture
-    def verifier(self, fake: FakeJudge, monkeypatch: pytest.MonkeyPatch) -> PairwiseJudge:
-        monkeypatch.setenv(URL, fake.url)
+    def verifier(self, steady: FakeJudge, monkeypatch: pytest.MonkeyPatch) -> PairwiseJudge:
+        monkeypatch.setenv(URL, steady.url)
         return PairwiseJudge(model="fake")
 
 

@@ -17,6 +17,13 @@ from verifier_ladder.verdict import Outcome, Verdict
 SUM = {"prompt": "What is 17 + 25?", "reference": "It is 42"}
 
 
+@pytest.fixture(scope="module")
+def steady() -> Iterator[FakeJudge]:
+    """One for all tests of the kit, which share what a verifier has said."""
+    with FakeJudge() as running:
+        yield running
+
+
 @pytest.fixture
 def fake() -> Iterator[FakeJudge]:
     with FakeJudge() as running:
@@ -38,8 +45,8 @@ class TestRankingJudge(VerifierTestCase):
     cost_factor = 100.0
 
     @pytest.fixture
-    def verifier(self, fake: FakeJudge) -> RankingJudge:
-        return made(fake)
+    def verifier(self, steady: FakeJudge) -> RankingJudge:
+        return made(steady)
 
     @pytest.fixture
     def candidates(self) -> list[Candidate]:
