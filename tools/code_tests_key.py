@@ -289,9 +289,41 @@ def abstentions(key: Key) -> None:
     )
 
 
+def later(key: Key) -> None:
+    """Cases that were added when the key had been frozen."""
+    for tests, why in (
+        ("assert abs(solve(3) - 9) < 50", "a wide tolerance: another value is within it"),
+        ("import math\nassert math.isclose(solve(3), 9, rel_tol=50)", "a wide tolerance of the library"),
+        ("assert solve(1.0) == 1.0", "a float that is 1"),
+        ("assert solve(1e200) == 1e999", "infinity"),
+        ("assert [solve(1e200), solve(3)] == [1e999, 9]", "infinity in a list"),
+        ("assert {'a': solve(3)} == {'a': 9} and (solve(0), ()) == (0, ())", "a dict and tuples"),
+        ("assert solve(3) is not None\nassert (solve(3) > 8) is True", "is, and is not"),
+        ("for n in [1, 2, 3]:\n    if n == 2:\n        continue\n    assert solve(n) == n * n\ndef test_one():\n    assert solve(3) == 9", "a loop that is no test of its own"),
+        ("def test_loop():\n    for n in [2, 3]:\n        if n == 2:\n            continue\n        assert solve(n) == 9", "a loop that leaves out some"),
+        ("def test_inner():\n    def squared(n):\n        return solve(n)\n    assert squared(3) == 9", "a return of a function inside"),
+        ("def test_if():\n    if solve(1) == 1:\n        assert solve(3) == 9", "an assert below a condition"),
+        ("assert str(solve(3)) == '9' and str(solve(3)).encode() == b'9'", "text and bytes"),
+        ("def check(candidate):\n    assert candidate(3) == 9\n\ndef test_0(candidate):\n    assert candidate(0) == 0\n\ncheck(solve)", "two that are given the function"),
+    ):  # fmt: skip
+        key.add(GOOD, {"tests": tests}, YES, why, "convention")
+        wrong = GOOD.replace("n * n", "n * n + 60 * (n == 3)")
+        if not holds(wrong, tests):
+            key.add(wrong, {"tests": tests}, NO, f"{why}; one edit away", "convention")
+    for tests, reason, why in (
+        ("def test_" + "x" * 70 + "():\n    assert solve(3) == 9", "name", "a name that is too long"),
+        ("def test_größe():\n    assert solve(3) == 9", "name", "a name that is not plain"),
+        ("def test_1(a, candidate):\n    assert candidate(3) == 9", "asks for", "a fixture beside the function"),
+        ("from . import main\nassert main.solve(3) == 9", "import", "a package that there is not"),
+    ):  # fmt: skip
+        key.add(GOOD, {"tests": tests}, UNKNOWN, why, "convention", reason=reason)
+    closed = "def solve(n):\n    if n < 0:\n        raise SystemExit(0)\n    return n * n"
+    key.add(closed, {"tests": PLAIN}, NO, "it leaves in one of three", KNOWN, score=[0.6, 0.7])
+
+
 def code_tests(key: Key) -> None:
     """All cases."""
-    for maker in (problems, shapes, lies, shares, abstentions, hostile):
+    for maker in (problems, shapes, lies, shares, abstentions, hostile, later):
         maker(key)
 
 

@@ -11,23 +11,16 @@ A task says what to draw and what must hold:
 | `reference` | of `reference`: a program whose function of this name is right; hidden |
 | `tolerance` | how far floats may be off |
 
-Inputs are drawn outside, by hypothesis, from a seed that is a digest of the program, the task and
-the verifier: the same check draws the same, and no program can know what it will be asked. The
+Inputs are drawn outside (`drawing`), from a seed that is a digest of the program, the task and the
+verifier: the same check draws the same, and no program can know what it will be asked. The
 shortest inputs are tried first, so that the one that is told is short.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from importlib.metadata import version
-from importlib.util import find_spec
+from collections.abc import Callable, Iterable
 from itertools import pairwise
-from pathlib import Path
-from string import ascii_letters, digits, punctuation
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
-from unittest.mock import patch
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
@@ -39,6 +32,7 @@ from verifier_ladder.sourcecode import fingerprint
 from verifier_ladder.text import printable
 from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.code import is_same
+from verifier_ladder.tiers.fast.drawing import Strategy, drawn
 from verifier_ladder.tiers.fast.programs import (
     FILE,
     Caller,
@@ -48,23 +42,15 @@ from verifier_ladder.tiers.fast.programs import (
     said_of,
 )
 from verifier_ladder.tiers.sandbox import Ending, Input, Limits, Program, Result, Sandbox
-from verifier_ladder.tiers.sandbox.values import encode
 from verifier_ladder.tiers.single import SingleVerifier
 from verifier_ladder.tiers.tasks import TaskError, read_task
 from verifier_ladder.verdict import Verdict
-
-if TYPE_CHECKING:
-    from hypothesis.strategies import SearchStrategy
 
 Runs = Callable[..., Any]
 """Calls a function of the candidate by its name, in the sandbox: `runs("solve", 3)`."""
 Holds = Callable[..., bool]
 """A property: takes `Runs` and the drawn arguments."""
-_STRICT = ConfigDict(strict=True, extra="forbid")
-_Size = Annotated[int, Field(ge=0, le=1000)]
 _SHOWN = 200
-LETTERS = f"{ascii_letters}{digits}{punctuation} \n\täßéñΩЖя中文あ한🙂🇫\u0301\u200d\u00a0"
-"""What text is drawn from where a task names no letters."""
 _MOST = 10_000
 _OF_VALUES = (
     ArithmeticError,
@@ -76,149 +62,6 @@ _OF_VALUES = (
     ValueError,
 )
 """What a property may raise of a value that is not of the type it expects."""
-
-
-# ---- What is drawn
-
-
-class Integers(BaseModel):
-    """Whole numbers."""
-
-    model_config = _STRICT
-    type: Literal["integers"]
-    min: int | None = None
-    max: int | None = None
-
-
-class Floats(BaseModel):
-    """Finite floats."""
-
-    model_config = _STRICT
-    type: Literal["floats"]
-    min: FiniteFloat | None = None
-    max: FiniteFloat | None = None
-
-
-class Booleans(BaseModel):
-    """Truth values."""
-
-    model_config = _STRICT
-    type: Literal["booleans"]
-
-
-class Text(BaseModel):
-    """Text of the letters that are given, or of `LETTERS`."""
-
-    model_config = _STRICT
-    type: Literal["text"]
-    alphabet: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
-    min_size: _Size = 0
-    max_size: _Size = 20
-
-
-class Lists(BaseModel):
-    """Lists whose members are alike."""
-
-    model_config = _STRICT
-    type: Literal["lists"]
-    of: Strategy
-    min_size: _Size = 0
-    max_size: _Size = 20
-
-
-class Tuples(BaseModel):
-    """Tuples of one member from each strategy."""
-
-    model_config = _STRICT
-    type: Literal["tuples"]
-    of: Annotated[list[Strategy], Field(max_length=16)]
-
-
-Strategy = Annotated[
-    Integers | Floats | Booleans | Text | Lists | Tuples, Field(discriminator="type")
-]
-Lists.model_rebuild()
-Tuples.model_rebuild()
-
-
-def drawn(inputs: Sequence[Any], seed: int, count: int) -> list[tuple[Any, ...]]:
-    """Draw arguments, the shortest first.
-
-    Args:
-        inputs: One strategy for each argument.
-        seed: The same one draws the same.
-        count: At most so many; fewer where there are no more.
-
-    Raises:
-        TaskError: If there is nothing that can be drawn.
-
-    Example:
-        >>> drawn([Booleans(type="booleans")], 0, 9)
-        [(True,), (False,)]
-    """
-    import hypothesis as h
-    from hypothesis import strategies as st
-
-    found = dict[bytes, tuple[Any, ...]]()
-
-    def take(given: tuple[Any, ...]) -> None:
-        found.setdefault(encode(given), given)
-
-    try:
-        with _alike_everywhere():
-            strategy = st.tuples(*(_strategy(each) for each in inputs))
-            test = h.settings(
-                max_examples=count, database=None, deadline=None, phases=[h.Phase.generate],
-                suppress_health_check=list(h.HealthCheck),
-            )(h.given(strategy)(take))  # fmt: skip
-            h.seed(seed)(test)()
-    except (h.errors.HypothesisException, ValueError) as error:
-        raise TaskError(f"the task's inputs make no sense: {error}") from None
-    return [found[text] for text in sorted(found, key=lambda text: (len(text), text))]
-
-
-@contextmanager
-def _alike_everywhere() -> Iterator[None]:
-    """Keep hypothesis from mixing in constants of whatever modules are loaded, and from its files.
-
-    Another worker would draw other inputs, and a folder would be written where it stands.
-    """
-    from hypothesis import configuration
-    from hypothesis.internal.conjecture import providers
-    from hypothesis.internal.constants_ast import Constants
-
-    with (
-        TemporaryDirectory(prefix="vladder-drawing-") as folder,
-        patch.object(configuration, "__hypothesis_home_directory", Path(folder)),
-        patch.object(providers, "_get_local_constants", Constants),
-        # What was drawn before in this process has left constants here.
-        patch.object(providers, "CONSTANTS_CACHE", type(providers.CONSTANTS_CACHE)(1024)),
-    ):
-        yield
-
-
-def _strategy(declared: Any) -> SearchStrategy[Any]:
-    from hypothesis import strategies as st
-
-    match declared:
-        case Integers():
-            return st.integers(declared.min, declared.max)
-        case Floats():
-            return st.floats(
-                declared.min, declared.max, allow_nan=False, allow_infinity=False
-            )  # fmt: skip
-        case Text():
-            return st.text(
-                declared.alphabet or LETTERS,
-                min_size=declared.min_size,
-                max_size=declared.max_size,
-            )
-        case Lists():
-            of = _strategy(declared.of)
-            return st.lists(of, min_size=declared.min_size, max_size=declared.max_size)
-        case Tuples():
-            return st.tuples(*map(_strategy, declared.of))
-    return st.booleans()
 
 
 # ---- What must hold
@@ -308,7 +151,7 @@ class CodeProperties(SingleVerifier):
     """
 
     name = "code-properties"
-    version = "1"
+    version = "2"
     tier = Tier.FAST
     kind = "text"
     domain = "software"
@@ -347,8 +190,6 @@ class CodeProperties(SingleVerifier):
         self._limits = Limits(cpu=cpu, wall=wall, memory=memory)
         self._examples, self._total, self._holds = examples, total, holds
         self.tools = python_tools()
-        if find_spec("hypothesis"):
-            self.tools["hypothesis"] = version("hypothesis")
         own = {} if holds is None else {"holds": fingerprint(holds).digest}
         super().__init__(
             examples=examples, cpu=cpu, wall=wall, memory=memory, total=total, **own
@@ -363,8 +204,6 @@ class CodeProperties(SingleVerifier):
                 raise TaskError(f"the task's inputs: {name} is about one argument")
             for field in {"round-trip": ["inverse"], "reference": ["reference"]}.get(name, []):
                 task.needs(field)
-        if not find_spec("hypothesis"):
-            raise ToolError("hypothesis draws the inputs: pip install '.[code]' in a clone")
         source = program_in(candidate.content)
         key = digest({
             "program": source.decode(), "task": task.model_dump(), "by": self.digest.hex(),

@@ -333,7 +333,21 @@ def _changed(node: ast.expr, rng: Random) -> ast.expr:
     value = _read(node)
     if value is _NONE:
         return ast.Tuple([node, ast.Constant(rng.getrandbits(32))], ast.Load())
-    return ast.parse(repr(another(value, rng)), mode="eval").body
+    return _written(another(value, rng))
+
+
+def _written(value: Any) -> ast.expr:
+    """A value as an expression; infinity has no name, so `repr` would not do."""
+    if isinstance(value, dict):
+        return ast.Dict(
+            [_written(key) for key in value], [_written(each) for each in value.values()]
+        )
+    if isinstance(value, (list, set)):
+        kind = ast.List if isinstance(value, list) else ast.Set
+        return kind([_written(each) for each in value])
+    if isinstance(value, tuple):
+        return ast.Tuple([_written(each) for each in value], ast.Load())
+    return ast.Constant(value)
 
 
 def another(value: Any, rng: Random) -> Any:

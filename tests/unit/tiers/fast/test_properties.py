@@ -13,15 +13,8 @@ from typer.testing import CliRunner
 import verifier_ladder as vl
 from verifier_ladder.cli.app import app
 from verifier_ladder.testing.verifier import VerifierTestCase
-from verifier_ladder.tiers.fast.properties import (
-    Booleans,
-    CodeProperties,
-    Integers,
-    Lists,
-    Runs,
-    Text,
-    drawn,
-)
+from verifier_ladder.tiers.fast.drawing import Booleans, Integers, Lists, Text, drawn
+from verifier_ladder.tiers.fast.properties import CodeProperties, Runs
 from verifier_ladder.tiers.sandbox import Backend
 from verifier_ladder.tiers.tasks import TaskError
 from verifier_ladder.verdict import Outcome, Verdict
@@ -159,7 +152,7 @@ def test_calls_share_the_time_that_a_program_has() -> None:
 
 def test_the_same_seed_draws_the_same_in_every_process(tmp_path: Path) -> None:
     code = (
-        "from verifier_ladder.tiers.fast.properties import *\n"
+        "from verifier_ladder.tiers.fast.drawing import *\n"
         "lists = Lists(type='lists', of=Integers(type='integers'))\n"
         "print(drawn([lists, Text(type='text')], 7, 40))"
     )

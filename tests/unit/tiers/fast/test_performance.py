@@ -1,0 +1,290 @@
+"""Performance: the processor time of a program, as a ratio to a reference."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import verifier_ladder as vl
+from verifier_ladder.scheduler.engines.pool import WorkerPool
+from verifier_ladder.testing.answerkey import AnswerKey, Judge, Report, Twin
+from verifier_ladder.testing.hostile import HOSTILE
+from verifier_ladder.testing.mutants import mutation_test
+from verifier_ladder.testing.verifier import VerifierTestCase
+from verifier_ladder.tiers.fast.drawing import Floats, Integers, Lists, Text, drawn, typical
+from verifier_ladder.tiers.fast.performance import LEAST_PAIRS, CodePerformance, estimated
+from verifier_ladder.tiers.fast.programs import program_in
+from verifier_ladder.tiers.sandbox import Backend
+from verifier_ladder.verdict import Outcome, Verdict
+
+CLASSES = ("namespaces", "landlock")
+KEY = AnswerKey.named("code-performance")
+TAME = KEY.without_hostile()
+EXAMPLES = Path(__file__).parents[4] / "examples" / "code"
+SLOW = "def solve(n):\n    t = 0\n    for k in range(n):\n        t += k * k\n    return t"
+QUICK = "def solve(n): return (n - 1) * n * (2 * n - 1) // 6"
+TASK = {
+    "inputs": [{"type": "integers", "min": 60_000, "max": 80_000}], "reference": SLOW,
+    "ratio": 0.6,
+}  # fmt: skip
+MUTATED = "verifier_ladder.tiers.fast.performance"
+
+
+@pytest.fixture
+def sandboxes(require: Callable[..., None]) -> None:
+    for kind in CLASSES:
+        why = Backend(kind).problem()
+        require(f"the sandbox {kind}", not why, why)
+
+
+def said(kind: str, program: str, task: Mapping[str, Any] = TASK, **settings: Any) -> Verdict:
+    candidate = vl.Candidate("text", program, task=dict(task))
+    return CodePerformance(**settings).in_sandbox(Backend(kind)).judge([candidate])[0]
+
+
+# ---- The answer key
+
+
+def is_right(text: str, task: Mapping[str, Any]) -> bool:
+    """Whether values are right on a small input, as a test of speed without a clock has it."""
+    if "while True" in task["reference"]:
+        return True  # It never ends, and a test has no clock here.
+    spaces: list[dict[str, Any]] = [{}, {}]
+    for space, source in zip(spaces, (program_in(text), task["reference"]), strict=True):
+        exec(source, space)  # noqa: S102
+    kind = task["inputs"][0]["type"]
+    small = {"integers": 9, "lists": [3, 1, 2, 1], "text": "abca"}[kind]
+    name = task.get("function", "solve")
+    return bool(spaces[0][name](small) == spaces[1][name](small))
+
+
+def has_few_loops(text: str, _task: Mapping[str, Any]) -> bool:
+    return text.count("for ") < 2
+
+
+@pytest.mark.usefixtures("sandboxes")
+class TestCodePerformance(VerifierTestCase):
+    """With a few cases; all are below, under each class."""
+
+    strict = True
+    cost_factor = 100.0  # Of sandboxes on a machine that others use too.
+    hostile = HOSTILE[::5]  # Programs are read as by its neighbours, which are tried with all.
+    twins: Mapping[str, Judge] = {
+        "right on a small input": Twin(is_right),
+        "has no loop in a loop": Twin(has_few_loops),
+    }
+
+    @pytest.fixture
+    def verifier(self) -> CodePerformance:
+        return CodePerformance(limits={"cpu": 0.5, "wall": 30.0})
+
+    @pytest.fixture
+    def answer_key(self, request: pytest.FixtureRequest) -> AnswerKey:
+        if "twins" in request.node.name:
+            return TAME
+        return AnswerKey(KEY.name, TAME.cases[::11], TAME.lines[::11])
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("sandboxes")
+def test_the_answer_key_catches_mutants() -> None:
+    found = mutation_test(TAME, CodePerformance, count=24, equivalent=EQUIVALENT).weaknesses
+    assert not found, found
+
+
+EQUIVALENT: list[str] = []
+
+
+def judged(
+    pool: WorkerPool, verifier: CodePerformance, asked: Sequence[vl.Candidate]
+) -> list[Verdict]:
+    return list(pool.verify(verifier, asked).result().verdicts)
+
+
+@cache
+def reports() -> dict[str, Report]:
+    """The whole key, under each class of sandbox, in workers."""
+    found = dict[str, Report]()
+    with WorkerPool(2, name="code-performance") as pool:
+        for kind in CLASSES:
+            verifier = CodePerformance().in_sandbox(Backend(kind))
+            found[kind] = KEY.check(verifier, judge=partial(judged, pool, verifier))
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("sandboxes")
+@pytest.mark.parametrize("kind", CLASSES)
+def test_every_case_is_judged_rightly_under_each_class(kind: str) -> None:
+    report = reports()[kind]
+
+    assert ([], []) == (report.complaints, report.flaws)
+    assert not [graded.told() for graded in report.hostile if graded.how]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("sandboxes")
+def test_no_case_is_judged_otherwise_under_the_other_class() -> None:
+    one, other = (reports()[kind].graded for kind in CLASSES)
+    for a, b in zip(one, other, strict=True):
+        outcomes = {a.verdict.outcome, b.verdict.outcome} - {Outcome.ABSTAIN}
+        assert len(outcomes) <= 1, a.told(f"{a.verdict} {b.verdict}")
+
+
+# ---- What is measured
+
+
+@pytest.mark.usefixtures("sandboxes")
+@pytest.mark.parametrize("kind", CLASSES)
+def test_a_quick_program_is_accepted_and_told_how_quick_it_is(kind: str) -> None:
+    verdict = said(kind, QUICK)
+
+    assert Outcome.ACCEPT is verdict.outcome, verdict
+    assert verdict.scores["speedup"] > 4
+    assert verdict.evidence["pairs"] >= LEAST_PAIRS
+    assert verdict.evidence["low"] <= verdict.evidence["ratio"] <= verdict.evidence["high"] <= 0.6
+
+
+@pytest.mark.usefixtures("sandboxes")
+@pytest.mark.parametrize("kind", CLASSES)
+def test_a_slow_program_is_told_its_ratio_and_no_reference(kind: str) -> None:
+    verdict = said(kind, SLOW.replace("k * k", "k ** 2 % 10 ** 30"), {**TASK, "ratio": 0.3})
+
+    assert Outcome.REJECT is verdict.outcome, verdict
+    assert "at most 0.3 is asked for. Make it faster." in verdict.feedback
+    assert "t += k" not in verdict.feedback
+
+
+@pytest.mark.usefixtures("sandboxes")
+@pytest.mark.parametrize("kind", CLASSES)
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        ("def solve(n): return 0", "it returned 0"),
+        (f"import time\ntime.process_time = lambda: 0.0\n{SLOW}", "at most 0.6 is asked for"),
+        (f"import threading\n{SLOW}\nthreading.Thread(target=solve, args=(9,)).start()",
+         "more than 1 processes and threads"),
+        ("import os\ndef solve(n):\n    if not os.fork(): os._exit(0)\n    return 0",
+         "more than 1 processes and threads"),
+        ("def solve(n): return (k for k in range(n))", "no plain data"),
+    ],
+)  # fmt: skip
+def test_what_only_seems_quick_is_rejected(kind: str, program: str, words: str) -> None:
+    verdict = said(kind, program)
+
+    assert (Outcome.REJECT, True) == (verdict.outcome, words in verdict.feedback), verdict
+
+
+@pytest.mark.usefixtures("sandboxes")
+def test_inputs_that_take_no_time_are_nobodys_fault() -> None:
+    inputs = [{"type": "integers", "min": 1, "max": 9}]
+
+    verdict = said("landlock", QUICK, {**TASK, "inputs": inputs})
+
+    assert (Outcome.ABSTAIN, True) == (verdict.outcome, "larger inputs" in verdict.reason)
+
+
+def test_a_sandbox_that_can_not_measure_is_named() -> None:
+    remote = Backend("remote", url="sandboxfusion+http://127.0.0.1:9")
+    asked = [vl.Candidate("text", QUICK, task=TASK)]
+
+    (verdict,) = CodePerformance().in_sandbox(remote).judge(asked)
+
+    assert (Outcome.ABSTAIN, "sandbox") == (verdict.outcome, verdict.failed_at)
+    assert "(metering)" in verdict.reason
+
+
+@pytest.mark.usefixtures("sandboxes")
+def test_an_example_runs_with_one_command(tmp_path: Path) -> None:
+    result = vl.score_file(
+        EXAMPLES / "code-performance.jsonl", ladder=EXAMPLES / "code-performance.toml",
+        ledger=tmp_path / "ledger.db",
+    )  # fmt: skip
+
+    assert [1, 0, 0] == [reward.value for reward in result.rewards]
+
+
+@pytest.mark.parametrize("settings", [{"pairs": 6}, {"total": 0}, {"limits": {"patience": 1}}])
+def test_settings_that_make_no_sense_are_refused(settings: Any) -> None:
+    with pytest.raises(vl.ConfigError):
+        CodePerformance(**settings)
+
+
+# ---- The interval
+
+
+@given(st.lists(st.floats(-9, 9), min_size=7, max_size=20), st.floats(-9, 9))
+def test_an_interval_holds_its_middle_and_moves_with_the_values(
+    values: list[float], shift: float
+) -> None:
+    found = estimated(values)
+    moved = estimated([value + shift for value in values])
+
+    assert min(values) <= found.low <= found.ratio <= found.high <= max(values)
+    assert moved.ratio == pytest.approx(found.ratio + shift, abs=1e-9)
+    assert moved.low == pytest.approx(found.low + shift, abs=1e-9)
+
+
+def test_one_pair_that_was_disturbed_widens_the_interval_little() -> None:
+    found = estimated([0.99, 1.0, 1.01, 0.98, 1.02] * 3 + [9.0])
+
+    assert 0.98 <= found.low <= found.high <= 1.02
+
+
+@pytest.mark.parametrize("size", [7, 10])
+def test_the_interval_holds_the_middle_as_often_as_it_says(size: int) -> None:
+    """Over all signs that the noise may have, for that is what Wilcoxon's test counts."""
+    sizes = [0.01 * 2**n for n in range(size)]
+    held = 0
+    for signs in range(2**size):
+        values = [x if signs >> n & 1 else -x for n, x in enumerate(sizes)]
+        found = estimated(values)
+        held += found.low <= 0 <= found.high
+
+    assert 0.95 <= held / 2**size < 0.98
+
+
+# ---- Inputs
+
+
+@given(st.integers(0, 2**32))
+def test_typical_inputs_are_what_was_asked_for(seed: int) -> None:
+    of = Integers(type="integers", min=-3, max=9)
+    asked = [
+        Lists(type="lists", of=of, min_size=5, max_size=6),
+        Text(type="text", alphabet="ab", min_size=2, max_size=2),
+    ]
+    numbers, text = next(typical(asked, seed))
+
+    assert 5 <= len(numbers) <= 6
+    assert all(-3 <= n <= 9 for n in numbers)
+    assert 2 == len(text)
+    assert set(text) <= set("ab")
+    assert (numbers, text) == next(typical(asked, seed))
+
+
+@given(st.none() | st.integers(), st.none() | st.integers(), st.integers(0, 99))
+def test_telling_numbers_lie_within_their_range(
+    low: int | None, high: int | None, seed: int
+) -> None:
+    if low is not None and high is not None:
+        low, high = sorted((low, high))
+    asked = [
+        Integers(type="integers", min=low, max=high),
+        Floats(
+            type="floats",
+            min=None if low is None else float(low),
+            max=None if high is None else float(high),
+        ),
+    ]
+    for given_int, given_float in drawn(asked, seed, 20):
+        assert low is None or given_int >= low
+        assert high is None or given_int <= high
+        assert low is None or given_float >= float(low)
+        assert isfinite(given_float)
+        assert high is None or given_float <= float(high)
