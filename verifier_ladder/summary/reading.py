@@ -193,6 +193,14 @@ class _Writer:
 
     # -- tiers ----------------------------------------------------------------------------
 
+    def _checks(self, tier: Tier) -> int:
+        """How many checks a tier has answered; one of a group is recorded as its members'."""
+        if self.tally.are_comparable:
+            return self.tally.checks.get(tier, 0)
+        accounts = self.ledger.accounts(self.row.name)
+        used = [account for account in accounts if account.resource is Resource.CPU_SECONDS]
+        return sum(account.checks for account in used if account.tier == tier)
+
     def _tier(self, tier: Tier) -> TierSummary:
         tally, status = self.tally, self.status.get(tier)
         places = tally.verifiers(tier)
@@ -221,7 +229,7 @@ class _Writer:
             tier=tier, verifiers=self._verifiers(tier), asked=told + failed + sum(open_.values()),
             reused=answers - own, accepted=stands[Stand.ACCEPTED],
             rejected=stands[Stand.REJECTED], abstained=stands[Stand.ABSTAINED], failed=failed,
-            checks=tally.checks.get(tier, 0), settled=spent,
+            checks=self._checks(tier), settled=spent,
             reserved=status.reserved if status else 0.0,
             failed_seconds=status.failed if status else 0.0, cap=status.cap if status else None,
             paused=status is not None and status.paused,

@@ -45,7 +45,7 @@ class Tally:
         """
         listed = ladder.get("verifiers", ())
         self.tiers = sorted({Tier.parse(v["tier"]) for v in listed})
-        self._are_comparable = not any(v.get("scope") == "group" for v in listed)
+        self.are_comparable = not any(v.get("scope") == "group" for v in listed)
         """Whether scores mean something outside the group of the sample they were given to."""
         self._gates = {v["name"] for v in listed if v.get("role") == "gate"}
         self._definitive = definitive_of(ladder)
@@ -283,7 +283,7 @@ class Tally:
 
     def _rank(self, subject: Subject) -> None:
         """Compare a subject with the others anew."""
-        is_out = not self._are_comparable or self.is_rejected(subject)
+        is_out = not self.are_comparable or self.is_rejected(subject)
         found = None if is_out else subject.best_known(self.top)
         self.curve.rank(subject, None if found is None else self.sign * found[0])
 

@@ -154,6 +154,7 @@ def test_a_group_is_one_check_and_one_charge(asked: Asked, ledger: Ledger) -> No
         (account,) = [a for a in ledger.accounts("c") if a.resource is Resource.MONEY][:1]
 
     assert account.spent == pytest.approx(0.5)
+    assert summarise(ledger, "c").checks == 1
     assert {line.checks for line in ledger.spend("c") if line.resource is Resource.MONEY} == {1}
 
 
