@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Self, final
 
 from verifier_ladder.arguments import check_fields, check_values
-from verifier_ladder.candidate import Action, Turn
+from verifier_ladder.candidate import Action, Terminate, ToolCall, Turn
 from verifier_ladder.errors import ConfigError
 
 
@@ -126,9 +126,14 @@ class Environment(ABC):
             action: Text, a call of a tool, or the declaration that the model is done.
 
         Raises:
-            ConfigError: If no episode has begun, it is over, or the environment is closed.
+            ConfigError: If no episode has begun, it is over, the environment is closed, or the
+                action is none.
         """
         self._allow("open")
+        if not isinstance(action, (str, ToolCall, Terminate)):
+            raise ConfigError(
+                f"an action must be text, vl.ToolCall or vl.Terminate, not {type(action).__name__}"
+            )
         step = self.act(action)
         if step.is_last:
             self._state = "over"
@@ -155,7 +160,8 @@ class Environment(ABC):
             ConfigError: If the environment is closed, or this is no snapshot.
         """
         self._allow("new", "open", "over")
-        if snapshot[:1] not in {b"o", b"e"}:
+        given: object = snapshot
+        if not isinstance(given, bytes) or given[:1] not in {b"o", b"e"}:
             raise ConfigError("this is no snapshot of an environment; give what snapshot() gave")
         self.load(snapshot[1:])
         self._state = "open" if snapshot[:1] == b"o" else "over"

@@ -54,6 +54,7 @@ GOOD: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "Turn": (vl.Turn, {"action": "a"}),
     "ToolCall": (vl.ToolCall, {"name": "t"}),
     "Terminate": (vl.Terminate, {}),
+    "StepResult": (vl.StepResult, {}),
     "Rate": (vl.Rate, {"limit": "1/s"}),
     "Cost": (vl.Cost, {}),
     "Run": (vl.Run, {"name": "r"}),
@@ -142,8 +143,8 @@ def test_everything_public_is_among_them() -> None:
     classes = {n for n in vl.__all__ if inspect.isclass(getattr(vl, n))}
     errors = {n for n in classes if issubclass(getattr(vl, n), Exception)}
     told = {name.split(".")[0] for name in GOOD} | {
-        "Action", "AsyncVerifier", "Campaign", "Canonicaliser", "Outcome", "Sample", "Tier",
-        "Verifier", *RESULTS,
+        "Action", "AsyncVerifier", "Campaign", "Canonicaliser", "Environment", "Outcome",
+        "Sample", "Tier", "Verifier", *RESULTS,
     }  # fmt: skip
 
     assert set(vl.__all__) - errors <= told

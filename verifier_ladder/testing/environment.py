@@ -99,6 +99,8 @@ class EnvironmentTestCase:
                 environment.step(actions[0])
             with pytest.raises(ConfigError):
                 environment.snapshot()
+            with pytest.raises(ConfigError, match="snapshot"):
+                environment.restore(b"")
 
     def test_closing_is_final(self, make: Make, actions: Sequence[Action]) -> None:
         """And may be done twice."""
