@@ -110,7 +110,7 @@ Tuples.model_rebuild()
 
 
 def drawn(inputs: Sequence[Any], seed: int, count: int) -> list[tuple[Any, ...]]:
-    """Draw telling arguments, each once, the shortest first.
+    """Draw telling arguments, the simplest among them, each once, the shortest first.
 
     Args:
         inputs: One strategy for each argument.
@@ -125,8 +125,10 @@ def drawn(inputs: Sequence[Any], seed: int, count: int) -> list[tuple[Any, ...]]
         [(False,), (True,)]
     """
     rng, found = Random(seed), dict[bytes, tuple[Any, ...]]()  # noqa: S311 - no secret
-    for _ in range(_TRIES * count):
+    for turn in range(_TRIES * count):
         given = tuple(Drawing(rng, telling=_TELLING).draw(each) for each in inputs)
+        if not turn:  # Drawn all the same, so that what is too large is refused.
+            given = tuple(map(simplest, inputs))
         found.setdefault(_encoded(given), given)
         if len(found) == count:
             break
@@ -148,6 +150,29 @@ def typical(inputs: Sequence[Any], seed: int) -> Iterator[tuple[Any, ...]]:
         given = tuple(Drawing(rng).draw(each) for each in inputs)
         _encoded(given)
         yield given
+
+
+def simplest(strategy: Any) -> Any:
+    """The value of a strategy that is nearest to nothing; one of the inputs is made of them.
+
+    Example:
+        >>> simplest(Lists(type="lists", of=Integers(type="integers", min=3), min_size=2))
+        [3, 3]
+    """
+    match strategy:
+        case Text(alphabet=letters, min_size=size):
+            return (letters or LETTERS)[0] * size
+        case Lists(of=of, min_size=size):
+            return [simplest(of) for _ in range(size)]
+        case Tuples(of=several):
+            return tuple(map(simplest, several))
+        case Booleans():
+            return False
+    low, high = _ordered(strategy.min, strategy.max)
+    nothing = 0.0 if isinstance(strategy, Floats) else 0
+    if low is not None and low > nothing:
+        return low
+    return high if high is not None and high < nothing else nothing
 
 
 def _encoded(given: tuple[Any, ...]) -> bytes:

@@ -34,6 +34,16 @@ GOOD = "def solve(n): return n * n"
 TESTS = "assert solve(3) == 9\nassert solve(-2) == 4"
 MUTATED = ["verifier_ladder.tiers.fast.codetests", "verifier_ladder.tiers.fast.testcode"]
 
+EQUIVALENT = [  # Values that are others all the same, by another amount or form.
+    (
+        "value + rng.choice([-1, 1, 2] if value > 0 else [1, 2, 3]) -> "
+        "value - rng.choice([-1, 1, 2] if value > 0 else [1, 2, 3])"
+    ),
+    "value + rng.randint(1, 9) -> value - rng.randint(1, 9)",
+    "value is _NONE -> value is not _NONE",
+    "made != value -> made == value",
+]
+
 
 @pytest.fixture
 def sandboxes(require: Callable[..., None]) -> None:
@@ -100,7 +110,7 @@ class TestCodeTests(VerifierTestCase):
 @pytest.mark.slow
 @pytest.mark.usefixtures("sandboxes")
 def test_the_answer_key_catches_mutants() -> None:
-    found = mutation_test(TAME, CodeTests, MUTATED, count=24).weaknesses
+    found = mutation_test(TAME, CodeTests, MUTATED, count=24, equivalent=EQUIVALENT).weaknesses
     assert not found, found
 
 

@@ -3,7 +3,8 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,21 @@ from typer.testing import CliRunner
 
 import verifier_ladder as vl
 from verifier_ladder.cli.app import app
+from verifier_ladder.scheduler.engines.pool import WorkerPool
+from verifier_ladder.testing.answerkey import AnswerKey, Judge, Report, Twin
+from verifier_ladder.testing.hostile import HOSTILE
+from verifier_ladder.testing.mutants import mutation_test
 from verifier_ladder.testing.verifier import VerifierTestCase
 from verifier_ladder.tiers.fast.drawing import Booleans, Integers, Lists, Text, drawn
+from verifier_ladder.tiers.fast.programs import program_in
 from verifier_ladder.tiers.fast.properties import CodeProperties, Runs
 from verifier_ladder.tiers.sandbox import Backend
 from verifier_ladder.tiers.tasks import TaskError
 from verifier_ladder.verdict import Outcome, Verdict
 
 CLASSES = ("namespaces", "landlock")
+KEY = AnswerKey.named("code-properties")
+TAME = KEY.without_hostile()
 EXAMPLES = Path(__file__).parents[4] / "examples" / "code"
 LISTS = {"type": "lists", "of": {"type": "integers"}}
 SORTS = {"property": "sorts", "inputs": [LISTS]}
@@ -45,13 +53,99 @@ def said(kind: str, program: str, task: dict[str, Any], **settings: Any) -> Verd
     return verifier.in_sandbox(Backend(kind)).judge([candidate])[0]
 
 
+def _called(text: str, task: Mapping[str, Any]) -> tuple[Callable[..., Any], Any]:
+    """A tame function, and one input, as a hasty reward function has them."""
+    space: dict[str, Any] = {}
+    exec(program_in(text), space)  # noqa: S102
+    kind = task["inputs"][0]["type"]
+    given = {"lists": [3, 1, 2], "integers": 3, "text": "ab", "booleans": True, "floats": 0.5}
+    return space[task.get("function", "solve")], given[kind]
+
+
+def is_ordered(text: str, task: Mapping[str, Any]) -> bool:
+    """Sorted is what is in order, whatever else it is."""
+    function, given = _called(text, task)
+    found = function(given)
+    return bool(list(found) == sorted(found))
+
+
+def runs_once(text: str, task: Mapping[str, Any]) -> bool:
+    function, given = _called(text, task)
+    return function(*[given] * len(task["inputs"])) is not None
+
+
+@pytest.fixture
+def sandboxes(require: Callable[..., None]) -> None:
+    for each in CLASSES:
+        why = Backend(each).problem()
+        require(f"the sandbox {each}", not why, why)
+
+
+@pytest.mark.usefixtures("sandboxes")
 class TestCodeProperties(VerifierTestCase):
+    """With a part of the cases that are not hostile; all are below, under each class."""
+
     strict = True
     cost_factor = 100.0  # Of sandboxes on a machine that others use too.
+    hostile = HOSTILE[::3]  # Programs are read as by its neighbours, which are tried with all.
+    twins: Mapping[str, Judge] = {
+        "what is in order is sorted": Twin(is_ordered),
+        "runs without an exception": Twin(runs_once),
+    }
 
     @pytest.fixture
     def verifier(self) -> CodeProperties:
-        return CodeProperties(examples=5, cpu=1.0)
+        return CodeProperties(examples=15, cpu=1.0)
+
+    @pytest.fixture
+    def answer_key(self, request: pytest.FixtureRequest) -> AnswerKey:
+        if "twins" in request.node.name:
+            return TAME
+        return AnswerKey(KEY.name, TAME.cases[::5], TAME.lines[::5])
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("sandboxes")
+def test_the_answer_key_catches_mutants() -> None:
+    settings = {"examples": 15, "cpu": 0.5}
+    found = mutation_test(TAME, CodeProperties, count=24, settings=settings).weaknesses
+    assert not found, found
+
+
+def judged(
+    pool: WorkerPool, verifier: CodeProperties, asked: Sequence[vl.Candidate]
+) -> list[Verdict]:
+    return list(pool.verify(verifier, asked).result().verdicts)
+
+
+@cache
+def reports() -> dict[str, Report]:
+    """The whole key, under each class of sandbox, in workers."""
+    found = dict[str, Report]()
+    with WorkerPool(2, name="code-properties") as pool:
+        for each in CLASSES:
+            verifier = CodeProperties(examples=25, cpu=0.5, wall=5.0).in_sandbox(Backend(each))
+            found[each] = KEY.check(verifier, judge=partial(judged, pool, verifier))
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("sandboxes")
+@pytest.mark.parametrize("each", CLASSES)
+def test_every_case_is_judged_rightly_under_each_class(each: str) -> None:
+    report = reports()[each]
+
+    assert ([], []) == (report.complaints, report.flaws)
+    assert not [graded.told() for graded in report.hostile if graded.how]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("sandboxes")
+def test_no_case_is_judged_otherwise_under_the_other_class() -> None:
+    one, other = (reports()[each].graded for each in CLASSES)
+    for a, b in zip(one, other, strict=True):
+        outcomes = {a.verdict.outcome, b.verdict.outcome} - {Outcome.ABSTAIN}
+        assert len(outcomes) <= 1, a.told(f"{a.verdict} {b.verdict}")
 
 
 @pytest.mark.parametrize(
