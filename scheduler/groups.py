@@ -107,8 +107,9 @@ class Group:
 
     verifier: Verifier
     key: bytes
-    members: list[tuple[bytes, Standing, int]]
-    """Check key in the group, standing in the group, how often it is there; in a fixed order."""
+    members: list[tuple[bytes, list[Standing], int]]
+    """Check key in the group, standings in the group, how often it is there; in a fixed order. The
+    standings of one member differ in what the verifier does not read."""
     alone: list[bytes]
     """The check key that each member would have by itself."""
     news: list[tuple[bytes, bytes, Verdict]] = field(default_factory=list)
@@ -117,39 +118,45 @@ class Group:
     @property
     def is_known(self) -> bool:
         """Whether all members have been judged."""
-        return all(self.verifier.name in standing.verdicts for _, standing, _ in self.members)
+        return all(self.verifier.name in alike[0].verdicts for _, alike, _ in self.members)
 
     @property
     def candidate(self) -> Candidate:
         """The whole group, as the verifier is given it."""
-        standings = [standing for _, standing, _ in self.members]
+        standings = [alike[0] for _, alike, _ in self.members]
         seen = Standing.all_seen_by(standings, self.verifier)
         return group_of([(one, n) for one, (*_, n) in zip(seen, self.members, strict=True)])
 
     def take(self, known: Mapping[bytes, Verdict]) -> None:
         """Take what was said of members before."""
-        for key, standing, _ in self.members:
+        for key, alike, _ in self.members:
             if key in known:
-                standing.learn(self.verifier.name, known[key])
+                self._tell(alike, known[key])
 
     def learn(self, verdict: Verdict) -> None:
         """Take what was said of the group; a member that was judged before stays so."""
         said = iter(apart(verdict, sum(count for *_, count in self.members)))
-        for key, standing, count in self.members:
+        for key, alike, count in self.members:
             told = [next(said) for _ in range(count)]
-            if self.verifier.name in standing.verdicts:
+            if self.verifier.name in alike[0].verdicts:
                 continue
             one = told[0] if told.count(told[0]) == count else combined(told)
-            one = without_hidden(self.verifier, standing.candidate, one)
+            one = without_hidden(self.verifier, alike[0].candidate, one)
             one = with_share(one, verdict.cost, len(self.members))
-            standing.learn(self.verifier.name, one)
-            self.news.append((key, standing.content_key, one))
+            self._tell(alike, one)
+            self.news.append((key, alike[0].content_key, one))
+
+    def _tell(self, alike: Sequence[Standing], verdict: Verdict) -> None:
+        for standing in alike:
+            standing.learn(self.verifier.name, verdict)
 
     @property
     def is_answered(self) -> bool:
         """Whether all members have been judged, and the verifier has failed on none."""
         name = self.verifier.name
-        return self.is_known and all(one.verdicts[name].is_answer for _, one, _ in self.members)
+        return self.is_known and all(
+            alike[0].verdicts[name].is_answer for _, alike, _ in self.members
+        )
 
     def unpaid(self) -> list[tuple[bytes, bytes, Verdict]]:
         """What is not recorded yet, and was asked and is paid by another call."""
@@ -162,12 +169,12 @@ class Group:
         same group, whose keys are for that.
         """
         self.news = []
-        for (_, standing, _), plain in zip(self.members, self.alone, strict=True):
-            if self.verifier.name not in standing.verdicts:
-                standing.keys = (*standing.keys[:place], plain, *standing.keys[place + 1 :])
+        for (_, alike, _), plain in zip(self.members, self.alone, strict=True):
+            if self.verifier.name not in alike[0].verdicts:
+                _rekey(alike, place, plain)
                 verdict = Verdict.abstain(_LATE, failed_at="engine")
-                standing.learn(self.verifier.name, verdict)
-                self.news.append((plain, standing.content_key, verdict))
+                self._tell(alike, verdict)
+                self.news.append((plain, alike[0].content_key, verdict))
 
 
 class AskedGroups(Asked):
@@ -180,7 +187,7 @@ class AskedGroups(Asked):
         self._groups: dict[bytes, list[Group]] = {}
         for group in groups:
             self._groups.setdefault(group.key, []).append(group)
-        self.first = {key: alike[0].members[0][1] for key, alike in self._groups.items()}
+        self.first = {key: alike[0].members[0][1][0] for key, alike in self._groups.items()}
 
     def candidates(self, keys: Sequence[bytes]) -> list[Candidate]:
         """The groups, each as one candidate."""
@@ -416,15 +423,19 @@ class Groups:
     @staticmethod
     def _group(place: int, verifier: Verifier, rows: Sequence[tuple[Standing, int]]) -> Group:
         """A group, whose members take the check keys that they have in it."""
-        plain = sorted((standing.keys[place], n, standing) for standing, n in rows)
-        all_ = [one for one, count, _ in plain for _ in range(count)]
-        key = group_key(verifier.key_digest, all_)
+        counts: Counter[bytes] = Counter()
+        alike: dict[bytes, list[Standing]] = {}
+        for standing, count in rows:  # Some differ only in what the verifier does not read.
+            counts[standing.keys[place]] += count
+            alike.setdefault(standing.keys[place], []).append(standing)
+        alone = sorted(alike)
+        key = group_key(verifier.key_digest, counts.elements())
         members = []
-        for one, count, standing in plain:
-            mine = member_key(key, one)
-            standing.keys = (*standing.keys[:place], mine, *standing.keys[place + 1 :])
-            members.append((mine, standing, count))
-        return Group(verifier, key, members, [one for one, *_ in plain])
+        for plain in alone:
+            mine = member_key(key, plain)
+            _rekey(alike[plain], place, mine)
+            members.append((mine, alike[plain], counts[plain]))
+        return Group(verifier, key, members, alone)
 
     def _note_alone(self, known: Standing, standing: Standing, arrivals: Arrivals) -> None:
         """Decline to judge who has nobody to be compared with."""
@@ -552,6 +563,12 @@ class Groups:
         ]  # fmt: skip
         revisions = Revisions(self._desk, requests, list(stale.values()), is_held=False)
         revisions.write(range(len(requests)))
+
+
+def _rekey(standings: Iterable[Standing], place: int, key: bytes) -> None:
+    """Let standings be asked about under another check key."""
+    for standing in standings:
+        standing.keys = (*standing.keys[:place], key, *standing.keys[place + 1 :])
 
 
 def _note(

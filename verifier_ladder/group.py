@@ -29,6 +29,8 @@ _BYTES: Final = "«bytes»"
 _MEMBERS: Final = "members"
 _ROOM: Final = 48 * 1024
 """Bytes that what is said of all members may take; of each, its share."""
+MOST_MEMBERS: Final = 1024
+"""Members that one group may have: of more, not even the scores would fit."""
 _JSON = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
 
 
@@ -66,8 +68,18 @@ def members_of(group: Candidate) -> list[Candidate]:
 
 
 def seen_members(verifier: Verifier, group: Candidate) -> Sequence[Candidate]:
-    """The members of a group with what a verifier declares that it reads."""
-    return seen_by(verifier.name, verifier.task_fields, members_of(group))
+    """The members of a group with what a verifier declares that it reads.
+
+    Raises:
+        AnswerError: If they are more than can be judged together.
+    """
+    members = members_of(group)
+    if len(members) > MOST_MEMBERS:
+        raise AnswerError(
+            f"it has {len(members)} members, and at most {MOST_MEMBERS} are judged together; "
+            "sample fewer completions of a prompt"
+        )
+    return seen_by(verifier.name, verifier.task_fields, members)
 
 
 def told_together(verifier: Verifier, answers: Any, members: Sequence[Candidate]) -> Verdict:
@@ -143,7 +155,7 @@ def _weight(value: Any) -> int:
 
 
 def _cut(row: dict[str, Any], share: int) -> dict[str, Any]:
-    """A row without what is most easily spared, until it fits: numbers stay."""
+    """A row without what is most easily spared, until it fits: words go first, scores never."""
     row = {
         **row,
         "evidence": {"dropped": "it was too large beside those of the group, or no JSON"},
@@ -153,9 +165,10 @@ def _cut(row: dict[str, Any], share: int) -> dict[str, Any]:
             row[name] = row[name][: share // 8]
     if not _fits(row, share) and "turns" in row:
         row["turns"] = [[turn, score, ""] for turn, score, _ in row["turns"]]
-    if not _fits(row, share):
-        row.pop("turns", None)
-        row.pop("scores", None)
+    for name in ("evidence", "feedback", "reason", "unit", "turns", "scores", "uncertainty"):
+        if _fits(row, share):
+            break
+        row.pop(name, None)
     return row
 
 

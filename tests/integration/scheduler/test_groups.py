@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 import verifier_ladder as vl
 from verifier_ladder.datasets import training_set
 from verifier_ladder.function import FunctionVerifier
+from verifier_ladder.group import MOST_MEMBERS
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.resource import Resource
 from verifier_ladder.rollouts import scoring
@@ -221,6 +222,29 @@ def test_it_reads_the_task_fields_that_it_declares(ledger: Ledger) -> None:
     assert [r.value for r in rewards] == [1, 0]
     assert [sorted(completions) for completions, _ in seen] == [["4", "5"]] * 2
     assert [answers for _, answers in seen] == [["4", "4"], ["5", "5"]]
+
+
+def test_members_that_differ_in_what_is_not_read_are_one_member_with_one_verdict(
+    ledger: Ledger,
+) -> None:
+    def by_place(members: list[vl.Candidate]) -> list[float]:
+        return [float(place) for place, _ in enumerate(members)]
+
+    placed = FunctionVerifier(
+        by_place, name="placed", version="1", scope="group", isolation="inline"
+    )
+    given = [
+        vl.Candidate("text", "a", {"id": "x"}),
+        vl.Candidate("text", "b"),
+        vl.Candidate("text", "a", {"id": "y"}),
+        vl.Candidate("text", "a", turns=(vl.Turn("looked"),)),
+    ]
+    with opened(ledger, placed) as campaign:
+        values = [r.value for r in campaign.score(given, groups=["p"] * 4)]
+
+    assert values[0] == values[2] == values[3] in {1.0, 2.0}
+    assert values[1] in {0.0, 3.0}
+    assert_replays(ledger)
 
 
 # -- a group in several calls -----------------------------------------------------------------
@@ -423,6 +447,29 @@ def test_what_a_group_says_fits_however_much_it_is(ledger: Ledger) -> None:
 
     assert [r.value for r in rewards] == pytest.approx([n / 64 for n in range(64)])
     assert all(r.feedback.startswith("xx") for r in rewards)
+
+
+@pytest.mark.parametrize("isolation", ["inline", "process"])
+def test_the_largest_group_keeps_its_scores_and_a_larger_one_is_told_why_not(
+    ledger: Ledger, isolation: str
+) -> None:
+    def rank(members: list[vl.Candidate]) -> list[vl.Verdict]:
+        return [
+            vl.Verdict.accept(float(len(member.content)), feedback="x" * 100, scores={"s": 0.5})
+            if member.content != "a" else vl.Verdict.abstain("nobody knows", failed_at="verifier")
+            for member in members
+        ]  # fmt: skip
+
+    judged = FunctionVerifier(rank, name="rank", version="1", scope="group", isolation=isolation)
+    texts = ["a" * n for n in range(1, MOST_MEMBERS + 2)]
+    with opened(ledger, judged, workers=1) as campaign:
+        most = campaign.score(texts[:-1], groups=["p"] * MOST_MEMBERS)
+        more = campaign.score(texts, groups=["p"] * (MOST_MEMBERS + 1))
+
+    assert (most[0].value, most[0].failed_at) == (None, "verifier")
+    assert [r.value for r in most[1:]] == list(range(2, MOST_MEMBERS + 1))
+    assert {r.value for r in more} == {None}
+    assert f"at most {MOST_MEMBERS} are judged together" in more[0].reason
 
 
 # -- where groups make no sense ---------------------------------------------------------------
