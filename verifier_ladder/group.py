@@ -190,6 +190,8 @@ def refuse_contradictions(verifier: Verifier) -> None:
     name = f'verifier {verifier.name} has scope="group"'
     if verifier.waits:
         raise ConfigError(f"{name}, and waits for the world, which is asked about one candidate")
+    if verifier.kind.startswith(_KIND):
+        raise ConfigError(f"{name}: its kind is that of a member, and can't begin with {_KIND!r}")
     if verifier.replicates > 1:
         raise ConfigError(f"{name} and replicates; repeat inside verify, and answer with the mean")
     if verifier.features or verifier.same_quantity or verifier.deviation is not None:

@@ -480,6 +480,7 @@ def test_the_largest_group_keeps_its_scores_and_a_larger_one_is_told_why_not(
     [
         ({"replicates": 2, "isolation": "process"}, "replicates"),
         ({"features": ["x"]}, "features"),
+        ({"kind": "group of text"}, "can't begin with"),
         ({"same_quantity": True}, "same_quantity"),
         ({"control": vl.Candidate("text", "a")}, "control"),
         ({"scope": "step"}, "write candidate or group"),
