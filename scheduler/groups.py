@@ -15,8 +15,9 @@ from threading import Condition
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from verifier_ladder.candidate import UNKNOWN_SIZE, Candidate
+from verifier_ladder.candidate import UNKNOWN_SIZE, Candidate, sample_place
 from verifier_ladder.cost import Cost
+from verifier_ladder.errors import ConfigError
 from verifier_ladder.group import apart, group_of, with_share
 from verifier_ladder.hidden import without_hidden
 from verifier_ladder.keys import NO_TASK, group_key, member_key
@@ -262,12 +263,23 @@ class Groups:
         told = self._gather(batch, standings)
         self._wait(told, until)
         formed, groups = self._formed(self._parties(batch, told, until), arrivals)
-        told.standings = [formed[position] for position in batch.positions]
+        told.standings = self._own(batch, told, formed)
         self._ask(groups, until, arrivals)
         own = {key for standing in told.standings for key in standing.keys}
         for group in groups:  # Another call may have asked, and not have written it down yet.
             _note(arrivals, group.verifier, [row for row in group.unpaid() if row[0] in own])
         return told
+
+    @staticmethod
+    def _own(batch: Batch, told: Gathered, formed: Mapping[int, Standing]) -> list[Standing]:
+        """The standings of a call's samples, unless another call has brought others for them."""
+        for position, standing in zip(batch.positions, told.standings, strict=True):
+            if formed[position].subject != standing.subject:
+                raise ConfigError(
+                    f"{sample_place(batch.run, batch.step, position)} came with another candidate "
+                    "at the same time; give each sample an id of its own"
+                )
+        return [formed[position] for position in batch.positions]
 
     def _parties(self, batch: Batch, told: Gathered, until: float | None) -> list[Party]:
         """Who is compared with whom; of other calls' samples it is a copy as of now."""

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import cloudpickle
@@ -317,6 +318,32 @@ def test_whatever_many_threads_bring_at_once_ends_as_if_it_had_come_together(
         assert [r.value for r in latest(ledger)] == pytest.approx(wanted)
         assert not any(r.pending for r in latest(ledger))
         assert_replays(ledger)
+
+
+def test_of_two_calls_that_bring_one_sample_with_different_texts_one_is_refused(
+    ledger: Ledger,
+) -> None:
+    both = Barrier(2, timeout=60)
+
+    @vl.verifier(name="one", kind="text", version="1", isolation="inline")
+    def one(candidate: vl.Candidate) -> float:
+        if candidate.content != "aaa":
+            both.wait()
+        return 1.0
+
+    with opened(ledger, one, ranking([])) as campaign, ThreadPoolExecutor(2) as threads:
+        calls = {
+            text: threads.submit(campaign.score, [sample(text, 0, 2)], deadline=0.5)
+            for text in ("a", "aa")
+        }
+        refused = [text for text, call in calls.items() if call.exception()]
+        assert len(refused) == 1
+        with pytest.raises(vl.ConfigError, match="an id of its own"):
+            calls[refused[0]].result()
+        campaign.score([sample("aaa", 1, 2)])
+
+    assert [r.value for r in latest(ledger)] == [0.5, 0.75]
+    assert_replays(ledger)
 
 
 def test_a_sample_again_is_answered_as_recorded(asked: Asked, ledger: Ledger) -> None:
