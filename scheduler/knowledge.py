@@ -196,7 +196,7 @@ class Knowledge:
             drawn: The sample for which each was drawn, the draw, and the sample's group.
         """
         surveys = [Survey(self.ladder, standing) for standing in standings]
-        truths = np.array([survey.scores[-1] for survey in surveys], dtype=float)
+        truths = np.array([self._truth(survey) for survey in surveys], dtype=float)
         audits = [
             self._audit(survey, *one) if one and survey.is_judged else None
             for survey, one in zip(surveys, drawn, strict=True)
@@ -214,10 +214,21 @@ class Knowledge:
         return Audit(sample, draw, surprise, truth, survey.is_truth, group)
 
     def _surprise(self, survey: Survey, draw: Draw) -> float | None:
-        score = survey.scores[-1]
-        if score is None or draw.mean is None or not draw.deviation:
+        truth = self._truth(survey)
+        if truth is None or draw.mean is None or not draw.deviation:
             return None
-        return self.ladder.target.sign * (score - draw.mean) / draw.deviation
+        return self.ladder.target.sign * (truth - draw.mean) / draw.deviation
+
+    def _truth(self, survey: Survey) -> float | None:
+        """What the top tier's answer is worth, in target units; None if it gave none.
+
+        Beliefs foretell rewards, so a reject is worth what it earns: without a score it would
+        teach nothing, and of a verifier that only rejects what is wrong all would be believed.
+        """
+        score, rule = survey.scores[-1], self.ladder.reward
+        if not survey.top_reject or (rule.partial_credit and score is not None):
+            return score
+        return rule.unscale(float(rule.reject), sign=self.ladder.target.sign)
 
     def learn(self, lessons: Lessons) -> list[Alarm]:
         """Take answers of the top tier; gives alarms of verifiers that have drifted."""

@@ -208,6 +208,20 @@ class RewardRule:
         share = (value - self.low) / (self.high - self.low)
         return min(1.0, max(0.0, share)) if self.clip else share
 
+    def unscale(self, value: float, *, sign: float = 1.0) -> float:
+        """The value in target units that earns a reward.
+
+        Example:
+            >>> RewardRule(low=-10.0, high=0.0).unscale(0.5)
+            -5.0
+        """
+        if not type(value) is type(sign) is float:
+            value = checked_value("RewardRule.unscale", "value", value, "float")
+            sign = checked_value("RewardRule.unscale", "sign", sign, "float")
+        if self.low is None or self.high is None:
+            return value if sign > 0 else -value
+        return self.low + value * (self.high - self.low)
+
     def spread(self, deviation: float) -> float:
         """Map one standard deviation in target units."""
         if type(deviation) is not float:
