@@ -122,7 +122,7 @@ def drawn(inputs: Sequence[Any], seed: int, count: int) -> list[tuple[Any, ...]]
 
     Example:
         >>> drawn([Booleans(type="booleans")], 0, 9)
-        [(False,), (True,)]
+        [(True,), (False,)]
     """
     rng, found = Random(seed), dict[bytes, tuple[Any, ...]]()  # noqa: S311 - no secret
     for turn in range(_TRIES * count):

@@ -355,7 +355,7 @@ def another(value: Any, rng: Random) -> Any:
 
     Example:
         >>> [another(value, Random(1)) for value in (True, 9, "abc", [1, 2], None)]
-        [False, 8, 'akc', [1, 1], 0]
+        [False, 8, 'ebc', [3, 2], 0]
     """
     for kind, change in _CHANGES:
         if isinstance(value, kind):

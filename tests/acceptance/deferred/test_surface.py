@@ -47,12 +47,6 @@ def test_score_takes_a_ladder_from_a_python_file(tmp_path: Path) -> None:
     assert 0 == done.returncode, done.stderr
 
 
-@pytest.mark.xfail(strict=True, reason="F3: answers of a laboratory go in one by one")
-@pytest.mark.parametrize("command", ["out", "in"])
-def test_cases_travel_as_files(tmp_path: Path, command: str) -> None:
-    assert 0 == vladder("case", command, "--help", folder=tmp_path).returncode
-
-
 @pytest.mark.xfail(strict=True, reason="F3: client and campaign differ")
 def test_a_client_answers_what_a_campaign_answers() -> None:
     asked = {"score", "revisions", "answer", "cancel", "cases", "status", "drain"}

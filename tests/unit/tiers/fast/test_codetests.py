@@ -1,7 +1,8 @@
 """Tests that share a process with the program: each has a canary, which must fail."""
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache, partial
 from inspect import iscoroutinefunction
 from pathlib import Path
@@ -63,9 +64,19 @@ def said(program: str, tests: str = TESTS, **settings: Any) -> Verdict:
 def _space(text: str, tests: str) -> dict[str, Any]:
     """A tame program and its tests in one namespace, as a hasty reward function has them."""
     space = vars(ModuleType("main"))
-    exec(program_in(text), space)  # noqa: S102
-    exec(tests.replace("import main\n", "").replace("main.", ""), space)  # noqa: S102
+    with ended_is_an_error():
+        exec(program_in(text), space)  # noqa: S102
+        exec(tests.replace("import main\n", "").replace("main.", ""), space)  # noqa: S102
     return space
+
+
+@contextmanager
+def ended_is_an_error() -> Iterator[None]:
+    """A program that ends its interpreter ends no test."""
+    try:
+        yield
+    except SystemExit as error:
+        raise RuntimeError("the program ended the interpreter") from error
 
 
 def runs(text: str, task: Mapping[str, Any]) -> bool:
@@ -76,7 +87,8 @@ def runs_all(text: str, task: Mapping[str, Any]) -> bool:
     space = _space(text, task["tests"])
     for name, found in list(space.items()):
         if name.startswith("test") and not iscoroutinefunction(found):
-            found()
+            with ended_is_an_error():
+                found()
     return True
 
 
