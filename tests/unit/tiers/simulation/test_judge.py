@@ -109,7 +109,7 @@ class TestJudge(VerifierTestCase):
     }  # fmt: skip
 
     mutated = tuple(f"verifier_ladder.tiers.simulation.{name}" for name in MODULES)
-    mutants: Mapping[str, Any] = {"count": 30, "equivalent": EQUIVALENT}
+    mutants: Mapping[str, Any] = {"count": 20, "equivalent": EQUIVALENT}
 
     @pytest.fixture
     def verifier(self, steady: FakeJudge, monkeypatch: pytest.MonkeyPatch) -> module.Judge:
