@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from abc import abstractmethod
 from collections.abc import Callable
 from functools import cache, cached_property
 from itertools import pairwise, takewhile
@@ -141,9 +142,9 @@ class _Rule(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
     advice: ClassVar[str]
 
+    @abstractmethod
     def holds(self, output: Output) -> bool:
         """Whether an output keeps it."""
-        raise NotImplementedError
 
 
 class _Count(_Rule):
