@@ -49,8 +49,16 @@ class Asking:
                 yield from self._ask(verifier, standings, lane, arrivals)
 
     def ask_about(self, asked: Asked, arrivals: Arrivals) -> Job:
-        """Ask one verifier, once more about those that failed before another had passed."""
-        yield from self._answered(asked, None, arrivals)
+        """Ask one verifier, once more about those that failed before another had passed.
+
+        Every check has an answer in the end: where another call was at work on one and gave it
+        back without a word, this call takes it on.
+        """
+        keys = list(asked.first)
+        while keys:
+            yield from self._answered(asked, keys, None, arrivals)
+            known = set(asked.known(keys))
+            keys = [key for key in keys if key not in known]
         alone = [one for one in arrivals.uncompared if one[0] is asked]
         arrivals.uncompared = [one for one in arrivals.uncompared if one[0] is not asked]
         for _, flight, keys in alone:
@@ -80,14 +88,15 @@ class Asking:
             if name not in standing.verdicts and standing.problem is None
             and not (standing.verdicts and self.is_stopped(standing))
         ])  # fmt: skip
-        yield from self._answered(asked, lane, arrivals)
+        if asked.first:
+            yield from self._answered(asked, list(asked.first), lane, arrivals)
 
-    def _answered(self, asked: Asked, lane: int | None, arrivals: Arrivals) -> Job:
-        """Have all answered that a verifier is asked, by this call or by others at work on it."""
-        if not asked.first:
-            return
+    def _answered(
+        self, asked: Asked, wanted: list[bytes], lane: int | None, arrivals: Arrivals
+    ) -> Job:
+        """Have checks answered, by this call or by others at work on them."""
         verifier = asked.verifier
-        flight, theirs = self._engine.flights.board(list(asked.first))
+        flight, theirs = self._engine.flights.board(wanted)
         arrivals.flights.append(flight)
         with self._lock:  # One that has just closed has told the standings first.
             known = asked.known(flight.keys)

@@ -135,11 +135,12 @@ class Group:
                 self._tell(alike, known[key])
 
     def learn(self, verdict: Verdict) -> None:
-        """Take what was said of the group; a member that was judged before stays so."""
+        """Take what was said of the group; a member that has an answer keeps it."""
         said = iter(apart(verdict, sum(count for *_, count in self.members)))
         for key, alike, count in self.members:
             told = [next(said) for _ in range(count)]
-            if self.verifier.name in alike[0].verdicts:
+            before = alike[0].verdicts.get(self.verifier.name)
+            if before is not None and before.is_answer:
                 continue
             one = told[0] if told.count(told[0]) == count else combined(told)
             one = without_hidden(self.verifier, alike[0].candidate, one)
@@ -196,13 +197,14 @@ class AskedGroups(Asked):
 
     def known(self, keys: Iterable[bytes]) -> list[bytes]:
         """Those of which the ledger knows what was said of each member."""
-        groups = [(key, self._groups[key]) for key in keys]
-        members = {member for _, alike in groups for member, *_ in alike[0].members}
-        verdicts = self._ledger.verdicts(list(members))
-        for _, alike in groups if verdicts else ():
+        groups = {key: self._groups[key] for key in keys}
+        unknown = [alike for alike in groups.values() if not alike[0].is_known]
+        members = {member for alike in unknown for member, *_ in alike[0].members}
+        verdicts = self._ledger.verdicts(list(members)) if members else {}
+        for alike in unknown if verdicts else ():
             for group in alike:
                 group.take(verdicts)
-        return [key for key, alike in groups if alike[0].is_known]
+        return [key for key, alike in groups.items() if alike[0].is_known]
 
     def learn(self, verdicts: Mapping[bytes, Verdict]) -> None:
         """Tell the members of each group what was said."""

@@ -61,6 +61,15 @@ def ledger() -> Iterator[Ledger]:
         yield opened
 
 
+@pytest.fixture
+def busy_threads() -> Iterator[None]:
+    """Threads that take turns after a few steps, so that what they do is well mixed."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(before)
+
+
 @contextmanager
 def opened(ledger: Ledger, *verifiers: vl.Verifier, **options: Any) -> Iterator[vl.Campaign]:
     with vl.Campaign.open(
@@ -291,6 +300,23 @@ def test_calls_that_wait_for_each_other_share_one_check(asked: Asked, ledger: Le
     assert [r.value for r in rewards] == [0, 1 / 4, 1 / 2, 3 / 4]
     assert [len(members) for members in asked] == [4]
     assert_replays(ledger)
+
+
+@pytest.mark.usefixtures("busy_threads")
+def test_a_call_whose_check_another_call_gives_back_is_told_what_was_said() -> None:
+    """One call reads the answer and lets go of the check while the next waits for it."""
+    for _ in range(30):
+        asked: Asked = []
+        with (
+            open_ledger(":memory:") as ledger,
+            opened(ledger, ranking(asked)) as campaign,
+            ThreadPoolExecutor(16) as threads,
+        ):
+            given = [sample("a" * (place + 1), place, 16) for place in range(16)]
+            calls = [threads.submit(campaign.score, [one], deadline=600.0) for one in given]
+            values = [call.result()[0].value for call in calls]
+        assert values == [place / 16 for place in range(16)]
+        assert len(asked) == 1
 
 
 @pytest.mark.parametrize("seed", range(3))
