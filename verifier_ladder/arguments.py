@@ -89,12 +89,15 @@ class Rule(NamedTuple):
 def checked(*own: str, **least: float) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Check the arguments of a function at each call.
 
+    `**settings: Unpack[Settings]` are checked one by one, as the `TypedDict` says.
+
     Args:
         own: Parameters that the function looks at itself, because it can say more of them.
         least: Smallest value of numbers, and shortest length of texts and lists, by parameter.
 
     Raises:
         ConfigError: From the function, if an argument is not what its annotation says.
+        TypeError: From the function, if it takes no such argument.
 
     Example:
         >>> @checked(workers=1)
@@ -107,16 +110,23 @@ def checked(*own: str, **least: float) -> Callable[[Callable[P, R]], Callable[P,
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         signature = inspect.signature(function)
         rules = _rules(function.__annotations__, least, function.__globals__)
-        rules = {name: rule for name, rule in rules.items() if name not in own}
+        more, known = _unpacked(function)
+        rules |= _rules(known, least, function.__globals__)
+        rules = {name: rule for name, rule in rules.items() if name not in {*own, more}}
         defaults = {name: p.default for name, p in signature.parameters.items()}
 
         @functools.wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
             given = signature.bind(*args, **kwargs)
-            replaced = _check(function, rules, defaults, given.arguments)
+            settings = given.arguments.get(more, {})
+            if unknown := sorted(settings.keys() - known):
+                raise TypeError(f"got an unexpected keyword argument {unknown[0]!r}")
+            values = {**given.arguments, **settings} if settings else given.arguments
+            replaced = _check(function, rules, defaults, values)
             if not replaced:
                 return function(*args, **kwargs)
-            given.arguments.update(replaced)
+            for name, plain in replaced.items():
+                (settings if name in settings else given.arguments)[name] = plain
             return function(*given.args, **given.kwargs)
 
         return call
@@ -270,6 +280,14 @@ def _refused(what: str, name: str, value: object, rule: Rule) -> ConfigError:
         shown = f"a {type(value).__name__}"
     most = f" and at most {LARGEST}" if type(value) is int and value > LARGEST else ""
     return ConfigError(f"{what}: {name}={shown}: give {rule.wanted}{most}")
+
+
+def _unpacked(function: Callable[..., Any]) -> tuple[str, Mapping[str, Any]]:
+    """The name of a function's `**settings: Unpack[Settings]`, and their annotations."""
+    for name, annotation in function.__annotations__.items():
+        if isinstance(annotation, str) and annotation.startswith("Unpack["):
+            return name, function.__globals__[annotation[7:-1]].__annotations__
+    return "", {}
 
 
 @functools.lru_cache(maxsize=64)

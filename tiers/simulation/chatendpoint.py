@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from http import HTTPStatus
 from math import isfinite
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypedDict
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -102,6 +102,23 @@ _REFUSAL = Completion(choices=[_Choice(message=_Message(refusal="by the service"
 # ---- The endpoint
 
 
+class EndpointSettings(TypedDict, total=False):
+    """Settings of a model at an endpoint."""
+
+    model: str
+    """The model's name there; a dated one stays the same."""
+    url: str
+    """Where it is, mostly ending in `/v1`; the variable `OPENAI_BASE_URL` if left out."""
+    api_key: str
+    """Name of the variable that holds the key; none is sent if left out."""
+    sampling: Mapping[str, Any] | None
+    """How the model is sampled, such as `temperature`, `seed` and `max_tokens`."""
+    fingerprint: str
+    """Who must answer, as evidence tells it; whoever does if left out."""
+    prices: Sequence[float]
+    """What a million tokens cost, in and out."""
+
+
 class ChatEndpoint:
     """One model at one endpoint: it is asked, tells who it is, and what that has cost.
 
@@ -126,17 +143,10 @@ class ChatEndpoint:
         timeout: float = 60.0,
         retries: int = 3,
     ) -> None:
-        """Describe the endpoint; nothing is asked yet.
+        """Describe the endpoint, as `EndpointSettings` says; nothing is asked yet.
 
-        Args:
-            model: The model's name there.
-            url: Where it is, mostly ending in `/v1`; `OPENAI_BASE_URL` if left out.
-            api_key: Name of the variable that holds the key; none is sent if left out.
-            sampling: How the model is sampled.
-            fingerprint: Who must answer; whoever does if left out.
-            prices: What a million tokens cost, in and out.
-            timeout: Seconds that one answer may take.
-            retries: How often a busy endpoint is asked again.
+        A `timeout` is the seconds that one answer may take; a busy endpoint is asked again
+        `retries` times.
 
         Raises:
             ConfigError: If a setting makes no sense.

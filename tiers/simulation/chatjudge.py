@@ -16,7 +16,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final, Unpack
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
@@ -30,8 +30,12 @@ from verifier_ladder.rate import Rate
 from verifier_ladder.text import printable
 from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.extraction import text_of
-from verifier_ladder.tiers.simulation.canaries import BUILT_IN, Canary, CanaryWatch, Look
-from verifier_ladder.tiers.simulation.chatendpoint import ChatEndpoint, Completion
+from verifier_ladder.tiers.simulation.canaries import BUILT_IN, Canary, Look, canary_watch
+from verifier_ladder.tiers.simulation.chatendpoint import (
+    ChatEndpoint,
+    Completion,
+    EndpointSettings,
+)
 from verifier_ladder.tiers.simulation.judgeform import Form, Texts
 from verifier_ladder.tiers.tasks import TaskError, read_task
 from verifier_ladder.verdict import NO_EVIDENCE, Verdict, mean_of
@@ -45,8 +49,8 @@ _LETTERS = 4
 """Characters of a token, roughly."""
 _WORDS = 200
 """Tokens that an answer takes, roughly."""
-_SECOND: Final = frozenset({"model", "url", "api_key", "sampling", "fingerprint", "prices"})
-"""What a second judge may be given."""
+LEAST: Final = {"retries": 0, "concurrency": 1, "max_characters": 1, "canary_apart": 0.0}
+"""The least value of settings."""
 
 
 # ---- The task
@@ -158,18 +162,43 @@ def tokens(letters: int) -> tuple[int, int]:
     return letters // _LETTERS, _WORDS
 
 
-# ---- The verifier
+# ---- The verifiers
 
 
-class ChatJudge(AsyncVerifier):
-    """Base of verifiers that ask a language model, or two that must agree.
+class ChatSettings(EndpointSettings, total=False):
+    """Settings of every verifier that asks a language model."""
 
-    A subclass says which texts are quoted (`questions`) and what the answers amount to
-    (`opinion`).
-    """
+    timeout: float
+    """Seconds that one answer may take; 60 if left out."""
+    retries: int
+    """How often a busy endpoint is asked again; 3 if left out."""
+    concurrency: int
+    """How many outputs, or groups of them, a worker asks about at once; 8 if left out."""
+    rate: Rate | str | None
+    """How many of them may be asked about in a time, on all hosts: `"10/s"`."""
+    max_characters: int
+    """Of the longest output; 100 000 if left out."""
+
+
+class JudgeSettings(ChatSettings, total=False):
+    """Settings of every judge of one output."""
+
+    second: Mapping[str, Any] | None
+    """Another model that must agree: its `EndpointSettings`."""
+    canaries: Sequence[Mapping[str, Any]] | str
+    """Outputs whose grade is known, 12 or more, each with `prompt`, `output`, `grade` and perhaps
+    `reference`; or `"built-in"`. A judge that grades more than a tenth of them otherwise has
+    shifted, and abstains."""
+    canary_period: float | str
+    """Time after which they are graded again; a day if left out."""
+    canary_apart: float | None
+    """How far a grade may be off; 0.15 of the range if left out, or 0.4 for the built-in ones."""
+
+
+class ChatVerifier(AsyncVerifier):
+    """Base of verifiers that ask a language model, or two: it holds what both have as settings."""
 
     version = "1"
-    tier = Tier.SIMULATION
     kind = "text"
     domain = "text"
     capabilities = ("reasoning",)
@@ -181,42 +210,40 @@ class ChatJudge(AsyncVerifier):
     def __init__(
         self,
         form: Form,
-        endpoint: ChatEndpoint,
-        settings: Mapping[str, Any],
+        own: Mapping[str, Any],
+        known: Sequence[Canary] = (),
         *,
-        second: Mapping[str, Any] | None,
-        canaries: Sequence[Mapping[str, Any]] | str,
-        watch: CanaryWatch,
-        timeout: float,
-        retries: int,
-        concurrency: int,
-        rate: Rate | str | None,
-        max_characters: int,
+        low: float = 0.0,
+        high: float = 1.0,
+        second: Mapping[str, Any] | None = None,
+        canaries: Sequence[Mapping[str, Any]] | str = (),
+        canary_period: float | str = "1 d",
+        canary_apart: float | None = None,
+        timeout: float = 60.0,
+        retries: int = 3,
+        concurrency: int = 8,
+        rate: Rate | str | None = None,
+        max_characters: int = 100_000,
+        **endpoint: Unpack[EndpointSettings],
     ) -> None:
-        """Describe the judge; nothing is asked yet.
+        """Describe the verifier, as `JudgeSettings` says; nothing is asked yet.
 
-        Args:
-            form: What is asked.
-            endpoint: Who is asked.
-            settings: What affects results, beside the endpoints.
-            second: Another model, with settings of its own.
-            canaries: What the settings say of canaries.
-            watch: What has them graded.
-            timeout: Seconds that one answer may take.
-            retries: How often a busy endpoint is asked again.
-            concurrency: How many outputs a worker asks about at once.
-            rate: How many outputs may be asked about in a time.
-            max_characters: Of the longest output.
+        It asks `form`. What affects results beside is its `own` settings. Grades are from `low`
+        to `high`, and `known` are the canaries that come along.
 
         Raises:
             ConfigError: If a setting makes no sense.
         """
-        self.form, self.members = form, [endpoint]
-        told: dict[str, Any] = {**endpoint.settings, **settings, "max_characters": max_characters}
+        self.form = form
+        self.members = [ChatEndpoint(**endpoint, timeout=timeout, retries=retries)]
+        told = {**self.members[0].settings, **own, "max_characters": max_characters}
         if second is not None:
             self.members.append(_second(second, timeout=timeout, retries=retries))
             told["second"] = self.members[-1].settings
-        self.watch = watch
+        self.watch = watch = canary_watch(
+            canaries, known, low=low, high=high, apart=canary_apart, period=canary_period,
+            at_once=concurrency,
+        )  # fmt: skip
         self.tools = {"template": form.digest}
         if watch.canaries:
             told["canaries"] = canaries if canaries == BUILT_IN else list(canaries)
@@ -228,6 +255,20 @@ class ChatJudge(AsyncVerifier):
         self.timeout = timeout * ((ANSWERS + 1) * self.asks * len(self.members) * turns + 1)
         self.concurrency, self.rate = concurrency, rate
         super().__init__(**told)
+
+    def _cost(self, letters: int, seconds: float) -> Cost:
+        money = sum(self.asks * each.price(*tokens(letters)) for each in self.members)
+        return Cost(seconds=seconds, money=money)
+
+
+class ChatJudge(ChatVerifier):
+    """Base of judges of one output.
+
+    A subclass says which texts are quoted (`questions`) and what the answers amount to
+    (`opinion`).
+    """
+
+    tier = Tier.SIMULATION
 
     @abstractmethod
     def questions(self, task: JudgedTask, output: str) -> Sequence[Texts]:
@@ -245,10 +286,6 @@ class ChatJudge(AsyncVerifier):
         """What it takes, by the length of the output."""
         letters = len(self.form.system) + len(candidate.content)
         return self._cost(letters, seconds=self.cost.seconds)
-
-    def _cost(self, letters: int, seconds: float) -> Cost:
-        money = sum(self.asks * each.price(*tokens(letters)) for each in self.members)
-        return Cost(seconds=seconds, money=money)
 
     async def verify_one(self, candidate: Candidate) -> Verdict:
         """Ask about one output, and about the canaries first if that is due."""
@@ -379,9 +416,10 @@ def _second(given: Mapping[str, Any], **shared: Any) -> ChatEndpoint:
     Raises:
         ConfigError: If a setting is unknown or makes no sense.
     """
-    if unknown := sorted(given.keys() - _SECOND):
+    known = EndpointSettings.__annotations__
+    if unknown := sorted(given.keys() - known):
         raise ConfigError(
-            f"second={unknown}: a second judge is given {', '.join(sorted(_SECOND))}; what it is "
+            f"second={unknown}: a second judge is given {', '.join(sorted(known))}; what it is "
             "asked is what the first one is"
         )
     if not given.get("model"):

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import Any
+from typing import Any, Unpack
 
 from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import ConfigError
-from verifier_ladder.rate import Rate
-from verifier_ladder.tiers.simulation.canaries import built_in, canary_watch
-from verifier_ladder.tiers.simulation.chatendpoint import NAME, ChatEndpoint
-from verifier_ladder.tiers.simulation.chatjudge import ChatJudge, JudgedTask, Opinion
+from verifier_ladder.tiers.simulation.canaries import built_in
+from verifier_ladder.tiers.simulation.chatendpoint import NAME
+from verifier_ladder.tiers.simulation.chatjudge import (
+    LEAST,
+    ChatJudge,
+    JudgedTask,
+    JudgeSettings,
+    Opinion,
+)
 from verifier_ladder.tiers.simulation.judgeform import TEXT, Form, Texts, number
 from verifier_ladder.verdict import LARGEST_WEIGHT, NO_EVIDENCE, mean_of
 
@@ -60,93 +65,49 @@ class Judge(ChatJudge):
     name = "judge"
     control = Candidate("text", "2 + 2 = 4", task={"prompt": "What is 2 + 2?"})
 
-    @checked(retries=0, concurrency=1, max_characters=1, canary_apart=0.0, apart=0.0)
+    @checked(**LEAST, apart=0.0)
     def __init__(
         self,
         *,
-        model: str = "",
-        url: str = "",
-        api_key: str = "",
         instructions: str = _INSTRUCTIONS,
         criteria: Mapping[str, str] | None = None,
         weights: Mapping[str, float] | None = None,
         low: float = 0.0,
         high: float = 10.0,
         least: float | None = None,
-        sampling: Mapping[str, Any] | None = None,
-        fingerprint: str = "",
-        prices: Sequence[float] = (0.0, 0.0),
-        second: Mapping[str, Any] | None = None,
         apart: float | None = None,
-        canaries: Sequence[Mapping[str, Any]] | str = (),
-        canary_period: float | str = "1 d",
-        canary_apart: float | None = None,
-        timeout: float = 60.0,
-        retries: int = 3,
-        concurrency: int = 8,
-        rate: Rate | str | None = None,
-        max_characters: int = 100_000,
+        **settings: Unpack[JudgeSettings],
     ) -> None:
         """Describe the judge; nothing is asked yet.
 
         Args:
-            model: The model's name at the endpoint; a dated one stays the same.
-            url: Where the endpoint is, mostly ending in `/v1`; the variable `OPENAI_BASE_URL`
-                if left out.
-            api_key: Name of the variable that holds the key; none is sent if left out.
             instructions: What to judge.
             criteria: Questions by name, each of which gets a score.
             weights: How much criteria count in the mean; 1 where none is given.
             low: The worst score.
             high: The best score.
             least: An output below it is rejected; none is if left out.
-            sampling: How the model is sampled, such as `temperature`, `seed` and `max_tokens`.
-            fingerprint: Who must answer, as evidence tells it; whoever does if left out.
-            prices: What a million tokens cost, in and out.
-            second: Another model that must agree: its `model`, and what it needs of `url`,
-                `api_key`, `sampling`, `fingerprint` and `prices`.
             apart: How far the scores of two judges may differ; three tenths of the range if left
                 out. They disagree, too, if one is below `least` and the other is not.
-            canaries: Outputs whose grade is known, 12 or more, each with `prompt`, `output`,
-                `grade` and perhaps `reference`; or `"built-in"`. A judge that grades more than a
-                tenth of them otherwise has shifted, and abstains.
-            canary_period: Time after which they are graded again.
-            canary_apart: How far a grade may be off; 0.15 of the range if left out, or 0.4 for
-                the built-in ones.
-            timeout: Seconds that one answer may take.
-            retries: How often a busy endpoint is asked again.
-            concurrency: How many outputs a worker asks about at once.
-            rate: How many outputs may be asked about in a time, on all hosts: `"10/s"`.
-            max_characters: Of the longest output.
+            settings: What every judge takes: `chatjudge.JudgeSettings`.
 
         Raises:
             ConfigError: If a setting makes no sense.
         """
         criteria, weights = dict(criteria or {}), dict(weights or {})
         _check(criteria, weights, low, high, least)
-        settings: dict[str, Any] = {
+        own: dict[str, Any] = {
             "instructions": instructions, "criteria": criteria, "weights": weights,
             "low": float(low), "high": float(high), "least": least,
         }  # fmt: skip
-        if second is not None:
-            settings["apart"] = _APART * (high - low) if apart is None else apart
+        if settings.get("second") is not None:
+            own["apart"] = _APART * (high - low) if apart is None else apart
         elif apart is not None:
             raise ConfigError("apart is about two judges; name the other one as second")
         self._weights = [float(weights.get(name, 1.0)) for name in criteria]
         is_own = instructions != _INSTRUCTIONS or bool(criteria)
-        watch = canary_watch(
-            canaries, [] if is_own else built_in(low, high, compared=False),
-            low=low, high=high, apart=canary_apart, period=canary_period, at_once=concurrency,
-        )  # fmt: skip
-        endpoint = ChatEndpoint(
-            model=model, url=url, api_key=api_key, sampling=sampling, fingerprint=fingerprint,
-            prices=prices, timeout=timeout, retries=retries,
-        )  # fmt: skip
-        super().__init__(
-            _form(settings), endpoint, settings, second=second, canaries=canaries,
-            watch=watch, timeout=timeout, retries=retries, concurrency=concurrency, rate=rate,
-            max_characters=max_characters,
-        )  # fmt: skip
+        known = () if is_own else built_in(low, high, compared=False)
+        super().__init__(_form(own), own, known, low=low, high=high, **settings)
 
     def questions(self, task: JudgedTask, output: str) -> Sequence[Texts]:
         """One: prompt, reference and output."""

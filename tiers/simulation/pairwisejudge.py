@@ -8,15 +8,19 @@ LLM-as-a-Judge with MT-Bench and Chatbot Arena", section 3.4).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import ConfigError
-from verifier_ladder.rate import Rate
-from verifier_ladder.tiers.simulation.canaries import built_in, canary_watch
-from verifier_ladder.tiers.simulation.chatendpoint import ChatEndpoint
-from verifier_ladder.tiers.simulation.chatjudge import ChatJudge, JudgedTask, Opinion
+from verifier_ladder.tiers.simulation.canaries import built_in
+from verifier_ladder.tiers.simulation.chatjudge import (
+    LEAST,
+    ChatJudge,
+    JudgedTask,
+    JudgeSettings,
+    Opinion,
+)
 from verifier_ladder.tiers.simulation.judgeform import TEXT, Form, Texts, choice
 from verifier_ladder.tiers.tasks import TaskError
 
@@ -59,56 +63,23 @@ class PairwiseJudge(ChatJudge):
         "text", "2 + 2 = 4", task={"prompt": "What is 2 + 2?", "reference": "It is 4."}
     )
 
-    @checked(retries=0, concurrency=1, max_characters=1, canary_apart=0.0)
+    @checked(**LEAST)
     def __init__(
         self,
         *,
-        model: str = "",
-        url: str = "",
-        api_key: str = "",
         instructions: str = _INSTRUCTIONS,
         baseline: str = "",
         least: float | None = 0.5,
-        sampling: Mapping[str, Any] | None = None,
-        fingerprint: str = "",
-        prices: Sequence[float] = (0.0, 0.0),
-        second: Mapping[str, Any] | None = None,
-        canaries: Sequence[Mapping[str, Any]] | str = (),
-        canary_period: float | str = "1 d",
-        canary_apart: float | None = None,
-        timeout: float = 60.0,
-        retries: int = 3,
-        concurrency: int = 8,
-        rate: Rate | str | None = None,
-        max_characters: int = 100_000,
+        **settings: Unpack[JudgeSettings],
     ) -> None:
         """Describe the judge; nothing is asked yet.
 
         Args:
-            model: The model's name at the endpoint; a dated one stays the same.
-            url: Where the endpoint is, mostly ending in `/v1`; the variable `OPENAI_BASE_URL`
-                if left out.
-            api_key: Name of the variable that holds the key; none is sent if left out.
             instructions: What to judge.
             baseline: What an output is compared with where its task has no `reference`.
             least: An output below it is rejected: worse ones by default, those that are not
                 better if it is 1, none if it is None.
-            sampling: How the model is sampled, such as `temperature`, `seed` and `max_tokens`.
-            fingerprint: Who must answer, as evidence tells it; whoever does if left out.
-            prices: What a million tokens cost, in and out.
-            second: Another model that must agree: its `model`, and what it needs of `url`,
-                `api_key`, `sampling`, `fingerprint` and `prices`.
-            canaries: Outputs whose grade is known, 12 or more, each with `prompt`, `output`,
-                `grade` and perhaps `reference`; or `"built-in"`. A judge that grades more than a
-                tenth of them otherwise has shifted, and abstains.
-            canary_period: Time after which they are graded again.
-            canary_apart: How far a grade may be off; 0.15 of the range if left out, or 0.4 for
-                the built-in ones.
-            timeout: Seconds that one answer may take.
-            retries: How often a busy endpoint is asked again.
-            concurrency: How many outputs a worker asks about at once.
-            rate: How many outputs may be asked about in a time, on all hosts: `"10/s"`.
-            max_characters: Of the longest output.
+            settings: What every judge takes: `chatjudge.JudgeSettings`.
 
         Raises:
             ConfigError: If a setting makes no sense.
@@ -116,22 +87,13 @@ class PairwiseJudge(ChatJudge):
         if least is not None and not 0.0 <= least <= 1.0:
             raise ConfigError(f"least={least!r} is not from 0 (worse) to 1 (better)")
         is_own = instructions != _INSTRUCTIONS
-        watch = canary_watch(
-            canaries, [] if is_own else built_in(0.0, 1.0, compared=True),
-            low=0.0, high=1.0, apart=canary_apart, period=canary_period, at_once=concurrency,
-        )  # fmt: skip
-        if not baseline and not all(each.reference for each in watch.canaries):
-            raise ConfigError("canaries: give each a reference, or the judge a baseline")
-        endpoint = ChatEndpoint(
-            model=model, url=url, api_key=api_key, sampling=sampling, fingerprint=fingerprint,
-            prices=prices, timeout=timeout, retries=retries,
-        )  # fmt: skip
-        settings = {"instructions": instructions, "baseline": baseline, "least": least}
         super().__init__(
-            Form(instructions, _WHAT, _TAIL, _FIELDS), endpoint, settings, second=second,
-            canaries=canaries, watch=watch, timeout=timeout, retries=retries,
-            concurrency=concurrency, rate=rate, max_characters=max_characters,
+            Form(instructions, _WHAT, _TAIL, _FIELDS),
+            {"instructions": instructions, "baseline": baseline, "least": least},
+            () if is_own else built_in(0.0, 1.0, compared=True), **settings,
         )  # fmt: skip
+        if not baseline and not all(each.reference for each in self.watch.canaries):
+            raise ConfigError("canaries: give each a reference, or the judge a baseline")
 
     def questions(self, task: JudgedTask, output: str) -> Sequence[Texts]:
         """Two: the output before the other answer, and behind it.

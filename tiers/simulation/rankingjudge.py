@@ -8,26 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 from verifier_ladder.arguments import checked
-from verifier_ladder.asynchronous import AsyncVerifier
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import CandidateError, ConfigError, ToolError
 from verifier_ladder.exchange import failed
-from verifier_ladder.rate import Rate
 from verifier_ladder.text import printable
 from verifier_ladder.tier import Tier
-from verifier_ladder.tiers.simulation.chatendpoint import ChatEndpoint, Completion
+from verifier_ladder.tiers.simulation.chatendpoint import Completion
 from verifier_ladder.tiers.simulation.chatjudge import (
     ANSWERS,
     COMMENT,
+    LEAST,
     REFUSES,
+    ChatSettings,
+    ChatVerifier,
     JudgedTask,
     answer_to,
     judged_text,
-    tokens,
 )
 from verifier_ladder.tiers.simulation.judgeform import TEXT, Form, Texts, number
 from verifier_ladder.tiers.tasks import TaskError, read_task
@@ -44,10 +44,9 @@ its author what to do better, and nothing of the other answers; then for each it
 (best) to {count} (worst). Answers that are as good as each other have the same rank. In which \
 order they stand means nothing. Never tell a reference answer in a comment."""
 _HARMLESS: Texts = {"prompt": "What is 2 + 2?", "answer_1": "2 + 2 = 4", "answer_2": "It is 5."}
-_ORDERS = 2
 
 
-class RankingJudge(AsyncVerifier):
+class RankingJudge(ChatVerifier):
     """Asks a language model to rank the different outputs of a group, in both orders.
 
     The score of an output is the share of the others that it is better than; as good counts half.
@@ -65,78 +64,30 @@ class RankingJudge(AsyncVerifier):
     """
 
     name = "ranking-judge"
-    version = "1"
     tier = Tier.FAST
     scope = "group"
-    kind = "text"
-    domain = "text"
-    capabilities = ("reasoning",)
-    task_fields = ("prompt", "reference")
-    hidden = ("reference",)
+    asks = 2
 
-    @checked(retries=0, concurrency=1, max_characters=1, most=2)
+    @checked(**LEAST, most=2)
     def __init__(
         self,
         *,
-        model: str = "",
-        url: str = "",
-        api_key: str = "",
         instructions: str = _INSTRUCTIONS,
         most: int = 16,
-        sampling: Mapping[str, Any] | None = None,
-        fingerprint: str = "",
-        prices: Sequence[float] = (0.0, 0.0),
-        timeout: float = 60.0,
-        retries: int = 3,
-        concurrency: int = 8,
-        rate: Rate | str | None = None,
-        max_characters: int = 100_000,
+        **settings: Unpack[ChatSettings],
     ) -> None:
         """Describe the judge; nothing is asked yet.
 
         Args:
-            model: The model's name at the endpoint; a dated one stays the same.
-            url: Where the endpoint is, mostly ending in `/v1`; the variable `OPENAI_BASE_URL`
-                if left out.
-            api_key: Name of the variable that holds the key; none is sent if left out.
             instructions: By what to rank.
             most: How many different outputs are ranked at most; of larger groups it abstains.
-            sampling: How the model is sampled, such as `temperature`, `seed` and `max_tokens`.
-            fingerprint: Who must answer, as evidence tells it; whoever does if left out.
-            prices: What a million tokens cost, in and out.
-            timeout: Seconds that one answer may take.
-            retries: How often a busy endpoint is asked again.
-            concurrency: How many groups a worker asks about at once.
-            rate: How many groups may be asked about in a time, on all hosts: `"10/s"`.
-            max_characters: Of the longest output.
+            settings: What every verifier takes that asks a model: `chatjudge.ChatSettings`.
 
         Raises:
             ConfigError: If a setting makes no sense.
         """
-        self._endpoint = ChatEndpoint(
-            model=model, url=url, api_key=api_key, sampling=sampling, fingerprint=fingerprint,
-            prices=prices, timeout=timeout, retries=retries,
-        )  # fmt: skip
-        self.secrets, self.env = self._endpoint.secrets, self._endpoint.env
-        self._instructions = instructions
-        form = self._form(2)
-        self.tools = {"template": form.digest}
-        self.cost = Cost(
-            seconds=0.005, money=_ORDERS * self._endpoint.price(*tokens(2 * len(form.system)))
-        )
-        self.timeout = timeout * ((ANSWERS + 1) * _ORDERS + 1)
-        self.concurrency, self.rate = concurrency, rate
-        super().__init__(
-            **self._endpoint.settings, instructions=instructions, most=most,
-            max_characters=max_characters,
-        )  # fmt: skip
-
-    def _form(self, count: int) -> Form:
-        places = range(1, count + 1)
-        fields = {f"comment_{n}": TEXT for n in places}
-        ranks = {f"rank_{n}": number(1, count) for n in places}
-        what, tail = _WHAT.format(count=count), _TAIL.format(count=count)
-        return Form(self._instructions, what, tail, {**fields, **ranks})
+        own = {"instructions": instructions, "most": most}
+        super().__init__(_form(instructions, 2), own, **settings)
 
     async def verify_group(self, members: Sequence[Candidate]) -> Sequence[Verdict]:
         """Rank the members of a group."""
@@ -172,15 +123,15 @@ class RankingJudge(AsyncVerifier):
         if len(shown) > most:
             why = f"the group has more than {most} different outputs"
             return dict.fromkeys(shown, Verdict.abstain(why))
-        form, orders = self._form(len(shown)), [list(shown), list(shown)[::-1]]
-        answers = []
+        endpoint, orders = self.members[0], [list(shown), list(shown)[::-1]]
+        form, answers = _form(self.settings["instructions"], len(shown)), []
         for order in orders:
             texts = {"prompt": task.asked, "reference": task.reference, **_numbered(order)}
-            control = self._form(2), _HARMLESS
-            answer = await answer_to(self._endpoint, (form, texts), control, said)
+            control = self.form, _HARMLESS
+            answer = await answer_to(endpoint, (form, texts), control, said)
             if answer is None:
                 refused = Verdict.abstain(
-                    REFUSES, evidence={"refusals": ANSWERS, **self._endpoint.told(said)}
+                    REFUSES, evidence={"refusals": ANSWERS, **endpoint.told(said)}
                 )
                 return dict.fromkeys(shown, refused)
             answers.append(answer)
@@ -194,13 +145,21 @@ class RankingJudge(AsyncVerifier):
             {text: answer[f"rank_{n}"] for n, text in enumerate(order, 1)}
             for order, answer in zip(orders, answers, strict=True)
         ]
-        told = self._endpoint.told(said)
+        told = self.members[0].told(said)
         comments = {text: answers[0][f"comment_{n}"] for n, text in enumerate(orders[0], 1)}
         verdicts = {text: _verdict(text, ranks, comments[text], told) for text in orders[0]}
-        money, first = self._endpoint.paid(said), orders[0][0]
+        money, first = self.members[0].paid(said), orders[0][0]
         if money is not None:  # The group is one check, whose cost is that of all members.
             verdicts[first] = replace(verdicts[first], cost=Cost(money=money))
         return verdicts
+
+
+def _form(instructions: str, count: int) -> Form:
+    places = range(1, count + 1)
+    fields = {f"comment_{n}": TEXT for n in places}
+    ranks = {f"rank_{n}": number(1, count) for n in places}
+    what, tail = _WHAT.format(count=count), _TAIL.format(count=count)
+    return Form(instructions, what, tail, {**fields, **ranks})
 
 
 def _task_of(members: Sequence[Candidate]) -> JudgedTask:

@@ -2,7 +2,6 @@
 
 import asyncio
 import pickle
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,12 +17,6 @@ from verifier_ladder.verdict import Outcome, Verdict
 SUM = {"prompt": "What is 17 + 25?", "reference": "It is 42"}
 ALWAYS = 1e-9
 """A period that is over at once."""
-
-
-@pytest.fixture
-def fake() -> Iterator[FakeJudge]:
-    with FakeJudge() as running:
-        yield running
 
 
 def own(wrong: int = 0, **more: Any) -> list[dict[str, Any]]:

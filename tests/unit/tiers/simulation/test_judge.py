@@ -4,11 +4,12 @@ import gzip
 import json
 import pickle
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from fakejudge import FakeJudge, completion, is_taken_in, judged, sections
 from hypothesis import given
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 import verifier_ladder as vl
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import ConfigError, ToolError
+from verifier_ladder.registry import REGISTRY
 from verifier_ladder.testing.answerkey import AnswerKey, Judge, Twin
 from verifier_ladder.testing.verifier import VerifierTestCase
 from verifier_ladder.tiers.simulation import judge as module
@@ -71,19 +73,6 @@ _CHANGES = (
 EQUIVALENT = [f"{before} -> {after}" for before, after in _CHANGES]
 """Edits that change no outcome, score or reason, and the tests that notice them."""
 SUM = {"prompt": "What is 17 + 25?", "reference": "4711 is no sum"}
-
-
-@pytest.fixture(scope="module")
-def steady() -> Iterator[FakeJudge]:
-    """One for all tests of the kit, which share what a verifier has said."""
-    with FakeJudge() as running:
-        yield running
-
-
-@pytest.fixture
-def fake() -> Iterator[FakeJudge]:
-    with FakeJudge() as running:
-        yield running
 
 
 def made(fake: FakeJudge, **settings: Any) -> module.Judge:
@@ -386,6 +375,26 @@ def test_the_template_is_in_the_key(fake: FakeJudge, monkeypatch: pytest.MonkeyP
 def test_a_setting_without_sense_is_refused(fake: FakeJudge, settings: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
         made(fake, **settings)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "told"),
+    [("judge", {"retries": -1}, "Judge(...): retries=-1: give a whole number of at least 0"),
+     ("judge", {"modell": "m"}, "judge can't be made with the settings modell"),
+     ("pairwise-judge", {"rate": 5}, "PairwiseJudge(...): rate=5: give a Rate or text"),
+     ("ranking-judge", {"second": {"model": "m"}}, "unexpected keyword argument 'second'")],
+)  # fmt: skip
+def test_a_setting_that_judges_share_is_refused_by_the_judge_that_it_was_given(
+    name: str, settings: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(ConfigError, match=re.escape(told)):
+        REGISTRY.create(name, settings)
+
+
+def test_a_number_of_numpy_is_a_setting_that_judges_share() -> None:
+    made = REGISTRY.create("judge", {"max_characters": np.int64(5)})
+
+    assert int is type(made.settings["max_characters"])
 
 
 def test_a_key_in_place_of_its_name_is_not_repeated(fake: FakeJudge) -> None:

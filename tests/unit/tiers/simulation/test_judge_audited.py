@@ -1,6 +1,6 @@
 """A judge's confusion matrix is known from random audits; a real server plays one that errs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import sqrt
 from typing import Any
 
@@ -35,12 +35,6 @@ class People(vl.Verifier):
             else Verdict.reject("wrong", score=0.0, feedback="Add it up again.")
             for each in candidates
         ]  # fmt: skip
-
-
-@pytest.fixture
-def fake() -> Iterator[FakeJudge]:
-    with FakeJudge() as running:
-        yield running
 
 
 def outputs(fake: FakeJudge, count: int) -> list[Candidate]:

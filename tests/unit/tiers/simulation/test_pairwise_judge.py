@@ -1,6 +1,6 @@
 """A judge that compares two answers: a real server on this machine, which plays it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -19,25 +19,6 @@ from verifier_ladder.verdict import Outcome, Verdict
 
 FROZEN = "cfde8d8ba783ca749f64a6a78998dbd225144c0ca9ca307a09800fa1ba1ec13a"
 SUM = {"prompt": "What is 17 + 25?", "reference": "It is 42"}
-
-
-@pytest.fixture(scope="module")
-def steady() -> Iterator[FakeJudge]:
-    """One for all tests of the kit, which share what a verifier has said."""
-    with FakeJudge() as running:
-        yield running
-
-
-@pytest.fixture
-def fake() -> Iterator[FakeJudge]:
-    with FakeJudge() as running:
-        yield running
-
-
-@pytest.fixture
-def other() -> Iterator[FakeJudge]:
-    with FakeJudge() as running:
-        yield running
 
 
 def said(fake: FakeJudge, output: str = "42", task: Any = SUM, **settings: Any) -> Verdict:

@@ -1,6 +1,6 @@
 """A judge that ranks the answers of a group: a real server on this machine, which plays it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -15,19 +15,6 @@ from verifier_ladder.tiers.simulation.rankingjudge import RankingJudge
 from verifier_ladder.verdict import Outcome, Verdict
 
 SUM = {"prompt": "What is 17 + 25?", "reference": "It is 42"}
-
-
-@pytest.fixture(scope="module")
-def steady() -> Iterator[FakeJudge]:
-    """One for all tests of the kit, which share what a verifier has said."""
-    with FakeJudge() as running:
-        yield running
-
-
-@pytest.fixture
-def fake() -> Iterator[FakeJudge]:
-    with FakeJudge() as running:
-        yield running
 
 
 def made(fake: FakeJudge, **settings: Any) -> RankingJudge:
