@@ -168,7 +168,7 @@ def _reward_of_reject(
         value = rule.scale(earned, sign=ladder.target.sign)
     tier = Tier.parse(by.tier) if by is not None else ladder.tiers[0]
     name = CANONICAL if by is None else by.name
-    # Rewards are read as a reject's by their reason.
+    # By this and no uncertainty `Reward.is_rejected` tells it.
     reason = verdict.reason or f"{name} has rejected it"
     reward = Reward(value, 0.0, tier, 0, survey.components, reason)
     return _with_words(reward, [(name, verdict)])

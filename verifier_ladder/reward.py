@@ -59,6 +59,16 @@ class Reward(NamedTuple):
     scores: Mapping[str, float] = NO_EVIDENCE
     """Its further numbers by name; of several verifiers in its tier as `verifier.name`."""
 
+    @property
+    def is_rejected(self) -> bool:
+        """Whether it is a rejected candidate's, whatever it earns: only that is certain and told.
+
+        Example:
+            >>> Reward(0.0, 0.0, reason="too long").is_rejected, Reward(0.0, 0.0).is_rejected
+            (True, False)
+        """
+        return self.uncertainty == 0.0 and bool(self.reason) and self.failed_at is None
+
 
 def _is_number(value: object) -> bool:
     try:

@@ -125,16 +125,11 @@ def assumed_threshold(worths: Sequence[float | None]) -> float | None:
     return DEFAULT_THRESHOLD if fits else None
 
 
-def is_reject(reward: Reward) -> bool:
-    """Whether a reward is a reject's: only that is certain and has a reason."""
-    return reward.uncertainty == 0.0 and bool(reward.reason) and reward.failed_at is None
-
-
 def has_passed(reward: Reward, worth: float | None, threshold: float | None) -> bool | None:
     """Whether a row passes; None if nothing is known. A reject never does, whatever it earns."""
     if worth is None or threshold is None:
         return None
-    return worth >= threshold and not is_reject(reward)
+    return worth >= threshold and not reward.is_rejected
 
 
 def believed(rewards: Sequence[Reward], worths: Sequence[float | None]) -> int:

@@ -18,7 +18,7 @@ from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.columns import listed
 from verifier_ladder.ledger.records import Block, DrawRow
 from verifier_ladder.reward import Reward
-from verifier_ladder.rollouts.statistics import assumed_threshold, is_reject
+from verifier_ladder.rollouts.statistics import assumed_threshold
 from verifier_ladder.runs.records import uncorrected
 from verifier_ladder.scheduler.shadow import FAILURE, shadow_name
 from verifier_ladder.summary.ranks import Order, compare_orders
@@ -275,7 +275,7 @@ def _marks(pairs: _Pairs, threshold: float | None) -> Mapping[tuple[Mark, Mark],
 def _mark(side: _Side, threshold: float | None) -> Mark:
     if side.worth is None:
         return Mark.UNKNOWN
-    if is_reject(side.reward):
+    if side.reward.is_rejected:
         return Mark.REJECTED
     is_good = threshold is None or side.worth >= threshold
     return Mark.GOOD if is_good else Mark.POOR

@@ -12,7 +12,6 @@ from verifier_ladder.function import FunctionVerifier
 from verifier_ladder.keys import content_key
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.reward import Reward, RewardRule
-from verifier_ladder.rollouts.statistics import is_reject
 from verifier_ladder.scheduler.beliefs import Seen, create_model
 from verifier_ladder.scheduler.conclusions import Conclusions
 from verifier_ladder.scheduler.standing import Standing
@@ -94,7 +93,7 @@ def test_a_reject_without_a_reason_is_told_apart_from_a_score_all_the_same() -> 
     reward = rewarded(partial, cheap=Verdict.reject("", score=0.75))
 
     assert (0.75, "cheap has rejected it") == (reward.value, reward.reason)
-    assert is_reject(reward)
+    assert reward.is_rejected
 
 
 def test_a_reject_below_the_top_earns_the_rules_value_whatever_its_number() -> None:
