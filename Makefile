@@ -4,10 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 SETUP := tools/setup.sh
 
-# tblite computes with the OpenMP library, RDKit draws with libraries of the X Window System, and
-# the browser test opens the report. A slim system has none of them.
+# tblite computes with the OpenMP library, RDKit draws with libraries of the X Window System, the
+# browser test opens the report, and g++ compiles C++ in the sandbox. A slim system has none of them.
 DEMO_PACKAGES := libexpat1 libgomp1 libxext6 libxrender1
-TEST_PACKAGES := $(DEMO_PACKAGES) chromium
+TEST_PACKAGES := $(DEMO_PACKAGES) chromium g++
 
 # More flags for pytest, for example: make test PYTEST_FLAGS="-x -k ledger"
 PYTEST_FLAGS ?=
@@ -164,7 +164,7 @@ system-deps:  ## List the Debian packages that the tests use
 
 .PHONY: system-deps-install
 system-deps-install:  ## Install them (root on Debian or Ubuntu)
-	@$(SETUP) system-install "xTB, molecule drawings and the browser test" $(TEST_PACKAGES)
+	@$(SETUP) system-install "xTB, molecule drawings, the browser test and C++" $(TEST_PACKAGES)
 
 .PHONY: demo-packages
 demo-packages:

@@ -21,11 +21,19 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from keywriter import NO, UNKNOWN, YES, Key, binary, write
+from keywriter import NO, YES, Key, binary, write
 
 GENERATED = "generator: closed forms"
-PYTHON_FRAMES = ("%s", "Here it is.\n\n```python\n%s\n```\n", "<think>A loop?</think>\n```py\n%s\n```\nDone.")
-CPP_FRAMES = ("%s", "Here it is.\n\n```cpp\n%s\n```\n", "<think>A loop?</think>\n```c++\n%s\n```\nDone.")
+PYTHON_FRAMES = (
+    "%s",
+    "Here it is.\n\n```python\n%s\n```\n",
+    "<think>A loop?</think>\n```py\n%s\n```\nDone.",
+)
+CPP_FRAMES = (
+    "%s",
+    "Here it is.\n\n```cpp\n%s\n```\n",
+    "<think>A loop?</think>\n```c++\n%s\n```\nDone.",
+)
 QUICK = {"cpu": 0.5, "wall": 3}
 HEAD = "#include <cstdio>\n"
 
@@ -145,8 +153,8 @@ PROBLEMS = (
         ("import sys\nsys.stdout.write(format(int(input()), 'b'))",
          [("'b'", "'o'"), ("sys.stdout.write(format(int(input()), 'b'))", "print(format(int(input()), 'b'))")]),
         (HEAD + 'int main() { unsigned n; scanf("%u", &n); char b[40]; int k = 0; do b[k++] = 48 + n % 2; while (n /= 2); while (k) putchar(b[--k]); }',
-         [("n % 2", "n % 3"), ("putchar(b[--k]);", "putchar(b[--k]); puts(\"\");")]),
-        ["6\n", "0\n", "1023\n"], lambda text: bin(int(text))[2:], "exactly these bytes", {"compare": "exact"},
+         [("n % 2", "n % 3"), ("putchar(b[--k]);", 'putchar(b[--k]); puts("");')]),
+        ["6\n", "0\n", "1023\n"], lambda text: f"{int(text):b}", "exactly these bytes", {"compare": "exact"},
     ),
     Problem(
         ("rows = [line.split() for line in open(0)]\nfor column in zip(*rows):\n    print(*column)",
@@ -174,7 +182,7 @@ def task_of(problem: Problem, language: str) -> dict[str, Any]:
     return {"inputs": list(problem.inputs), "outputs": outputs, **problem.more, **named}
 
 
-def is_right(source: str, task: dict[str, Any]) -> bool:
+def _is_right(source: str, task: dict[str, Any]) -> bool:
     """Whether a harmless program of this file is right, run here and compared by other means."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
@@ -189,8 +197,16 @@ def is_right(source: str, task: dict[str, Any]) -> bool:
         )
 
 
+def demand(source: str, task: dict[str, Any], *, is_right: bool) -> None:
+    """See that a program of this file is what it is called."""
+    if _is_right(source, task) is not is_right:
+        raise AssertionError(source)
+
+
 def _run(command: list[str], place: str, given: str) -> str | None:
-    done = subprocess.run(command, cwd=place, input=given, capture_output=True, text=True, check=False)  # noqa: S603
+    done = subprocess.run(
+        command, cwd=place, input=given, capture_output=True, text=True, check=False
+    )
     return None if done.returncode else done.stdout
 
 
@@ -218,12 +234,11 @@ def problems(key: Key) -> None:
             ("python", problem.python, PYTHON_FRAMES), ("c++17", problem.cpp, CPP_FRAMES),
         ):  # fmt: skip
             task, why = task_of(problem, language), f"{problem.why}, {language}"
-            assert is_right(right, task), right
+            demand(right, task, is_right=True)
             key.add(frames[turn % 3] % right, task, YES, why, GENERATED)
             for place, (old, new) in enumerate(edits):
                 wrong = right.replace(old, new, 1)
-                assert old in right, old
-                assert not is_right(wrong, task), wrong
+                demand(wrong, task, is_right=False)
                 frame = frames[(turn + place + 1) % 3]
                 key.add(frame % wrong, task, NO, f"{why}; one edit away: {new}", GENERATED)
 
@@ -257,9 +272,15 @@ def shapes(key: Key) -> None:
         ("yes", "YES", NO, "another case", {}),
         ("größe", "größe", YES, "letters beyond ASCII", {}),
         ("", "0", NO, "nothing", {}),
+        ("a\tb\r\nc", "a b\nc\n", YES, "tabs, and lines that end in two characters", {}),
+        ("a  \nb\n\n", "a\nb", YES, "space at the ends of lines", {"compare": "lines"}),
+        (" a\nb", "a\nb", NO, "space before a line", {"compare": "lines"}),
+        ("5e-1 -.25", "0.5 -0.25", YES, "numbers in other forms", {"tolerance": 1e-9}),
+        ("-7.000", "-7", YES, "a whole number with a point", {"tolerance": 1e-9}),
+        ("-7.001", "-7", NO, "nearly a whole number", {"tolerance": 0.1}),
     ):  # fmt: skip
         key.add(ECHO, {"inputs": [given], "outputs": [wanted], **more}, outcome, why, "convention")
-    task = {"inputs": ["a\n"], "outputs": ["a\n"]}
+    task: dict[str, Any] = {"inputs": ["a\n"], "outputs": ["a\n"]}
     for said, why in (
         ("", "no program"),
         ("I can't do this.", "words instead of a program"),
@@ -286,7 +307,7 @@ def shapes(key: Key) -> None:
 
 def abstentions(key: Key) -> None:
     """Tasks that make no sense."""
-    plain = {"inputs": ["a"], "outputs": ["a"]}
+    plain: dict[str, Any] = {"inputs": ["a"], "outputs": ["a"]}
     key.broken(
         ECHO,
         (
@@ -302,7 +323,6 @@ def abstentions(key: Key) -> None:
             ({**plain, "language": "c++98"}, "c++98", "a language that the verifier does not have"),
             ({**plain, "limits": {"cpu": 1000}}, "cpu", "more time than is allowed"),
             ({**plain, "outputs": ["a" * 20], "limits": {"output": 10}}, "output", "more is expected than may be written"),
-            ({**plain, "inputs": ["\ud800"]}, "inputs", "half of a character"),
         ),
     )  # fmt: skip
 
@@ -319,12 +339,21 @@ def hostile(key: Key) -> None:
         ("import os\nos.kill(os.getpid(), 9)", "it ends itself"),
         ("import os\nos.kill(-1, 9)", "it ends everybody"),
         ("print('PASSED 2 passed')\nraise SystemExit(0)", "it says that it passed"),
-        ("import os\nfor n in range(3, 200):\n    try: os.write(n, b'v1')\n    except OSError: pass", "it writes to all that is open"),
-        ("import glob\nfor f in glob.glob('/proc/*/cmdline'): print(open(f).read())", "it looks at other processes"),
+        (
+            "import os\nfor n in range(3, 200):\n    try: os.write(n, b'v1')\n    except OSError: pass",
+            "it writes to all that is open",
+        ),
+        (
+            "import glob\nfor f in glob.glob('/proc/*/cmdline'): print(open(f).read())",
+            "it looks at other processes",
+        ),
         ("print(open('/etc/shadow').read())", "it reads a file of the machine"),
         ("print('\\x1b]0;owned\\x07\\x1b[2J')", "it writes what a terminal obeys"),
         ("print('\\0' * 1000)", "it writes NUL"),
-        ("import sys\nsys.stdout.buffer.write(bytes(range(256)) * 9)", "it writes what is no text"),
+        (
+            "import sys\nsys.stdout.buffer.write(bytes(range(256)) * 9)",
+            "it writes what is no text",
+        ),
     ):
         key.hostile(said, task, why)
     key.hostile(binary(b"\xff\xfeprint(1)"), task, "a program that is no text")
@@ -345,16 +374,16 @@ def hostile(key: Key) -> None:
         ("#define A(x) x x x x x x x x x x\n#define B(x) A(A(A(x)))\n#define C(x) B(B(B(x)))\nint main() { C(C(;)) }", "macros that grow without end"),
         ("#pragma GCC system_header\n#error secret\nint main() {}", "an error of its own words"),
         ('#line 1 "/etc/shadow"\nint main() { return x; }', "an error in another file's name"),
-        ('#error \x1b]0;owned\x07\x1b[2J\nint main() {}', "an error that a terminal obeys"),
+        ("#error \x1b]0;owned\x07\x1b[2J\nint main() {}", "an error that a terminal obeys"),
         ('asm(".section .interp,\\"a\\"\\n.ascii \\"/etc/hostname\\\\0\\"\\n.text");\nint main() {}', "a loader that is none"),
         ("int main() { return 0; }\nextern int none; int *p = &none;", "it can't be linked, on purpose"),
         ("#include <unistd.h>\nint main() { while (1) fork(); }", "it forks without end, C++"),
         ("int main() { for (;;) ; }", "it loops, C++"),
-        ("#include <cstdio>\nint main() { for (;;) puts(\"1 2\"); }", "it floods, C++"),
+        ('#include <cstdio>\nint main() { for (;;) puts("1 2"); }', "it floods, C++"),
         ("#include <cstdlib>\n#include <cstring>\nint main() { for (;;) memset(malloc(1 << 20), 1, 1 << 20); }", "it takes all memory, C++"),
         ("int f(int n) { volatile char a[4096]; a[0] = n; return f(n + 1) + a[0]; }\nint main() { return f(0); }", "it overflows its stack"),
         ("#include <signal.h>\nint main() { kill(-1, SIGKILL); }", "it ends everybody, C++"),
-        ("#include <cstdio>\n__attribute__((constructor)) void early() { puts(\"PASSED\"); }\nint main() {}", "it says that it passed, before it begins"),
+        ('#include <cstdio>\n__attribute__((constructor)) void early() { puts("PASSED"); }\nint main() {}', "it says that it passed, before it begins"),
     ):  # fmt: skip
         key.hostile(body, task, why)
 

@@ -72,6 +72,7 @@ def examine(ledger: str) -> Iterator[Finding]:
         ("plugins", _plugins),
         ("ledger", lambda: _ledger(ledger)),
         ("sandbox", sandbox_findings),
+        ("compilers", compiler_findings),
         ("worker pool", _pool),
     )
     for name, look in looks:
@@ -301,6 +302,26 @@ def sandbox_findings() -> Iterator[Finding]:
         yield Finding("sandbox", State.WARN, f"{text}; no files can be written in it", INSTALL)
     else:
         yield Finding("sandbox", State.OK, text)
+
+
+def compiler_findings() -> Iterator[Finding]:
+    """Look whether programs in languages that are compiled can be judged here."""
+    from verifier_ladder.tiers.sandbox.backend import FILES, INSTALL, chosen
+    from verifier_ladder.tiers.sandbox.language import LANGUAGES, MISSING
+
+    has_files = chosen().gives(FILES)
+    for language in LANGUAGES.values():
+        if not language.compiler:
+            continue
+        found, name = language.installed(), f"compiler {language.name}"
+        if found == MISSING:
+            text = f"{language.compiler[0]} is {MISSING}, so no such program can be judged"
+            yield Finding(name, State.WARN, text, f"if you need it: {language.install}")
+        elif not has_files:
+            text = f"{found}, but nothing can be compiled in a sandbox without files"
+            yield Finding(name, State.WARN, text, INSTALL)
+        else:
+            yield Finding(name, State.OK, found)
 
 
 def _probe(candidate: Candidate) -> float:

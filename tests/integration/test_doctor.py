@@ -13,6 +13,7 @@ from verifier_ladder.doctor import Finding, State, _extra, examine
 from verifier_ladder.registry import REGISTRY, Problem
 from verifier_ladder.tiers.sandbox import Backend
 from verifier_ladder.tiers.sandbox.backend import chosen
+from verifier_ladder.tiers.sandbox.language import MISSING, Language
 
 
 def findings(ledger: Path) -> dict[str, Finding]:
@@ -35,6 +36,17 @@ def test_the_sandbox_shows_what_it_stops(
     assert State.FAIL is not found.state
     assert "host file, loopback, parent's environment, fork bomb, daemon, full disk" in found.text
     assert f"{chosen().name} (VLADDER_SANDBOX=auto)" in found.text
+
+
+def test_a_missing_compiler_is_named_with_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Language, "installed", lambda _: MISSING)
+
+    found = findings(tmp_path / "ledger.db")["compiler c++17"]
+
+    assert (State.WARN, True) == (found.state, found.text.startswith("g++ is not installed"))
+    assert "apt-get install g++" in found.advice
 
 
 def test_a_machine_without_a_sandbox_is_told_what_to_install(

@@ -1,6 +1,6 @@
 """Programs that a model wrote: found in its output, and called in the sandbox within limits.
 
-**The program** is the last fenced block of the output that names Python or no language; without
+**The program** is the last fenced block of the output that names its language or none; without
 any fenced block, the whole output. What is thought aloud before `</think>` is not looked at.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from platform import python_version_tuple
 from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
@@ -17,14 +16,14 @@ from verifier_ladder.errors import CandidateError, ConfigError
 from verifier_ladder.text import printable
 from verifier_ladder.tiers.fast.extraction import Span, blocks, text_of
 from verifier_ladder.tiers.sandbox import Ending, Input, Limits, Program, Result, Sandbox
+from verifier_ladder.tiers.sandbox.language import PYTHON, Language
 from verifier_ladder.tiers.tasks import TaskError
 
 _LONGEST: Final = 1 << 18
 """Bytes of a program."""
 _SAID = 300
 """Characters of what a program says of itself, in feedback."""
-_PYTHON = {"", "python", "python3", "py", "py3"}
-FILE = "main.py"
+FILE = PYTHON.source
 """Where a program lies in the sandbox."""
 Name = Annotated[str, Field(pattern=r"^[^\W\d]\w{0,99}$")]
 """Of a function, in a task."""
@@ -37,13 +36,13 @@ CAPS = Limits(
 
 def python_tools() -> dict[str, str]:
     """What results of Python programs depend on, beside the verifier."""
-    return {"python": ".".join(python_version_tuple()[:2])}
+    return {PYTHON.name: PYTHON.installed()}
 
 
 # ---- What a model wrote
 
 
-def program_in(content: str | bytes) -> bytes:
+def program_in(content: str | bytes, language: Language = PYTHON) -> bytes:
     r"""Find the program in a model's output.
 
     Raises:
@@ -56,7 +55,7 @@ def program_in(content: str | bytes) -> bytes:
     try:
         spoken = text_of(content).rpartition("</think>")[2]
         fenced = list(blocks(spoken))
-        mine = [each.text for each in fenced if _language(each) in _PYTHON]
+        mine = [each.text for each in fenced if _language(each) in {"", *language.fences}]
         source = (mine or [""])[-1].encode() if fenced else spoken.encode()
     except UnicodeError:
         raise CandidateError(
@@ -65,7 +64,8 @@ def program_in(content: str | bytes) -> bytes:
     if not source.strip():
         raise CandidateError(
             "there is no program in the output",
-            feedback="Write one Python program, in a block that begins with ```python.",
+            feedback=f"Write one {language.name.capitalize()} program, in a block that begins "
+            f"with ```{(*language.fences, '')[0]}.",
         )
     if len(source) > _LONGEST:
         raise CandidateError(
