@@ -1,22 +1,19 @@
 """Code: functions are called in the sandbox, and what they return is compared outside."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from codecase import CLASSES, CodeTestCase
 from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import verifier_ladder as vl
 from verifier_ladder.cli.app import app
-from verifier_ladder.scheduler.engines.pool import WorkerPool
-from verifier_ladder.testing.answerkey import AnswerKey, Judge, Report, Twin
-from verifier_ladder.testing.mutants import mutation_test
-from verifier_ladder.testing.verifier import VerifierTestCase
+from verifier_ladder.testing.answerkey import AnswerKey, Judge, Twin
 from verifier_ladder.tiers.fast.code import (
     CodeCompiles,
     CodeFunctions,
@@ -29,20 +26,9 @@ from verifier_ladder.tiers.fast.programs import program_in
 from verifier_ladder.tiers.sandbox import Backend
 from verifier_ladder.verdict import Outcome, Verdict
 
-CLASSES = ("namespaces", "landlock")
-TAME = AnswerKey.named("code-functions").without_hostile()
 EXAMPLES = Path(__file__).parents[4] / "examples" / "code"
 SQUARES = {"calls": ["solve(3)", "solve(0)"], "expected": ["9", "0"]}
-EQUIVALENT = ["first + 1 -> first - 1"]
-"""Edits that change words only."""
 GOOD = "def solve(n): return n * n"
-
-
-@pytest.fixture
-def sandboxes(require: Callable[..., None]) -> None:
-    for kind in CLASSES:
-        why = Backend(kind).problem()
-        require(f"the sandbox {kind}", not why, why)
 
 
 def said(program: str, task: Mapping[str, Any] | None = None, **settings: Any) -> Verdict:
@@ -79,12 +65,10 @@ def runs(text: str, task: Mapping[str, Any]) -> bool:
     return all(eval(c, space) is not ... for c in task["calls"])  # noqa: S307
 
 
-@pytest.mark.usefixtures("sandboxes")
-class TestCodeFunctions(VerifierTestCase):
-    """With the cases of the key that are not hostile; the others are below, under each class."""
-
-    strict = True
-    cost_factor = 100.0  # Of sandboxes on a machine that others use too.
+class TestCodeFunctions(CodeTestCase):
+    whole = CodeFunctions()
+    mutants: Mapping[str, Any] = {"count": 24, "equivalent": ["first + 1 -> first - 1"]}
+    """But for edits that change words only."""
     twins: Mapping[str, Judge] = {
         "equal by ==": Twin(equals),
         "prints the same": Twin(looks_alike),
@@ -94,53 +78,6 @@ class TestCodeFunctions(VerifierTestCase):
     @pytest.fixture
     def verifier(self) -> CodeFunctions:
         return CodeFunctions(limits={"cpu": 1.0, "wall": 10.0})
-
-    @pytest.fixture
-    def answer_key(self) -> AnswerKey:
-        return TAME
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("sandboxes")
-def test_the_answer_key_catches_mutants() -> None:
-    found = mutation_test(TAME, CodeFunctions, count=24, equivalent=EQUIVALENT).weaknesses
-    assert not found, found
-
-
-def judged(
-    pool: WorkerPool, verifier: CodeFunctions, asked: Sequence[vl.Candidate]
-) -> list[Verdict]:
-    return list(pool.verify(verifier, asked).result().verdicts)
-
-
-@cache
-def reports() -> dict[str, Report]:
-    """The whole key, under each class of sandbox, in workers."""
-    key, found = AnswerKey.named("code-functions"), dict[str, Report]()
-    with WorkerPool(2, name="code") as pool:
-        for kind in CLASSES:
-            verifier = CodeFunctions().in_sandbox(Backend(kind))
-            found[kind] = key.check(verifier, judge=partial(judged, pool, verifier))
-    return found
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("sandboxes")
-@pytest.mark.parametrize("kind", CLASSES)
-def test_every_case_is_judged_rightly_under_each_class(kind: str) -> None:
-    report = reports()[kind]
-
-    assert ([], []) == (report.complaints, report.flaws)
-    assert not [graded.told() for graded in report.hostile if graded.how]
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("sandboxes")
-def test_no_case_is_judged_otherwise_under_the_other_class() -> None:
-    one, other = (reports()[kind].graded for kind in CLASSES)
-    for a, b in zip(one, other, strict=True):
-        outcomes = {a.verdict.outcome, b.verdict.outcome} - {Outcome.ABSTAIN}
-        assert len(outcomes) <= 1, a.told(f"{a.verdict} {b.verdict}")
 
 
 # ---- What is the same

@@ -1,9 +1,8 @@
 """Tests that share a process with the program: each has a canary, which must fail."""
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache, partial
 from inspect import iscoroutinefunction
 from pathlib import Path
 from random import Random
@@ -12,14 +11,12 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from codecase import CLASSES, CodeTestCase
 from hypothesis import given
 from hypothesis import strategies as st
 
 import verifier_ladder as vl
-from verifier_ladder.scheduler.engines.pool import WorkerPool
-from verifier_ladder.testing.answerkey import AnswerKey, Judge, Report, Twin
-from verifier_ladder.testing.mutants import mutation_test
-from verifier_ladder.testing.verifier import VerifierTestCase
+from verifier_ladder.testing.answerkey import Judge, Twin
 from verifier_ladder.tiers.fast import testcode
 from verifier_ladder.tiers.fast.codetests import CodeTests
 from verifier_ladder.tiers.fast.programs import program_in
@@ -27,9 +24,6 @@ from verifier_ladder.tiers.sandbox import Backend
 from verifier_ladder.tiers.tasks import TaskError
 from verifier_ladder.verdict import Outcome, Verdict
 
-CLASSES = ("namespaces", "landlock")
-KEY = AnswerKey.named("code-tests")
-TAME = KEY.without_hostile()
 EXAMPLES = Path(__file__).parents[4] / "examples" / "code"
 GOOD = "def solve(n): return n * n"
 TESTS = "assert solve(3) == 9\nassert solve(-2) == 4"
@@ -44,13 +38,6 @@ EQUIVALENT = [  # Values that are others all the same, by another amount or form
     "value is _NONE -> value is not _NONE",
     "made != value -> made == value",
 ]
-
-
-@pytest.fixture
-def sandboxes(require: Callable[..., None]) -> None:
-    for kind in CLASSES:
-        why = Backend(kind).problem()
-        require(f"the sandbox {kind}", not why, why)
 
 
 def said(program: str, tests: str = TESTS, **settings: Any) -> Verdict:
@@ -96,12 +83,11 @@ def compiles(text: str, task: Mapping[str, Any]) -> bool:
     return bool(compile(program_in(text), "main.py", "exec")) and "solve" in task["tests"]
 
 
-@pytest.mark.usefixtures("sandboxes")
-class TestCodeTests(VerifierTestCase):
-    """With a part of the cases that are not hostile; all are below, under each class."""
-
-    strict = True
-    cost_factor = 100.0  # Of sandboxes on a machine that others use too.
+class TestCodeTests(CodeTestCase):
+    whole = CodeTests()
+    every = 3
+    mutated = MUTATED
+    mutants: Mapping[str, Any] = {"count": 24, "equivalent": EQUIVALENT}
     twins: Mapping[str, Judge] = {
         "runs the file": Twin(runs),
         "runs all tests in one process": Twin(runs_all),
@@ -111,53 +97,6 @@ class TestCodeTests(VerifierTestCase):
     @pytest.fixture
     def verifier(self) -> CodeTests:
         return CodeTests(limits={"cpu": 1.0, "wall": 10.0})
-
-    @pytest.fixture
-    def answer_key(self, request: pytest.FixtureRequest) -> AnswerKey:
-        if "twins" in request.node.name:
-            return TAME
-        return AnswerKey(KEY.name, TAME.cases[::3], TAME.lines[::3])
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("sandboxes")
-def test_the_answer_key_catches_mutants() -> None:
-    found = mutation_test(TAME, CodeTests, MUTATED, count=24, equivalent=EQUIVALENT).weaknesses
-    assert not found, found
-
-
-def judged(pool: WorkerPool, verifier: CodeTests, asked: Sequence[vl.Candidate]) -> list[Verdict]:
-    return list(pool.verify(verifier, asked).result().verdicts)
-
-
-@cache
-def reports() -> dict[str, Report]:
-    """The whole key, under each class of sandbox, in workers."""
-    found = dict[str, Report]()
-    with WorkerPool(2, name="code-tests") as pool:
-        for kind in CLASSES:
-            verifier = CodeTests().in_sandbox(Backend(kind))
-            found[kind] = KEY.check(verifier, judge=partial(judged, pool, verifier))
-    return found
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("sandboxes")
-@pytest.mark.parametrize("kind", CLASSES)
-def test_every_case_is_judged_rightly_under_each_class(kind: str) -> None:
-    report = reports()[kind]
-
-    assert ([], []) == (report.complaints, report.flaws)
-    assert not [graded.told() for graded in report.hostile if graded.how]
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("sandboxes")
-def test_no_case_is_judged_otherwise_under_the_other_class() -> None:
-    one, other = (reports()[kind].graded for kind in CLASSES)
-    for a, b in zip(one, other, strict=True):
-        outcomes = {a.verdict.outcome, b.verdict.outcome} - {Outcome.ABSTAIN}
-        assert len(outcomes) <= 1, a.told(f"{a.verdict} {b.verdict}")
 
 
 # ---- What is seen

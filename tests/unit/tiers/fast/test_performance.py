@@ -1,30 +1,24 @@
 """Performance: the processor time of a program, as a ratio to a reference."""
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from collections.abc import Mapping
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import pytest
+from codecase import CLASSES, CodeTestCase
 from hypothesis import given
 from hypothesis import strategies as st
 
 import verifier_ladder as vl
-from verifier_ladder.scheduler.engines.pool import WorkerPool
-from verifier_ladder.testing.answerkey import AnswerKey, Judge, Report, Twin
+from verifier_ladder.testing.answerkey import Judge, Twin
 from verifier_ladder.testing.hostile import HOSTILE
-from verifier_ladder.testing.mutants import mutation_test
-from verifier_ladder.testing.verifier import VerifierTestCase
 from verifier_ladder.tiers.fast.drawing import Floats, Integers, Lists, Text, drawn, typical
 from verifier_ladder.tiers.fast.performance import LEAST_PAIRS, CodePerformance, estimated
 from verifier_ladder.tiers.fast.programs import program_in
 from verifier_ladder.tiers.sandbox import Backend
 from verifier_ladder.verdict import Outcome, Verdict
 
-CLASSES = ("namespaces", "landlock")
-KEY = AnswerKey.named("code-performance")
-TAME = KEY.without_hostile()
 EXAMPLES = Path(__file__).parents[4] / "examples" / "code"
 SLOW = "def solve(n):\n    t = 0\n    for k in range(n):\n        t += k * k\n    return t"
 QUICK = "def solve(n): return (n - 1) * n * (2 * n - 1) // 6"
@@ -32,14 +26,12 @@ TASK = {
     "inputs": [{"type": "integers", "min": 60_000, "max": 80_000}], "reference": SLOW,
     "ratio": 0.6,
 }  # fmt: skip
-MUTATED = "verifier_ladder.tiers.fast.performance"
-
-
-@pytest.fixture
-def sandboxes(require: Callable[..., None]) -> None:
-    for kind in CLASSES:
-        why = Backend(kind).problem()
-        require(f"the sandbox {kind}", not why, why)
+EQUIVALENT = [  # Of the interval, which tests below hold: the key's ratios are far off.
+    "_DOUBT / 2 -> _DOUBT * 2",
+    "size + 1 -> size - 1",
+    "each <= most -> each > most",
+    "len(self.ratios) < LEAST_PAIRS -> len(self.ratios) >= LEAST_PAIRS",
+]
 
 
 def said(kind: str, program: str, task: Mapping[str, Any] = TASK, **settings: Any) -> Verdict:
@@ -67,12 +59,10 @@ def has_few_loops(text: str, _task: Mapping[str, Any]) -> bool:
     return text.count("for ") < 2
 
 
-@pytest.mark.usefixtures("sandboxes")
-class TestCodePerformance(VerifierTestCase):
-    """With a few cases; all are below, under each class."""
-
-    strict = True
-    cost_factor = 100.0  # Of sandboxes on a machine that others use too.
+class TestCodePerformance(CodeTestCase):
+    whole = CodePerformance()
+    every = 11
+    mutants: Mapping[str, Any] = {"count": 24, "equivalent": EQUIVALENT}
     hostile = HOSTILE[::5]  # Programs are read as by its neighbours, which are tried with all.
     twins: Mapping[str, Judge] = {
         "right on a small input": Twin(is_right),
@@ -82,63 +72,6 @@ class TestCodePerformance(VerifierTestCase):
     @pytest.fixture
     def verifier(self) -> CodePerformance:
         return CodePerformance(limits={"cpu": 0.5, "wall": 30.0})
-
-    @pytest.fixture
-    def answer_key(self, request: pytest.FixtureRequest) -> AnswerKey:
-        if "twins" in request.node.name:
-            return TAME
-        return AnswerKey(KEY.name, TAME.cases[::11], TAME.lines[::11])
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("sandboxes")
-def test_the_answer_key_catches_mutants() -> None:
-    found = mutation_test(TAME, CodePerformance, count=24, equivalent=EQUIVALENT).weaknesses
-    assert not found, found
-
-
-EQUIVALENT = [  # Of the interval, which tests below hold: the key's ratios are far off.
-    "_DOUBT / 2 -> _DOUBT * 2",
-    "size + 1 -> size - 1",
-    "each <= most -> each > most",
-    "len(self.ratios) < LEAST_PAIRS -> len(self.ratios) >= LEAST_PAIRS",
-]
-
-
-def judged(
-    pool: WorkerPool, verifier: CodePerformance, asked: Sequence[vl.Candidate]
-) -> list[Verdict]:
-    return list(pool.verify(verifier, asked).result().verdicts)
-
-
-@cache
-def reports() -> dict[str, Report]:
-    """The whole key, under each class of sandbox, in workers."""
-    found = dict[str, Report]()
-    with WorkerPool(2, name="code-performance") as pool:
-        for kind in CLASSES:
-            verifier = CodePerformance().in_sandbox(Backend(kind))
-            found[kind] = KEY.check(verifier, judge=partial(judged, pool, verifier))
-    return found
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("sandboxes")
-@pytest.mark.parametrize("kind", CLASSES)
-def test_every_case_is_judged_rightly_under_each_class(kind: str) -> None:
-    report = reports()[kind]
-
-    assert ([], []) == (report.complaints, report.flaws)
-    assert not [graded.told() for graded in report.hostile if graded.how]
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("sandboxes")
-def test_no_case_is_judged_otherwise_under_the_other_class() -> None:
-    one, other = (reports()[kind].graded for kind in CLASSES)
-    for a, b in zip(one, other, strict=True):
-        outcomes = {a.verdict.outcome, b.verdict.outcome} - {Outcome.ABSTAIN}
-        assert len(outcomes) <= 1, a.told(f"{a.verdict} {b.verdict}")
 
 
 # ---- What is measured

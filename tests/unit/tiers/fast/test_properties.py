@@ -3,21 +3,18 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from codecase import CLASSES, CodeTestCase
 from typer.testing import CliRunner
 
 import verifier_ladder as vl
 from verifier_ladder.cli.app import app
-from verifier_ladder.scheduler.engines.pool import WorkerPool
-from verifier_ladder.testing.answerkey import AnswerKey, Judge, Report, Twin
+from verifier_ladder.testing.answerkey import Judge, Twin
 from verifier_ladder.testing.hostile import HOSTILE
-from verifier_ladder.testing.mutants import mutation_test
-from verifier_ladder.testing.verifier import VerifierTestCase
 from verifier_ladder.tiers.fast.drawing import Booleans, Integers, Lists, Text, drawn
 from verifier_ladder.tiers.fast.programs import program_in
 from verifier_ladder.tiers.fast.properties import CodeProperties, Runs
@@ -25,9 +22,6 @@ from verifier_ladder.tiers.sandbox import Backend
 from verifier_ladder.tiers.tasks import TaskError
 from verifier_ladder.verdict import Outcome, Verdict
 
-CLASSES = ("namespaces", "landlock")
-KEY = AnswerKey.named("code-properties")
-TAME = KEY.without_hostile()
 EXAMPLES = Path(__file__).parents[4] / "examples" / "code"
 LISTS = {"type": "lists", "of": {"type": "integers"}}
 SORTS = {"property": "sorts", "inputs": [LISTS]}
@@ -74,19 +68,10 @@ def runs_once(text: str, task: Mapping[str, Any]) -> bool:
     return function(*[given] * len(task["inputs"])) is not None
 
 
-@pytest.fixture
-def sandboxes(require: Callable[..., None]) -> None:
-    for each in CLASSES:
-        why = Backend(each).problem()
-        require(f"the sandbox {each}", not why, why)
-
-
-@pytest.mark.usefixtures("sandboxes")
-class TestCodeProperties(VerifierTestCase):
-    """With a part of the cases that are not hostile; all are below, under each class."""
-
-    strict = True
-    cost_factor = 100.0  # Of sandboxes on a machine that others use too.
+class TestCodeProperties(CodeTestCase):
+    whole = CodeProperties(examples=25, cpu=0.5, wall=5.0)
+    every = 5
+    mutants: Mapping[str, Any] = {"count": 24, "settings": {"examples": 15, "cpu": 0.5}}
     hostile = HOSTILE[::3]  # Programs are read as by its neighbours, which are tried with all.
     twins: Mapping[str, Judge] = {
         "what is in order is sorted": Twin(is_ordered),
@@ -96,56 +81,6 @@ class TestCodeProperties(VerifierTestCase):
     @pytest.fixture
     def verifier(self) -> CodeProperties:
         return CodeProperties(examples=15, cpu=1.0)
-
-    @pytest.fixture
-    def answer_key(self, request: pytest.FixtureRequest) -> AnswerKey:
-        if "twins" in request.node.name:
-            return TAME
-        return AnswerKey(KEY.name, TAME.cases[::5], TAME.lines[::5])
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("sandboxes")
-def test_the_answer_key_catches_mutants() -> None:
-    settings = {"examples": 15, "cpu": 0.5}
-    found = mutation_test(TAME, CodeProperties, count=24, settings=settings).weaknesses
-    assert not found, found
-
-
-def judged(
-    pool: WorkerPool, verifier: CodeProperties, asked: Sequence[vl.Candidate]
-) -> list[Verdict]:
-    return list(pool.verify(verifier, asked).result().verdicts)
-
-
-@cache
-def reports() -> dict[str, Report]:
-    """The whole key, under each class of sandbox, in workers."""
-    found = dict[str, Report]()
-    with WorkerPool(2, name="code-properties") as pool:
-        for each in CLASSES:
-            verifier = CodeProperties(examples=25, cpu=0.5, wall=5.0).in_sandbox(Backend(each))
-            found[each] = KEY.check(verifier, judge=partial(judged, pool, verifier))
-    return found
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("sandboxes")
-@pytest.mark.parametrize("each", CLASSES)
-def test_every_case_is_judged_rightly_under_each_class(each: str) -> None:
-    report = reports()[each]
-
-    assert ([], []) == (report.complaints, report.flaws)
-    assert not [graded.told() for graded in report.hostile if graded.how]
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("sandboxes")
-def test_no_case_is_judged_otherwise_under_the_other_class() -> None:
-    one, other = (reports()[each].graded for each in CLASSES)
-    for a, b in zip(one, other, strict=True):
-        outcomes = {a.verdict.outcome, b.verdict.outcome} - {Outcome.ABSTAIN}
-        assert len(outcomes) <= 1, a.told(f"{a.verdict} {b.verdict}")
 
 
 @pytest.mark.parametrize(
@@ -250,10 +185,11 @@ def test_the_same_seed_draws_the_same_in_every_process(tmp_path: Path) -> None:
         "lists = Lists(type='lists', of=Integers(type='integers'))\n"
         "print(drawn([lists, Text(type='text')], 7, 40))"
     )
+    path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
     told = [
         subprocess.run(
             [sys.executable, "-c", more + code], capture_output=True, text=True, check=True,
-            cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+            cwd=tmp_path, env={**os.environ, "PYTHONPATH": path},
         ).stdout
         for more in ("", "import test_properties\n")
     ]  # fmt: skip
