@@ -25,6 +25,8 @@ _PAGES = 4096
 _EVERY, _TICKS = 1000, 5000
 """Steps of SQLite's machine between two counts, and counts that one action may take. Steps are
 counted and not seconds, so that a busy machine changes no observation."""
+_EPISODE = 50_000
+"""Counts that all actions of an episode may take together."""
 _LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: 1_000_000,
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000,
@@ -96,8 +98,9 @@ class SqliteDesk(Environment):
 
     **Hostile actions** can read and write rows and do nothing else: SQLite's authorizer refuses
     other files, schemas, pragmas, transactions, extensions, and functions that differ from time to
-    time. The steps of a statement, its size, its results and the database's pages are bounded.
-    `random()` follows the seed. Use it in a process that can be killed, as a verifier's worker is.
+    time. The steps of a statement and of all in an episode, its size, its results and the
+    database's pages are bounded. `random()` follows the seed. Use it in a process that can be
+    killed, as a verifier's worker is.
 
     Example:
         >>> ship = {"name": "ship", "sql": "UPDATE orders SET shipped = 1 WHERE id = :order",
@@ -141,6 +144,7 @@ class SqliteDesk(Environment):
         self._database: sqlite3.Connection | None = None
         self._chance = random.Random()  # noqa: S311 - it is to be repeated
         self._ticks = 0
+        self._left = self._counted = 0
 
     # ---- The contract
 
@@ -151,6 +155,7 @@ class SqliteDesk(Environment):
             ConfigError: If the setup can't be run.
         """
         self._chance.seed(seed)
+        self._left = _EPISODE
         self._open(b"")
         try:
             self._limited(lambda database: database.executescript(self._setup), _is_setup)
@@ -180,14 +185,14 @@ class SqliteDesk(Environment):
         )  # fmt: skip
 
     def save(self) -> bytes:
-        """The generator's state and the database's pages."""
-        chance = json.dumps(self._chance.getstate()).encode()
+        """The generator's state, what work is left, and the database's pages."""
+        chance = json.dumps([*self._chance.getstate(), self._left]).encode()
         return b"%d\n%s%s" % (len(chance), chance, self.database.serialize())
 
     def load(self, saved: bytes) -> None:
-        """Bring both back."""
+        """Bring all of it back."""
         size, _, rest = saved.partition(b"\n")
-        version, numbers, gauss = json.loads(rest[: int(size)])
+        version, numbers, gauss, self._left = json.loads(rest[: int(size)])
         self._chance.setstate((version, tuple(numbers), gauss))
         self._open(rest[int(size) :])
 
@@ -244,11 +249,19 @@ class SqliteDesk(Environment):
         return StepResult() if isinstance(action, str) else self.act(action)
 
     def _called(self, call: ToolCall) -> StepResult:
+        before = self._counted
         try:
+            self._refuse_more_work()
             told = self._limited(lambda database: self._ran(database, call), _is_harmless)
         except (sqlite3.Error, sqlite3.Warning, _RefusedError, ValueError, OverflowError) as error:
             return StepResult(json.dumps({"error": printable(error, 300)}), failed=True)
+        finally:
+            self._left -= self._counted - before
         return StepResult(told, failed=False)
+
+    def _refuse_more_work(self) -> None:
+        if self._left < 0:
+            raise _RefusedError("the actions of this episode have taken too much work")
 
     def _ran(self, database: sqlite3.Connection, call: ToolCall) -> str:
         tool, values = self._tool(call)
@@ -308,6 +321,7 @@ class SqliteDesk(Environment):
 
     def _tick(self) -> bool:
         self._ticks -= 1
+        self._counted += 1
         return self._ticks < 0
 
     def _limited(self, work: Any, authorizer: Any) -> Any:

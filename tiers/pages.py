@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
@@ -11,6 +12,12 @@ LONGEST: Final = 200_000
 """Characters of a page."""
 MOST_ELEMENTS: Final = 5_000
 DEEPEST: Final = 200
+MOST_ATTRIBUTES: Final = 300
+_CROWDED = re.compile(
+    r"<[A-Za-z][^\s/>]*+(?:[\s/]*+[^\s/>][^\s/>=]*+"
+    r"(?:\s*+=\s*+(?:\"[^\"]*+\"?+|'[^']*+'?+|[^\s>]*+))?+){%d}" % (MOST_ATTRIBUTES + 1)
+)
+"""A tag with too many attributes, as the HTML standard tells them apart; nothing is read twice."""
 _UNSEEN = ["script", "style", "template", "noscript"]
 
 
@@ -39,6 +46,8 @@ class Page:
         _refuse(len(text) > LONGEST, f"a page may have {LONGEST:,} characters")
         # What nests deeply takes the parser long: seen before it is asked.
         _refuse(text.count("<") > 3 * MOST_ELEMENTS, f"a page may have {MOST_ELEMENTS:,} elements")
+        # So do attributes of one tag, each of which is compared with those before it.
+        _refuse(bool(_CROWDED.search(text)), f"a tag may have {MOST_ATTRIBUTES} attributes")
         self._text = text
         self._tree = _library().LexborHTMLParser(text)
         for number, depth in enumerate(_depths(self._tree.root)):

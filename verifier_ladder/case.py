@@ -9,6 +9,7 @@ check under another key, and no verdict on a sample that came in time is ever pa
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from math import isfinite
@@ -89,7 +90,8 @@ def moment(value: Any) -> float:
         except ValueError:
             found = None
         if found is not None and found.tzinfo is not None:
-            return found.timestamp()
+            with suppress(OverflowError):  # In UTC it may be in the year 0 or 10000.
+                return found.astimezone(UTC).timestamp()
     elif type(value) in {int, float} and isfinite(value) and 0 <= value < LATEST:
         return float(value)
     raise ConfigError(

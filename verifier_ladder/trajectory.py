@@ -43,7 +43,7 @@ _MARK = re.compile(
 )
 _BRACKETED = re.compile(r"([A-Za-z_][\w.\-]{0,127})[ \t]{0,4}\[(.*)\]", re.DOTALL)
 _TAGGED = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
-_FENCE = re.compile(r"```[\w-]{0,16}\s*(.*?)\s*(?:```|\Z)", re.DOTALL)
+_FENCE = re.compile(r"```[\w-]{0,16}")
 _FINISH = frozenset({"finish", "final answer", "final_answer"})
 _FIELDS = (("name", "arguments"), ("action", "action_input"), ("tool", "parameters"))
 """What objects that stand for a call name the tool and its arguments by."""
@@ -72,17 +72,64 @@ def from_messages(messages: Sequence[Mapping[str, Any]]) -> tuple[Turn, ...]:
         >>> from_messages(chat)[0].action.arguments, from_messages(chat)[0].observation
         ({'a': 2, 'b': 2}, '4')
     """
-    turns: list[Turn] = []
-    start = 0
-    """Where the turns of the newest message of the model begin."""
+    chat = _Chat()
     for message in messages:
         if message.get("role", "assistant") == "assistant":
-            start = len(turns)
-            turns += _spoken(message)
-        elif turns:
-            place = _answered(turns, start, message.get("tool_call_id"))
-            turns[place] = _seen(turns[place], content_of(message), failed=_has_failed(message))
-    return tuple(turns)
+            chat.speak(_spoken(message))
+        else:
+            chat.hear(message)
+    return chat.turns()
+
+
+class _Chat:
+    """Turns whose observations come bit by bit.
+
+    They are found by id and joined once, so that long chats take no more than linear time.
+    """
+
+    def __init__(self) -> None:
+        self._turns: list[Turn] = []
+        self._heard: list[list[str]] = []
+        self._failed: dict[int, bool] = {}
+        self._by_id: dict[str, int] = {}
+        self._next = 0
+        """No turn before it, of the newest message of the model, is without an observation."""
+
+    def speak(self, turns: Iterable[Turn]) -> None:
+        """Take the turns of a message of the model."""
+        self._next = len(self._turns)
+        for turn in turns:
+            if isinstance(turn.action, ToolCall):
+                self._by_id[turn.action.id] = len(self._turns)
+            self._turns.append(turn)
+            self._heard.append([])
+
+    def hear(self, message: Mapping[str, Any]) -> None:
+        """Take a message of somebody else."""
+        if not self._turns:
+            return
+        place = self._answered(message.get("tool_call_id"))
+        if said := content_of(message):
+            self._heard[place].append(said)
+        if (failed := _has_failed(message)) is not None:
+            self._failed[place] = failed
+
+    def turns(self) -> tuple[Turn, ...]:
+        """All of them, with what was heard."""
+        return tuple(
+            replace(
+                turn, observation="\n".join(heard), failed=self._failed.get(place, turn.failed)
+            )
+            for place, (turn, heard) in enumerate(zip(self._turns, self._heard, strict=True))
+        )
+
+    def _answered(self, id_: Any) -> int:
+        """The place of the turn that a message answers."""
+        if id_ and str(id_) in self._by_id:
+            return self._by_id[str(id_)]
+        while self._next < len(self._turns) and self._heard[self._next]:
+            self._next += 1
+        return min(self._next, len(self._turns) - 1)
 
 
 def content_of(message: Mapping[str, Any]) -> str:
@@ -111,24 +158,6 @@ def _spoken(message: Mapping[str, Any]) -> Iterator[Turn]:
     first, *more = from_calls(list(calls) if isinstance(calls, (list, tuple)) else [calls])
     yield replace(first, thought="\n".join(filter(None, (thought, said))))
     yield from more
-
-
-def _answered(turns: Sequence[Turn], start: int, id_: Any) -> int:
-    """The place of the turn that a message answers."""
-    if id_:
-        for place in range(len(turns) - 1, -1, -1):
-            action = turns[place].action
-            if isinstance(action, ToolCall) and action.id == str(id_):
-                return place
-    for place in range(start, len(turns)):
-        if not turns[place].observation:
-            return place
-    return len(turns) - 1
-
-
-def _seen(turn: Turn, said: str, *, failed: bool | None = None) -> Turn:
-    seen = "\n".join(filter(None, (turn.observation, said)))
-    return replace(turn, observation=seen, failed=turn.failed if failed is None else failed)
 
 
 def _has_failed(message: Mapping[str, Any]) -> bool | None:
@@ -244,6 +273,12 @@ def _written(value: Any) -> str:
     return DEEP if _is_deep(value) else json.dumps(described(value))
 
 
+def _unfenced(text: str) -> str:
+    """A text without the fence that it begins with, and the one that it ends with."""
+    fence = _FENCE.match(text)
+    return text[fence.end() :].removesuffix("```").strip() if fence else text
+
+
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else "" if value is None else str(value)
 
@@ -279,17 +314,20 @@ def from_react(text: str) -> tuple[Turn, ...]:
     """
     turns: list[Turn] = []
     thoughts: list[str] = []
+    seen: list[str] = []
     for mark, said in _parts(text):
         if mark == "thought":
             thoughts.append(said)
         elif mark == "action input" and turns:
             turns[-1] = _with_input(turns[-1], said)
         elif mark == "observation":
-            turns[-1:] = [_seen(turn, said) for turn in turns[-1:]]
+            seen += [said] if turns and said else []
         else:
+            turns[-1:] = [replace(turn, observation="\n".join(seen)) for turn in turns[-1:]]
             action = Terminate(said) if mark == "final answer" else _react_action(said)
             turns.append(Turn(action, thought="\n".join(filter(None, thoughts))))
-            thoughts = []
+            thoughts, seen = [], []
+    turns[-1:] = [replace(turn, observation="\n".join(seen)) for turn in turns[-1:]]
     return tuple(turns)
 
 
@@ -302,8 +340,7 @@ def _parts(text: str) -> Iterator[_Part]:
 
 
 def _react_action(said: str) -> Action:
-    fenced = _FENCE.fullmatch(said)
-    value = _json(fenced[1] if fenced else said)
+    value = _json(_unfenced(said))
     if _is_call(value):
         call = _call(value)
         return Terminate(_answer(call)) if call.name.lower() in _FINISH else call
@@ -320,8 +357,7 @@ def _answer(call: ToolCall) -> str:
 
 def _with_input(turn: Turn, said: str) -> Turn:
     """A turn with the arguments of its call, which stand behind a mark of their own."""
-    fenced = _FENCE.fullmatch(said)
-    said = fenced[1] if fenced else said
+    said = _unfenced(said)
     if isinstance(turn.action, Terminate):
         return replace(turn, action=Terminate(turn.action.answer or said))
     if isinstance(turn.action, ToolCall):
@@ -351,16 +387,19 @@ def from_mcp(messages: Iterable[Any]) -> tuple[Turn, ...]:
     turns: list[Turn] = []
     open_: dict[str, int] = {}
     """Where calls stand that have no result yet, by their id as JSON: 1 is not "1"."""
+    answered = -1
+    """The last call that has a result."""
     for message in _flat(messages):
         id_ = json.dumps(message.get("id"), default=str)
         if message.get("method") == "tools/call":
             call = replace(_call(message.get("params")), id=_text(message.get("id")))
-            turns.append(Turn(call, parallel=len(turns) - 1 in open_.values()))
+            turns.append(Turn(call, parallel=len(turns) - 1 > answered))
             open_[id_] = len(turns) - 1
         elif id_ in open_ and ("result" in message or "error" in message):
             place = open_.pop(id_)
             said, failed = _result(message)
-            turns[place] = _seen(turns[place], said, failed=failed)
+            turns[place] = replace(turns[place], observation=said, failed=failed)
+            answered = max(answered, place)
     return tuple(turns)
 
 
@@ -406,8 +445,7 @@ def from_text(text: str) -> tuple[Turn, ...]:
         >>> from_text("It is 4.")
         ()
     """
-    fenced = _FENCE.fullmatch(text.strip())
-    values = _values(fenced[1] if fenced else text.strip())
+    values = _values(_unfenced(text.strip()))
     if any(_RPC in each for each in _flat(values)):
         return from_mcp(values)
     if values and all(map(_has_role, values)):

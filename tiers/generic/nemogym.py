@@ -15,7 +15,7 @@ from verifier_ladder.environment import declared
 from verifier_ladder.errors import ToolError
 from verifier_ladder.httpservice import HttpService, variables_in
 from verifier_ladder.signature import MESSAGES
-from verifier_ladder.verdict import Verdict, score_name
+from verifier_ladder.verdict import MOST_SCORES, Verdict, score_name
 
 _WORDS = ("failure_kind", "failure_reason")
 
@@ -27,9 +27,9 @@ class NemoGymVerifier(AsyncVerifier):
     which these are made, and the further fields that the server reads. The completion becomes the
     `response`: its text, its chat messages, or its turns with the calls of tools.
 
-    Its score is `reward`; `reward_components` become `scores`. **A masked sample is unknown**,
-    never its reward of 0: `mask_sample` says that the environment failed, not the model. So is
-    silence, an error status, and an answer without a reward.
+    Its score is `reward`; those `reward_components` that are numbers become `scores`. **A masked
+    sample is unknown**, never its reward of 0: `mask_sample` says that the environment failed, not
+    the model. So is silence, an error status, and an answer without a reward.
 
     Nothing is seeded: it is for servers whose `/verify` needs no session.
 
@@ -101,10 +101,17 @@ class NemoGymVerifier(AsyncVerifier):
         reward = answer.get("reward")
         if isinstance(reward, bool) or not isinstance(reward, (int, float)):
             raise ToolError(f"{self._service.url} answered without a reward: {reward!r:.100}")
-        parts, scores = answer.get("reward_components"), dict[str, float]()
-        for name, part in parts.items() if isinstance(parts, dict) else ():
-            scores[score_name(name, scores)] = part
+        scores = _scores(answer.get("reward_components"))
         return Verdict.accept(float(reward), scores=scores, evidence=told)
+
+
+def _scores(parts: Any) -> dict[str, float]:
+    """Components of a reward, as many as a verdict holds; one that is no number is not known."""
+    scores: dict[str, float] = {}
+    for name, part in parts.items() if isinstance(parts, dict) else ():
+        if isinstance(part, (int, float)) and len(scores) < MOST_SCORES:
+            scores[score_name(name, scores)] = float(part)
+    return scores
 
 
 def _row(candidate: Candidate) -> dict[str, Any]:

@@ -33,6 +33,8 @@ from verifier_ladder.verdict import Verdict
 HOW = "Write one number, or mean ± standard deviation, alone between <answer> and </answer>."
 LARGEST = 1e15
 """The largest number that a forecast may hold."""
+_FAR = 40.0
+"""Deviations from which on Φ is 1 and φ is 0, as far as numbers tell; z may be beyond them."""
 _SERIES = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,99}")
 _SPREAD = re.compile(r"\s*(?:±|\+/-|\\pm)\s*")
 
@@ -53,6 +55,8 @@ class Normal(NamedTuple):
         if self.deviation is None:
             return abs(value - self.mean)
         z = (value - self.mean) / self.deviation
+        if abs(z) > _FAR:
+            return abs(value - self.mean) - self.deviation / sqrt(pi)
         inner = z * erf(z / sqrt(2)) + sqrt(2 / pi) * exp(-z * z / 2) - 1 / sqrt(pi)
         return self.deviation * inner
 

@@ -10,6 +10,7 @@ from verifier_ladder import ConfigError, Environment, StepResult, Terminate, Too
 from verifier_ladder.candidate import Action
 from verifier_ladder.taskenvironment import replay
 from verifier_ladder.testing.environment import EnvironmentTestCase
+from verifier_ladder.tiers import desk as module
 from verifier_ladder.tiers.desk import SqliteDesk
 
 SETUP = """
@@ -160,3 +161,23 @@ def test_who_judges_reads_and_does_not_write(desk: SqliteDesk) -> None:
     for statement in ("DELETE FROM accounts", "SELECT", "SELECT 1; SELECT 2"):
         with pytest.raises(ConfigError):
             desk.rows(statement)
+
+
+def test_all_actions_of_an_episode_share_a_bound_of_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_EPISODE", 300)
+    count = (
+        "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 10000) "
+        "SELECT count(*) FROM c"
+    )
+    with SqliteDesk(SETUP) as desk:
+        desk.reset()
+        before = desk.snapshot()
+        failed = [desk.step(sql(count)).failed for _ in range(9)]
+        assert (False, True) == (failed[0], failed[-1])
+        assert "too much work" in desk.step(sql("SELECT 1")).observation
+        assert FIRST == desk.tables()["accounts"], "who judges reads all the same"
+
+        desk.restore(before)
+        assert failed == [desk.step(sql(count)).failed for _ in range(9)]
+        desk.reset()
+        assert not desk.step(sql("SELECT 1")).failed

@@ -272,3 +272,26 @@ def test_whatever_json_is_written_there_are_turns_and_no_error(values: list[Any]
 )  # fmt: skip
 def test_long_text_is_read_as_well(text: str) -> None:
     assert_turns(from_text(text)[:10])
+
+
+@pytest.mark.parametrize(
+    ("text", "turns"),
+    [("```!" + " " * 900_000 + "b", 0), ("Action: ```!" + " " * 900_000 + "b", 1),
+     ("Action: a\n" + "Observation: b\n" * 60_000, 1),
+     (json.dumps([{"role": "assistant"}] * 20_000
+                 + [{"role": "tool", "tool_call_id": "x", "content": "b"}] * 15_000), 20_000),
+     (json.dumps([{"jsonrpc": "2.0", "id": n, "method": "tools/call"} for n in range(16_000)]),
+      16_000)],
+    ids=["fence", "fenced action", "observations", "answers", "calls"],
+)  # fmt: skip
+def test_what_a_text_repeats_takes_no_longer_than_it_is_long(text: str, turns: int) -> None:
+    assert turns == len(from_text(text))
+
+
+def test_a_fence_is_not_part_of_what_it_holds() -> None:
+    call = '{"name": "add", "arguments": {"a": 1}}'
+    expected = [ToolCall("add", {"a": 1})]
+
+    for text in (f"```json\n{call}\n```", f"```{call}```", f"``` {call}", f"```\n\n{call}\n"):
+        assert expected == [turn.action for turn in from_text(text)]
+        assert expected == [turn.action for turn in from_react(f"Action: {text}")]

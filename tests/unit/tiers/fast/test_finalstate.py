@@ -169,3 +169,13 @@ def test_a_page_is_read_as_browsers_do() -> None:
     assert (["one"], [""]) == (page.texts("#a"), page.values("p[id=b]", "hidden"))
     assert "three" not in page.texts("body")[0]
     assert page.without(["#a"]) == page.without(["p:first-child"]) != page.without(())
+
+
+def test_a_tag_has_as_many_attributes_as_a_browser_would_see() -> None:
+    names = [f"a{number}" for number in range(301)]
+    for tag in (" ".join(names), "/".join(names), " ".join(f"{n} = '>'" for n in names),
+                "".join(f'{n}=">"' for n in names)):  # fmt: skip
+        with pytest.raises(CandidateError, match="300 attributes"):
+            Page(f"<p {tag}>")
+    assert [""] == Page(f"<p {' '.join(names[1:])}>").texts("p")
+    assert ["x" * 9] * 999 == Page("<p a=1 b='2' c>xxxxxxxxx</p>\n" * 999).texts("p")

@@ -44,6 +44,23 @@ def test_the_reward_is_the_score_and_its_components_are_scores(service: Service)
     assert told(service, {"reward": 0}).score == 0.0
 
 
+@pytest.mark.parametrize("parts", [{"a": None}, {"a": "1.0"}, {"a": []}, {"a": {}}, ["a"], "a"])
+def test_a_component_that_is_no_number_leaves_the_reward_as_it_is(
+    service: Service, parts: Any
+) -> None:
+    verdict = told(service, {"reward": 0.5, "reward_components": parts})
+
+    assert (verdict.outcome, verdict.score, dict(verdict.scores)) == ("accept", 0.5, {})
+
+
+def test_of_many_components_there_are_as_many_as_a_verdict_holds(service: Service) -> None:
+    verdict = told(
+        service, {"reward": 0.5, "reward_components": dict.fromkeys(map(str, range(9999)), 1)}
+    )
+
+    assert (verdict.score, len(verdict.scores)) == (0.5, 256)
+
+
 @pytest.mark.parametrize(
     ("answer", "why"),
     [

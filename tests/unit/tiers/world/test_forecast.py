@@ -142,3 +142,26 @@ def test_what_settled_it_is_evidence(tmp_path: Path) -> None:
 def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
         NumericForecast(**settings)
+
+
+@pytest.mark.parametrize("deviation", ["1e-300", "1e-320", "5e-324"])
+def test_a_deviation_next_to_nothing_settles_as_a_point_does(deviation: str) -> None:
+    task = {"series": "example-series", "horizon": next(at for at, value in ROWS if value)}
+    point, spread = (
+        NumericForecast().judge([
+            to_settle(Candidate("text", f"<answer>{said}</answer>", task), bytes(32), None)
+        ])[0]
+        for said in ("7", f"7 ± {deviation}")
+    )  # fmt: skip
+
+    assert Outcome.ACCEPT is spread.outcome
+    assert point.score == spread.score
+
+
+@pytest.mark.parametrize("time", ["9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+23:59"])
+def test_a_time_that_no_calendar_has_in_utc_is_no_time(time: str) -> None:
+    task = {"series": "example-series", "horizon": time}
+    for late in ({}, {"horizon_passed": True}):
+        (verdict,) = NumericForecast().judge([Candidate("text", "7", {**task, **late})])
+        assert ("config", True) == (verdict.failed_at, "is no time" in verdict.reason)
+    assert moment("9999-12-31T23:59:59+00:00") > 0 > moment("0001-01-01T00:00:00+00:00")
