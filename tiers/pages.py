@@ -13,10 +13,8 @@ LONGEST: Final = 200_000
 MOST_ELEMENTS: Final = 5_000
 DEEPEST: Final = 200
 MOST_ATTRIBUTES: Final = 300
-_CROWDED = re.compile(
-    r"<[A-Za-z][^\s/>]*+(?:[\s/]*+[^\s/>][^\s/>=]*+"
-    r"(?:\s*+=\s*+(?:\"[^\"]*+\"?+|'[^']*+'?+|[^\s>]*+))?+){%d}" % (MOST_ATTRIBUTES + 1)
-)
+_ATTRIBUTE = r"[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:\"[^\"]*+\"?+|'[^']*+'?+|[^\s>]*+))?+"
+_CROWDED = re.compile(rf"<[A-Za-z][^\s/>]*+(?:{_ATTRIBUTE}){{{MOST_ATTRIBUTES + 1}}}")
 """A tag with too many attributes, as the HTML standard tells them apart; nothing is read twice."""
 _UNSEEN = ["script", "style", "template", "noscript"]
 

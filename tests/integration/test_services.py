@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import signal
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -58,6 +61,14 @@ class Model(vl.Service):
     def hangs(self) -> None:
         (self.notes / "hangs").touch()
         time.sleep(600)
+
+    def hogs(self) -> None:
+        """Let no thread of this process run any more, as a hostile text does with a pattern."""
+        (self.notes / "hogs").touch()
+        re.match("(a+)+$", "a" * 60 + "b")
+
+    def starts(self) -> int:
+        return subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]).pid
 
     def raises(self) -> None:
         raise ValueError("no such molecule")
@@ -181,15 +192,42 @@ def test_a_candidate_that_ends_every_process_is_not_rejected(
     assert "died 2 times at this call" in bad.reason
 
 
+@pytest.mark.parametrize("method", ["hangs", "hogs"])
 def test_a_call_without_end_is_nobodys_reject_and_ends_its_process(
-    notes: Path, judge: Judge, pool: WorkerPool
+    notes: Path, judge: Judge, pool: WorkerPool, method: str
 ) -> None:
     judge.timeout = 1.0
-    (verdict,) = said(pool, judge, "hangs")
+    (verdict,) = said(pool, judge, method)
 
-    assert (notes / "hangs").exists()
+    assert (notes / method).exists()
     assert vl.Outcome.ABSTAIN is verdict.outcome
     until(lambda: all(map(has_ended, begun(notes))))
+    judge.timeout = 300.0
+    assert said(pool, judge, "pid")[0].failed_at is None
+
+
+def test_a_call_without_end_ends_also_while_others_come_and_go(notes: Path, judge: Judge) -> None:
+    def come_and_go() -> bool:
+        judge.services["model"].start()
+        judge.services["model"].hang_up()
+        return has_ended(begun(notes)[0])
+
+    judge.timeout = 1.0
+    with WorkerPool(1, name="served") as pool:
+        asked = pool.verify(judge, [vl.Candidate("text", "hangs")])
+        until((notes / "hangs").exists)
+        for pid in pool.pids():
+            os.kill(pid, signal.SIGKILL)
+        until(come_and_go)
+        asked.cancel()
+
+
+def test_what_a_killed_process_has_started_ends_with_it(judge: Judge) -> None:
+    pid = judge.services["model"].call("starts")
+    os.kill(judge.services["model"].call("pid"), signal.SIGKILL)
+
+    until(lambda: has_ended(pid))
+    judge.services["model"].hang_up()
 
 
 def test_a_check_is_charged_for_its_calls_and_not_for_the_set_up(

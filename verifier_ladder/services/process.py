@@ -20,6 +20,7 @@ from verifier_ladder import metering
 from verifier_ladder.containment import text_of, words_of
 from verifier_ladder.errors import CandidateError, ConfigError
 from verifier_ladder.services.connection import BOUND, FULL, TAKEN
+from verifier_ladder.services.guard import Guard
 from verifier_ladder.services.messages import pack, receive, send
 from verifier_ladder.services.places import Place
 from verifier_ladder.services.service import Service
@@ -50,8 +51,11 @@ class Server:
     whether the process still has a reason to live.
     """
 
-    def __init__(self, service: Service, place: Place, listener: socket.socket) -> None:
+    def __init__(
+        self, service: Service, place: Place, listener: socket.socket, guard: Guard
+    ) -> None:
         """Begin to take connections."""
+        self._guard = guard
         self._service, self._place, self._listener = service, place, listener
         self._calls: queue.Queue[Asked] = queue.Queue()
         self._is_set_up = Event()
@@ -84,6 +88,7 @@ class Server:
             if asked.connection not in self._connected:
                 return
             self._at, self._last = asked.connection, monotonic()
+        self._guard.begins(asked.connection, self._service.grace)
         try:
             send(asked.connection, pack("begun", ""))
             send(asked.connection, self._result(asked))
@@ -91,6 +96,7 @@ class Server:
             with suppress(OSError):
                 asked.connection.shutdown(socket.SHUT_RDWR)
         finally:
+            self._guard.ends()
             with self._lock:
                 self._at, self._last = None, monotonic()
                 if asked.connection not in self._connected:
@@ -139,7 +145,8 @@ class Server:
         finally:
             with self._lock:
                 self._connected.discard(connection)
-                self._last = monotonic()
+                if self._at in {None, connection}:  # Others come and go beside a call without end.
+                    self._last = monotonic()
                 if self._at is not connection:
                     connection.close()
 
@@ -181,7 +188,7 @@ def _kind(error: BaseException) -> str:
 
 
 def main(code: bytes, nice: int, pipe: int) -> None:
-    """Be the process of a service; for the program that `Connection` starts.
+    """Be the process of a service, and its guard; for the program that `Connection` starts.
 
     Args:
         code: The service, pickled.
@@ -189,6 +196,7 @@ def main(code: bytes, nice: int, pipe: int) -> None:
         pipe: Where to say that it listens.
     """
     os.set_inheritable(pipe, False)  # noqa: FBT003 - its only form
+    guard = Guard.begin(pipe)
     _reset(nice)
     service: Service = pickle.loads(code)  # noqa: S301 - written by the worker that starts it
     place = Place(service.digest)
@@ -205,7 +213,7 @@ def main(code: bytes, nice: int, pipe: int) -> None:
     listener = place.listen()
     os.write(pipe, BOUND)
     os.close(pipe)
-    Server(service, place, listener).run()
+    Server(service, place, listener, guard).run()
 
 
 def _life(place: Place, service: Service) -> tuple[IO[str] | None, str | None]:
