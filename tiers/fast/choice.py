@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Annotated, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from verifier_ladder.candidate import Candidate
-from verifier_ladder.cost import Cost
 from verifier_ladder.errors import CandidateError
-from verifier_ladder.tier import Tier
-from verifier_ladder.tiers.fast.extraction import SHORT, agreed, answers, bare, checked_marks
-from verifier_ladder.tiers.single import SingleVerifier
+from verifier_ladder.tiers.fast.extraction import agreed, answers, bare
+from verifier_ladder.tiers.fast.marked import MarkedVerifier
 from verifier_ladder.tiers.tasks import TaskError, read_task
 from verifier_ladder.verdict import Verdict
 
@@ -52,7 +50,7 @@ class _Choices(NamedTuple):
     """Texts in small letters → labels."""
 
 
-class Choice(SingleVerifier):
+class Choice(MarkedVerifier):
     """Accepts an output that commits to the one right choice.
 
     Read are `B`, `(B)`, `B.`, `Option B`, `B) Rome`, `Rome`, and `B, because …`. Several choices,
@@ -72,23 +70,8 @@ class Choice(SingleVerifier):
 
     name = "choice"
     version = "1"
-    tier = Tier.FAST
-    kind = "text"
-    domain = "structured output"
-    capabilities = ("reasoning",)
-    cost = Cost(seconds=2e-5)
-    timeout = 10.0
     task_fields = ("answer", "choices")
     control = Candidate("text", "A", task={"answer": "A"})
-
-    def __init__(self, *, find: Sequence[str] = SHORT) -> None:
-        """Set where the answer stands: marks of `verifier_ladder.tiers.fast.extraction`.
-
-        Raises:
-            ConfigError: If a mark does not exist.
-        """
-        self._find = checked_marks(find)
-        super().__init__(find=self._find)
 
     def examine(self, candidate: Candidate) -> Verdict:
         """Read which label the output commits to."""

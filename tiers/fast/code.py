@@ -18,7 +18,6 @@ from __future__ import annotations
 import ast
 from cmath import isclose as is_near
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from math import inf, nan
 from typing import Annotated, Any, NamedTuple
 
@@ -26,17 +25,15 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
-from verifier_ladder.errors import ConfigError
 from verifier_ladder.text import printable
 from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.programs import (
-    CAPS,
     FILE,
     Bounds,
     Caller,
+    ProgramVerifier,
     TimeUsedUpError,
     allowed,
-    limits_of,
     program_in,
     python_tools,
     said_of,
@@ -218,7 +215,7 @@ def _exact(value: Any) -> Any:
 # ---- The verifiers
 
 
-class CodeFunctions(SingleVerifier):
+class CodeFunctions(ProgramVerifier):
     """Accepts a program whose functions give what the task expects, in every call.
 
     Each call has a fresh process in the sandbox. What it returns is compared outside, with exact
@@ -234,46 +231,13 @@ class CodeFunctions(SingleVerifier):
 
     name = "code-functions"
     version = "1"
-    tier = Tier.FAST
-    kind = "text"
-    domain = "software"
-    capabilities = ("reasoning",)
     cost = Cost(seconds=0.05)
-    timeout = 600.0
     batch_size = 16
     task_fields = ("calls", "expected", "tolerance", "limits")
     hidden = ("expected",)
-    observed = "outside"
-    sandbox: Sandbox = Sandbox()
     control = Candidate(
         "text", "def solve(n):\n    return n + 1", task={"calls": ["solve(1)"], "expected": ["2"]}
     )
-
-    def __init__(
-        self,
-        *,
-        limits: Mapping[str, float] | None = None,
-        most: Mapping[str, float] | None = None,
-        total: float = 120.0,
-    ) -> None:
-        """Say what programs may take.
-
-        Args:
-            limits: What each call may take where its task does not say, by the names of `Limits`.
-            most: What a task may allow at most. From a task that asks for more it abstains.
-            total: Seconds that all calls of a program may take together: of processor time, and
-                those that ran out of `wall`. What is left then is not called, and not passed.
-
-        Raises:
-            ConfigError: If one makes no sense.
-        """
-        self._limits = limits_of(Limits(cpu=5.0, wall=15.0), limits, "limits")
-        self._most = limits_of(CAPS, most, "most")
-        if not 0 < total < inf:
-            raise ConfigError(f"total={total!r}: give seconds above 0")
-        self._total = total
-        self.tools = python_tools()
-        super().__init__(limits=asdict(self._limits), most=asdict(self._most), total=total)
 
     def examine(self, candidate: Candidate) -> Verdict:
         """Call the functions, and compare."""

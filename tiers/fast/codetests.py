@@ -13,8 +13,6 @@ from __future__ import annotations
 import builtins
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from math import inf
 from random import Random
 from typing import Annotated, NamedTuple
 
@@ -22,25 +20,20 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
-from verifier_ladder.errors import ConfigError
 from verifier_ladder.keys import digest
-from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.programs import (
-    CAPS,
     FILE,
     Bounds,
     Caller,
     Name,
+    ProgramVerifier,
     TimeUsedUpError,
     allowed,
     ending_of,
-    limits_of,
     program_in,
-    python_tools,
 )
 from verifier_ladder.tiers.fast.testcode import Made, Test, read_tests
 from verifier_ladder.tiers.sandbox import Ending, Input, Limits, Program, Result, Sandbox, Warmth
-from verifier_ladder.tiers.single import SingleVerifier
 from verifier_ladder.tiers.tasks import read_task
 from verifier_ladder.verdict import Verdict
 
@@ -68,7 +61,7 @@ class _Run(NamedTuple):
     made: Made
 
 
-class CodeTests(SingleVerifier):
+class CodeTests(ProgramVerifier):
     """Accepts a program beside which all tests pass, and all their canaries fail.
 
     | Field of a task | Meaning |
@@ -89,17 +82,11 @@ class CodeTests(SingleVerifier):
 
     name = "code-tests"
     version = "1"
-    tier = Tier.FAST
-    kind = "text"
-    domain = "software"
-    capabilities = ("reasoning",)
     cost = Cost(seconds=0.1)
-    timeout = 600.0
     batch_size = 8
     task_fields = ("tests", "function", "limits")
     hidden = ("tests",)
     observed = "inside"
-    sandbox: Sandbox = Sandbox()
     control = Candidate(
         "text", "def solve(n):\n    return n + 1", task={"tests": "assert solve(1) == 2"}
     )
@@ -116,7 +103,7 @@ class CodeTests(SingleVerifier):
 
         Args:
             limits: What each test may take where its task does not say, by the names of `Limits`.
-            most: What a task may allow at most. From a task that asks for more it abstains.
+            most: What a task may allow at most.
             total: Seconds that all tests of a program may take together, canaries included.
             modules: Modules beside the standard library that tests may import, such as `numpy`.
                 They are imported once, and name their versions in `tools` if results depend on it.
@@ -124,18 +111,10 @@ class CodeTests(SingleVerifier):
         Raises:
             ConfigError: If one makes no sense.
         """
-        self._limits = limits_of(Limits(cpu=5.0, wall=15.0), limits, "limits")
-        self._most = limits_of(CAPS, most, "most")
-        if not 0 < total < inf:
-            raise ConfigError(f"total={total!r}: give seconds above 0")
-        self._total, self._modules = total, tuple(modules)
+        self._modules = tuple(modules)
         if modules:
             self.sandbox = Sandbox(Warmth(modules=self._modules))
-        self.tools = python_tools()
-        super().__init__(
-            limits=asdict(self._limits), most=asdict(self._most), total=total,
-            modules=list(modules),
-        )  # fmt: skip
+        super().__init__({"modules": list(modules)}, limits=limits, most=most, total=total)
 
     def examine(self, candidate: Candidate) -> Verdict:
         """Run the tests and their canaries, in an order of this check's own."""

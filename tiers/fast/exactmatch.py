@@ -11,11 +11,9 @@ from typing import Annotated, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field
 
 from verifier_ladder.candidate import Candidate
-from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError
-from verifier_ladder.tier import Tier
-from verifier_ladder.tiers.fast.extraction import SHORT, agreed, answers, bare, checked_marks
-from verifier_ladder.tiers.single import SingleVerifier
+from verifier_ladder.tiers.fast.extraction import SHORT, agreed, answers, bare
+from verifier_ladder.tiers.fast.marked import MarkedVerifier
 from verifier_ladder.tiers.tasks import TaskError, read_task
 from verifier_ladder.verdict import Verdict
 
@@ -31,7 +29,7 @@ class _Task(BaseModel):
     normalise: list[Rule] | None = None
 
 
-class ExactMatch(SingleVerifier):
+class ExactMatch(MarkedVerifier):
     """Accepts an output whose answer is the task's `answer`, letter for letter.
 
     Texts are the same if their characters are, however they are composed (Unicode's NFC). What
@@ -57,12 +55,6 @@ class ExactMatch(SingleVerifier):
 
     name = "exact-match"
     version = "1"
-    tier = Tier.FAST
-    kind = "text"
-    domain = "structured output"
-    capabilities = ("reasoning",)
-    cost = Cost(seconds=2e-5)
-    timeout = 10.0
     task_fields = ("answer", "normalise")
     control = Candidate("text", "42", task={"answer": "42"})
 
@@ -81,8 +73,8 @@ class ExactMatch(SingleVerifier):
         known = get_args(Rule)
         if isinstance(normalise, str) or any(rule not in known for rule in normalise):
             raise ConfigError(f"normalise={normalise!r}: give a list of {', '.join(known)}")
-        self._find, self._rules = checked_marks(find), frozenset(normalise)
-        super().__init__(find=self._find, normalise=sorted(self._rules))
+        self._rules = frozenset(normalise)
+        super().__init__({"normalise": sorted(self._rules)}, find=find)
 
     def examine(self, candidate: Candidate) -> Verdict:
         """Compare the normal forms."""

@@ -11,11 +11,9 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from verifier_ladder.candidate import Candidate
-from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError
-from verifier_ladder.tier import Tier
-from verifier_ladder.tiers.fast.extraction import SHORT, agreed, answers, bare, checked_marks
-from verifier_ladder.tiers.single import SingleVerifier
+from verifier_ladder.tiers.fast.extraction import SHORT, agreed, answers, bare
+from verifier_ladder.tiers.fast.marked import MarkedVerifier
 from verifier_ladder.tiers.tasks import TaskError, read_task
 from verifier_ladder.verdict import Verdict
 
@@ -29,7 +27,7 @@ class _Task(BaseModel):
     answer: str | Annotated[list[str], Field(min_length=1)]
 
 
-class F1(SingleVerifier):
+class F1(MarkedVerifier):
     """Scores an answer by the words that it shares with the task's `answer`, from 0 to 1.
 
     Capitals, ASCII punctuation and the articles a, an and the don't count; a word counts as often
@@ -48,12 +46,6 @@ class F1(SingleVerifier):
 
     name = "f1"
     version = "1"
-    tier = Tier.FAST
-    kind = "text"
-    domain = "structured output"
-    capabilities = ("reasoning",)
-    cost = Cost(seconds=2e-5)
-    timeout = 10.0
     task_fields = ("answer",)
     control = Candidate("text", "42", task={"answer": "42"})
 
@@ -70,8 +62,8 @@ class F1(SingleVerifier):
         """
         if not 0 < least <= 1:
             raise ConfigError(f"least={least!r}: give a number above 0 and at most 1")
-        self._find, self._least = checked_marks(find), least
-        super().__init__(find=self._find, least=least)
+        self._least = least
+        super().__init__({"least": least}, find=find)
 
     def examine(self, candidate: Candidate) -> Verdict:
         """Compare words."""

@@ -13,12 +13,10 @@ from typing import Any
 import orjson
 
 from verifier_ladder.candidate import Candidate
-from verifier_ladder.cost import Cost
 from verifier_ladder.errors import CandidateError, ConfigError, ToolError
 from verifier_ladder.text import printable
-from verifier_ladder.tier import Tier
-from verifier_ladder.tiers.fast.extraction import DOCUMENT, LONGEST, answers, checked_marks
-from verifier_ladder.tiers.single import SingleVerifier
+from verifier_ladder.tiers.fast.extraction import DOCUMENT, LONGEST, answers
+from verifier_ladder.tiers.fast.marked import MarkedVerifier
 from verifier_ladder.tiers.tasks import TaskError
 from verifier_ladder.tiers.versions import versions
 from verifier_ladder.verdict import Verdict
@@ -32,7 +30,7 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 _OPENS, _CLOSES = "[{", "]}"
 
 
-class JsonSchema(SingleVerifier):
+class JsonSchema(MarkedVerifier):
     """Accepts an output whose JSON is valid against the task's `schema`.
 
     **Strict.** NaN, infinity, names that occur twice, half characters and numbers beyond doubles
@@ -53,11 +51,6 @@ class JsonSchema(SingleVerifier):
 
     name = "json-schema"
     version = "1"
-    tier = Tier.FAST
-    kind = "text"
-    domain = "structured output"
-    capabilities = ("reasoning",)
-    cost = Cost(seconds=2e-5)
     timeout = 20.0
     task_fields = ("schema",)
     control = Candidate("text", "{}", task={"schema": {"type": "object"}})
@@ -81,13 +74,11 @@ class JsonSchema(SingleVerifier):
         Raises:
             ConfigError: If a bound or a mark makes no sense.
         """
-        self._find = checked_marks(find)
         if not 1 <= max_depth <= 500 or max_characters < 1:  # noqa: PLR2004  # Parsers nest so far.
             raise ConfigError("max_depth must be 1 to 500, and max_characters at least 1")
         self._formats, self._depth, self._longest = formats, max_depth, max_characters
-        super().__init__(
-            find=self._find, formats=formats, max_depth=max_depth, max_characters=max_characters
-        )
+        own = {"formats": formats, "max_depth": max_depth, "max_characters": max_characters}
+        super().__init__(own, find=find)
         self.tools = versions("jsonschema-rs")
 
     def setup(self) -> None:

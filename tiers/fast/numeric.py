@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from verifier_ladder.candidate import Candidate
-from verifier_ladder.cost import Cost
 from verifier_ladder.errors import CandidateError
-from verifier_ladder.tier import Tier
-from verifier_ladder.tiers.fast.extraction import SHORT, agreed, answers, bare, checked_marks
-from verifier_ladder.tiers.single import SingleVerifier
+from verifier_ladder.tiers.fast.extraction import agreed, answers, bare
+from verifier_ladder.tiers.fast.marked import MarkedVerifier
 from verifier_ladder.tiers.tasks import TaskError, read_task
 from verifier_ladder.verdict import Verdict
 
@@ -38,7 +35,7 @@ class _Task(BaseModel):
     unit: str | Annotated[list[str], Field(min_length=1)] | None = None
 
 
-class Numeric(SingleVerifier):
+class Numeric(MarkedVerifier):
     r"""Accepts an output whose number is the task's `answer`.
 
     **Exact.** Numbers are decimals of up to 1000 characters and compared as such: `0.1` is not
@@ -63,23 +60,8 @@ class Numeric(SingleVerifier):
 
     name = "numeric"
     version = "1"
-    tier = Tier.FAST
-    kind = "text"
-    domain = "structured output"
-    capabilities = ("reasoning",)
-    cost = Cost(seconds=2e-5)
-    timeout = 10.0
     task_fields = ("answer", "tolerance", "relative", "unit")
     control = Candidate("text", "42", task={"answer": 42})
-
-    def __init__(self, *, find: Sequence[str] = SHORT) -> None:
-        """Set where the answer stands: marks of `verifier_ladder.tiers.fast.extraction`.
-
-        Raises:
-            ConfigError: If a mark does not exist.
-        """
-        self._find = checked_marks(find)
-        super().__init__(find=self._find)
 
     def examine(self, candidate: Candidate) -> Verdict:
         """Compare the numbers."""

@@ -26,9 +26,7 @@ has disturbed. Pairs are added until the interval is narrow.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from itertools import accumulate
-from math import inf
 from random import Random
 from statistics import median
 from typing import Annotated, Any, NamedTuple
@@ -40,22 +38,18 @@ from verifier_ladder.cost import Cost
 from verifier_ladder.errors import CandidateError, ConfigError, ToolError
 from verifier_ladder.keys import digest
 from verifier_ladder.text import printable
-from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.code import is_same
 from verifier_ladder.tiers.fast.drawing import Strategy, typical
 from verifier_ladder.tiers.fast.programs import (
-    CAPS,
     FILE,
     Bounds,
     Name,
+    ProgramVerifier,
     allowed,
-    limits_of,
     program_in,
-    python_tools,
     said_of,
 )
 from verifier_ladder.tiers.sandbox import Ending, Input, Limits, Program, Result, Sandbox
-from verifier_ladder.tiers.single import SingleVerifier
 from verifier_ladder.tiers.tasks import TaskError, read_task
 from verifier_ladder.verdict import Verdict
 
@@ -129,7 +123,7 @@ def _cut(size: int) -> int:
     return len([each for each in accumulate(ways) if each <= most]) - 1
 
 
-class CodePerformance(SingleVerifier):
+class CodePerformance(ProgramVerifier):
     r"""Accepts a program that is right and takes at most a share of a reference's processor time.
 
     It accepts if the whole interval of the ratio lies below the one that the task asks for, and
@@ -148,17 +142,12 @@ class CodePerformance(SingleVerifier):
 
     name = "code-performance"
     version = "1"
-    tier = Tier.FAST
-    kind = "text"
-    domain = "software"
-    capabilities = ("reasoning",)
     cost = Cost(seconds=1.0)
-    timeout = 600.0
     batch_size = 1
     task_fields = ("function", "inputs", "reference", "ratio", "tolerance", "limits")
     hidden = ("reference",)
-    observed = "outside"
     sandbox: Sandbox = Sandbox(needs=("metering",))
+    usual = Limits(cpu=10.0, wall=60.0, processes=1)
     control = Candidate(
         "text", "def solve(n):\n    return sum(range(n))",
         task={
@@ -186,18 +175,10 @@ class CodePerformance(SingleVerifier):
         Raises:
             ConfigError: If one makes no sense.
         """
-        self._limits = limits_of(Limits(cpu=10.0, wall=60.0, processes=1), limits, "limits")
-        self._most = limits_of(CAPS, most, "most")
-        if pairs < LEAST_PAIRS or not 0 < total < inf:
-            raise ConfigError(
-                f"pairs={pairs!r}, total={total!r}: give {LEAST_PAIRS} pairs or more, and seconds "
-                "above 0"
-            )
-        self._pairs, self._total = pairs, total
-        self.tools = python_tools()
-        super().__init__(
-            limits=asdict(self._limits), most=asdict(self._most), pairs=pairs, total=total
-        )
+        if pairs < LEAST_PAIRS:
+            raise ConfigError(f"pairs={pairs!r}: give {LEAST_PAIRS} pairs or more")
+        self._pairs = pairs
+        super().__init__({"pairs": pairs}, limits=limits, most=most, total=total)
 
     def examine(self, candidate: Candidate) -> Verdict:
         """Measure pairs until the ratio is known well enough."""

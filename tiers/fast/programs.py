@@ -8,16 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import Annotated, Any, Final
+from math import inf
+from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.errors import CandidateError, ConfigError
 from verifier_ladder.text import printable
+from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.extraction import Span, blocks, text_of
 from verifier_ladder.tiers.sandbox import Ending, Input, Limits, Program, Result, Sandbox
 from verifier_ladder.tiers.sandbox.language import PYTHON, Language
+from verifier_ladder.tiers.single import SingleVerifier
 from verifier_ladder.tiers.tasks import TaskError
+from verifier_ladder.verifiers import Observed
 
 _LONGEST: Final = 1 << 18
 """Bytes of a program."""
@@ -37,6 +42,51 @@ CAPS = Limits(
 def python_tools() -> dict[str, str]:
     """What results of Python programs depend on, beside the verifier."""
     return {PYTHON.name: PYTHON.installed()}
+
+
+class ProgramVerifier(SingleVerifier):
+    """Base of verifiers that call programs in the sandbox, which is where they are seen."""
+
+    tier = Tier.FAST
+    kind = "text"
+    domain = "software"
+    capabilities = ("reasoning",)
+    timeout = 600.0
+    observed: Observed = "outside"
+    sandbox: Sandbox = Sandbox()
+    usual: ClassVar[Limits] = Limits(cpu=5.0, wall=15.0)
+    """What each call may take where nothing is said."""
+
+    @checked()
+    def __init__(
+        self,
+        own: Mapping[str, Any] | None = None,
+        /,
+        *,
+        limits: Mapping[str, float] | None = None,
+        most: Mapping[str, float] | None = None,
+        total: float = 120.0,
+    ) -> None:
+        """Say what programs may take, beside the subclass's own settings.
+
+        Args:
+            own: Those that affect results.
+            limits: What each call may take where its task does not say, by the names of `Limits`.
+            most: What a task may allow at most. From a task that asks for more it abstains.
+            total: Seconds that all calls of a program may take together: of processor time, and
+                those that ran out of `wall`. What is left then is not called, and not passed.
+
+        Raises:
+            ConfigError: If one makes no sense.
+        """
+        self._limits = limits_of(self.usual, limits, "limits")
+        self._most = limits_of(CAPS, most, "most")
+        if not 0 < total < inf:
+            raise ConfigError(f"total={total!r}: give seconds above 0")
+        self._total = total
+        self.tools = python_tools()
+        settings = {"limits": asdict(self._limits), "most": asdict(self._most), "total": total}
+        super().__init__(**settings, **(own or {}))
 
 
 # ---- What a model wrote

@@ -16,9 +16,8 @@ from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import CandidateError, ConfigError, ToolError
 from verifier_ladder.text import printable
-from verifier_ladder.tier import Tier
-from verifier_ladder.tiers.fast.extraction import DOCUMENT, LONGEST, answers, checked_marks
-from verifier_ladder.tiers.single import SingleVerifier
+from verifier_ladder.tiers.fast.extraction import DOCUMENT, LONGEST, answers
+from verifier_ladder.tiers.fast.marked import MarkedVerifier
 from verifier_ladder.tiers.tasks import read_task
 from verifier_ladder.tiers.versions import versions
 from verifier_ladder.verdict import Verdict
@@ -121,7 +120,7 @@ class _Task(BaseModel):
     table: Table
 
 
-class TableSchema(SingleVerifier):
+class TableSchema(MarkedVerifier):
     r"""Accepts a table whose columns, types, nulls, keys, counts and ranges are as described.
 
     **The task** holds `table`: `columns`, each with `name`, `type` (`integer`, `number`, `text`,
@@ -146,10 +145,6 @@ class TableSchema(SingleVerifier):
 
     name = "table-schema"
     version = "1"
-    tier = Tier.FAST
-    kind = "text"
-    domain = "structured output"
-    capabilities = ("reasoning",)
     cost = Cost(seconds=3e-4)
     timeout = 20.0
     task_fields = ("table",)
@@ -176,9 +171,8 @@ class TableSchema(SingleVerifier):
         """
         if min(max_rows, max_bytes) < 1:
             raise ConfigError("max_rows and max_bytes must be at least 1")
-        self._find = checked_marks(find)
         self._rows, self._bytes = max_rows, max_bytes
-        super().__init__(find=self._find, max_rows=max_rows, max_bytes=max_bytes)
+        super().__init__({"max_rows": max_rows, "max_bytes": max_bytes}, find=find)
         self.tools = versions("pyarrow")
 
     def setup(self) -> None:
