@@ -257,3 +257,17 @@ def check_keys(
 def seed(key: bytes) -> int:
     """Random seed of a check, derived from its key: 63 bits, so every library takes it."""
     return int.from_bytes(key[:8], "big") >> 1
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Whether two values of JSON are the same: 1 is 1.0, and neither is true.
+
+    Example:
+        >>> alike({"a": [1]}, {"a": [1.0]}), alike({"a": [1]}, {"a": [True]})
+        (True, False)
+    """
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(alike(one[n], other[n]) for n in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(alike, one, other))
+    return bool(one == other) and isinstance(one, bool) is isinstance(other, bool)

@@ -433,6 +433,8 @@ def _result(message: Mapping[str, Any]) -> tuple[str, bool]:
 def from_text(text: str) -> tuple[Turn, ...]:
     r"""Read text in whichever form it is: JSON of messages, calls or MCP, tagged calls, or ReAct.
 
+    Where there are both tagged calls and ReAct, both are read: nothing hides in the other form.
+
     Args:
         text: JSON, JSON lines, or text with marks.
 
@@ -453,8 +455,14 @@ def from_text(text: str) -> tuple[Turn, ...]:
     if values and all(map(_is_call, values)):
         return from_calls(values)
     if tagged := _TAGGED.findall(text):
-        return from_calls([_json(each.strip()) for each in tagged])
+        calls = from_calls([_json(each.strip()) for each in tagged])
+        return calls + tuple(turn for turn in from_react(_TAGGED.sub("", text)) if _acts(turn))
     return from_react(text)
+
+
+def _acts(turn: Turn) -> bool:
+    """Whether something is left of an action whose call may have stood between tags."""
+    return turn.action != ToolCall(NAMELESS)
 
 
 def _has_role(value: Any) -> bool:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from verifier_ladder.candidate import Candidate, Terminate, ToolCall, Turn
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import CandidateError, ConfigError
+from verifier_ladder.keys import alike
 from verifier_ladder.taskenvironment import replay
 from verifier_ladder.text import printable
 from verifier_ladder.tier import Tier
@@ -439,17 +440,16 @@ def _wrong_file(check: Any, files: Mapping[str, str]) -> str:
 
 def _is_json(text: str, wanted: Any) -> bool:
     with suppress(ValueError, RecursionError):
-        return _alike(json.loads(text), wanted)
+        return alike(json.loads(text, object_pairs_hook=_once), wanted)
     return False
 
 
-def _alike(one: Any, other: Any) -> bool:
-    """Whether two values of JSON are the same: 1 is 1.0, and neither is true."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_alike(one[n], other[n]) for n in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_alike, one, other))
-    return bool(one == other) and isinstance(one, bool) is isinstance(other, bool)
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; of two values of one name each program reads another."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise ValueError
+    return made
 
 
 def _wrong_element(check: Any, page: Page) -> str:

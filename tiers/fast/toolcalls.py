@@ -19,6 +19,7 @@ from pydantic import (
 from verifier_ladder.candidate import Candidate, Terminate, ToolCall, Turn
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import CandidateError, ConfigError
+from verifier_ladder.keys import alike
 from verifier_ladder.text import printable
 from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.extraction import LONGEST, text_of
@@ -326,16 +327,9 @@ def _is_condition(rule: _Irreversible, other: _Call, call: _Call) -> bool:
     return (
         other.name == rule.after
         and not other.fault
-        and all(_alike(other.values.get(name), call.values.get(name, ...)) for name in rule.same)
-        and all(_alike(other.values.get(n, ...), value) for n, value in rule.where.items())
+        and all(alike(other.values.get(name), call.values.get(name, ...)) for name in rule.same)
+        and all(alike(other.values.get(n, ...), value) for n, value in rule.where.items())
     )
-
-
-def _alike(one: Any, other: Any) -> bool:
-    """Whether two values of JSON are the same: 1 is 1.0, and neither is true."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    return bool(one == other)
 
 
 def _after_the_end(turns: Sequence[Turn]) -> Iterator[_Fault]:

@@ -295,3 +295,12 @@ def test_a_fence_is_not_part_of_what_it_holds() -> None:
     for text in (f"```json\n{call}\n```", f"```{call}```", f"``` {call}", f"```\n\n{call}\n"):
         assert expected == [turn.action for turn in from_text(text)]
         assert expected == [turn.action for turn in from_react(f"Action: {text}")]
+
+
+def test_a_call_in_tags_hides_no_action_beside_it() -> None:
+    tagged = '<tool_call>{"name": "look", "arguments": {}}</tool_call>'
+    for text in (f"{tagged}\nAction: refund[7]", f"Action: refund[7]\n{tagged}"):
+        names = [turn.action.name for turn in from_text(text) if isinstance(turn.action, ToolCall)]
+        assert ["look", "refund"] == names
+    assert 1 == len(from_text(f"Thought: look.\nAction: {tagged}\nObservation: a lamp"))
+    assert Terminate("4") == from_text(f"{tagged}\nFinal Answer: 4")[-1].action

@@ -179,3 +179,18 @@ def test_a_tag_has_as_many_attributes_as_a_browser_would_see() -> None:
             Page(f"<p {tag}>")
     assert [""] == Page(f"<p {' '.join(names[1:])}>").texts("p")
     assert ["x" * 9] * 999 == Page("<p a=1 b='2' c>xxxxxxxxx</p>\n" * 999).texts("p")
+
+
+def test_a_file_that_names_a_value_twice_holds_neither() -> None:
+    task = {
+        "files": {"a": ""}, "may_change": ["a"], "checks": [{"file": "a", "json": {"p": 1}}],
+    }  # fmt: skip
+    once, twice = (
+        FinalState().judge([
+            Candidate(
+                "text", "", task, (Turn(ToolCall("write_file", {"path": "a", "content": said})),)
+            )
+        ])[0].outcome
+        for said in ('{"p": 1}', '{"p": 2, "p": 1}')
+    )  # fmt: skip
+    assert (Outcome.ACCEPT, Outcome.REJECT) == (once, twice)

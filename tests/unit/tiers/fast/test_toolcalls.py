@@ -192,3 +192,23 @@ def test_what_is_accepted_keeps_every_rule_that_can_be_told_plainly(
         assert "other" not in names
         assert all(any(n < at for n in asked) for at, name in enumerate(names) if name == "pay")
     assert len(names) == len(verdict.turns) or not turns
+
+
+@pytest.mark.parametrize("seen", [[True], {"a": 1}, [[1], []], ["1"]])
+def test_the_same_argument_is_the_same_in_depth(seen: Any) -> None:
+    rule = {"tool": "pay", "after": "ask", "same": ["to"]}
+    asked = Turn(ToolCall("ask", {"to": seen}), "yes")
+
+    same, other = (
+        judge(asked, Turn(ToolCall("pay", {"to": to}), "done"), irreversible=[rule])
+        for to in (seen, [1])
+    )
+    assert (Outcome.ACCEPT, Outcome.REJECT) == (same.outcome, other.outcome)
+
+
+def test_an_action_beside_tagged_calls_is_seen() -> None:
+    asked = '<tool_call>{"name": "ask", "arguments": {}}</tool_call>'
+
+    assert Outcome.ACCEPT is judge(content=asked, forbidden=[["pay"]]).outcome
+    hidden = judge(content=f"{asked}\nAction: pay\nAction Input: {{}}", forbidden=[["pay"]])
+    assert Outcome.REJECT is hidden.outcome
