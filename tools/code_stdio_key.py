@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from keywriter import NO, YES, Key, binary, write
+from keywriter import NO, UNKNOWN, YES, Key, binary, write
 
 GENERATED = "generator: closed forms"
 PYTHON_FRAMES = (
@@ -388,9 +388,33 @@ def hostile(key: Key) -> None:
         key.hostile(body, task, why)
 
 
+def later(key: Key) -> None:
+    """Cases that were added when the key had been frozen."""
+    task: dict[str, Any] = {"inputs": ["1", "2", "3", "4"], "outputs": ["1", "2", "3", "4"]}
+    for said, share in (("print(1)", 0.25), ("print(min(int(input()), 3))", 0.75), ("pass", 0.0)):
+        key.add(said, task, NO, f"{share} of the tests", "convention", score=[share, share])
+    key.add(ECHO, task, YES, "all of the tests", "convention", score=[1.0, 1.0])
+    key.add(
+        ECHO, task, NO, "no time is left after the first test", "convention",
+        score=[0.25, 0.25], settings={"total": 1e-9},
+    )  # fmt: skip
+    for settings, reason, why in (
+        ({"total": 0.0}, "total", "no time at all"),
+        ({"languages": []}, "languages", "no language"),
+        ({"languages": "python"}, "languages", "a language that stands in no list"),
+        ({"languages": ["python", "python"]}, "one name", "a language twice"),
+        ({"languages": ["pythons"]}, "pythons", "a language that there is not"),
+    ):
+        key.add(ECHO, task, UNKNOWN, why, "convention", reason=reason, settings=settings)
+    key.add(
+        ECHO, {**task, "language": "python"}, YES, "the language is named", "convention",
+        settings={"languages": ["python"]},
+    )  # fmt: skip
+
+
 def code_stdio(key: Key) -> None:
     """All cases."""
-    for maker in (problems, shapes, abstentions, hostile):
+    for maker in (problems, shapes, abstentions, hostile, later):
         maker(key)
 
 

@@ -33,6 +33,18 @@ EXAMPLES = Path(__file__).parents[4] / "examples" / "code"
 SQUARES = {"inputs": ["3\n", "0\n"], "outputs": ["9\n", "0\n"]}
 CPP = '#include <cstdio>\nint main() { int n; scanf("%d", &n); printf("%d\\n", n * n); }'
 
+EQUIVALENT = [  # Edits that change words, and what a sandbox without files is told: see below.
+    "first + 1 -> first - 1",
+    (
+        "if not result.stdout: return 'it wrote nothing' -> "
+        "if not not result.stdout: return 'it wrote nothing'"
+    ),
+    (
+        "if all((each.compiler for each in found)): self.sandbox = Sandbox(needs=('files',)) -> "
+        "if not all((each.compiler for each in found)): self.sandbox = Sandbox(needs=('files',))"
+    ),
+]
+
 
 @pytest.fixture
 def sandboxes(require: Callable[..., None]) -> None:
@@ -125,7 +137,7 @@ class TestCodeStdio(VerifierTestCase):
 def test_the_answer_key_catches_mutants() -> None:
     module = "verifier_ladder.tiers.fast.codestdio"
     key = part(TAME, lambda case: is_python(case.task))
-    found = mutation_test(key, CodeStdio, [module], count=24).weaknesses
+    found = mutation_test(key, CodeStdio, [module], count=24, equivalent=EQUIVALENT).weaknesses
     assert not found, found
 
 
