@@ -6,12 +6,14 @@ A candidate may have spoiled the worker that asks, and a service answers for all
 from __future__ import annotations
 
 import socket
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from msgspec.msgpack import Decoder, Encoder, Ext
 
 from verifier_ladder.errors import ConfigError
+from verifier_ladder.text import mended
 
 LARGEST = 1 << 30
 """Bytes of a call or an answer."""
@@ -48,7 +50,7 @@ def pack(message: Any, what: str) -> bytes:
     """A message as bytes.
 
     Args:
-        message: Plain data; tuples become lists.
+        message: Plain data; tuples become lists, and halves of characters U+FFFD.
         what: What it is called where it can't be one.
 
     Raises:
@@ -59,7 +61,7 @@ def pack(message: Any, what: str) -> bytes:
         {'x': array([1.5, 2.5])}
     """
     try:
-        made = _ENCODER.encode(message)
+        made = _encoded(message)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise ConfigError(
             f"{what} can't be sent ({error}): give numbers, texts, bytes, lists, tables and numpy "
@@ -68,6 +70,22 @@ def pack(message: Any, what: str) -> bytes:
     if len(made) > LARGEST:
         raise ConfigError(f"{what} has {len(made):,} bytes, and {LARGEST:,} is the most")
     return made
+
+
+def _encoded(message: Any) -> bytes:
+    try:
+        return _ENCODER.encode(message)
+    except UnicodeEncodeError:  # A tokenizer can emit half of a character.
+        return _ENCODER.encode(_whole(message))
+
+
+def _whole(value: Any) -> Any:
+    """Plain data whose texts can be written as UTF-8."""
+    if isinstance(value, Mapping):
+        return {_whole(name): _whole(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return list(map(_whole, value))
+    return mended(value) if isinstance(value, str) else value
 
 
 def unpack(message: bytes) -> Any:

@@ -110,6 +110,12 @@ def test_objects_do_not_cross(value: Any) -> None:
         pack({"told": value}, "the answer")
 
 
+def test_halves_of_characters_cross_as_decoders_write_them() -> None:
+    halves = {"a\ud800": ("\udfff", b"\xff", [1.5, np.ones(1)])}
+
+    assert {"a\ufffd": ["\ufffd", b"\xff", [1.5, 1.0]]} == unpack(pack(halves, "it"))
+
+
 def test_an_array_of_objects_that_was_forged_is_refused() -> None:
     forged = pack(np.ones(1), "it").replace(b"<f8", b"|O8")
 
