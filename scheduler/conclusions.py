@@ -161,17 +161,36 @@ def _reward_of_reject(
     ladder: Ladder, survey: Survey, verdict: Verdict, by: Verifier | None
 ) -> Reward:
     """A reject earns the rule's value, or the top tier's score if that is partial credit."""
-    rule = ladder.reward
-    value = rule.reject
-    earned = survey.scores[-1]
-    if rule.partial_credit and earned is not None and by in ladder.rungs[-1].primaries:
-        value = rule.scale(earned, sign=ladder.target.sign)
+    rule, credit = ladder.reward, partial_credit(ladder, survey)
+    value = rule.reject if credit is None else rule.scale(credit, sign=ladder.target.sign)
     tier = Tier.parse(by.tier) if by is not None else ladder.tiers[0]
     name = CANONICAL if by is None else by.name
     # By this and no uncertainty `Reward.is_rejected` tells it.
     reason = verdict.reason or f"{name} has rejected it"
     reward = Reward(value, 0.0, tier, 0, survey.components, reason)
     return _with_words(reward, [(name, verdict)])
+
+
+def partial_credit(ladder: Ladder, survey: Survey) -> float | None:
+    """The top tier's score, in target units, where a reject earns that; None where it does not."""
+    is_theirs = survey.rejecter in ladder.rungs[-1].primaries
+    return survey.scores[-1] if ladder.reward.partial_credit and is_theirs else None
+
+
+def worth_of(ladder: Ladder, survey: Survey) -> float | None:
+    """What the top tier's judgement is worth, in target units; None if it gave none.
+
+    Beliefs foretell rewards, so a reject is worth what it earns: without a score it would teach
+    nothing, and of a verifier that only rejects what is wrong all would be believed.
+    """
+    if survey.is_truth:
+        return survey.scores[-1]
+    if not survey.top_reject:
+        return None
+    credit, rule = partial_credit(ladder, survey), ladder.reward
+    if credit is not None:
+        return credit
+    return rule.unscale(float(rule.reject), sign=ladder.target.sign)
 
 
 def _with_words(reward: Reward, deciders: Sequence[tuple[str, Verdict]]) -> Reward:
@@ -190,7 +209,8 @@ def _reward_of_belief(ladder: Ladder, survey: Survey, belief: Belief) -> Reward:
         reason = reason or survey.why or unknown
         return Reward(None, None, None, 0, survey.components, reason, failed_at)
     rule = ladder.reward
-    value = rule.scale(belief.mean, sign=ladder.target.sign)
+    to_reward = rule.scale if survey.is_truth else rule.expect
+    value = to_reward(belief.mean, sign=ladder.target.sign)
     spread = None if isnan(belief.deviation) else rule.spread(belief.deviation)
     reward = Reward(value, spread, survey.tier, 0, survey.components, reason, failed_at)
     return _with_words(reward, survey.deciders)

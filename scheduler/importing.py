@@ -155,17 +155,12 @@ class Importer:
 
     def _teach(self, good: Sequence[Told]) -> int:
         """Teach the beliefs what the top tier has said; none of it was drawn at random."""
-        top = {verifier.name for verifier in self._desk.ladder.rungs[-1].primaries}
-        if not top:
-            return 0
+        knowledge = self._desk.climb.knowledge
         last = self._desk.ladder.askings.index((self._desk.ladder.verifiers[-1], 0))
         said = {
-            s.keys[last]: s for row, s in good
-            if not top.isdisjoint(row.verdicts) and top <= s.verdicts.keys()
+            s.keys[last]: s for row, s in good if knowledge.is_lesson(s, row.verdicts.keys())
         }  # fmt: skip
-        lessons = self._desk.climb.knowledge.lessons(
-            list(said.values()), list(said), [None] * len(said)
-        )
+        lessons = knowledge.lessons(list(said.values()), list(said), [None] * len(said))
         return self._learning.take(lessons)
 
 

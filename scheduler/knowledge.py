@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from math import isnan, nan
 from typing import Any
 
@@ -19,7 +20,7 @@ from verifier_ladder.resource import Resource
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.audits import Audit, Audits, stratum_of
 from verifier_ladder.scheduler.beliefs import BeliefModel
-from verifier_ladder.scheduler.conclusions import Conclusions, reward_of
+from verifier_ladder.scheduler.conclusions import Conclusions, reward_of, worth_of
 from verifier_ladder.scheduler.costs import CostModel
 from verifier_ladder.scheduler.draws import Draw, Lot
 from verifier_ladder.scheduler.drift import Alarm
@@ -33,7 +34,6 @@ from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.survey import Survey
 from verifier_ladder.scheduler.truths import Truths
 from verifier_ladder.tier import Tier
-from verifier_ladder.verifiers import Verifier
 
 
 class Knowledge:
@@ -168,19 +168,40 @@ class Knowledge:
         """Halve the prices, so that more is worth its cost; False if they are nothing already."""
         return self.prices.ease()
 
-    def is_lesson(self, standing: Standing, verifier: Verifier) -> bool:
-        """Whether beliefs learn from what a verifier has said of a candidate.
+    def is_lesson(self, standing: Standing, fresh: Collection[str]) -> bool:
+        """Whether beliefs learn from what some verifiers have just said of a candidate.
 
-        They learn from the top tier; some, until that has answered, from those below as well.
+        They learn once from the top tier: when it has scored the candidate, or one of its gates or
+        scoring verifiers has rejected it. Some models learn from the tiers below as well, until
+        the top tier has answered.
+
+        Args:
+            standing: The candidate, with all verdicts that it has.
+            fresh: Names of those verifiers.
         """
-        if verifier in self.ladder.rungs[-1].primaries:
-            return self._has_top(standing)
-        is_primary = any(verifier in rung.primaries for rung in self.ladder.rungs)
-        return self._hears_tiers and is_primary and not self._has_top(standing)
+        if not Survey(self.ladder, standing).is_judged:
+            return self._hears_tiers and self._is_below(standing, fresh)
+        before = copy(standing)
+        before.verdicts = {n: v for n, v in standing.verdicts.items() if n not in fresh}
+        return not Survey(self.ladder, before).is_judged
 
-    def _has_top(self, standing: Standing) -> bool:
-        top = self.ladder.rungs[-1].primaries
-        return bool(top) and all(verifier.name in standing.verdicts for verifier in top)
+    def is_begun(self, standing: Standing) -> bool:
+        """Whether a verifier of the top tier has spoken of a candidate."""
+        top = {verifier.name for verifier in self.ladder.rungs[-1].verifiers}
+        return not top.isdisjoint(standing.verdicts)
+
+    def is_open(self, standing: Standing) -> bool:
+        """Whether the top tier may still come to a judgement of a candidate."""
+        return Survey(self.ladder, standing).is_due
+
+    def _is_below(self, standing: Standing, fresh: Collection[str]) -> bool:
+        """Whether tiers below the top have scored a candidate that the top has not answered on."""
+        below = {verifier.name for rung in self.ladder.rungs[:-1] for verifier in rung.primaries}
+        return not below.isdisjoint(fresh) and not self._is_answered(standing)
+
+    def _is_answered(self, standing: Standing) -> bool:
+        top = self.ladder.rungs[-1].verifiers
+        return all(verifier.name in standing.verdicts for verifier in top)
 
     def lessons(
         self,
@@ -196,17 +217,13 @@ class Knowledge:
             drawn: The sample for which each was drawn, the draw, and the sample's group.
         """
         surveys = [Survey(self.ladder, standing) for standing in standings]
-        truths = np.array([self._truth(survey) for survey in surveys], dtype=float)
+        truths = np.array([worth_of(self.ladder, each) for each in surveys], dtype=float)
         audits = [
             self._audit(survey, *one) if one and survey.is_judged else None
             for survey, one in zip(surveys, drawn, strict=True)
         ]
-        lessons = Lessons(list(keys), self._conclusions.seen(surveys), truths, audits)
-        told = [
-            row for row, (survey, standing) in enumerate(zip(surveys, standings, strict=True))
-            if survey.is_judged or not self._has_top(standing)
-        ]  # fmt: skip
-        return lessons.rows(told)
+        rejected = np.array([survey.top_reject for survey in surveys], dtype=bool)
+        return Lessons(list(keys), self._conclusions.seen(surveys), truths, rejected, audits)
 
     def _audit(self, survey: Survey, sample: SampleId, draw: Draw, group: str) -> Audit:
         truth = reward_of(self.ladder, survey, Belief(nan, nan)).value
@@ -214,28 +231,22 @@ class Knowledge:
         return Audit(sample, draw, surprise, truth, survey.is_truth, group)
 
     def _surprise(self, survey: Survey, draw: Draw) -> float | None:
-        truth = self._truth(survey)
+        truth = worth_of(self.ladder, survey)
         if truth is None or draw.mean is None or not draw.deviation:
             return None
         return self.ladder.target.sign * (truth - draw.mean) / draw.deviation
 
-    def _truth(self, survey: Survey) -> float | None:
-        """What the top tier's answer is worth, in target units; None if it gave none.
+    def learn(self, lessons: Lessons, *, is_over: bool = False) -> list[Alarm]:
+        """Take answers of the top tier; gives alarms of verifiers that have drifted.
 
-        Beliefs foretell rewards, so a reject is worth what it earns: without a score it would
-        teach nothing, and of a verifier that only rejects what is wrong all would be believed.
+        Args:
+            lessons: What is learnt.
+            is_over: Whether no samples were expected that it is for.
         """
-        score, rule = survey.scores[-1], self.ladder.reward
-        if not survey.top_reject or (rule.partial_credit and score is not None):
-            return score
-        return rule.unscale(float(rule.reject), sign=self.ladder.target.sign)
-
-    def learn(self, lessons: Lessons) -> list[Alarm]:
-        """Take answers of the top tier; gives alarms of verifiers that have drifted."""
-        for value in lessons.target.tolist():
+        told = zip(lessons.target.tolist(), lessons.rejected.tolist(), strict=True)
+        for value, is_rejected in told:
             if not isnan(value):
-                self.truths.add(value)
-        is_over = self.prices.is_over
+                self.truths.add(value, is_found=not is_rejected)
         return teach(lessons, self.ladder, self.model, self.audits, is_over=is_over)
 
     def snapshot(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ moment follow from the last snapshot before it and the lessons since.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from verifier_ladder.candidate import SampleId
@@ -17,6 +17,7 @@ from verifier_ladder.scheduler.draws import Draw
 from verifier_ladder.scheduler.knowledge import Knowledge
 from verifier_ladder.scheduler.lessons import Lessons
 from verifier_ladder.scheduler.standing import Standing
+from verifier_ladder.scheduler.turns import Turns
 from verifier_ladder.verifiers import Verifier
 
 _SNAPSHOT = 256
@@ -43,6 +44,7 @@ class Learning:
         """Nothing is learnt yet."""
         self._knowledge, self._ledger, self._campaign = knowledge, ledger, campaign
         self._learnt: set[bytes] = set()
+        self._turns: Turns[tuple[bytes, Ended]] = Turns()
         self._since = 0
 
     def restore(self) -> None:
@@ -58,7 +60,8 @@ class Learning:
                 self._knowledge.restore(facts["snapshot"])
                 self._since = 0
             elif number > newest:
-                self._knowledge.learn(Lessons.from_json(facts["lessons"]))
+                lessons, is_over = Lessons.from_json(facts["lessons"]), "is_over" in facts
+                self._knowledge.learn(lessons, is_over=is_over)
                 for stored in facts["costs"]:
                     self._knowledge.costs.learn(CostLessons.from_json(stored))
                 self._since += len(facts["keys"])
@@ -71,15 +74,28 @@ class Learning:
             key: one for key, one in ended.items()
             if key not in self._learnt and one.verifier.name in one.standing.verdicts
         }  # fmt: skip
-        taught = {key: one for key, one in fresh.items() if self._knowledge.is_lesson(*one[:2])}
-        # Several checks that made one tier's score are one lesson.
-        last = {id(one.standing): key for key, one in taught.items()}
-        told = {key: taught[key] for key in last.values()}
+        told = dict(self._told(fresh))
         lessons = self._knowledge.lessons(
             [one.standing for one in told.values()], list(told),
             [one.drawn for one in told.values()],
         )  # fmt: skip
         self._write(lessons, self._costs(fresh), list(fresh))
+
+    def _told(self, fresh: Mapping[bytes, Ended]) -> Iterator[tuple[bytes, Ended]]:
+        """What is learnt now: of each candidate, the check that gave something to learn."""
+        said: dict[int, dict[bytes, str]] = {}
+        for key, one in fresh.items():
+            said.setdefault(id(one.standing), {})[key] = one.verifier.name
+        for names in said.values():
+            key = next(reversed(names))
+            standing = fresh[key].standing
+            is_lesson = self._knowledge.is_lesson(standing, set(names.values()))
+            if self._knowledge.is_begun(standing):
+                lesson = (key, fresh[key]) if is_lesson else None
+                self._turns.hear(standing, lesson, is_open=self._knowledge.is_open(standing))
+            elif is_lesson:
+                yield key, fresh[key]
+        yield from self._turns.due()
 
     def _costs(self, fresh: Mapping[bytes, Ended]) -> list[CostLessons]:
         by_name: dict[str, list[Standing]] = {}
@@ -97,7 +113,8 @@ class Learning:
         """Learn, and write down what was learnt."""
         if not keys:
             return
-        alarms = self._knowledge.learn(lessons)
+        is_over = self._knowledge.prices.is_over
+        alarms = self._knowledge.learn(lessons, is_over=is_over)
         for lesson in costs:
             self._knowledge.costs.learn(lesson)
         self._learnt.update(keys)
@@ -106,6 +123,8 @@ class Learning:
             "keys": [key.hex() for key in keys], "lessons": lessons.as_json(),
             "costs": [lesson.as_json() for lesson in costs],
         }  # fmt: skip
+        if is_over:
+            facts["is_over"] = True
         if self._since >= _SNAPSHOT:
             facts["snapshot"] = self._knowledge.snapshot()
             self._since = 0

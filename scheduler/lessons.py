@@ -27,7 +27,9 @@ class Lessons:
     seen: Seen
     """What the lower tiers had said."""
     target: NDArray[np.float64]
-    """What the top tier said, in target units; NaN if it gave no number. Shape (n,)."""
+    """What the top tier's judgement is worth, in target units; NaN if it gave none. Shape (n,)."""
+    rejected: NDArray[np.bool_]
+    """Whether the top tier has rejected the candidate. Shape (n,)."""
     audits: list[Audit | None]
     """The draw that chose the candidate, if one did."""
 
@@ -46,7 +48,7 @@ class Lessons:
         return Lessons(
             [self.keys[row] for row in chosen],
             Seen(seen.scores[chosen], seen.deviations[chosen], seen.features[chosen]),
-            self.target[chosen], [self.audits[row] for row in chosen],
+            self.target[chosen], self.rejected[chosen], [self.audits[row] for row in chosen],
         )  # fmt: skip
 
     def as_json(self) -> dict[str, Any]:
@@ -57,6 +59,9 @@ class Lessons:
             "deviations": _listed(self.seen.deviations),
             "features": _listed(self.seen.features),
             "target": _listed(self.target[:, None]),
+            **(
+                {"rejected": np.flatnonzero(self.rejected).tolist()} if self.rejected.any() else {}
+            ),
             "audits": [audit and audit.as_json() for audit in self.audits],
         }
 
@@ -66,15 +71,19 @@ class Lessons:
 
         Example:
             >>> row = np.array([[1.0, np.nan]])
-            >>> one = Lessons([b"k"], Seen(row, row, row[:, :0]), np.ones(1), [None])
+            >>> no = np.zeros(1, dtype=bool)
+            >>> one = Lessons([b"k"], Seen(row, row, row[:, :0]), np.ones(1), no, [None])
             >>> Lessons.from_json(one.as_json()).keys
             [b'k']
         """
         count = len(stored["keys"])
+        rejected = np.zeros(count, dtype=bool)
+        rejected[stored.get("rejected", [])] = True
         return cls(
             [bytes.fromhex(key) for key in stored["keys"]],
             Seen(*(_array(stored[name], count) for name in ("scores", "deviations", "features"))),
             _array(stored["target"], count)[:, 0] if count else np.empty(0),
+            rejected,
             [audit and Audit.from_json(audit) for audit in stored["audits"]],
         )  # fmt: skip
 

@@ -58,10 +58,14 @@ class Situations:
     ) -> Situation:
         """The same with more rows below: members of the same groups whose climb is over.
 
-        Nothing is asked of them, and others are compared with them.
+        Nothing is asked of them, and others are compared with them; not with those that are
+        rejected, which are no choice for anybody, whatever a reject earns.
         """
         wanted = {scene.group(twins[0]) for twins in shared}
-        peers = [(s, group) for s, group in scene.over() if group in wanted and s.is_judged]
+        peers = [
+            (s, group) for s, group in scene.over()
+            if group in wanted and s.is_judged and not (s.reward and s.reward.is_rejected)
+        ]  # fmt: skip
         if not peers:
             return situation
         known = [scene.group(twins[0]) for twins in shared]

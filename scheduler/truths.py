@@ -38,16 +38,23 @@ class Truths:
             self._squares = (_PRIOR_COUNT - 1) * prior[1] ** 2
         self._best: list[float] = []
 
-    def add(self, value: float) -> None:
-        """Take one answer of the top tier, unless it overflows (Welford's update)."""
+    def add(self, value: float, *, is_found: bool = True) -> None:
+        """Take one answer of the top tier, unless it overflows (Welford's update).
+
+        Args:
+            value: What it is worth, in target units.
+            is_found: Whether a search has found something with it. A reject is nothing to be
+                found, whatever it earns.
+        """
         change = value - self._mean
         if not isfinite(change * change):
             return
         self._count += 1.0
         self._mean += change / self._count
         self._squares += change * (value - self._mean)
-        insort(self._best, self._sign * value)
-        del self._best[:-_BEST]
+        if is_found:
+            insort(self._best, self._sign * value)
+            del self._best[:-_BEST]
 
     @property
     def spread(self) -> float:

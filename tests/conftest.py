@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -41,6 +42,11 @@ settings.register_profile("default-run", _common, derandomize=True)
 settings.register_profile("full", _common, max_examples=1_000)
 settings.register_profile("fuzz", _common, max_examples=10_000)
 settings.load_profile("default-run")
+
+
+# A shell without a terminal starts what it runs in the background with Ctrl-C ignored, and the
+# programs that the tests start would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _require(name: str, present: bool, why: str) -> None:  # noqa: FBT001  # Reads as a sentence.

@@ -175,6 +175,11 @@ class RewardRule:
             raise ConfigError(f"partial_credit must be true or false, not {self.partial_credit!r}")
         if not _is_number(self.reject):
             raise ConfigError(f"reward for rejects must be finite, not {self.reject!r}")
+        if not isfinite(self.unscale(float(self.reject))):
+            raise ConfigError(
+                f"reward for rejects {self.reject!r} lies too far outside the range "
+                f"low={self.low!r}, high={self.high!r}; choose one that is nearer"
+            )
         check_fields(self)
         object.__setattr__(self, "weights", _weights(self.weights))
 
@@ -217,6 +222,26 @@ class RewardRule:
             return value if sign > 0 else -value
         share = (value - self.low) / (self.high - self.low)
         return min(1.0, max(0.0, share)) if self.clip else share
+
+    def expect(self, mean: float, *, sign: float = 1.0) -> float:
+        """The reward that is expected of a candidate, from the mean of what it may be worth.
+
+        As `scale`, but what a reject earns is inside the range too: a belief is about accepted
+        and rejected candidates alike.
+
+        Example:
+            >>> rule = RewardRule(low=0.0, high=1.0, reject=-1.0)
+            >>> rule.scale(-0.8), rule.expect(-0.8)
+            (0.0, -0.8)
+        """
+        if not type(mean) is type(sign) is float:
+            mean = checked_value("RewardRule.expect", "mean", mean, "float")
+            sign = checked_value("RewardRule.expect", "sign", sign, "float")
+        if self.low is None or self.high is None:
+            return mean if sign > 0 else -mean
+        share = (mean - self.low) / (self.high - self.low)
+        least, most = min(0.0, self.reject), max(1.0, self.reject)
+        return min(most, max(least, share)) if self.clip else share
 
     def unscale(self, value: float, *, sign: float = 1.0) -> float:
         """The value in target units that earns a reward.

@@ -30,12 +30,15 @@ class Binary:
 
     The mean is the probability of a 1, averaged over what is not known of the coefficients; so
     its deviation, √(p(1 − p)), holds both the chance and the lack of labels. Targets between 0
-    and 1 count as shares.
+    and 1 count as shares. Where rejects earn less than 0 or more than 1, that is one of the two
+    ends instead.
     """
 
-    def __init__(self, declared: Declared, terms: Terms) -> None:
-        """Start from what is declared."""
+    def __init__(self, declared: Declared, terms: Terms, *, reject: float = 0.0) -> None:
+        """Start from what is declared; `reject` is what a reject is worth, in target units."""
         del declared
+        self._low = min(0.0, reject)
+        self._width = max(1.0, reject) - self._low
         self._terms = terms
         tiers, bends, features = len(terms.scales), len(terms.knots), len(terms.means)
         mean = np.zeros(1 + tiers + bends + features)
@@ -49,15 +52,15 @@ class Binary:
         """Mean and deviation of the target, each of shape (n,)."""
         rows, guess, _ = self._terms.rows(answers)
         chance = self._logistic.predict(rows, self._offsets(guess))
-        return chance, np.sqrt(chance * (1.0 - chance))
+        return self._low + chance * self._width, self._width * np.sqrt(chance * (1.0 - chance))
 
     def learn(self, labelled: Labelled, forgetting: float) -> tuple[Floats, Floats]:
         """Take labelled answers; gives the mean and deviation that were expected of each."""
         said = self.predict(labelled.answers)
         rows, guess, _ = self._terms.rows(labelled.answers)
         self._logistic.add(
-            rows, np.clip(labelled.targets, 0.0, 1.0), self._offsets(guess), labelled.weights,
-            forgetting,
+            rows, np.clip(self._share(labelled.targets), 0.0, 1.0), self._offsets(guess),
+            labelled.weights, forgetting,
         )  # fmt: skip
         self._count = self._count * forgetting ** len(labelled) + labelled.weights.sum()
         self._terms.widen(labelled.answers)
@@ -67,8 +70,12 @@ class Binary:
         """The logit that a score of the target itself amounts to."""
         if self._terms.base < 0:
             return np.zeros_like(guess)
-        chance = np.clip(guess, _SURE, 1.0 - _SURE)
+        chance = np.clip(self._share(guess), _SURE, 1.0 - _SURE)
         return np.log(chance / (1.0 - chance))
+
+    def _share(self, targets: Floats) -> Floats:
+        """Where targets lie between the two ends."""
+        return (targets - self._low) / self._width
 
     def fade(self, count: float) -> None:
         """Remember no more than so many labels."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from math import nan
 from typing import TYPE_CHECKING, Any
 
@@ -70,7 +71,9 @@ class CalibratedBelief:
             ladder: The ladder.
             fit: What learns one pattern; by default what suits the target's scale.
         """
-        usual = Binary if ladder.target.scale == "binary" else Normal
+        reject = ladder.reward.unscale(float(ladder.reward.reject), sign=ladder.target.sign)
+        binary: FitOf = partial(Binary, reject=reject)
+        usual = binary if ladder.target.scale == "binary" else Normal
         owners = [
             column if column and rung.primaries else -1
             for column, rung in enumerate(ladder.rungs)

@@ -1,40 +1,71 @@
-"""Rejects of the top tier teach what they earn, whether they come with a score or without."""
+"""Rejects of the top tier teach what they earn, whichever of its verifiers rejects."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import nan
+from statistics import mean
 from typing import Any
 
 import pytest
 
 import verifier_ladder as vl
+from verifier_ladder.ledger import Ledger, open_ledger
+from verifier_ladder.scheduler.policies import Thresholds
 
-STEPS, SAMPLES = 6, 200
+STEPS, SAMPLES = 6, 100
 
 
-@vl.verifier(tier="fast", version="1", isolation="inline", cost=vl.Cost(seconds=1e-4))
+def of(name: str, says: Callable[[vl.Candidate], Any], tier: str, **more: Any) -> vl.Verifier:
+    """A verifier in this process whose checks take no time to speak of."""
+    seconds = 1e-4 if tier == "fast" else 1.0
+    more = {"version": "1", "isolation": "inline", "cost": vl.Cost(seconds=seconds), **more}
+    return vl.verifier(name=name, tier=tier, **more)(says)
+
+
+def is_right(candidate: vl.Candidate) -> bool:
+    """The truth: one program of ten is right."""
+    return str(candidate.content).endswith("7")
+
+
 def runs(candidate: vl.Candidate) -> float:
     del candidate
     return 1.0
 
 
-def hidden_tests(says: Callable[[], vl.Verdict]) -> vl.Verifier:
-    """The truth: one program of ten is right."""
-
-    @vl.verifier(
-        name="tests", tier="simulation", version="1", isolation="inline", cost=vl.Cost(seconds=1.0)
-    )
+def hidden_tests(says: Callable[[], vl.Verdict], **more: Any) -> vl.Verifier:
     def judge(candidate: vl.Candidate) -> vl.Verdict:
-        return vl.Verdict.accept(1.0) if str(candidate.content).endswith("7") else says()
+        return vl.Verdict.accept(1.0) if is_right(candidate) else says()
 
-    return judge
+    return of("tests", judge, "simulation", **more)
 
 
-def believed(rule: vl.RewardRule, says: Callable[[], vl.Verdict]) -> float | None:
+def all_pass(candidate: vl.Candidate) -> vl.Verdict:
+    del candidate
+    return vl.Verdict.accept(1.0)
+
+
+def nearly(candidate: vl.Candidate) -> float:
+    del candidate
+    return 0.9
+
+
+def no() -> vl.Verdict:
+    return vl.Verdict.reject("wrong")
+
+
+def ladder(top: Sequence[vl.Verifier], rule: vl.RewardRule, **more: Any) -> vl.Ladder:
+    return vl.Ladder("code", [of("runs", runs, "fast"), *top], audit=0.2, reward=rule, **more)
+
+
+def climb(campaign: vl.Campaign, steps: range) -> None:
+    for step in steps:
+        campaign.score([f"{step} {place}" for place in range(SAMPLES)], step=step)
+        assert campaign.drain(timeout=60)
+
+
+def believed(of_one: vl.Ladder) -> float | None:
     """What a new program is believed to earn once many were tested."""
-    ladder = vl.Ladder("code", [runs, hidden_tests(says)], audit=0.2, reward=rule)
-    with vl.Campaign.open("code", ladder=ladder, ledger="memory://") as campaign:
-        for step in range(STEPS):
-            campaign.score([f"{step} {place}" for place in range(SAMPLES)], step=step)
-            assert campaign.drain(timeout=60)
+    with vl.Campaign.open("code", ladder=of_one, ledger="memory://") as campaign:
+        climb(campaign, range(STEPS))
         (reward,) = campaign.score(["a new one"], deadline=0.0, evaluation=True)
         return reward.value
 
@@ -42,15 +73,114 @@ def believed(rule: vl.RewardRule, says: Callable[[], vl.Verdict]) -> float | Non
 @pytest.mark.parametrize(
     ("rule", "says", "earned"),
     [
-        (vl.RewardRule(), lambda: vl.Verdict.reject("wrong"), 0.1),
+        (vl.RewardRule(), no, 0.1),
         (vl.RewardRule(), lambda: vl.Verdict.reject("wrong", score=0.0), 0.1),
         (vl.RewardRule(), lambda: vl.Verdict.reject("wrong", score=0.8), 0.1),
-        (vl.RewardRule(reject=-1.0), lambda: vl.Verdict.reject("wrong"), -0.8),
-        (vl.RewardRule(low=0.0, high=2.0, reject=0.5), lambda: vl.Verdict.reject("no"), 0.5),
+        (vl.RewardRule(reject=-1.0), no, -0.8),
+        (vl.RewardRule(low=0.0, high=2.0, reject=0.5), no, 0.5),
+        (vl.RewardRule(low=0.0, high=1.0, reject=-1.0), no, -0.8),
         (vl.RewardRule(partial_credit=True), lambda: vl.Verdict.reject("no", score=0.8), 0.82),
     ],
 )
 def test_a_new_candidate_is_believed_to_earn_what_others_did(
-    rule: vl.RewardRule, says: Callable[[], Any], earned: float
+    rule: vl.RewardRule, says: Callable[[], vl.Verdict], earned: float
 ) -> None:
-    assert believed(rule, says) == pytest.approx(earned, abs=0.15)
+    assert believed(ladder([hidden_tests(says)], rule)) == pytest.approx(earned, abs=0.15)
+
+
+def test_pass_or_fail_is_believed_between_what_rejects_and_passes_earn() -> None:
+    rule, target = vl.RewardRule(reject=-1.0), vl.Target("pass", "", scale="binary")
+
+    assert believed(ladder([hidden_tests(no)], rule, target=target)) == pytest.approx(
+        -0.8, abs=0.15
+    )
+
+
+TOPS: dict[str, Callable[[], Sequence[vl.Verifier]]] = {
+    "a gate": lambda: [
+        hidden_tests(no, role="gate"),
+        of("style", all_pass, "simulation"),
+    ],
+    "gates alone": lambda: [hidden_tests(no, role="gate")],
+    "the first of two": lambda: [hidden_tests(no), of("style", all_pass, "simulation")],
+    "the last of two": lambda: [of("style", all_pass, "simulation"), hidden_tests(no)],
+}
+
+
+@pytest.mark.parametrize("top", TOPS)
+def test_whichever_verifier_of_the_top_tier_rejects(top: str) -> None:
+    assert believed(ladder(TOPS[top](), vl.RewardRule())) == pytest.approx(0.1, abs=0.15)
+
+
+def test_a_reject_by_a_gate_earns_and_teaches_no_partial_credit() -> None:
+    """The scoring verifier, which is asked first, has said .9 of all."""
+    scored = of("score", nearly, "simulation")
+    rule = vl.RewardRule(partial_credit=True)
+
+    assert believed(ladder([scored, hidden_tests(no, role="gate")], rule)) == pytest.approx(
+        0.1, abs=0.15
+    )
+
+
+def lessons(ledger: Ledger) -> list[tuple[str, bool]]:
+    """Check key of each lesson, and whether it was a reject, in the order they were learnt."""
+    entries = ledger.entries(kind="belief", campaign="code")
+    told = [ledger.read(entry).facts["lessons"] for entry in entries]
+    return [(key, n in each["rejected"]) for each in told for n, key in enumerate(each["keys"])]
+
+
+def test_rejects_by_a_gate_are_learnt_in_their_turn_not_before_all_others() -> None:
+    """They are told first; a run of them would look like drift."""
+    top = TOPS["a gate"]()
+    with open_ledger(":memory:") as ledger:
+        of_one = ladder(top, vl.RewardRule(), policy=Thresholds(thresholds={"simulation": -1e9}))
+        with vl.Campaign.open("code", ladder=of_one, ledger=ledger, workers=1) as campaign:
+            climb(campaign, range(1))
+        rejected = [is_rejected for _, is_rejected in lessons(ledger)]
+
+    passed = [place for place, is_rejected in enumerate(rejected) if not is_rejected]
+    assert len(rejected) == SAMPLES
+    assert passed[0] < SAMPLES / 2
+    assert mean(passed) < SAMPLES * 3 / 4
+
+
+def test_a_candidate_is_learnt_once_whatever_else_is_said_of_it() -> None:
+    gate, score = TOPS["a gate"]()
+    with open_ledger(":memory:") as ledger:
+        of_one = ladder([gate, score], vl.RewardRule())
+        with vl.Campaign.open("code", ladder=of_one, ledger=ledger) as campaign:
+            climb(campaign, range(1))
+            before = lessons(ledger)
+            rows = [{"content": f"0 {n}", "style": True} for n in range(SAMPLES)]
+            campaign.import_verdicts(rows, source="another laboratory")
+        told = lessons(ledger)
+
+    assert len(before) > SAMPLES / 20
+    assert len(told) <= SAMPLES
+    assert len(told) == len({key for key, _ in told})
+
+
+class Watched(Thresholds):
+    """A policy that keeps the value which a search has to beat."""
+
+    best = nan
+
+    def decide(self, situation: vl.Situation) -> vl.Decisions:
+        type(self).best = situation.best
+        return super().decide(situation)
+
+
+def test_a_search_does_not_count_rejects_among_the_best() -> None:
+    """Errors are minimised and a reject earns 0, more than any honest answer."""
+
+    def error(candidate: vl.Candidate) -> vl.Verdict:
+        number = int(str(candidate.content).split()[1])
+        return no() if number % 5 == 0 else vl.Verdict.accept(1.0 + number / SAMPLES)
+
+    of_one = vl.Ladder(
+        "errors", [of("runs", runs, "fast"), of("error", error, "simulation")], audit=0.5,
+        target=vl.Target("error", "", direction="minimise"), policy=Watched(),
+    )  # fmt: skip
+    with vl.Campaign.open("code", ladder=of_one, ledger="memory://") as campaign:
+        climb(campaign, range(2))
+    assert Watched.best > 1.0

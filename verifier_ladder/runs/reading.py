@@ -162,7 +162,7 @@ class _Reading:
         beliefs = self._learnt.beliefs([scores for scores, _ in told], [each for _, each in told])
         for sample, (mean, deviation) in zip(fair, beliefs, strict=False):
             if not isnan(mean):
-                sample.belief = rule.scale(mean, sign=run.sign)
+                sample.belief = rule.expect(mean, sign=run.sign)
                 sample.spread = None if isnan(deviation) else rule.spread(deviation)
 
 

@@ -36,7 +36,8 @@ def lessons(draw: st.DrawFn) -> Lessons:
     target = draw(arrays.arrays(float, size, elements=NUMBERS))
     audits = draw(st.lists(st.none() | AUDITS, min_size=size, max_size=size))
     keys = [bytes([i]) * 32 for i in range(size)]
-    return Lessons(keys, Seen(*table), target, audits)
+    rejected = draw(arrays.arrays(bool, size))
+    return Lessons(keys, Seen(*table), target, rejected, audits)
 
 
 @given(lessons())
@@ -47,6 +48,7 @@ def test_lessons_come_back_from_json_bit_for_bit(given: Lessons) -> None:
     for name in ("scores", "deviations", "features"):
         np.testing.assert_array_equal(getattr(given.seen, name), getattr(back.seen, name))
     np.testing.assert_array_equal(given.target, back.target)
+    np.testing.assert_array_equal(given.rejected, back.rejected)
     assert given.audits == back.audits
 
 
@@ -57,11 +59,12 @@ def test_some_lessons_are_those_rows(given: Lessons) -> None:
     assert given.keys[-1:] == last.keys
     np.testing.assert_array_equal(given.seen.scores[-1:], last.seen.scores)
     np.testing.assert_array_equal(given.target[-1:], last.target)
+    np.testing.assert_array_equal(given.rejected[-1:], last.rejected)
     assert given.audits[-1:] == last.audits
 
 
 def test_no_lessons_are_no_rows() -> None:
     none = np.empty((0, 2))
-    empty = Lessons([], Seen(none, none, none), np.empty(0), [])
+    empty = Lessons([], Seen(none, none, none), np.empty(0), np.empty(0, dtype=bool), [])
 
     assert 0 == len(Lessons.from_json(empty.as_json()))

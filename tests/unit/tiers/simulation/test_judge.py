@@ -26,6 +26,7 @@ from verifier_ladder.tiers.simulation import judgeform
 from verifier_ladder.tiers.simulation.chatendpoint import URL
 from verifier_ladder.tiers.simulation.judgeform import Form, quoted
 from verifier_ladder.verdict import Outcome, Verdict
+from verifier_ladder.verifiers import Verifier
 
 FROZEN = "cf0084d411fa82b4a1d40397649cffeb0d347dba86440f7cc50fac623443c118"
 FAULTS = AnswerKey.load(Path(__file__).parents[3] / "support" / "judge-faults.jsonl")
@@ -110,6 +111,12 @@ class TestJudge(VerifierTestCase):
         """The key, and what the models of this endpoint have for faults."""
         own = AnswerKey.named("judge")
         return replace(own, cases=own.cases + FAULTS.cases, lines=own.lines + FAULTS.lines)
+
+    @pytest.mark.slow  # Each mutant asks the endpoint about all of the key.
+    def test_the_answer_key_catches_mutants(
+        self, verifier: Verifier, answer_key: AnswerKey | None
+    ) -> None:
+        super().test_the_answer_key_catches_mutants(verifier, answer_key)
 
 
 def test_the_answer_key_is_the_frozen_one() -> None:

@@ -46,6 +46,7 @@ class TestPairwiseJudge(VerifierTestCase):
         return PairwiseJudge(model="fake")
 
 
+@pytest.mark.slow  # Each mutant asks the endpoint about all of the key.
 def test_the_answer_key_notices_edits_of_what_is_about_pairs(
     fake: FakeJudge, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from verifier_ladder.errors import ConfigError
+from verifier_ladder.errors import ConfigError, SandboxError
+from verifier_ladder.testing.answerkey import AnswerKey
 from verifier_ladder.testing.trial import Calling, Group, Trial, Tried, page, try_reward
 from verifier_ladder.tiers.fast.mathematics import Mathematics
 
@@ -111,10 +113,21 @@ def test_a_right_verifier_is_clean() -> None:
     assert trial.is_clean, str(trial)
 
 
+EXITS = {"import os\nos._exit(0)", "raise SystemExit"}
+"""Programs that end with exit status 0 before anything is tested."""
+
+
 def test_a_function_about_code_is_called_inside_the_sandbox(
-    function: Callable[[str], Any], require: Callable[..., None]
+    function: Callable[[str], Any],
+    require: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from verifier_ladder.errors import SandboxError
+    """By a part of the key: every program takes a worker process with it."""
+    whole = AnswerKey.named("code-functions")
+    usual = [case for case in whole.cases if str(case.content) not in EXITS]
+    exits = [case for case in whole.cases if str(case.content) in EXITS]
+    part = replace(whole, cases=(*exits, *usual[:: len(usual) // 60]))
+    monkeypatch.setattr(AnswerKey, "named", lambda _: part)
 
     try:
         trial = try_reward(function("exit_status"), "code", most=4, seconds=300)
@@ -123,8 +136,7 @@ def test_a_function_about_code_is_called_inside_the_sandbox(
         return
 
     paid = {each.content for each in trial.paid(Group.CHEAT)}
-    assert "import os\nos._exit(0)" in paid
-    assert "raise SystemExit" in paid
+    assert EXITS <= paid
 
 
 def called_wrongly(completions: list[str], gold: list[str]) -> list[float]:
