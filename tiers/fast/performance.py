@@ -55,8 +55,8 @@ from verifier_ladder.verdict import Verdict
 
 LEAST_PAIRS, MOST_PAIRS = 7, 60
 WIDEST = 0.15
-"""Width of the interval from which on nothing is said, as a share of the larger of the ratio and
-the one that was asked for."""
+"""Width from which on an interval that holds the ratio which is asked for says nothing, as a share
+of the larger of the ratio and that one."""
 NARROW = 0.07
 """Width at which no pairs are added any more."""
 _DOUBT = 0.05
@@ -128,7 +128,7 @@ class CodePerformance(ProgramVerifier):
 
     It accepts if the whole interval of the ratio lies below the one that the task asks for, and
     rejects if not, or at the first value that is wrong. Where neighbours disturb so much that the
-    interval stays wider than 15 %, it abstains.
+    interval holds the one that is asked for and stays wider than 15 %, it abstains.
 
     The named score `speedup` is how many times as fast as the reference it is.
 
@@ -190,13 +190,14 @@ class CodePerformance(ProgramVerifier):
         limits = allowed(self._limits, task.limits, self._most)
         pairs = _Pairs(self.sandbox, source, task, limits, int.from_bytes(key[:8]))
         found = pairs.measured(self._pairs, self._total)
-        return _verdict(found, task.ratio, len(pairs.ratios))
+        return concluded(found, task.ratio, len(pairs.ratios))
 
 
-def _verdict(found: Estimate, asked: float, pairs: int) -> Verdict:
+def concluded(found: Estimate, asked: float, pairs: int) -> Verdict:
+    """What an estimated ratio amounts to where another one is asked for, after so many pairs."""
     evidence = {"ratio": found.ratio, "low": found.low, "high": found.high, "pairs": pairs}
     told = f"it takes {found} of the reference's processor time, in {pairs} pairs"
-    if found.width(asked) > WIDEST:
+    if found.low <= asked < found.high and found.width(asked) > WIDEST:
         return Verdict.abstain(
             f"{told}: that is wider than {WIDEST:.0%}, so nothing is said; a quieter machine or "
             "larger inputs would do", evidence=evidence,

@@ -14,7 +14,13 @@ import verifier_ladder as vl
 from verifier_ladder.testing.answerkey import Judge, Twin
 from verifier_ladder.testing.hostile import HOSTILE
 from verifier_ladder.tiers.fast.drawing import Floats, Integers, Lists, Text, drawn, typical
-from verifier_ladder.tiers.fast.performance import LEAST_PAIRS, CodePerformance, estimated
+from verifier_ladder.tiers.fast.performance import (
+    LEAST_PAIRS,
+    CodePerformance,
+    Estimate,
+    concluded,
+    estimated,
+)
 from verifier_ladder.tiers.fast.programs import program_in
 from verifier_ladder.tiers.sandbox import Backend
 from verifier_ladder.verdict import Outcome, Verdict
@@ -166,6 +172,25 @@ def test_an_interval_holds_its_middle_and_moves_with_the_values(
     assert min(values) <= found.low <= found.ratio <= found.high <= max(values)
     assert moved.ratio == pytest.approx(found.ratio + shift, abs=1e-9)
     assert moved.low == pytest.approx(found.low + shift, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "outcome"),
+    [
+        (0.30, 0.32, Outcome.ACCEPT),
+        (0.48, 0.52, Outcome.REJECT),
+        (0.60, 0.62, Outcome.REJECT),
+        (-0.05, 0.08, Outcome.ACCEPT),  # However wide it is, it tells.
+        (0.60, 0.90, Outcome.REJECT),
+        (0.30, 0.60, Outcome.ABSTAIN),
+    ],
+)
+def test_a_wide_interval_says_nothing_where_it_holds_the_ratio_that_is_asked_for(
+    low: float, high: float, outcome: Outcome
+) -> None:
+    found = Estimate((low + high) / 2, low, high)
+
+    assert concluded(found, 0.5, 60).outcome is outcome
 
 
 def test_one_pair_that_was_disturbed_widens_the_interval_little() -> None:

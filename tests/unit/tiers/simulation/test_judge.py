@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import verifier_ladder as vl
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import ConfigError, ToolError
-from verifier_ladder.registry import REGISTRY
+from verifier_ladder.registry import Registry
 from verifier_ladder.testing.answerkey import AnswerKey, Judge, Twin
 from verifier_ladder.testing.verifier import VerifierTestCase
 from verifier_ladder.tiers.simulation import judge as module
@@ -395,11 +395,11 @@ def test_a_setting_that_judges_share_is_refused_by_the_judge_that_it_was_given(
     name: str, settings: dict[str, Any], told: str
 ) -> None:
     with pytest.raises(ConfigError, match=re.escape(told)):
-        REGISTRY.create(name, settings)
+        Registry().create(name, settings)
 
 
 def test_a_number_of_numpy_is_a_setting_that_judges_share() -> None:
-    made = REGISTRY.create("judge", {"max_characters": np.int64(5)})
+    made = Registry().create("judge", {"max_characters": np.int64(5)})
 
     assert int is type(made.settings["max_characters"])
 
