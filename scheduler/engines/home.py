@@ -106,6 +106,10 @@ def is_same_user(descriptor: int) -> bool:
     return bool(user == os.geteuid())
 
 
+class HomeClosed(EngineError):  # noqa: N818 - what happened, not what went wrong
+    """The last user of a home has left; find the next home."""
+
+
 class Home:
     """Conductors of one ledger, in the process that runs its checks."""
 
@@ -163,11 +167,11 @@ class Home:
         Raises:
             ConfigError: If the campaign exists with another ladder, or is open on another
                 machine.
-            EOFError: If the last user has left just now.
+            HomeClosed: If the last user has left just now.
         """
         with self._lock:
             if self.is_over:
-                raise EOFError("everybody has left this home")
+                raise HomeClosed("everybody has left this home")
             made = self._conductors.get(name)
             if made is None:
                 seed = agreed_seed(self.ledger, name, ladder)
@@ -333,8 +337,8 @@ def _reply(connection: Connection[Any, Any], call: Callable[[], Any], *, say: bo
     try:
         result = call()
         message = ForkingPickler.dumps((True, result if say else None))
-    except PoolClosed as error:
-        # This process ends: the caller finds the next home when its connection breaks.
+    except (HomeClosed, PoolClosed) as error:
+        # This home ends: the caller finds the next home when its connection breaks.
         raise EOFError(str(error)) from error
     except BaseException as error:  # noqa: BLE001 - it belongs to the caller's process
         # Its own words don't say where to look, unless it is ours.

@@ -12,7 +12,7 @@ from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.memory import MemoryLedger
 from verifier_ladder.scheduler.conductor import Conductor
-from verifier_ladder.scheduler.engines.home import Home, agreed_seed, become_home
+from verifier_ladder.scheduler.engines.home import Home, HomeClosed, agreed_seed, become_home
 from verifier_ladder.scheduler.engines.remote import HomeLostError, RemoteConductor
 
 _LOCK = RLock()
@@ -45,7 +45,7 @@ def join(
             if home is not None:
                 try:
                     return home.conductor(name, ladder)
-                except EOFError:
+                except HomeClosed:
                     pass  # Its last user leaves at this moment: find the next.
                 except BaseException:
                     if home.end_if_unused():

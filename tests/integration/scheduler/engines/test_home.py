@@ -7,7 +7,8 @@ import pytest
 
 import verifier_ladder as vl
 from verifier_ladder.ledger import open_ledger
-from verifier_ladder.scheduler.engines.home import become_home
+from verifier_ladder.scheduler.engines.home import HomeClosed, become_home
+from verifier_ladder.scheduler.engines.remote import HomeLostError, RemoteConductor
 
 
 @vl.verifier(kind="text", version="1", isolation="inline")
@@ -28,8 +29,20 @@ def test_a_home_that_everybody_has_left_takes_nobody(tmp_path: Path) -> None:
         assert not home.leave("one")
         assert home.leave("one")
 
-        with pytest.raises(EOFError, match="left"):
+        with pytest.raises(HomeClosed, match="left"):
             home.conductor("one", LADDER)
+        home.close()
+
+
+def test_one_that_comes_while_the_last_user_leaves_is_sent_on(tmp_path: Path) -> None:
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        home = become_home(ledger)
+        assert home is not None
+        home.conductor("one", LADDER)
+        assert home.leave("one")  # It still listens: its user closes it next.
+
+        with pytest.raises(HomeLostError):
+            RemoteConductor(ledger.url, "one", LADDER)
         home.close()
 
 
