@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -182,30 +181,6 @@ def test_a_killed_zygote_rejects_nobody_and_the_next_check_is_done() -> None:
         assert reward.failed_at in {None, "sandbox"}
         (again,) = campaign.score([vl.Candidate("python", HONEST + "\n")])
         assert 1.0 == again.value
-
-
-@pytest.mark.usefixtures("kind")
-def test_a_starved_machine_rejects_nobody() -> None:
-    """Six busy neighbours; the wall's limit is short for what is to be done."""
-    works = (
-        "import time\ndef solve(n):\n    while time.process_time() < 0.2: pass\n    return n * n"
-    )
-
-    def hurried(candidate: vl.Candidate, sandbox: Sandbox) -> vl.Verdict:
-        program = Program({"main.py": str(candidate.content)})
-        return judged(sandbox.run(program, [Input((3,)), Input((4,))], Limits(cpu=1.0, wall=0.5)))
-
-    made = vl.verifier(name="hurried", kind="python", version="1", sandbox=Sandbox())(hurried)
-    neighbours = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(6)]
-    try:
-        with vl.Campaign.open("c", ladder=vl.Ladder("l", [made]), workers=2) as campaign:
-            sources = [works + "\n" * n for n in range(4)]
-            rewards = campaign.score([vl.Candidate("python", s) for s in sources])
-    finally:
-        for neighbour in neighbours:
-            neighbour.kill()
-            neighbour.wait()
-    assert {reward.value for reward in rewards} <= {1.0, None}
 
 
 @pytest.mark.usefixtures("kind")

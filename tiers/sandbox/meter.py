@@ -17,6 +17,9 @@ _TICKS, _PAGE = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGESIZE")
 _ROUNDING = 2.0 / _TICKS
 """Seconds that the kernel may leave out where it tells of a process's children."""
 _PROVEN = 0.1
+_LATE_SECONDS = 0.2
+"""Beyond a pause, from which on a look is late: whoever looks was stopped, and so, it may be, was
+the input, as all processes of a container are that is paused."""
 _STATE, _OWN, _CHILDREN, _STARTED, _RESIDENT = 0, slice(11, 13), slice(13, 15), 19, 21
 
 
@@ -37,7 +40,8 @@ class Meter:
 
     The wall's time does not run while the machine gives the input no core. Its own processes may
     be what takes it: so that is believed for a while only, and in the end where never more than
-    one of its threads wanted to run.
+    one of its threads wanted to run. Nor does it run while the meter itself is stopped: then
+    nobody has seen whether the input went on, and a paused machine is no fault of it.
 
     Example:
         >>> meter = Meter(lambda: [os.getpid()], {"cpu": 1e6, "wall": 1e6, "longest": 1e6})
@@ -58,7 +62,7 @@ class Meter:
         self._processes, self._limits = processes, limits
         self._shared = _resident(os.getpid())
         self._begun = self._looked = monotonic()
-        self._next = _FIRST_LOOK_SECONDS
+        self._next = self._planned = _FIRST_LOOK_SECONDS
         self._starved = self._doubtful = self._sampled = self._share = 0.0
         self._seen: dict[tuple[int, bytes], float] = {}
         self._threads: dict[tuple[int, str], _Thread] = {}
@@ -66,12 +70,15 @@ class Meter:
     def pause(self) -> float:
         """Seconds until the next look."""
         left: float = self._begun + self._limits["wall"] + self._starved - monotonic()
-        return max(min(left, self._next * (0.5 + os.urandom(1)[0] / 256)), 0.0)
+        self._planned = max(min(left, self._next * (0.5 + os.urandom(1)[0] / 256)), 0.0)
+        return self._planned
 
     def look(self) -> str:
         """Look at all processes; the limit that they are beyond, "overload", or ""."""
         now = monotonic()
         step, self._looked = now - self._looked, now
+        if (missed := step - self._planned) > _LATE_SECONDS:
+            step, self._begun = self._planned, self._begun + missed
         before, self._threads = self._threads, {}
         told, memory, missing = 0.0, 0, _PROVEN
         moments: list[tuple[float, float, bool]] = []

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 import cloudpickle
 import pytest
+from busy import busy_machine
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.function import FunctionVerifier
@@ -18,7 +19,6 @@ from verifier_ladder.verdict import Outcome, Verdict
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
-NEIGHBOURS = 6
 LIMIT = 0.5
 HONEST = LIMIT / 2
 """Cpu-seconds of honest work."""
@@ -26,14 +26,8 @@ HONEST = LIMIT / 2
 
 @pytest.fixture(autouse=True)
 def neighbours() -> Iterator[None]:
-    busy = [
-        subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(NEIGHBOURS)
-    ]
-    yield
-    for each in busy:
-        each.kill()
-    for each in busy:
-        each.wait()
+    with busy_machine():
+        yield
 
 
 def compute(seconds: float) -> None:

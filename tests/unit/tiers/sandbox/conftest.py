@@ -1,10 +1,6 @@
-"""A sandbox of each back end, and what there is to attack outside of it."""
+"""A sandbox of each back end."""
 
-import os
-import socket
-import subprocess
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +8,6 @@ import pytest
 from verifier_ladder.errors import SandboxError
 from verifier_ladder.tiers.sandbox import Input, Limits, Program, Result, Sandbox
 
-SECRET = "hunter2-of-the-worker"  # noqa: S105 - a bait
 BACKENDS = ("namespaces", "landlock")
 _opened: dict[str, Sandbox | SandboxError] = {}
 Run = Callable[..., Result]
@@ -20,10 +15,8 @@ Run = Callable[..., Result]
 
 @pytest.fixture(scope="session", autouse=True)
 def _sandboxes() -> Iterator[None]:
-    """Close what was opened, after a secret stood in the environment of whoever opened it."""
-    os.environ["VLADDER_TEST_SECRET"] = SECRET
+    """Close what was opened."""
     yield
-    del os.environ["VLADDER_TEST_SECRET"]
     for each in _opened.values():
         if isinstance(each, Sandbox):
             each.close()
@@ -63,37 +56,3 @@ def run(sandbox: Sandbox) -> Run:
         return result
 
     return once
-
-
-@pytest.fixture
-def outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    """A file, listening sockets and a process of the machine that candidates are told of."""
-    folder = tmp_path_factory.mktemp("outside")
-    for each in (folder, folder.parent, folder.parent.parent):
-        if each.owner() == Path.home().owner() and each.name.startswith(("pytest", "outside")):
-            each.chmod(0o755)
-    secret = folder / "secret.txt"
-    secret.write_text(SECRET)
-    secret.chmod(0o666)
-    with (
-        socket.create_server(("127.0.0.1", 0)) as server,
-        socket.socket(socket.AF_UNIX) as abstract,
-        subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process,  # noqa: S607
-    ):
-        name = f"\0vladder-test-{os.getpid()}"
-        abstract.bind(name)
-        abstract.listen()
-        yield {
-            "file": str(secret),
-            "folder": str(folder),
-            "port": server.getsockname()[1],
-            "abstract": name,
-            "process": process.pid,
-            "worker": os.getpid(),
-            "secret": SECRET,
-        }
-        assert process.poll() is None, "a candidate has ended a process of the machine"
-        assert secret.read_text() == SECRET, "a candidate has written to the machine"
-        assert {secret} == set(folder.iterdir())
-        assert process.stdin is not None
-        process.stdin.close()

@@ -1,5 +1,4 @@
-# ruff: noqa: ISC004 - programs of some lines, each in its place
-"""Attacks on what decides: no candidate buys an abstention, hides what it takes, or harms another.
+"""Attacks on the sandbox itself: none hides what it takes, or harms another.
 
 Beside each stands a control that uses the same means and is judged as it should be.
 """
@@ -9,67 +8,18 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
+from busy import busy_machine
 
 from verifier_ladder.errors import SandboxError
 from verifier_ladder.tiers.sandbox import Ending, Input, Limits, Program, Sandbox, zygoteprocess
 from verifier_ladder.tiers.sandbox import sandbox as sandbox_module
 
 ONE = Program({"main.py": "def solve(): return 1"})
-
-MASKS: dict[str, tuple[str, Ending]] = {
-    "an error whose name is a huge number": (
-        "import os\ndef solve():\n"
-        ' os.write(3, b\'e["t",["i","\' + b\'f\' * 5000 + b\'"],"m",null]\'); os._exit(1)',
-        Ending.RAISED,
-    ),
-    "an error whose words hold a huge number": (
-        "import os\ndef solve():\n"
-        ' os.write(3, b\'e["t","n",["l",["i","\' + b\'f\' * 5000 + b\'"]],null]\'); os._exit(1)',
-        Ending.RAISED,
-    ),
-    "an error with half of a character": (
-        "def solve(): raise ValueError(chr(0xd800))",
-        Ending.RAISED,
-    ),
-    "its own output read": (
-        "import os\ndef solve():\n"
-        " try: fd = os.open('/proc/self/fd/1', os.O_RDONLY | os.O_NONBLOCK)\n"
-        " except OSError: return 1\n"
-        " for _ in range(2000):\n"
-        "  os.write(1, b'x')\n"
-        "  try: os.read(fd, 100)\n  except OSError: pass\n"
-        " return 1",
-        Ending.FINISHED,
-    ),
-    "its pipes on their way through sockets": (
-        "import socket\ndef solve():\n"
-        " a, b = socket.socketpair()\n"
-        " for x in (a, b): socket.send_fds(x, [b'x'], [a.fileno(), b.fileno(), 1, 2, 3])\n"
-        " return 1",
-        Ending.FINISHED,
-    ),
-    "stopped": ("import os\ndef solve():\n os.fork(); os.kill(0, 19)", Ending.WALL),
-}
-
-
-@pytest.mark.parametrize("kind", MASKS)
-def test_no_candidate_buys_an_abstention(kind: str, run: Any) -> None:
-    source, expected = MASKS[kind]
-
-    result = run(source, wall=2.0 if expected is Ending.WALL else 100.0)
-
-    assert expected is result.ended, result
-    assert repr(result)
-    assert result.message == result.message.encode().decode()
-    assert Ending.FINISHED is run("def solve(): return 1").ended
-
 
 _YIELD = """
 import os, signal, time
@@ -194,20 +144,9 @@ def burn(seconds=.4):
 """
 
 
-@contextmanager
-def _busy_machine() -> Iterator[None]:
-    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(6)]
-    try:
-        yield
-    finally:
-        for loop in loops:
-            loop.kill()
-            loop.wait()
-
-
 @pytest.mark.parametrize("kind", BUSY)
 def test_an_honest_program_is_not_convicted_on_a_busy_machine(kind: str, run: Any) -> None:
-    with _busy_machine():
+    with busy_machine():
         result = run(_BURN + BUSY[kind], cpu=2.0, wall=0.8)
 
     assert Ending.FINISHED is result.ended, result

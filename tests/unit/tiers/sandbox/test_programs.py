@@ -449,3 +449,40 @@ def test_a_program_can_read_a_folder_below_tmp(sandbox: Sandbox) -> None:
         shutil.rmtree(folder)
 
     assert "seen" == result.value
+
+
+def test_inputs_leave_each_other_nothing(sandbox: Sandbox) -> None:
+    source = """
+import os, builtins, sys
+def solve(n):
+    found = (hasattr(builtins, 'left'), 'left' in os.environ, 'left' in sys.modules,
+             os.path.exists('left'))
+    builtins.left = 1; os.environ['left'] = '1'; sys.modules['left'] = os
+    try: open('left', 'w').close()
+    except OSError: pass
+    return found
+"""
+    limits = Limits(files=4, file_bytes=4096) if sandbox.strength > 1 else Limits()
+
+    results = sandbox.run(Program({"main.py": source}), [Input((n,)) for n in range(3)], limits)
+
+    assert [(False,) * 4] * 3 == [result.value for result in results]
+
+
+def test_a_candidate_can_forge_its_own_value_only(run: Any) -> None:
+    forged = 'import os\ndef solve(a, b):\n os.write(3, b\'v["i","2a"]\'); os._exit(0)'
+
+    result = run(forged, 6, 7)
+
+    assert (Ending.FINISHED, 42) == (result.ended, result.value)
+    assert math.isfinite(result.cpu)
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [b"v", b"v[", b"v{}", b"v1", b'v["d",["i","1"]]', b'v["s",["l"]]', b"v" + b"[" * 9999],
+)
+def test_a_broken_value_is_told_as_such(forged: bytes, run: Any) -> None:
+    result = run(f"import os\ndef solve():\n os.write(3, {forged!r}); os._exit(0)")
+
+    assert (Ending.UNTOLD, None) == (result.ended, result.value)

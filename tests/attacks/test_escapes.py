@@ -1,17 +1,20 @@
 # ruff: noqa: ISC004 - programs of some lines, each in its place
-"""Ways out of the sandbox; beside each, a harmless neighbour that shows that it would be noticed.
+"""Ways out of the sandbox; beside each, a harmless twin that shows that it would be noticed.
 
-Each attack returns True if it got out. A refused attack proves nothing if Python never started,
-so its control, which uses the same means in a way that is allowed, must return True.
+Each attack returns True if it got out, which is what its task asks for: whoever gets out is
+accepted. A refused attack proves nothing if Python never started, so its control, which uses the
+same means in a way that is allowed, must return True.
 """
 
 import os
 from pathlib import Path
 from typing import Any
 
-import pytest
+from attacks import Attack, Fight, attack
 
-from verifier_ladder.tiers.sandbox import Ending, Input, Limits, Program, Result, Sandbox
+import verifier_ladder as vl
+from verifier_ladder.tiers.fast.code import CodeFunctions
+from verifier_ladder.tiers.sandbox import Backend
 
 _LIBC = "import ctypes, os\nlibc = ctypes.CDLL(None, use_errno=True)\n"
 _GETPID = f"""{_LIBC}
@@ -346,35 +349,7 @@ ESCAPES: dict[str, tuple[str, str]] = {
 }
 
 
-def _escaped(result: Result) -> bool:
-    return result.ended is Ending.FINISHED and result.value is not False
-
-
-@pytest.mark.parametrize("attack", ESCAPES)
-def test_there_is_no_way_out(attack: str, run: Any, outside: dict[str, Any]) -> None:
-    hostile, harmless = ESCAPES[attack]
-
-    control = run(harmless, outside)
-    found = run(hostile, outside)
-
-    assert (Ending.FINISHED, True) == (control.ended, control.value), control
-    assert not _escaped(found), found
-
-
-def test_there_are_enough_attacks() -> None:
-    assert len(ESCAPES) >= 30
-
-
-def _named(name: str) -> list[str]:
-    found = []
-    for comm in Path("/proc").glob("[0-9]*/comm"):
-        try:
-            if comm.read_text().strip() == name:
-                found.append(comm.parent.name)
-        except OSError:
-            continue
-    return found
-
+# ---- What is left behind, and what takes all there is
 
 # Tests run side by side: each process of them looks for its own leftovers only.
 _LEFTOVER = f"left-{os.getpid()}"
@@ -417,39 +392,156 @@ def solve():
     return True
 """,
 }
+EXHAUSTION: dict[str, tuple[str, str, str]] = {
+    "all processes": (
+        "import os\ndef solve():\n while True:\n  try: os.fork()\n  except OSError: pass",
+        "import os\ndef solve():\n if not os.fork(): os._exit(0)\n os.wait(); return True",
+        "processor time|processes and threads|it crashed",
+    ),
+    "all threads": (
+        "import threading, time\ndef solve():\n"
+        " while True: threading.Thread(target=time.sleep, args=(99,)).start()",
+        "import threading\ndef solve():\n t = threading.Thread(target=print)\n"
+        " t.start(); t.join(); return True",
+        "processes and threads|start new thread",
+    ),
+    "all memory": (
+        "def solve():\n kept = []\n while True: kept.append(bytearray(1 << 20))",
+        "def solve(): return len(bytearray(1 << 24)) == 1 << 24",
+        "memory|MemoryError",
+    ),
+    "memory of children": (
+        "import os, time\ndef solve():\n"
+        " for _ in range(5):\n  if not os.fork(): a = b'x' * (100 << 20); time.sleep(99)\n"
+        " time.sleep(99)",
+        "import os\ndef solve():\n"
+        " for _ in range(5):\n  if not os.fork(): a = b'x' * (1 << 20); os._exit(0)\n"
+        " return all(os.wait() for _ in range(5))",
+        "memory",
+    ),
+    "all processor time": (
+        "def solve():\n while True: pass",
+        "def solve(): return True",
+        "processor",
+    ),
+    "all time": (
+        "import time\ndef solve(): time.sleep(10 ** 6)",
+        "import time\ndef solve(): return time.sleep(0.01) is None",
+        "ran longer than",
+    ),
+    "output without end": (
+        "import os\ndef solve():\n while True: os.write(1, b'x' * 9999)",
+        "import os\ndef solve(): return os.write(1, b'x' * 9999) == 9999",
+        "wrote more than",
+    ),
+    "errors without end": (
+        "import os\ndef solve():\n while True: os.write(2, b'x' * 9999)",
+        "import os\ndef solve(): return os.write(2, b'x' * 9999) == 9999",
+        "wrote more than",
+    ),
+    "a value without end": (
+        "def solve(): return 'x' * (1 << 24)",
+        "def solve(): return 'x' * (1 << 14) == 'x' * (1 << 14)",
+        "more than 1048576 bytes",
+    ),
+    "all descriptors": (
+        "import os\ndef solve():\n while True: os.dup(0)",
+        "import os\ndef solve():\n os.close(os.dup(0)); return True",
+        "raised OSError",
+    ),
+    "pipes that are full": (
+        "import os\ndef solve():\n while True: os.write(os.pipe()[1], b'x' * 65536)",
+        "import os\ndef solve():\n r, w = os.pipe(); return os.write(w, b'x' * 4096) == 4096",
+        "raised OSError",
+    ),
+    "the stack": (
+        "import sys\nsys.setrecursionlimit(10 ** 9)\ndef solve(): return solve()",
+        "def solve(n=500): return n == 0 or solve(n - 1)",
+        "crashed|memory|MemoryError|RecursionError",
+    ),
+}
+"""Each beside its control, and what the ledger must say of it."""
+BURNS = ("all processor time",)
+FULL_DISK: dict[str, tuple[str, str, str]] = {
+    "a file without end": (
+        "def solve():\n with open('large', 'wb') as file:\n"
+        "  while True: file.write(bytes(1 << 16))",
+        "def solve(): return open('small', 'wb').write(b'x') == 1",
+        "too large ones|OSError",
+    ),
+    "files without end": (
+        "def solve():\n for n in range(10 ** 6): open(str(n), 'w').close()",
+        "def solve():\n open('1', 'w').close(); return True",
+        "too many|OSError",
+    ),
+    "a file that is all holes": (
+        "import os\ndef solve():\n fd = os.open('holes', os.O_CREAT | os.O_RDWR)\n"
+        " os.truncate(fd, 1 << 40); os.posix_fallocate(fd, 0, 1 << 30); return True",
+        "import os\ndef solve():\n fd = os.open('f', os.O_CREAT | os.O_RDWR)\n"
+        " os.truncate(fd, 4096); return True",
+        "too large ones|OSError|crashed",
+    ),
+}
+"""The same, where a candidate may write a few files at all."""
 
 
-@pytest.mark.parametrize("kind", LEFTOVERS)
-def test_nothing_outlives_its_input(kind: str, run: Any) -> None:
-    result = run(_RENAME + LEFTOVERS[kind])
-
-    assert Ending.FINISHED is result.ended, result
-    assert [] == _named(_LEFTOVER)
-
-
-def test_a_fork_bomb_stays_inside(run: Any) -> None:
-    bomb = _RENAME + "def solve():\n while True:\n  try: os.fork()\n  except OSError: pass"
-
-    result = run(bomb, cpu=1.0, processes=6)
-
-    assert result.ended in {Ending.CPU, Ending.PROCESSES, Ending.CRASHED}, result
-    assert [] == _named(_LEFTOVER)
-    assert Ending.FINISHED is run("def solve(): return 1").ended
-
-
-def test_inputs_leave_each_other_nothing(sandbox: Sandbox) -> None:
-    source = """
-import os, builtins, sys
-def solve(n):
-    found = (hasattr(builtins, 'left'), 'left' in os.environ, 'left' in sys.modules,
-             os.path.exists('left'))
-    builtins.left = 1; os.environ['left'] = '1'; sys.modules['left'] = os
-    try: open('left', 'w').close()
-    except OSError: pass
+def _named(name: str) -> list[str]:
+    found = []
+    for comm in Path("/proc").glob("[0-9]*/comm"):
+        try:
+            if comm.read_text().strip() == name:
+                found.append(comm.parent.name)
+        except OSError:
+            continue
     return found
-"""
-    limits = Limits(files=4, file_bytes=4096) if sandbox.strength > 1 else Limits()
 
-    results = sandbox.run(Program({"main.py": source}), [Input((n,)) for n in range(3)], limits)
 
-    assert [(False,) * 4] * 3 == [result.value for result in results]
+NO = r"^test 1 of 1: (?!it returned (?!False,))"
+"""How an attack ends that did not get out: if it returned anything, then False."""
+LIMITS = {"memory": 256 << 20, "cpu": 20.0, "wall": 100.0}
+TIGHT = {"memory": 128 << 20, "cpu": 0.5, "wall": 1.0, "processes": 8, "output": 1 << 16}
+
+
+def _task(call: str, **limits: Any) -> dict[str, Any]:
+    return {"calls": [call], "expected": ["True"], "limits": limits}
+
+
+def _attacks(outside: dict[str, Any]) -> dict[str, Attack]:
+    """All of them."""
+    out = _task(f"solve({outside!r})", **LIMITS)
+    tight = _task("solve()", **TIGHT)
+    disk = _task("solve()", **{**TIGHT, "cpu": 5.0, "files": 4, "file_bytes": 1 << 20})
+    free = _task("solve()", cpu=20.0, wall=100.0)
+    kept = "def solve(): return True"
+    return {
+        **{name: attack(*two, out, NO) for name, two in ESCAPES.items()},
+        **{
+            f"it leaves {name}": attack(_RENAME + source, kept, free, outcome=vl.Outcome.ACCEPT)
+            for name, source in LEFTOVERS.items()
+        },
+        **{
+            f"it takes {name}": attack(
+                _RENAME + bad, good, tight, reason, burns=TIGHT["cpu"] * (name in BURNS)
+            )
+            for name, (bad, good, reason) in EXHAUSTION.items()
+        },
+        **{
+            f"it fills the disk with {name}": attack(bad, good, disk, reason, needs="files")
+            for name, (bad, good, reason) in FULL_DISK.items()
+        },
+    }
+
+
+def test_nothing_gets_out_is_left_or_takes_what_there_is(
+    backend: Backend, outside: dict[str, Any], tmp_path: Path
+) -> None:
+    fight = Fight([CodeFunctions()], _attacks(outside), tmp_path, backend)
+    left: list[str] = []
+    fight.run(lambda: left.extend(_named(_LEFTOVER)))
+
+    fight.check()
+    assert not left, "processes outlive the input that has started them"
+
+
+def test_there_are_enough_attacks() -> None:
+    assert len(ESCAPES) >= 30

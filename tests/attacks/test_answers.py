@@ -1,0 +1,423 @@
+"""Answers that would be judged right without being right, by verifiers that only read them.
+
+Each table belongs to one verifier, of whose ladder it is: what is tried, the hostile content, its
+honest twin, and what the ledger must say of the first. Both have the same task.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attacks import Attack, Fight, attack
+
+import verifier_ladder as vl
+from verifier_ladder import Candidate, ToolCall, Turn
+from verifier_ladder.tiers.fast.choice import Choice
+from verifier_ladder.tiers.fast.citations import Citations
+from verifier_ladder.tiers.fast.constraints import InstructionConstraints
+from verifier_ladder.tiers.fast.exactmatch import ExactMatch
+from verifier_ladder.tiers.fast.finalstate import FinalState
+from verifier_ladder.tiers.fast.jsonschema import JsonSchema
+from verifier_ladder.tiers.fast.mathematics import Mathematics
+from verifier_ladder.tiers.fast.numeric import Numeric
+from verifier_ladder.tiers.fast.tableschema import TableSchema
+from verifier_ladder.tiers.fast.toolcalls import ToolCalls
+
+Rows = Mapping[str, tuple[Any, Any, Any, str]]
+"""Name → hostile, honest, task or what a task is made of, reason."""
+
+
+def _mathematics() -> dict[str, Attack]:
+    rows: Rows = {
+        "two answers": ("\\boxed{41} or \\boxed{42}", "\\boxed{42}", "42", ""),
+        "two answers in one": ("\\boxed{41 \\text{ or } 42}", "\\boxed{42}", "42", ""),
+        "another one behind it": ("\\boxed{42} or 41", "\\boxed{42}.", "42", ""),
+        "a correction": ("\\boxed{42}. Wait, it is 41.", "Wait, it is \\boxed{42}.", "42", ""),
+        "a chain of equalities": ("\\boxed{x = 41 = 42}", "\\boxed{x = 42}", "42", ""),
+        "a chain that ends well": ("\\boxed{1 = 2 = 42}", "\\boxed{41 + 1 = 42}", "42", ""),
+        "a tower of powers": ("\\boxed{9^{9^{9^{9}}}}", "\\boxed{9^{2}}", "81", ""),
+        "a factorial of a factorial": ("\\boxed{((9!)!)!}", "\\boxed{5!}", "120", ""),
+        "a set for a tuple": ("\\boxed{\\{1, 2\\}}", "\\boxed{(1, 2)}", "(1, 2)", ""),
+        "a tuple in another order": ("\\boxed{(2, 1)}", "\\boxed{(1, 2)}", "(1, 2)", ""),
+        "a set with one too many": (
+            "\\boxed{\\{1, 2, 3\\}}",
+            "\\boxed{\\{2, 1\\}}",
+            "\\{1, 2\\}",
+            "",
+        ),
+        "percent for a share": ("\\boxed{50}", "\\boxed{50\\%}", "50\\%", ""),
+        "a share for percent": ("\\boxed{0.5\\%}", "\\boxed{\\frac{1}{2}}", "0.5", ""),
+        "a rounded number": ("\\boxed{3.1415926535}", "\\boxed{\\pi}", "\\pi", ""),
+        "a number that is nearly it": (
+            "\\boxed{0.33333333333333333}",
+            "\\boxed{1/3}",
+            "\\frac{1}{3}",
+            "",
+        ),
+        "no number": ("\\boxed{NaN}", "\\boxed{42}", "42", ""),
+        "every number": ("\\boxed{x}", "\\boxed{42}", "42", ""),
+        "an interval for a number": ("\\boxed{[0, 100]}", "\\boxed{42}", "42", ""),
+        "what it would be equal to": ("\\boxed{answer}", "\\boxed{42}", "42", ""),
+        "Python": ("\\boxed{__import__('os')._exit(0)}", "\\boxed{42}", "42", ""),
+        "a verdict": ('{"outcome": "accept", "score": 1.0}', "\\boxed{42}", "42", ""),
+        "digits of another script": ("\\boxed{\u0664\u0662}", "\\boxed{42}", "42", ""),
+        "a digit that can't be seen": ("\\boxed{4\u200b2}", "\\boxed{42}", "42", ""),
+        "a thought that never ends": (
+            "<think>\\boxed{42}",
+            "<think>41</think>\\boxed{42}",
+            "42",
+            "",
+        ),
+        "thirty-three boxes": ("\\boxed{42}" * 33, "\\boxed{42}" * 2, "42", ""),
+        "brackets without end": ("\\boxed{" + "(" * 5000 + "42", "\\boxed{(42)}", "42", ""),
+    }
+    kind = "mathematics"
+    return {
+        name: Attack(
+            Candidate(kind, bad, task={"answer": answer}),
+            Candidate(kind, good, task={"answer": answer}),
+            reason,
+        )
+        for name, (bad, good, answer, reason) in rows.items()
+    }
+
+
+_PERSON = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["age"],
+    "properties": {"age": {"type": "integer", "minimum": 18, "maximum": 130}},
+}
+
+
+def _json() -> dict[str, Attack]:
+    deep = {"type": "array"}
+    rows: Rows = {
+        "NaN": ('{"age": NaN}', '{"age": 18}', _PERSON, ""),
+        "infinity": ('{"age": Infinity}', '{"age": 130}', _PERSON, ""),
+        "a name twice": ('{"age": 3, "age": 33}', '{"age": 33}', _PERSON, "twice"),
+        "a name twice, once escaped": ('{"\\u0061ge": 3, "age": 33}', '{"age": 33}', _PERSON, ""),
+        "true for 1": ("true", "1", {"type": "integer"}, ""),
+        "1 for true": ("1", "true", {"type": "boolean"}, ""),
+        "false for 0": ('{"n": false}', '{"n": 0}', {"properties": {"n": {"enum": [0]}}}, ""),
+        "text for a number": ('{"age": "33"}', '{"age": 33}', _PERSON, ""),
+        "a huge integer": (f'{{"age": {"9" * 5000}}}', '{"age": 99}', _PERSON, ""),
+        "an exponent without end": ('{"age": 1e999999999}', '{"age": 1e2}', _PERSON, ""),
+        "nearly 18": ('{"age": 17.99999999999999999999}', '{"age": 18}', _PERSON, ""),
+        "arrays without end": ("[" * 20_000, "[[]]", deep, "deep"),
+        "two values": ('{"age": 3}\n{"age": 33}', '{"age": 33}', _PERSON, ""),
+        "two blocks": (
+            '```json\n{"age": 3}\n```\n```json\n{"age": 33}\n```',
+            '```json\n{"age": 33}\n```',
+            _PERSON,
+            "",
+        ),
+        "half a character": ('{"age": "\\ud800"}', '{"age": 33}', _PERSON, ""),
+        "a remark": ('{"age": 33 /* years */}', '{"age": 33}', _PERSON, ""),
+        "a comma too many": ('{"age": 33,}', '{"age": 33}', _PERSON, ""),
+        "a name that only looks so": ('{"\u0430ge": 33}', '{"age": 33}', _PERSON, ""),
+        "a schema of its own": (
+            '{"$schema": "x", "schema": true, "age": 3}',
+            '{"age": 33}',
+            _PERSON,
+            "",
+        ),
+    }
+    return {
+        name: attack(bad, good, {"schema": schema}, reason)
+        for name, (bad, good, schema, reason) in rows.items()
+    }
+
+
+def _tables() -> dict[str, Attack]:
+    table = {
+        "columns": [
+            {"name": "id", "type": "integer", "unique": True},
+            {"name": "score", "type": "number", "minimum": 0, "maximum": 1},
+        ]
+    }
+    honest = "id,score\n1,0.5\n2,1\n"
+    rows = {
+        "NaN": "id,score\n1,nan\n",
+        "infinity": "id,score\n1,1e999\n",
+        "a formula": "id,score\n1,=1-1\n",
+        "an id twice": "id,score\n1,0\n1,1\n",
+        "a column twice": "id,score,score\n1,0,9\n",
+        "a row cut short": "id,score\n1\n",
+        "a cell too many": "id,score\n1,0,9\n",
+        "a header alone, misspelled": "id,Score\n",
+        "NUL": "id,score\n1,0\0\n",
+        "a number in quotes that ends a line": 'id,score\n1,"0\n9"\n',
+    }
+    return {name: attack(bad, honest, {"table": table}) for name, bad in rows.items()}
+
+
+def _short_answers() -> dict[str, Attack]:
+    task = {"answer": "B", "choices": {"A": "Oslo", "B": "Rome", "C": "Lima"}}
+    rows = {
+        "all letters": "A, B, C",
+        "two letters": "B or C",
+        "a hedge": "B, unless it is C",
+        "a denial": "not B",
+        "a letter with another's text": "B) Lima",
+        "a letter that only looks so": "\u0412",
+        "a letter, then another": "<answer>B</answer> or C",
+        "a question": "B?",
+        "letters that can't be seen": "B\u200b C",
+        "neither": "neither B nor A",
+    }
+    return {name: attack(bad, "(B) Rome", task) for name, bad in rows.items()}
+
+
+def _numbers() -> dict[str, Attack]:
+    task = {"answer": "12.5", "tolerance": "0.5"}
+    rows = {
+        "a range": "12-13",
+        "about it": "about 12.5",
+        "a unit": "12.5 km",
+        "percent": "12.5 %",
+        "two numbers": "12.5 and 99",
+        "NaN": "NaN",
+        "infinity": "1e999999999",
+        "a power": "9^9^9^9",
+        "a sum": "12 + 0.5",
+        "nearly near enough": "13.00000000000000000001",
+        "an exponent downwards": "1e-999999999",
+        "a million digits": "1" * 100_000,
+    }
+    return {name: attack(bad, "13", task) for name, bad in rows.items()}
+
+
+def _texts() -> dict[str, Attack]:
+    task = {"answer": ["Ulan Bator", "Ulaanbaatar"]}
+    rows = {
+        "both": "Ulan Bator or Ulaanbaatar",
+        "a list": "Paris, Ulan Bator",
+        "nothing": "<answer></answer>",
+        "letters that only look so": "Ul\u0430n B\u0430tor",
+        "a pattern": ".*",
+        "a wildcard": "*",
+        "the name of the field": "answer",
+    }
+    return {name: attack(bad, "ulan bator.", task) for name, bad in rows.items()}
+
+
+def _constraints() -> dict[str, Attack]:
+    rows: Rows = {
+        "words that space does not part": (
+            "one\u200btwo\u200bthree four five",
+            "one two three four",
+            {"rule": "words", "least": 4},
+            "",
+        ),
+        "a word that only looks so": (
+            "The h\u0430rbour",
+            "The harbour",
+            {"rule": "keywords", "words": ["harbour"]},
+            "",
+        ),
+        "a word in a remark": (
+            "<!-- harbour -->The sea",
+            "The harbour",
+            {"rule": "keywords", "words": ["harbour"]},
+            "",
+        ),
+        "a forbidden word with a hidden character": (
+            "The har\u00adbour",
+            "The sea",
+            {"rule": "forbidden-words", "words": ["harbour"]},
+            "",
+        ),
+        "capitals that only look small": (
+            "\u1d00\u029f\u029f \u026a\ua731 \u1d21\u1d07\u029f\u029f",
+            "ALL IS WELL",
+            {"rule": "upper-case"},
+            "",
+        ),
+    }
+    return {
+        name: attack(bad, good, {"constraints": [rule]}, reason)
+        for name, (bad, good, rule, reason) in rows.items()
+    }
+
+
+_SOURCES = {
+    "https://example.org/trial": "The drug lowered blood pressure by 7.5 mmHg on average, and it "
+    "did not raise the risk of stroke. Three of them left the trial early."
+}
+
+
+def _cited(words: str, source: str = "https://example.org/trial") -> str:
+    return f'It is written that "{words}" [1].\n\nReferences:\n[1] {source}\n'
+
+
+def _citations() -> dict[str, Attack]:
+    true = "The drug lowered blood pressure by 7.5 mmHg on average"
+    rows = {
+        "made-up words": _cited("The drug cured all of the patients"),
+        "true words with one changed": _cited(true.replace("lowered", "raised")),
+        "a number changed": _cited(true.replace("7.5", "75")),
+        "a word left out": _cited("it did raise the risk of stroke"),
+        "an ellipsis that turns it round": _cited("The drug ... raise the risk of stroke"),
+        "a source that does not exist": _cited(true, "https://example.org/other"),
+        "a source of its own": _cited("It cures all") + "\nSource: It cures all",
+        "letters that only look so": _cited(true.replace("e", "\u0435")),
+        "nothing but dots": _cited("... ... ..."),
+        "no citation": "The drug cured all of the patients.",
+        "a citation that can't be seen": f"<!-- {_cited(true)} -->All were cured.",
+        "a citation that is only thought": f"<think>{_cited(true)}</think>All were cured.",
+        "a true quotation and a made-up one": _cited(true) + '"All were cured of it" [1].',
+    }
+    return {name: attack(bad, _cited(true), {"sources": _SOURCES}) for name, bad in rows.items()}
+
+
+_TOOLS = [
+    {"name": "find", "parameters": {"required": ["order"]}},
+    {"name": "refund", "parameters": {"required": ["order"]}},
+    {"name": "delete"},
+]
+
+
+def _calls() -> dict[str, Attack]:
+    find = Turn(ToolCall("find", {"order": "A1"}), "lamp, open")
+    failed = Turn(ToolCall("find", {"order": "A1"}), "Error: busy", failed=True)
+    refund = Turn(ToolCall("refund", {"order": "A1"}), "ok")
+    task = {
+        "tools": _TOOLS,
+        "forbidden": [["delete"]],
+        "required": ["refund"],
+        "irreversible": [{"tool": "refund", "after": "find", "same": ["order"]}],
+    }
+    tried: dict[str, tuple[Turn, ...]] = {
+        "nothing is called": (Turn("The order is refunded."),),
+        "a result that is only claimed": (Turn('find says: {"order": "A1"}. Refunded.', "ok"),),
+        "a forbidden call": (find, refund, Turn(ToolCall("delete"), "ok")),
+        "a forbidden call in capitals": (find, refund, Turn(ToolCall("Delete"), "ok")),
+        "a forbidden call with a hidden character": (
+            find,
+            refund,
+            Turn(ToolCall("delete\u200b"), "ok"),
+        ),
+        "a forbidden call as text": (
+            find,
+            refund,
+            Turn('<tool_call>{"name": "delete", "arguments": {}}</tool_call>', "ok"),
+        ),
+        "a forbidden call as another text": (
+            find,
+            refund,
+            Turn("Action: delete\nAction Input: {}"),
+        ),
+        "the condition afterwards": (refund, find),
+        "the condition of another order": (
+            Turn(ToolCall("find", {"order": "A2"}), "desk"),
+            refund,
+        ),
+        "the condition failed": (failed, refund),
+        "arguments twice": (
+            find,
+            Turn(ToolCall("refund", '{"order": "A2", "order": "A1"}'), "ok"),
+        ),
+        "arguments that are no object": (find, Turn(ToolCall("refund", '["A1"]'), "ok")),
+        "a call after the end": (find, refund, Turn(vl.Terminate("done")), refund),
+        "a tool that there is not": (find, Turn(ToolCall("refund_all", {}), "ok"), refund),
+    }
+    honest = Candidate("text", "Refunded.", task, (find, refund))
+    return {
+        name: attack(Candidate("text", "Refunded.", task, turns), honest)
+        for name, turns in tried.items()
+    }
+
+
+_DONE = '{"changed": 1}'
+"""What a tool is said to have answered."""
+_ORDERS = {
+    "setup": "CREATE TABLE orders (id TEXT PRIMARY KEY, status TEXT);\n"
+    "CREATE TABLE customers (id INTEGER PRIMARY KEY, email TEXT);\n"
+    "INSERT INTO orders VALUES ('A1', 'open'), ('A2', 'open');\n"
+    "INSERT INTO customers VALUES (1, 'ada@old.org');",
+    "tools": [
+        {
+            "name": "cancel",
+            "sql": "UPDATE orders SET status = 'cancelled' WHERE id = :order",
+            "parameters": ["order"],
+            "least_changes": 1,
+        },
+        {
+            "name": "set_email",
+            "sql": "UPDATE customers SET email = :email",
+            "parameters": ["email"],
+        },
+    ],
+    "solution": [{"name": "cancel", "arguments": {"order": "A1"}}],
+    "sql": True,
+}
+
+
+def _states() -> dict[str, Attack]:
+    def did(*actions: Any) -> Candidate:
+        """A trajectory; texts are statements."""
+        turns = tuple(
+            Turn(ToolCall("sql", {"query": each}) if isinstance(each, str) else each, _DONE)
+            for each in actions
+        )
+        return Candidate("text", "It is cancelled.", _ORDERS, turns)
+
+    def said(text: str, **more: Any) -> Candidate:
+        return Candidate("text", text, _ORDERS, (Turn(text, _DONE, **more),))
+
+    cancel = ToolCall("cancel", {"order": "A1"})
+    tried = {
+        "nothing is done": did(),
+        "it is only said": said("I cancelled it."),
+        "a result that is only claimed": said(f"cancel(A1)\nObservation: {_DONE}", reward=1.0),
+        "another one": did(ToolCall("cancel", {"order": "A2"})),
+        "all of them": did(ToolCall("cancel", {"order": "A1' OR '1'='1"})),
+        "all of them, by SQL": did("UPDATE orders SET status = 'cancelled'"),
+        "more than that": did(cancel, ToolCall("set_email", {"email": "eve@new.org"})),
+        "done and undone": did(cancel, "UPDATE orders SET status = 'open' WHERE id = 'A1'"),
+        "a row that is alike": did(cancel, "INSERT INTO orders VALUES (' A1', 'cancelled')"),
+        "a row in its place": did(
+            "UPDATE orders SET id = 'A0' WHERE id = 'A1'",
+            "INSERT INTO orders VALUES ('A1', 'cancelled')",
+        ),
+        "a value that is alike": did("UPDATE orders SET status = 'cancelled ' WHERE id = 'A1'"),
+        "bytes that are alike": did(
+            "UPDATE orders SET status = x'63616e63656c6c6564' WHERE id = 'A1'"
+        ),
+        "another file": did("ATTACH '/tmp/x' AS y", "VACUUM INTO '/tmp/x'"),
+        "a statement without end": did(
+            "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT max(x) FROM c",
+        ),
+        "an extension": did("SELECT load_extension('/tmp/x.so')"),
+        "a trigger": did("CREATE TRIGGER t AFTER UPDATE ON orders BEGIN DELETE FROM orders; END"),
+        "a view in its place": did(
+            "ALTER TABLE orders RENAME TO o",
+            "CREATE VIEW orders AS SELECT id, 'cancelled' AS status FROM o",
+        ),
+        "the schema, written": did("PRAGMA writable_schema = 1", "DELETE FROM sqlite_master"),
+        "a transaction that is taken back": did("BEGIN", cancel, "ROLLBACK", "DELETE FROM orders"),
+    }
+    return {name: attack(each, did(cancel)) for name, each in tried.items()}
+
+
+TABLES: dict[str, tuple[Callable[[], vl.Verifier], Callable[[], dict[str, Attack]]]] = {
+    "mathematics": (Mathematics, _mathematics),
+    "json-schema": (JsonSchema, _json),
+    "table-schema": (TableSchema, _tables),
+    "choice": (Choice, _short_answers),
+    "numeric": (Numeric, _numbers),
+    "exact-match": (lambda: ExactMatch(normalise=("case", "space", "punctuation")), _texts),
+    "instruction-constraints": (InstructionConstraints, _constraints),
+    "citations": (Citations, _citations),
+    "tool-calls": (ToolCalls, _calls),
+    "final-state": (FinalState, _states),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_no_wrong_answer_is_accepted_or_unknown(name: str, tmp_path: Path) -> None:
+    made, attacks = TABLES[name]
+
+    Fight([made()], attacks(), tmp_path).run().check()
