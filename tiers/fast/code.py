@@ -37,6 +37,7 @@ from verifier_ladder.tiers.fast.programs import (
     program_in,
     python_tools,
     said_of,
+    tested,
 )
 from verifier_ladder.tiers.sandbox import Ending, Input, Limits, Program, Result, Sandbox
 from verifier_ladder.tiers.sandbox.values import ValueTextError, encode
@@ -44,8 +45,8 @@ from verifier_ladder.tiers.single import SingleVerifier
 from verifier_ladder.tiers.tasks import TaskError, read_task
 from verifier_ladder.verdict import MOST_SCORES, Verdict
 
-_SHOWN, _SAID = 200, 300
-"""Characters of a call, and of a reason."""
+_SHOWN = 200
+"""Characters of a call."""
 
 
 # ---- What a task asks
@@ -252,7 +253,12 @@ class CodeFunctions(ProgramVerifier):
         source = program_in(candidate.content)
         results = list(_called(source, calls, Caller(self.sandbox, limits, self._total)))
         passed = [_is_right(*pair, task.tolerance) for pair in zip(results, wanted, strict=False)]
-        return _verdict(task.calls, results, passed, limits)
+
+        def failure(place: int) -> tuple[str, str]:
+            said = said_of(results[place], limits)
+            return said, f"{printable(task.calls[place], _SHOWN)}: {said}"
+
+        return tested(passed, len(calls), failure)
 
 
 def _called(source: bytes, calls: Sequence[Call], caller: Caller) -> Iterator[Result]:
@@ -269,28 +275,6 @@ def _is_right(result: Result, wanted: Any, tolerance: float) -> bool:
     if isinstance(wanted, Raises):
         return result.ended is Ending.RAISED and result.error == wanted.name
     return result.ended is Ending.FINISHED and is_same(result.value, wanted, tolerance)
-
-
-def _verdict(
-    calls: Sequence[str], results: Sequence[Result], passed: Sequence[bool], limits: Limits
-) -> Verdict:
-    """What the tests say together; only those that ran have a score."""
-    scores = {f"test_{place}": float(is_right) for place, is_right in enumerate(passed, 1)}
-    evidence = {"passed": sum(passed), "tests": len(calls)}
-    if all(passed) and len(passed) == len(calls):
-        return Verdict.accept(1.0, scores=scores, evidence=evidence)
-    told = f"{sum(passed)} of {len(calls)} tests passed"
-    if all(passed):
-        reason = "all tests together took too long"
-        feedback = f"{told}, then the time for all of them was used up. Make it faster."
-    else:
-        first = passed.index(False)
-        reason = f"test {first + 1} of {len(calls)}: {said_of(results[first], limits)}"
-        feedback = f"{told}. {printable(calls[first], _SHOWN)}: {said_of(results[first], limits)}."
-    return Verdict.reject(
-        printable(reason, _SAID), score=sum(passed) / len(calls), feedback=feedback, scores=scores,
-        evidence=evidence,
-    )  # fmt: skip
 
 
 _COMPILER = b"""

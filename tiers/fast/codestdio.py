@@ -39,6 +39,7 @@ from verifier_ladder.tiers.fast.programs import (
     ending_of,
     limits_of,
     program_in,
+    tested,
 )
 from verifier_ladder.tiers.sandbox import Ending, Input, Limits, Program, Result, Sandbox
 from verifier_ladder.tiers.sandbox.compiler import COMPILING, compiled
@@ -213,7 +214,12 @@ class CodeStdio(SingleVerifier):
             and is_same(result.stdout, right, task.compare, task.tolerance)
             for result, right in zip(results, wanted, strict=False)
         ]
-        return _verdict(task.inputs, results, passed, limits)
+
+        def failure(place: int) -> tuple[str, str]:
+            why = said_of(results[place], limits)
+            return why, f"Given {printable(repr(task.inputs[place]), _SHOWN)}, {why}"
+
+        return tested(passed, len(inputs), failure)
 
     def _language(self, name: str | None) -> Language:
         if name is None:
@@ -261,29 +267,6 @@ def _run(program: Program, inputs: Sequence[bytes], caller: Caller) -> list[Resu
         except TimeUsedUpError:
             break
     return found
-
-
-def _verdict(
-    inputs: Sequence[str], results: Sequence[Result], passed: Sequence[bool], limits: Limits
-) -> Verdict:
-    """What the tests say together; only those that ran have a score."""
-    scores = {f"test_{place}": float(is_right) for place, is_right in enumerate(passed, 1)}
-    evidence = {"passed": sum(passed), "tests": len(inputs)}
-    if all(passed) and len(passed) == len(inputs):
-        return Verdict.accept(1.0, scores=scores, evidence=evidence)
-    told = f"{sum(passed)} of {len(inputs)} tests passed"
-    if all(passed):
-        reason = "all tests together took too long"
-        feedback = f"{told}, then the time for all of them was used up. Make it faster."
-    else:
-        first = passed.index(False)
-        why = said_of(results[first], limits)
-        reason = f"test {first + 1} of {len(inputs)}: {why}"
-        feedback = f"{told}. Given {printable(repr(inputs[first]), _SHOWN)}, {why}."
-    return Verdict.reject(
-        printable(reason, _SAID), score=sum(passed) / len(inputs), feedback=feedback,
-        scores=scores, evidence=evidence,
-    )  # fmt: skip
 
 
 def said_of(result: Result, limits: Limits) -> str:

@@ -6,7 +6,7 @@ any fenced block, the whole output. What is thought aloud before `</think>` is n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from math import inf
 from typing import Annotated, Any, ClassVar, Final
@@ -22,6 +22,7 @@ from verifier_ladder.tiers.sandbox import Ending, Input, Limits, Program, Result
 from verifier_ladder.tiers.sandbox.language import PYTHON, Language
 from verifier_ladder.tiers.single import SingleVerifier
 from verifier_ladder.tiers.tasks import TaskError
+from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Observed
 
 _LONGEST: Final = 1 << 18
@@ -206,7 +207,35 @@ class Caller:
         return result
 
 
-# ---- What is said of a run
+# ---- What is said of runs
+
+
+def tested(
+    passed: Sequence[bool], tests: int, failure: Callable[[int], tuple[str, str]]
+) -> Verdict:
+    """What the tests of a program say together.
+
+    Args:
+        passed: Whether each test that ran passed; only these have a score, `test_1` and so on.
+        tests: How many there are.
+        failure: What the reason and the feedback say of the test at a place that did not pass.
+    """
+    scores = {f"test_{place}": float(is_right) for place, is_right in enumerate(passed, 1)}
+    evidence = {"passed": sum(passed), "tests": tests}
+    if sum(passed) == tests:
+        return Verdict.accept(1.0, scores=scores, evidence=evidence)
+    told = f"{sum(passed)} of {tests} tests passed"
+    if all(passed):
+        reason = "all tests together took too long"
+        feedback = f"{told}, then the time for all of them was used up. Make it faster."
+    else:
+        first = passed.index(False)
+        why, shown = failure(first)
+        reason, feedback = f"test {first + 1} of {tests}: {why}", f"{told}. {shown}."
+    return Verdict.reject(
+        printable(reason, _SAID), score=sum(passed) / tests, feedback=feedback, scores=scores,
+        evidence=evidence,
+    )  # fmt: skip
 
 
 _ENDINGS: Mapping[Ending, str] = {
