@@ -91,7 +91,7 @@ class Text:
     def sentences(self) -> list[str]:
         """Sentences that hold a word."""
         parts = unicode_regex().split(_SENTENCE, self.visible)
-        return [part for part in parts if part.strip() and any(map(str.isalnum, part))]
+        return [part for part in parts if any(map(str.isalnum, part))]
 
     @cached_property
     def lines(self) -> list[str]:

@@ -34,6 +34,7 @@ DOCUMENT: tuple[Mark, ...] = ("tag", "block", "whole")
 LONGEST = 1_000_000
 """Characters of the longest output that is read."""
 _MOST = 32
+"""Answers of an output that are compared, alike or not; one more is a hedge."""
 _SPACE = " \t\r\n"
 _LAST = ("last-line", "whole")
 """Marks that always occur, so that they say nothing inside or behind another."""
@@ -113,7 +114,7 @@ def answers(
         At least one, none of them empty and no two alike, without empty lines around.
 
     Raises:
-        CandidateError: If there is no answer, or it is a hedge.
+        CandidateError: If there is no answer, it is a hedge, or there are more than 32.
 
     Example:
         >>> answers("I tried 41.\n<answer>42</answer>", SHORT, "Use <answer>.")

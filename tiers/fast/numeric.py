@@ -104,8 +104,6 @@ def _read(said: str, units: frozenset[str]) -> Fraction:
     Raises:
         CandidateError: If it is no number alone, or lacks the unit.
     """
-    if len(said) > _LONGEST:
-        raise CandidateError("the number is too long", feedback=HOW)
     for text in (said, said.removesuffix(".")):
         for plain in _without_unit(text, units) if units else [text]:
             value = number(plain)

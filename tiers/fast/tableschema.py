@@ -188,6 +188,8 @@ class TableSchema(MarkedVerifier):
             reader, how = (self._parquet, _HOW_PARQUET)
         try:
             read = reader(table, candidate.content)
+            if read.num_rows > self._rows:
+                raise self._too_large()
             read.validate(full=True)
             told = list(islice(_complaints(table, read), _SHOWN))
         # An error of the file system here is a sentence about bytes in memory.
@@ -200,8 +202,6 @@ class TableSchema(MarkedVerifier):
         return Verdict.reject(f"the table breaks its schema: {text}", feedback=f"Mend: {text}.")
 
     def _csv(self, table: Table, content: str | bytes) -> Any:
-        if isinstance(content, bytes) and content[:4] == b"PAR1":
-            raise CandidateError("the table is Parquet where CSV is wanted", feedback=HOW)
         found = answers(content, self._find, HOW, languages=("csv", "tsv"), longest=LONGEST)
         if len(found) > 1:
             raise CandidateError(f"the output holds {len(found)} tables", feedback=HOW)
@@ -233,10 +233,10 @@ class TableSchema(MarkedVerifier):
         groups = (about.row_group(n) for n in range(about.num_row_groups))
         if about.num_rows > self._rows or sum(g.total_byte_size for g in groups) > self._bytes:
             raise self._too_large()
-        batches, size, rows = [], 0, 0
+        batches, size = [], 0
         for batch in file.iter_batches(_BATCH, columns=table.names, use_threads=False):
-            size, rows = size + batch.nbytes, rows + batch.num_rows  # The description may lie.
-            if size > self._bytes or rows > self._rows:
+            size += batch.nbytes  # The description may lie.
+            if size > self._bytes:
                 raise self._too_large()
             batches.append(batch)
         read = Rows.from_batches(batches, None if batches else schema).select(table.names)

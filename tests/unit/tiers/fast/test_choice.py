@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -26,6 +27,7 @@ class TestChoice(VerifierTestCase):
         "the label somewhere": Twin(lambda text, task: task["answer"] in text),
     }
     mutated = ("verifier_ladder.tiers.fast.choice",)
+    mutants: Mapping[str, Any] = {"count": 100}  # All of them.
 
     @pytest.fixture
     def verifier(self) -> Choice:

@@ -62,8 +62,6 @@ class TestCitations(VerifierTestCase):
         "path.is_file()"),
         # How many faults are told.
         "len(told) - _TOLD -> len(told) + _TOLD", "len(told) > _TOLD -> len(told) <= _TOLD",
-        # Limits, which hostile cases reach.
-        "MOST + 1 -> MOST - 1",
         # No part begins at the last character; an empty line stands for the entry before it.
         "len(source) + 1 -> len(source) - 1", "line.strip() and entry -> line.strip() or entry",
     ]}  # fmt: skip

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -32,6 +33,7 @@ class TestNumeric(VerifierTestCase):
         )),
     }  # fmt: skip
     mutated = ("verifier_ladder.tiers.fast.numeric",)
+    mutants: Mapping[str, Any] = {"count": 100}  # All of them.
 
     @pytest.fixture
     def verifier(self) -> Numeric:

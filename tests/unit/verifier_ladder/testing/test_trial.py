@@ -139,6 +139,26 @@ def test_a_function_about_code_is_called_inside_the_sandbox(
     assert EXITS <= paid
 
 
+def test_a_case_about_settings_of_the_built_in_verifier_is_not_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = AnswerKey.named("exact-match")
+    own = whole.cases[0].model_copy(
+        update={"candidate": "Ulan  Bator", "settings": {"normalise": ["space"]}}
+    )
+    part = replace(whole, cases=(own, *whole.cases[:4]), lines=())
+    monkeypatch.setattr(AnswerKey, "named", lambda _: part)
+
+    trial = try_reward(
+        lambda completions, answer: [
+            float(a == c) for a, c in zip(answer, completions, strict=True)
+        ],
+        "exact-match",
+    )
+
+    assert 4 == len(trial.tried)
+
+
 def called_wrongly(completions: list[str], gold: list[str]) -> list[float]:
     return [float(text == said) for text, said in zip(completions, gold, strict=True)]
 
