@@ -4,7 +4,7 @@ Each table belongs to one verifier, of whose ladder it is: what is tried, the ho
 honest twin, and what the ledger must say of the first. Both have the same task.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -416,8 +416,17 @@ TABLES: dict[str, tuple[Callable[[], vl.Verifier], Callable[[], dict[str, Attack
 }
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """One ledger for all tables; it is held open, so that their campaigns share its worker."""
+    made = tmp_path_factory.mktemp("answers")
+    ladder = vl.Ladder("held", [ExactMatch()])
+    with vl.Campaign.open("held", ladder=ladder, ledger=made / "ledger.db", workers=1):
+        yield made
+
+
 @pytest.mark.parametrize("name", TABLES)
-def test_no_wrong_answer_is_accepted_or_unknown(name: str, tmp_path: Path) -> None:
+def test_no_wrong_answer_is_accepted_or_unknown(name: str, folder: Path) -> None:
     made, attacks = TABLES[name]
 
-    Fight([made()], attacks(), tmp_path).run().check()
+    Fight([made()], attacks(), folder).run().check()
