@@ -3,7 +3,8 @@
 A task brings test code (`testcode`): asserts, functions as pytest finds them, or a
 `check(candidate)`. What such tests say comes out of a process that the program can take over. So
 each of them has a canary, a copy that must fail, and it passes only if its canary fails, by an
-assertion. Each test and each canary has a fresh process; in which order, under which names and
+assertion. Fewer than four tests are run several times, each time with another canary, so that no
+throw of a coin does instead. Each run has a fresh process; in which order, under which names and
 with which values is drawn anew in each check, from its key and a salt that nothing inside could
 know.
 """
@@ -12,7 +13,8 @@ from __future__ import annotations
 
 import builtins
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from math import ceil
 from random import Random
 from typing import Annotated, NamedTuple
 
@@ -38,6 +40,9 @@ from verifier_ladder.tiers.tasks import read_task
 from verifier_ladder.verdict import Verdict
 
 _FAILED = "AssertionError"
+_LEAST_RUNS = 4
+"""Of tests, and as many of canaries: a program that passes and fails by the throw of a coin gets
+through once in 2 ** 8 times."""
 _FORGED = (
     "A copy of {name} that must fail has passed beside the program. Return plain values, and "
     "leave the tests alone."
@@ -61,6 +66,10 @@ class _Run(NamedTuple):
     made: Made
 
 
+_Ended = tuple[_Run, Result | None]
+"""A run, and what came of it."""
+
+
 class CodeTests(ProgramVerifier):
     """Accepts a program beside which all tests pass, and all their canaries fail.
 
@@ -81,7 +90,7 @@ class CodeTests(ProgramVerifier):
     """
 
     name = "code-tests"
-    version = "1"
+    version = "2"
     cost = Cost(seconds=0.1)
     batch_size = 8
     task_fields = ("tests", "function", "limits")
@@ -128,43 +137,40 @@ class CodeTests(ProgramVerifier):
         )
         runs = _drawn(tests, Random(key + salt))  # noqa: S311 - salted by the system's
         results = self._results(source, runs, Caller(self.sandbox, limits, self._total))
-        return _verdict(tests, runs, results, limits, salt)
+        return _verdict(tests, list(zip(runs, results, strict=True)), limits, salt)
 
     def _results(
         self, source: bytes, runs: Sequence[_Run], caller: Caller
-    ) -> dict[tuple[int, bool], Result]:
-        """What came of each run that there was time for."""
-        found = {}
-        for place, is_canary, made in runs:
+    ) -> Iterator[Result | None]:
+        """What came of each run; None where there was no time left for it."""
+        for _, _, made in runs:
             files: dict[str, str | bytes] = {FILE: source, f"{made.function}.py": made.source}
             program = Program(files, entry=f"{made.function}.py:{made.function}")
             try:
-                found[place, is_canary] = caller.run(program, Input())
+                yield caller.run(program, Input())
             except TimeUsedUpError:
-                break
-        return found
+                yield None
 
 
 def _drawn(tests: Sequence[Test], rng: Random) -> list[_Run]:
-    """Each test and its canary, under new names, in a new order."""
+    """Each test and its canary, as often as needed, under new names, in a new order."""
     runs = [
         _Run(place, is_canary, test.made(rng, canary=is_canary))
         for place, test in enumerate(tests)
         for is_canary in (False, True)
+        for _ in range(ceil(_LEAST_RUNS / len(tests)))
     ]
     rng.shuffle(runs)
     return runs
 
 
 def _verdict(
-    tests: Sequence[Test], runs: Sequence[_Run], results: Mapping[tuple[int, bool], Result],
-    limits: Limits, salt: bytes,
-) -> Verdict:  # fmt: skip
+    tests: Sequence[Test], ended: Sequence[_Ended], limits: Limits, salt: bytes
+) -> Verdict:
     """What the runs say together."""
-    tokens = {(run.place, run.is_canary): run.made.token for run in runs}
-    passed = {key for key, result in results.items() if _has_passed(result, tokens[key])}
+    passed = {(run.place, run.is_canary) for run, result in ended if _has_passed(run, result)}
     forged = [n for n in range(len(tests)) if {(n, False), (n, True)} <= passed]
-    evidence = {"tests": len(tests), "canaries": len(tests), "salt": salt.hex()}
+    evidence = {"tests": len(tests), "canaries": len(ended) // 2, "salt": salt.hex()}
     if forged:
         name = tests[forged[0]].name
         return Verdict.reject(
@@ -172,7 +178,9 @@ def _verdict(
             score=0.0, feedback=_FORGED.format(name=name),
             evidence={**evidence, "canaries_passed": len(forged)},
         )  # fmt: skip
-    whys = [_why(n, passed, results, limits) for n in range(len(tests))]
+    whys = [
+        _why([each for each in ended if each[0].place == n], limits) for n in range(len(tests))
+    ]
     scores = {test.name: float(not why) for test, why in zip(tests, whys, strict=True)}
     right = sum(not why for why in whys)
     evidence["passed"] = right
@@ -185,23 +193,23 @@ def _verdict(
     )
 
 
-def _has_passed(result: Result, token: str) -> bool:
-    return result.ended is Ending.FINISHED and result.value == token
+def _has_passed(run: _Run, result: Result | None) -> bool:
+    return result is not None and (result.ended, result.value) == (
+        Ending.FINISHED, run.made.token,
+    )  # fmt: skip
 
 
-def _why(
-    place: int, passed: set[tuple[int, bool]], results: Mapping[tuple[int, bool], Result],
-    limits: Limits,
-) -> str:  # fmt: skip
-    """Why a test has not passed; "" if it has, and its canary has failed as it must."""
-    test, canary = results.get((place, False)), results.get((place, True))
-    if test is None or canary is None:
+def _why(ended: Sequence[_Ended], limits: Limits) -> str:
+    """Why a test has not passed; "" if it has, and its canaries have failed as they must."""
+    if any(result is None for _, result in ended):
         return "there was no time left for it"
-    if (place, False) not in passed:
-        return _said(test, limits)
-    if canary.ended is Ending.RAISED and canary.error == _FAILED:
-        return ""
-    return f"its copy that must fail by an assertion did not: {_said(canary, limits)}"
+    for run, result in sorted(ended, key=lambda each: each[0].is_canary):
+        assert result is not None  # noqa: S101 - for the type checker
+        if run.is_canary and (result.ended, result.error) != (Ending.RAISED, _FAILED):
+            return f"its copy that must fail by an assertion did not: {_said(result, limits)}"
+        if not run.is_canary and not _has_passed(run, result):
+            return _said(result, limits)
+    return ""
 
 
 def _said(result: Result, limits: Limits) -> str:

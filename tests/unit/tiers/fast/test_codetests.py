@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from inspect import iscoroutinefunction
+from itertools import product
 from pathlib import Path
 from random import Random
 from types import ModuleType
@@ -18,9 +19,10 @@ from hypothesis import strategies as st
 import verifier_ladder as vl
 from verifier_ladder.testing.answerkey import Judge, Twin
 from verifier_ladder.tiers.fast import testcode
-from verifier_ladder.tiers.fast.codetests import CodeTests
+from verifier_ladder.tiers.fast.codetests import CodeTests, _drawn, _verdict
 from verifier_ladder.tiers.fast.programs import program_in
-from verifier_ladder.tiers.sandbox import Backend
+from verifier_ladder.tiers.fast.testcode import read_tests
+from verifier_ladder.tiers.sandbox import Backend, Ending, Limits, Result
 from verifier_ladder.tiers.tasks import TaskError
 from verifier_ladder.verdict import Outcome, Verdict
 
@@ -123,7 +125,29 @@ def test_each_check_draws_anew_and_says_the_same() -> None:
     assert one.evidence["salt"] != other.evidence["salt"]
     assert (one.outcome, one.scores) == (other.outcome, other.scores)
     assert {"line_1": 1.0, "line_2": 1.0} == one.scores
-    assert 2 == one.evidence["canaries"] == one.evidence["tests"]
+    assert (2, 4) == (one.evidence["tests"], one.evidence["canaries"])
+
+
+def test_who_passes_and_fails_by_the_throw_of_a_coin_gets_through_once_in_256_times() -> None:
+    """One test; the program passes beside each run of it or asserts, whatever the run is."""
+    tests = read_tests("assert solve(3) == 9")
+    runs = _drawn(tests, Random(0))  # noqa: S311 - no secret
+    failed = Result(Ending.RAISED, error="AssertionError")
+
+    told = [
+        _verdict(
+            tests,
+            [
+                (run, Result(Ending.FINISHED, run.made.token) if passes else failed)
+                for run, passes in zip(runs, throws, strict=True)
+            ],
+            Limits(),
+            b"",
+        )
+        for throws in product([True, False], repeat=len(runs))
+    ]
+
+    assert (256, 1) == (len(told), sum(each.outcome is Outcome.ACCEPT for each in told))
 
 
 @pytest.mark.usefixtures("sandboxes")
