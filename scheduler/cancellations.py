@@ -7,13 +7,12 @@ that says what came of it. If it is gone by then, the next one does so before it
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from time import monotonic, sleep
 from typing import Final
 
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import Block, Entry
-from verifier_ladder.scheduler.reviser import Reviser
 from verifier_ladder.scheduler.withdrawal import Wanted, Withdrawn
 
 ASKED: Final = "cancel"
@@ -66,12 +65,12 @@ class Cancellations:
         self._ledger, self._campaign = ledger, campaign
         self._seen = 0
 
-    def take_up(self, reviser: Reviser) -> int:
+    def take_up(self, withdraw: Callable[[Wanted, bool], Withdrawn]) -> int:
         """Do what was asked and is not done; count the samples that wait no more."""
         newest = self._ledger.newest()
         if newest == self._seen:
             return 0
-        count = sum(self._do(reviser, entry) for entry in self._open())
+        count = sum(self._do(withdraw, entry) for entry in self._open())
         self._seen = newest  # Only now: what a fault has stopped is found again.
         return count
 
@@ -86,13 +85,13 @@ class Cancellations:
     def _entries(self, kind: str, after: int) -> Iterator[Entry]:
         return self._ledger.entries(after=after, kind=kind, campaign=self._campaign)
 
-    def _do(self, reviser: Reviser, entry: Entry) -> int:
+    def _do(self, withdraw: Callable[[Wanted, bool], Withdrawn], entry: Entry) -> int:
         facts = self._ledger.read(entry).facts
         positions = facts["positions"]
         wanted = Wanted(
             facts["run"], facts["step"], None if positions is None else frozenset(positions)
         )
-        done = reviser.withdraw(wanted, at_work=facts["at_work"])
+        done = withdraw(wanted, facts["at_work"])
         answer = {"request": entry.id, **done._asdict()}
         self._ledger.append(Block(DONE, self._campaign, facts=answer))
         return done.samples

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from threading import RLock
+from threading import RLock, Thread
 from time import monotonic
 
 from verifier_ladder import telemetry
@@ -24,6 +24,7 @@ from verifier_ladder.scheduler.climb import Climb
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.engines.local import LocalEngine
 from verifier_ladder.scheduler.expecting import Expecting
+from verifier_ladder.scheduler.gathering import Complete
 from verifier_ladder.scheduler.groups import Groups
 from verifier_ladder.scheduler.headroom import Headroom
 from verifier_ladder.scheduler.holding import Holding
@@ -38,7 +39,7 @@ from verifier_ladder.scheduler.reviser import Reviser
 from verifier_ladder.scheduler.runsteps import RunSteps
 from verifier_ladder.scheduler.scorer import Batch, Scorer
 from verifier_ladder.scheduler.watch import SampleKey, Watches
-from verifier_ladder.scheduler.withdrawal import Wanted, Withdrawn
+from verifier_ladder.scheduler.withdrawal import Wanted, Withdrawn, check_known
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
 
@@ -91,9 +92,10 @@ class Conductor:
         self._learning = Learning(knowledge, ledger, name)
         self._reviser = Reviser(desk, self._holding, self._learning)
         self._headroom = Headroom(name, ladder, ledger, self._prices)
+        self._groups = Groups(desk, intake.asking, engine.workers)
         self._scorer = Scorer(
             desk, self._holding, self._reviser, Expecting(ladder, engine, lock), self._headroom,
-            groups=Groups(desk, intake.asking, engine.workers),
+            groups=self._groups,
         )  # fmt: skip
         self._cancellations = Cancellations(ledger, name)
         self._importer = Importer(desk, self._holding, self._learning)
@@ -304,7 +306,7 @@ class Conductor:
             with self._working(patient=patient):
                 count = self._reviser.advance(ended)
                 if ended is None and self._ledger.is_shared:
-                    count += self._cancellations.take_up(self._reviser)
+                    count += self._cancellations.take_up(self._asked_to_withdraw)
         except OccupiedError:  # Whoever leaves last has the engine look again.
             return 0
         except BatonLostError:  # Callers are told; the engine goes on for other campaigns.
@@ -325,12 +327,55 @@ class Conductor:
         except BatonLostError:  # Whoever decides now does it.
             return 0
 
-    def withdraw(self, wanted: Wanted, at_work: bool) -> Withdrawn:  # noqa: FBT001 - it travels so
-        """End the climbs of samples that nobody wants any more."""
+    def withdraw(
+        self,
+        wanted: Wanted,
+        at_work: bool,  # noqa: FBT001 - it travels so
+        is_checked: bool = False,  # noqa: FBT001, FBT002 - so does this
+    ) -> Withdrawn:
+        """End the climbs of samples that nobody wants any more.
+
+        Args:
+            wanted: Which samples.
+            at_work: Whether checks at work are abandoned too.
+            is_checked: Whether what the campaign does not hold is refused.
+
+        Raises:
+            ConfigError: If it is, and the campaign holds no such run, step or position.
+        """
         with self._working():
-            done = self._reviser.withdraw(wanted, at_work=at_work)
+            if is_checked:
+                waiting = self._groups.waiting(wanted.run, wanted.step)
+                check_known(self._ledger, self.name, wanted, waiting)
+            done, complete = self._withdraw(wanted, at_work=at_work)
+            self._complete(complete)
         self._engine.wake()
         return done
+
+    def _withdraw(self, wanted: Wanted, *, at_work: bool) -> tuple[Withdrawn, list[Complete]]:
+        """End climbs; gives the groups that are complete without these samples, too."""
+        waiting, complete = self._groups.withdraw(wanted)
+        done = self._reviser.withdraw(wanted, at_work=at_work)
+        return done._replace(samples=done.samples + waiting), complete
+
+    def _complete(self, groups: Sequence[Complete]) -> None:
+        """Have groups judged that are complete without those that were cancelled."""
+        for name, gathering in groups:
+            self._groups.complete(name, gathering, None)
+
+    def _asked_to_withdraw(self, wanted: Wanted, at_work: bool) -> Withdrawn:  # noqa: FBT001
+        """The same on the engine's thread, which must not wait for a verifier."""
+        done, complete = self._withdraw(wanted, at_work=at_work)
+        if complete:
+            Thread(target=self._complete_later, args=(complete,), daemon=True).start()
+        return done
+
+    def _complete_later(self, groups: Sequence[Complete]) -> None:
+        try:
+            with self._working():
+                self._complete(groups)
+        except BaseException as error:  # noqa: BLE001 - the next caller is told
+            self.fail(error)
 
     def nudge(self) -> None:
         """Wake callers that wait, because nothing more will happen by itself."""

@@ -3,37 +3,43 @@
 What such a verifier says of a candidate holds among the members of one group. So a member has a
 standing of its own (`Standing.in_group`), and its check key is made of all members' check keys.
 Members that come in several calls are waited for until a deadline; whoever was judged without all
-of them is judged once more, with all, as soon as the last one comes.
+of them is judged once more, with all, as soon as the last one comes. Whoever is cancelled leaves
+the group, which is complete without it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from threading import Condition
-from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from verifier_ladder.candidate import UNKNOWN_SIZE, Candidate, sample_place
+from verifier_ladder.candidate import Candidate, sample_place
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.group import apart, group_of, with_share
 from verifier_ladder.hidden import without_hidden
-from verifier_ladder.keys import NO_TASK, group_key, member_key
+from verifier_ladder.keys import group_key, member_key
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import Block, Request
-from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.arrivals import Arrivals
 from verifier_ladder.scheduler.asking import Asked, Asking
 from verifier_ladder.scheduler.candidates import candidate_json
 from verifier_ladder.scheduler.desk import Desk
-from verifier_ladder.scheduler.openrequests import RecordedSample, samples_of_step
+from verifier_ladder.scheduler.gathering import (
+    Complete,
+    Gathered,
+    Gathering,
+    Gatherings,
+    GroupName,
+    each,
+)
+from verifier_ladder.scheduler.openrequests import samples_of_step
 from verifier_ladder.scheduler.pipeline import drive
-from verifier_ladder.scheduler.queueing import awaited
 from verifier_ladder.scheduler.replicates import combined
 from verifier_ladder.scheduler.revisions import Revisions
 from verifier_ladder.scheduler.standing import Standing
+from verifier_ladder.scheduler.withdrawal import Wanted
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
 
@@ -42,64 +48,8 @@ if TYPE_CHECKING:
 
 ALONE = "it has no other member of its group to be compared with"
 _LATE = "its group was not judged within the deadline"
-_LOST = "it was recorded without a form that can be judged"
-GroupName = tuple[str, int, str]
-"""Run, step and name."""
 Party = Mapping[int, Standing]
 """Samples that are compared with each other, by position."""
-_MOST_OPEN = 4096
-"""Groups that are gathered at once; older ones are read from the ledger again."""
-_MOST_STEPS, _MOST_OVER = 16, 65_536
-"""Steps of which it is kept what was recorded before, and groups that are known to be over."""
-
-
-class Gathering:
-    """The members of one group, as far as they have come."""
-
-    def __init__(self, size: int) -> None:
-        """Wait for so many samples; 0 for as many as come in one call."""
-        self.size = size
-        self.members: dict[int, Standing] = {}
-        """What is known of each by itself, by position."""
-        self.answered: dict[int, frozenset[bytes]] = {}
-        """Checks that have answered about those that are recorded, by position."""
-        self.partial: set[int] = set()
-        """Positions of recorded samples that were judged before all had come."""
-        self.is_lost = False
-        """Whether a member is recorded that can't be judged again."""
-
-    @property
-    def missing(self) -> int:
-        """How many samples are still to come."""
-        return max(0, self.size - len(self.members))
-
-
-@dataclass(slots=True)
-class Gathered:
-    """The samples of one call as members of their groups."""
-
-    standings: list[Standing]
-    """One for each sample: what is known of it in its group."""
-    by_place: dict[int, Gathering]
-    """The group of each sample that has one."""
-    names: dict[int, GroupName]
-    """What each of these groups is found by."""
-    partial: dict[int, tuple[int, int]]
-    """Of samples that were judged before all had come, by position: how many had, of how many."""
-
-    def marked(self, rewards: Sequence[Reward], positions: Sequence[int]) -> Sequence[Reward]:
-        """Rewards that are revised once the rest of their group has come, marked as such."""
-        if not self.partial:
-            return rewards
-        return [
-            awaited(reward) if position in self.partial else reward
-            for reward, position in zip(rewards, positions, strict=True)
-        ]
-
-    def facts(self, positions: Sequence[int]) -> dict[str, Any]:
-        """What an entry tells of those of its samples whose groups were not complete."""
-        rows = [[n, *self.partial[n]] for n in positions if n in self.partial]
-        return {"partial": rows} if rows else {}
 
 
 @dataclass(slots=True)
@@ -237,12 +187,7 @@ class Groups:
             (place, verifier) for place, (verifier, _) in enumerate(desk.ladder.askings)
             if verifier.scope == "group"
         ]  # fmt: skip
-        self._changed = Condition()
-        self._open: dict[GroupName, Gathering] = {}
-        self._over: set[GroupName] = set()
-        """Groups that were complete here, and are read from the ledger if they come again."""
-        self._before: dict[tuple[str, int], Mapping[int, RecordedSample]] = {}
-        """What was recorded of a step when its first group came."""
+        self._gatherings = Gatherings(desk)
 
     def judge(
         self,
@@ -262,8 +207,9 @@ class Groups:
         """
         if not self._verifiers:
             return Gathered(list(standings), {}, {}, {})
-        told = self._gather(batch, standings)
-        self._wait(told, until)
+        told = self._gatherings.gather(batch, standings)
+        longest = max(verifier.timeout for _, verifier in self._verifiers)
+        self._gatherings.wait(told, set(batch.positions), until, longest)
         formed, groups = self._formed(self._parties(batch, told, until), arrivals)
         told.standings = self._own(batch, told, formed)
         self._ask(groups, until, arrivals)
@@ -286,12 +232,16 @@ class Groups:
     def _parties(self, batch: Batch, told: Gathered, until: float | None) -> list[Party]:
         """Who is compared with whom; of other calls' samples it is a copy as of now."""
         mine = {position: place for place, position in enumerate(batch.positions)}
-        parties: list[Party] = [
-            {position: told.standings[place]} for position, place in mine.items()
-            if place not in told.by_place
-        ]  # fmt: skip
-        with self._changed:
-            for gathering in _each(told.by_place.values()):
+        with self._gatherings.changed:
+            told.cancelled = {
+                batch.positions[place] for place, gathering in told.by_place.items()
+                if batch.positions[place] in gathering.left
+            }  # fmt: skip
+            parties: list[Party] = [
+                {position: told.standings[place]} for position, place in mine.items()
+                if place not in told.by_place or position in told.cancelled
+            ]  # fmt: skip
+            for gathering in each(told.by_place.values()):
                 members, missing = dict(gathering.members), gathering.missing
                 if missing:
                     told.partial |= {
@@ -303,95 +253,6 @@ class Groups:
                 else:
                     parties += [{n: members[n]} for n in members.keys() & mine]
         return parties
-
-    # -- who belongs together ----------------------------------------------------------------
-
-    def _gather(self, batch: Batch, standings: Sequence[Standing]) -> Gathered:
-        """Add the samples of a call to their groups."""
-        told = Gathered(list(standings), {}, {}, {})
-        fresh: dict[GroupName, Gathering] = {}
-        with self._changed:
-            for place, standing in enumerate(standings):
-                name = batch.groups[place] if batch.groups else ""
-                size = batch.group_sizes[place] if batch.group_sizes else 0
-                if not name or size == UNKNOWN_SIZE:
-                    continue
-                key = (batch.run, batch.step, name)
-                known = fresh.get(key) or (self._open.get(key) if size else None)
-                gathering = known or fresh.setdefault(key, Gathering(size))
-                gathering.members[batch.positions[place]] = standing
-                told.by_place[place], told.names[place] = gathering, key
-            for key, gathering in fresh.items():
-                if gathering.missing:
-                    self._remember(key, gathering, anew=key in self._over)
-                if gathering.size:
-                    self._open[key] = gathering
-            for key in list(self._open)[: max(0, len(self._open) - _MOST_OPEN)]:
-                del self._open[key]
-                self._end(key)
-            self._changed.notify_all()
-        return told
-
-    def _remember(self, key: GroupName, gathering: Gathering, *, anew: bool) -> None:
-        """Add the samples of a group that were recorded before.
-
-        Args:
-            key: The group's name.
-            gathering: Its members, as far as they have come.
-            anew: Whether this process may have recorded some that are not among them.
-        """
-        run, step, name = key
-        tasks = {one.task_key: one.candidate.task for one in gathering.members.values()}
-        for position, sample in self._recorded(run, step, anew=anew).items():
-            if sample.group != name:
-                continue
-            gathering.answered[position] = frozenset(sample.checks)
-            if sample.reward.pending:
-                gathering.partial.add(position)
-            if position not in gathering.members:
-                standing = self._recalled(sample, tasks)
-                gathering.is_lost = gathering.is_lost or standing is None
-                if standing is not None:
-                    gathering.members[position] = standing
-
-    def _recorded(self, run: str, step: int, *, anew: bool) -> Mapping[int, RecordedSample]:
-        """The recorded samples of a step; without those of this process, if not read anew."""
-        known = None if anew else self._before.get((run, step))
-        if known is None:
-            known = samples_of_step(self._desk.ledger, self._desk.campaign, run, step)
-        if not anew:
-            if len(self._before) >= _MOST_STEPS:
-                self._before.clear()
-            self._before[run, step] = known
-        return known
-
-    def _recalled(
-        self, sample: RecordedSample, tasks: Mapping[bytes, Mapping[str, Any] | None]
-    ) -> Standing | None:
-        """A sample of an earlier process; None if what it was judged by is not known any more."""
-        content, task, turns = sample.subject
-        if turns != NO_TASK or task not in {NO_TASK, *tasks}:
-            return None
-        found = self._desk.ledger.find_contents(content.hex(), 1)
-        if not found:
-            return None
-        _, kind, form = found[0]
-        candidate = Candidate(kind, form, tasks.get(task) if task != NO_TASK else None)
-        if not sample.checks:  # It has no canonical form, or no verifier could judge it.
-            return Standing(candidate, content, form, Verdict.abstain(_LOST))
-        return self._desk.intake.recall(candidate, content, None)
-
-    def _wait(self, told: Gathered, until: float | None) -> None:
-        """Wait for the members that are still to come, as long as there is time to judge them."""
-        waiting = [one for one in _each(told.by_place.values()) if one.missing]
-        if until is None or not waiting:
-            return
-        left = until - monotonic()
-        left -= min(left / 2, max(verifier.timeout for _, verifier in self._verifiers))
-        with self._changed:
-            self._changed.wait_for(
-                lambda: not any(one.missing and not one.is_lost for one in waiting), max(left, 0.0)
-            )
 
     # -- judging -----------------------------------------------------------------------------
 
@@ -486,40 +347,40 @@ class Groups:
             fresh: Places of those that were not recorded before.
             until: Monotonic time of the call's deadline.
         """
-        complete: dict[GroupName, Gathering] = {}
-        with self._changed:
-            for place in fresh:
-                if (gathering := told.by_place.get(place)) is not None:
-                    position = batch.positions[place]
-                    gathering.answered[position] = self._answers(told.standings[place])
-                    if position in told.partial:
-                        gathering.partial.add(position)
-            for place, gathering in told.by_place.items():
-                if gathering.size and batch.positions[place] not in gathering.answered:
-                    self._remember(told.names[place], gathering, anew=True)
-                if gathering.size and not gathering.missing:
-                    complete[told.names[place]] = gathering
-        for key, gathering in complete.items():
-            self._complete(key, gathering, until)
+        self._gatherings.note(
+            batch, told, {place: self._answers(told.standings[place]) for place in fresh}
+        )
+        for key, gathering in told.named():
+            if gathering.size and not gathering.missing:
+                self.complete(key, gathering, until)
 
-    def _complete(self, key: GroupName, gathering: Gathering, until: float | None) -> None:
+    def complete(self, key: GroupName, gathering: Gathering, until: float | None) -> None:
         """Revise the samples that were judged without some members of a group; it is whole now."""
-        formed, groups = self._formed([dict(gathering.members)], Arrivals())
-        if self._stale(gathering, formed, groups):
-            self._ask_whole(groups, until)
-            with self._desk.lock:  # Others may revise them, too.
-                stale = self._stale(gathering, formed, groups)
-                if stale and all(group.is_answered for group in groups):
-                    self._write(key, stale)
-                    gathering.partial -= stale.keys()
-                    for position, standing in stale.items():
-                        gathering.answered[position] = self._answers(standing)
-        with self._changed:
+        with Arrivals() as arrivals:
+            formed, groups = self._formed([dict(gathering.members)], arrivals)
+            if self._stale(gathering, formed, groups):
+                self._ask_whole(groups, until, arrivals)
+                self._revise(key, gathering, formed, groups)
+        with self._gatherings.changed:
             is_over = gathering.answered.keys() == gathering.members.keys()
             is_over = is_over and not self._stale(gathering, formed, groups)
-            if is_over and self._open.get(key) is gathering:
-                del self._open[key]
-                self._end(key)
+            if is_over:
+                self._gatherings.close(key, gathering)
+
+    def _revise(
+        self,
+        key: GroupName,
+        gathering: Gathering,
+        formed: Mapping[int, Standing],
+        groups: Sequence[Group],
+    ) -> None:
+        with self._desk.lock:  # Others may revise them, too.
+            stale = self._stale(gathering, formed, groups)
+            if stale and all(group.is_answered for group in groups):
+                self._write(key, stale)
+                gathering.partial -= stale.keys()
+                for position, standing in stale.items():
+                    gathering.answered[position] = self._answers(standing)
 
     def _stale(
         self, gathering: Gathering, formed: Mapping[int, Standing], groups: Sequence[Group]
@@ -535,25 +396,31 @@ class Groups:
             )
         }  # fmt: skip
 
-    def _ask_whole(self, groups: Sequence[Group], until: float | None) -> None:
+    def _ask_whole(self, groups: Sequence[Group], until: float | None, arrivals: Arrivals) -> None:
         """Have a whole group judged, unless it was; what is new is recorded at once."""
-        with Arrivals() as arrivals:
-            self._ask(groups, until, arrivals)
-            for group in groups if all(group.is_answered for group in groups) else ():
-                _note(arrivals, group.verifier, group.unpaid())
-            if arrivals.verdicts or arrivals.charges:
-                block = Block(
-                    "score", self._desk.campaign, verdicts=arrivals.verdicts,
-                    facts=arrivals.facts(),
-                )  # fmt: skip
-                self._desk.ledger.append(block, charges=arrivals.charges)
+        self._ask(groups, until, arrivals)
+        for group in groups if all(group.is_answered for group in groups) else ():
+            _note(arrivals, group.verifier, group.unpaid())
+        if arrivals.verdicts or arrivals.charges:
+            block = Block(
+                "score", self._desk.campaign, verdicts=arrivals.verdicts, facts=arrivals.facts()
+            )
+            self._desk.ledger.append(block, charges=arrivals.charges)
 
-    def _end(self, key: GroupName) -> None:
-        """Remember that a group was here: what was read of its step does not tell of it."""
-        if len(self._over) >= _MOST_OVER:
-            self._over.clear()
-            self._before.clear()
-        self._over.add(key)
+    # -- who is cancelled --------------------------------------------------------------------
+
+    def waiting(self, run: str | None, step: int | None) -> set[int]:
+        """Positions of the samples of a step that wait here for the rest of their groups."""
+        return self._gatherings.waiting(run, step)
+
+    def withdraw(self, wanted: Wanted) -> tuple[int, list[Complete]]:
+        """Let cancelled samples leave the groups that they wait for.
+
+        Returns:
+            How many they are, and the groups that are complete without them: `complete` revises
+            their samples.
+        """
+        return self._gatherings.withdraw(wanted) if self._verifiers else (0, [])
 
     def _answers(self, standing: Standing) -> frozenset[bytes]:
         """Keys of a candidate's checks that have an answer."""
@@ -594,8 +461,3 @@ def _note(
             [key], [content], [verifier.name], [verifier.version], [int(verifier.tier)],
             [verdict], [1],
         )  # fmt: skip
-
-
-def _each(gatherings: Iterable[Gathering]) -> Iterator[Gathering]:
-    """Each once."""
-    return iter({id(one): one for one in gatherings}.values())

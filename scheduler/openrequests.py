@@ -11,13 +11,13 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from math import isnan
+from math import isnan, nan
 from typing import Any
 
 import orjson
 
 from verifier_ladder.candidate import Candidate, sample_place
-from verifier_ladder.decision import Action
+from verifier_ladder.decision import Action, Belief
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.keys import NO_TASK, content_key, raw_key, task_digest
 from verifier_ladder.ladder import Ladder
@@ -36,6 +36,9 @@ from verifier_ladder.text import printable
 
 _LOG = logging.getLogger("verifier_ladder")
 _NONE = -1
+_UNKNOWN = Belief(nan, nan)
+LEFT = "cancelled"
+"""Fact that names positions of samples which were cancelled while they waited for their group."""
 
 
 class ForgedRequestError(LedgerError):
@@ -51,6 +54,12 @@ class RecordedSample:
     size: int
     reward: Reward
     group: str = ""
+    group_size: int = 0
+    """How many samples its group has; 0 if it was not said."""
+    has_left: bool = False
+    """Whether it was cancelled while it waited for its group."""
+    belief: Belief = _UNKNOWN
+    """What was believed of it last."""
     learner_version: str = ""
     weight: float = 1.0
     tier: int = _NONE
@@ -275,6 +284,7 @@ def _take(found: dict[int, RecordedSample], block: Block) -> None:
         told.subject, told.reward = subject, block.rewards[place]
         told.checks = tuple(samples.checks[place])
         told.group = samples.groups[place] if samples.groups else ""
+        told.group_size = samples.group_sizes[place] if samples.group_sizes else told.group_size
         told.weight = samples.weights[place] if samples.weights else 1.0
         versions = samples.learner_versions
         told.learner_version = versions[place] if versions else ""
@@ -285,6 +295,8 @@ def _take(found: dict[int, RecordedSample], block: Block) -> None:
         told.left = state.get("left", 1.0)
         if told.draw is not None and state.get("draw"):  # Others may speak for it by now.
             told.draw = Draw.from_json(state["draw"])
+    for position in block.facts.get(LEFT, ()):
+        found[position].has_left = True
     for position, propensity, number in block.facts.get("ahead", ()):
         found[position].lot = Lot(propensity, number)
     share, positions = block.facts.get("left", (1.0, ()))
@@ -298,6 +310,7 @@ def _take_decisions(found: dict[int, RecordedSample], block: Block) -> None:
     for columns in block.decisions if samples else ():
         for row, (place, draw) in enumerate(zip(columns.sample, columns.draws(), strict=True)):
             told = found[samples.positions[place]]  # type: ignore[union-attr]
+            told.belief = Belief(columns.mean[row], columns.deviation[row])
             if columns.action[row] != Action.STOP:
                 told.tier = columns.tier[row]
             if told.draw is None and draw.is_hit:

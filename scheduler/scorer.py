@@ -26,7 +26,8 @@ from verifier_ladder.scheduler.climb import Scene, Step
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.draws import facts_of
 from verifier_ladder.scheduler.expecting import Expecting
-from verifier_ladder.scheduler.groups import Gathered, Groups
+from verifier_ladder.scheduler.gathering import Gathered
+from verifier_ladder.scheduler.groups import Groups
 from verifier_ladder.scheduler.headroom import Headroom
 from verifier_ladder.scheduler.holding import Holding
 from verifier_ladder.scheduler.queueing import Enqueue, awaited, checks_of, hurried, join

@@ -7,15 +7,18 @@ from collections.abc import Collection, Sequence
 from math import nan
 from typing import Any, NamedTuple
 
+from verifier_ladder.candidate import SampleId
 from verifier_ladder.decision import Action, Belief
 from verifier_ladder.errors import ConfigError
+from verifier_ladder.keys import NO_TASK
 from verifier_ladder.ledger import Ledger
-from verifier_ladder.ledger.records import DecisionColumns, Request
+from verifier_ladder.ledger.records import Block, DecisionColumns, Request, SampleColumns
 from verifier_ladder.reward import Reward
 from verifier_ladder.run import evaluation_name
 from verifier_ladder.scheduler.climb import Scene, Step, revised
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.draws import Draw
+from verifier_ladder.scheduler.openrequests import LEFT, RecordedSample
 from verifier_ladder.scheduler.revisions import Revisions, draw_of, left_of
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.unanswered import kept
@@ -43,32 +46,42 @@ class Wanted(NamedTuple):
     step: int | None = None
     positions: Collection[int] | None = None
 
-    def takes(self, request: Request) -> bool:
+    def takes(self, sample: Request | SampleId) -> bool:
         """Whether a waiting sample is one of them."""
-        return (
-            (self.run in {None, request.run} or self._is_its_evaluation(request))
-            and self.step in {None, request.step}
-            and (self.positions is None or request.position in self.positions)
+        return self.takes_step(sample.run, sample.step) and (
+            self.positions is None or sample.position in self.positions
         )
 
-    def _is_its_evaluation(self, request: Request) -> bool:
+    def takes_step(self, run: str, step: int) -> bool:
+        """Whether samples of a step may be among them."""
+        return (self.run in {None, run} or self._is_its_evaluation(run)) and self.step in {
+            None, step,
+        }  # fmt: skip
+
+    def _is_its_evaluation(self, run: str) -> bool:
         """Whether it evaluates the run that is meant as a whole; steps are each run's own."""
-        return (
-            self.run is not None and self.step is None and request.run == evaluation_name(self.run)
-        )
+        return self.run is not None and self.step is None and run == evaluation_name(self.run)
 
 
-def check_known(ledger: Ledger, campaign: str, wanted: Wanted) -> None:
+def check_known(
+    ledger: Ledger, campaign: str, wanted: Wanted, waiting: Collection[int] = ()
+) -> None:
     """Refuse to cancel what a campaign has never been given.
+
+    Args:
+        ledger: Its ledger.
+        campaign: The campaign.
+        wanted: Which samples.
+        waiting: Positions in that step which wait for their group, and may not be recorded yet.
 
     Raises:
         ConfigError: If it holds no such run, or that no such step or position.
     """
     run, step = wanted.run, wanted.step
     known = [str(row["name"]) for row in ledger.runs(campaign)]
-    if run is None or not any(
+    if run is None or not (waiting or any(
         name in known or ledger.next_step(campaign, name) for name in (run, evaluation_name(run))
-    ):
+    )):  # fmt: skip
         newest = ", ".join(known[:-6:-1]) or "none"
         raise ConfigError(
             f"campaign {campaign!r} holds no run {run!r}; the newest are: {newest}. Name the run, "
@@ -77,8 +90,8 @@ def check_known(ledger: Ledger, campaign: str, wanted: Wanted) -> None:
         )
     if step is None:
         return
-    recorded = ledger.recorded(campaign, run, step)
-    missing = sorted({*(wanted.positions or ())} - recorded.keys())
+    recorded = {*ledger.recorded(campaign, run, step), *waiting}
+    missing = sorted({*(wanted.positions or ())} - recorded)
     if missing or not recorded:
         what = f"position {missing[0]} in step {step}" if recorded else f"step {step}"
         raise ConfigError(
@@ -152,20 +165,14 @@ class Withdrawal(Revisions):
     def _decided(self, scene: Scene) -> Step:
         standings = scene.standings
         rewards = [
-            _ended(reward, draw, is_known=standing.is_judged)
+            ended(reward, draw, is_known=standing.is_judged)
             for reward, draw, standing in zip(
                 self._desk.climb.knowledge.rewards(standings), scene.draws or (), standings,
                 strict=True,
             )
         ]  # fmt: skip
         beliefs = [standing.belief or _UNKNOWN for standing in standings]
-        count = len(standings)
-        decisions = DecisionColumns(
-            _POLICY, range(count), [int(Action.STOP)] * count, [-1] * count, [0] * count, (_WHY,),
-            [belief.mean for belief in beliefs], [belief.deviation for belief in beliefs],
-            [0.0 if not d or d.is_certain else d.propensity for d in scene.draws or ()],
-            None, [0.0] * count,
-        )  # fmt: skip
+        decisions = _stopped(beliefs, scene.draws or ())
         return Step([decisions], rewards, [])
 
     def _unwanted(self, places: Sequence[int]) -> list[bytes]:
@@ -197,6 +204,52 @@ class Withdrawal(Revisions):
         return [request for request in self.left if request[2:4] == step]
 
 
+def leave_group(
+    desk: Desk, run: str, step: int, positions: Sequence[int], samples: Sequence[RecordedSample]
+) -> None:
+    """Write that recorded samples have left the group that they wait for.
+
+    Args:
+        desk: The campaign's desk.
+        run: Their run.
+        step: Their step.
+        positions: Their positions.
+        samples: What is recorded of each.
+    """
+    contents, tasks, turns = (
+        list(each) for each in zip(*[s.subject for s in samples], strict=True)
+    )
+    rewards = [ended(s.reward)._replace(revision=s.reward.revision + 1) for s in samples]
+    columns = SampleColumns(
+        run, step, list(positions), contents, [s.checks for s in samples],
+        [s.group for s in samples], None, [s.learner_version for s in samples],
+        [s.weight for s in samples], tasks=_any(tasks), turns=_any(turns),
+    )  # fmt: skip
+    decisions = _stopped([s.belief for s in samples])
+    block = Block(
+        "revision", desk.campaign, samples=columns, decisions=[decisions], rewards=rewards,
+        facts={"previous": [s.reward.value for s in samples], LEFT: list(positions)},
+    )  # fmt: skip
+    desk.append(block, enqueue=[])
+    for position, reward in zip(positions, rewards, strict=True):
+        desk.watches.revise((run, step, position), reward)
+
+
+def _any(digests: list[bytes]) -> list[bytes] | None:
+    return digests if {*digests} - {NO_TASK} else None
+
+
+def _stopped(beliefs: Sequence[Belief], draws: Sequence[Draw | None] = ()) -> DecisionColumns:
+    """The decision that ends climbs."""
+    count = len(beliefs)
+    drawn = [0.0 if not d or d.is_certain else d.propensity for d in draws or [None] * count]
+    return DecisionColumns(
+        _POLICY, range(count), [int(Action.STOP)] * count, [-1] * count, [0] * count, (_WHY,),
+        [belief.mean for belief in beliefs], [belief.deviation for belief in beliefs],
+        drawn, None, [0.0] * count,
+    )  # fmt: skip
+
+
 def _shares(
     cancelled: Sequence[Request], others: Sequence[Request]
 ) -> dict[tuple[Any, ...], float]:
@@ -222,7 +275,8 @@ def _left(request: Request, share: float) -> Request:
     return request._replace(state={**request.state, "left": left_of(request) * share})
 
 
-def _ended(reward: Reward, draw: Draw | None, *, is_known: bool) -> Reward:
+def ended(reward: Reward, draw: Draw | None = None, *, is_known: bool = False) -> Reward:
+    """The reward of a sample that was cancelled: what follows from what is known by now."""
     if draw is not None:
         reward = revised(reward, draw, is_known=is_known)
     return reward._replace(pending=False, reason=_WHY, failed_at="lease")

@@ -19,7 +19,7 @@ from verifier_ladder.ledger.store import chunks
 from verifier_ladder.retrying import Retried, retry
 from verifier_ladder.run import Run
 from verifier_ladder.scheduler.candidates import shown_candidate
-from verifier_ladder.scheduler.withdrawal import Wanted, Withdrawn, check_known
+from verifier_ladder.scheduler.withdrawal import Wanted, Withdrawn
 from verifier_ladder.tier import Tier, tier_of
 from verifier_ladder.verdict import Verdict
 
@@ -69,7 +69,9 @@ class CampaignTruth(CampaignRecord):
     ) -> Withdrawn:
         """Say that nobody wants the waiting samples of a run any more.
 
-        Each keeps the reward that follows from what is known by now, as one last revision.
+        Each keeps the reward that follows from what is known by now, as one last revision. One
+        that waits for the rest of its group leaves the group: the call that brought it returns,
+        and the others are compared without it.
         Checks that nobody else waits for are cancelled, open cases too; for others the first who
         waits pays from now on. Checks at work finish, are paid, and their verdicts are kept.
 
@@ -95,9 +97,10 @@ class CampaignTruth(CampaignRecord):
         """
         chosen = None if positions is None else frozenset(positions)
         wanted = Wanted(run or self.run.name, step, chosen)
-        if run is not None or step is not None:
-            check_known(self.ledger, self.name, wanted)
-        done: Withdrawn = self._call(lambda conductor: conductor.withdraw(wanted, at_work))
+        is_named = run is not None or step is not None
+        done: Withdrawn = self._call(
+            lambda conductor: conductor.withdraw(wanted, at_work, is_named)
+        )
         return done
 
     @checked(verifier=1)

@@ -117,9 +117,14 @@ class RemoteConductor:
         """Say that budgets or the queue have changed."""
         self._call("wake")
 
-    def withdraw(self, wanted: Wanted, at_work: bool) -> Withdrawn:  # noqa: FBT001 - it travels so
+    def withdraw(
+        self,
+        wanted: Wanted,
+        at_work: bool,  # noqa: FBT001 - it travels so
+        is_checked: bool = False,  # noqa: FBT001, FBT002 - so does this
+    ) -> Withdrawn:
         """End the climbs of samples at the home."""
-        return self._call("withdraw", wanted, at_work)  # type: ignore[no-any-return]
+        return self._call("withdraw", wanted, at_work, is_checked)  # type: ignore[no-any-return]
 
     def close(self) -> None:
         """Detach."""

@@ -118,9 +118,9 @@ def cancel(
     with existing_ledger(ledger) as store:
         row = only_campaign(store, name)
         wanted = Wanted(run, step, frozenset(positions) if positions else None)
-        check_known(store, row.name, wanted)
         conductor = store.conductor(row.name)
         if conductor is not None:
+            check_known(store, row.name, wanted)
             done = _asked(store, row.name, conductor, wanted, at_work=at_work)
         else:
             with reopened(row, store, ladder, engine="workers") as campaign:
