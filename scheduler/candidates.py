@@ -12,11 +12,13 @@ from typing import Any
 
 from verifier_ladder.candidate import Candidate, Turn
 from verifier_ladder.errors import LedgerError
+from verifier_ladder.group import is_group, member_kind, members_of
 from verifier_ladder.keys import (
     NO_TASK,
     check_key,
     content_key,
     digest,
+    group_key,
     in_namespace,
     raw_key,
     task_digest,
@@ -146,7 +148,8 @@ def _keyed_candidate(check: CheckRow, verifier: Verifier | None = None) -> Candi
         is_proven = any(_is_proven(check, candidate, reads) for reads in ways)
     except Exception as error:  # noqa: BLE001 - whoever can write there can have written anything
         raise ForgedCheckError(f"the queue's row can't be read: {error!r:.200}") from None
-    if not is_proven or (verifier is not None and candidate.kind != verifier.kind):
+    kind = member_kind(candidate)
+    if not is_proven or (verifier is not None and kind != verifier.kind):
         raise ForgedCheckError(
             "the queue's row was changed: what it holds is not what its check key stands for"
         )
@@ -155,6 +158,8 @@ def _keyed_candidate(check: CheckRow, verifier: Verifier | None = None) -> Candi
 
 def _is_proven(check: CheckRow, candidate: Candidate, reads: str) -> bool:
     """Whether the keys of a check follow from what a verifier that reads so would be given."""
+    if is_group(candidate):
+        return _is_proven_group(check, candidate)
     payload, kind, content = check.payload, candidate.kind, candidate.content
     read = raw_key(kind, content) if reads == "raw" else content_key(kind, content)
     made = check_key(
@@ -163,6 +168,19 @@ def _is_proven(check: CheckRow, candidate: Candidate, reads: str) -> bool:
         payload.get("replicate", 0),
     )  # fmt: skip
     return made == check.check_key and (reads == "raw" or read == check.content_key)
+
+
+def _is_proven_group(check: CheckRow, group: Candidate) -> bool:
+    """The same for a check of a whole group: members in their order, filed under the first."""
+    verifier = in_namespace(check.digest, check.payload.get("namespace", ""))
+    members = members_of(group)
+    contents = [content_key(one.kind, one.content) for one in members]
+    keys = [
+        check_key(verifier, content, task_digest(one.task or {}), turns_digest(one.turns))
+        for content, one in zip(contents, members, strict=True)
+    ]
+    is_ordered = keys == sorted(keys) and contents[:1] == [check.content_key]
+    return is_ordered and group_key(verifier, keys) == check.check_key
 
 
 def task_fields(task: Mapping[str, Any], verifier: Verifier) -> dict[str, Any]:

@@ -33,6 +33,7 @@ _UNKNOWN = Belief(nan, nan)
 _AUDITED = len(ENDS)
 _BEGUN = "its other replicates are missing"
 _ON_ITS_WAY = "the {tier} tier has not said all yet"
+_GATHERED = "the {tier} tier compares the members of its group, which is not decided yet"
 _ANSWERS = ("reached", "deviation", "explained", "answered")
 """What changes in a situation as tiers answer."""
 _FIRST = 1e9
@@ -158,6 +159,16 @@ class Climb:
             self.knowledge.prices.count(scene.new, scene.more)
         return result
 
+    def postpone(self, scene: Scene) -> Step:
+        """Leave samples open until their groups are decided; those that are over are closed."""
+        result = Step([], self.knowledge.rewards(scene.standings), [])
+        open_, over = _parted(scene, frozenset())
+        if over:
+            self._close(over, scene, result)
+        if open_:
+            result.decisions.append(self._on_the_way(open_, scene, Action.DEFER, _GATHERED))
+        return result
+
     def _go_on(self, scene: Scene, result: Step) -> frozenset[int]:
         """Correct the rewards of drawn samples; those still on their way go on."""
         going = set()
@@ -171,20 +182,23 @@ class Climb:
                 going.add(index)
                 result.escalate.append(Escalation(index, self._top, _FIRST, draw))
         if going:
-            result.decisions.append(self._on_the_way(sorted(going), scene))
+            decided_ = self._on_the_way(sorted(going), scene, Action.ESCALATE, _ON_ITS_WAY)
+            result.decisions.append(decided_)
         return frozenset(going)
 
-    def _on_the_way(self, chosen: Sequence[int], scene: Scene) -> DecisionColumns:
-        """Record what is believed of drawn samples, while the rest of the answer is missing."""
+    def _on_the_way(
+        self, chosen: Sequence[int], scene: Scene, action: Action, why: str
+    ) -> DecisionColumns:
+        """Record what is believed of samples, while the answer or their group is missing."""
         beliefs = [scene.standings[index].belief or _UNKNOWN for index in chosen]
         count = len(chosen)
         return DecisionColumns(
             policy=self._policy,
             sample=chosen,
-            action=[int(Action.ESCALATE)] * count,
+            action=[int(action)] * count,
             tier=[int(self.ladder.tiers[-1])] * count,
             reason=[0] * count,
-            reasons=(_ON_ITS_WAY,),
+            reasons=(why,),
             mean=[belief.mean for belief in beliefs],
             deviation=[belief.deviation for belief in beliefs],
             propensity=[nan] * count,
@@ -244,7 +258,12 @@ class Climb:
         )
 
     def _audit(self, over: Sequence[int], scene: Scene, result: Step) -> dict[int, Draw]:
-        """Draw rejected candidates for the top tier, which may know better."""
+        """Draw rejected candidates for the top tier, which may know better.
+
+        Not where it compares groups: whoever was rejected before is not among them.
+        """
+        if self.ladder.compares_above:
+            return {}
         standings = scene.standings
         rejected = [
             index for index in over
@@ -295,7 +314,7 @@ class Climb:
             if isinstance(draw, Draw) and draw.is_hit and not draw.is_certain:
                 decisions.action[row], decisions.to[row] = Action.ESCALATE, self._top
                 decisions.reason[row] = len(decisions.reasons)
-        result.decisions.append(self._written(decisions, situation, open_, draws))
+        result.decisions.append(self._written(decisions, situation, open_, draws, scene))
 
     def _ask(
         self, rows: Iterable[int], decisions: Decisions, open_: Sequence[list[int]], result: Step
@@ -312,7 +331,8 @@ class Climb:
             if to[row] == self._top and not (later or self.ladder.policy.is_sequential):
                 draws[row] = draw = Draw.certain(result.rewards[open_[row][0]].value)
             result.escalate += [
-                Escalation(i, to[row], benefit[row], draw, is_deferred=later) for i in open_[row]
+                Escalation(i, to[row], benefit[row], _own(draw, i, result), is_deferred=later)
+                for i in open_[row]
             ]
         return draws
 
@@ -481,7 +501,9 @@ class Climb:
         judged = _judged(scene.standings[first])
         draw = Draw(lot.propensity, lot.number, result.rewards[first].value, factor, *judged)
         if draw.is_hit:
-            result.escalate += [Escalation(i, self._top, lot.propensity, draw) for i in twins]
+            result.escalate += [
+                Escalation(i, self._top, lot.propensity, _own(draw, i, result)) for i in twins
+            ]
         return draw
 
     def _numbers(
@@ -524,7 +546,8 @@ class Climb:
         for escalation in result.escalate:
             if not escalation.is_deferred:
                 standing = scene.standings[escalation.place]
-                asked.setdefault(escalation.column, {})[id(standing)] = standing
+                one = id(standing.comparison or standing)
+                asked.setdefault(escalation.column, {})[one] = standing
         return self.knowledge.spoken({c: list(found.values()) for c, found in asked.items()})
 
     def _written(
@@ -533,6 +556,7 @@ class Climb:
         situation: Situation,
         open_: Sequence[list[int]],
         draws: Mapping[int, Draw | Lot],
+        scene: Scene,
     ) -> DecisionColumns:
         """One decision per sample, as the ledger records it."""
         lines = [*draws, *(row for row in range(len(open_)) if row not in draws)]
@@ -540,16 +564,21 @@ class Climb:
         found = [draws.get(row) for row in rows]
         told = [draw if isinstance(draw, Draw) else None for draw in found]
         action, to = decisions.action[rows].tolist(), decisions.to[rows].tolist()
+        samples = [index for row in lines for index in open_[row]]
+        mean, deviation = situation.mean[rows].tolist(), situation.deviation[rows].tolist()
+        if self.ladder.compares_above:  # What was believed of each, not of its group.
+            believed = [scene.standings[index].belief or _UNKNOWN for index in samples]
+            mean, deviation = map(list, zip(*believed, strict=True))
         tiers = [*map(int, self.ladder.tiers), -1]  # Column -1 is no tier.
         return DecisionColumns(
             policy=self._policy,
-            sample=[index for row in lines for index in open_[row]],
+            sample=samples,
             action=action,
             tier=[tiers[column] for column in to],
             reason=decisions.reason[rows].tolist(),
             reasons=(*decisions.reasons, _DRAWN),
-            mean=situation.mean[rows].tolist(),
-            deviation=situation.deviation[rows].tolist(),
+            mean=mean,
+            deviation=deviation,
             propensity=[
                 draw.propensity if draw else self._certain(code, column)
                 for draw, code, column in zip(found, action, to, strict=True)
@@ -567,6 +596,11 @@ class Climb:
         if action == Action.STOP:
             return 0.0
         return 1.0 if column == self._top else nan
+
+
+def _own(draw: Draw | None, place: int, result: Step) -> Draw | None:
+    """A draw as it counts for one of the samples that share it: members of a group differ."""
+    return None if draw is None else draw._replace(estimate=result.rewards[place].value)
 
 
 def _stops(decisions: Decisions, open_: Sequence[list[int]], scene: Scene) -> list[int]:
@@ -669,11 +703,12 @@ def _parted(scene: Scene, going: frozenset[int]) -> tuple[list[int], list[int]]:
 
 
 def _twins(chosen: Sequence[int], scene: Scene) -> list[list[int]]:
-    """Samples by candidate and step."""
+    """Samples by candidate and step; members of a group that is compared are decided together."""
     in_one_step = isinstance(scene.samples, StepSamples)
     shared: dict[Hashable, list[int]] = {}
     for index in chosen:
         standing = scene.standings[index]
-        key = id(standing) if in_one_step else (id(standing), *scene.samples[index][:2])
+        one = id(standing.comparison or standing)
+        key = one if in_one_step else (one, *scene.samples[index][:2])
         shared.setdefault(key, []).append(index)
     return list(shared.values())

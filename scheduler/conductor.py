@@ -21,6 +21,7 @@ from verifier_ladder.scheduler.answering import refuse_contradictions, refuse_lo
 from verifier_ladder.scheduler.beliefs import create_model
 from verifier_ladder.scheduler.cancellations import Cancellations
 from verifier_ladder.scheduler.climb import Climb
+from verifier_ladder.scheduler.comparisons import Comparisons
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.engines.local import LocalEngine
 from verifier_ladder.scheduler.expecting import Expecting
@@ -92,7 +93,11 @@ class Conductor:
         self._learning = Learning(knowledge, ledger, name)
         self._reviser = Reviser(desk, self._holding, self._learning)
         self._headroom = Headroom(name, ladder, ledger, self._prices)
-        self._groups = Groups(desk, intake.asking, engine.workers)
+        self._groups: Groups | Comparisons
+        if ladder.compares_above:
+            self._groups = Comparisons(desk, self._reviser)
+        else:
+            self._groups = Groups(desk, intake.asking, engine.workers)
         self._scorer = Scorer(
             desk, self._holding, self._reviser, Expecting(ladder, engine, lock), self._headroom,
             groups=self._groups,
@@ -118,6 +123,7 @@ class Conductor:
         self._learning.restore()
         self._prices.take_up(self._ledger.count_samples(self.name), self._unfinished())
         self._holding.restore()
+        self._groups.restore()
         if any(tier is not Tier.FAST for tier in self.ladder.tiers[:-1]):
             self._reviser.keep_promises()
 
@@ -354,8 +360,8 @@ class Conductor:
 
     def _withdraw(self, wanted: Wanted, *, at_work: bool) -> tuple[Withdrawn, list[Complete]]:
         """End climbs; gives the groups that are complete without these samples, too."""
-        waiting, complete = self._groups.withdraw(wanted)
         done = self._reviser.withdraw(wanted, at_work=at_work)
+        waiting, complete = self._groups.withdraw(wanted)
         return done._replace(samples=done.samples + waiting), complete
 
     def _complete(self, groups: Sequence[Complete]) -> None:

@@ -44,6 +44,8 @@ class Gathering:
         """Positions of recorded samples that were judged before all had come."""
         self.left: set[int] = set()
         """Positions of samples that were cancelled while they waited for the rest."""
+        self.is_over = False
+        """Whether it was decided with all of its samples, where that is done later."""
         self.is_lost = False
         """Whether a member is recorded that can't be judged again."""
 
@@ -270,22 +272,34 @@ class Gatherings:
 
     def take_up(self, wanted: Wanted) -> None:
         """Gather groups again that earlier processes have left incomplete."""
-        steps = [step for step in self._partial_steps() if wanted.takes_step(*step)]
+        steps = [step for step in self.steps if wanted.takes_step(*step)]
         with self.changed:
-            for run, step in dict.fromkeys(steps):
+            for run, step in steps:
                 for sample in self._recorded(run, step, anew=True).values():
                     key = (run, step, sample.group)
                     if sample.reward.pending and sample.group_size and key not in self.open:
                         self.open[key] = gathering = Gathering(sample.group_size)
                         self._remember(key, gathering, anew=True)
 
-    def _partial_steps(self) -> Iterator[tuple[str, int]]:
-        """Steps with samples that were recorded before all of their group had come."""
+    @property
+    def steps(self) -> list[tuple[str, int]]:
+        """Runs and steps with samples that were recorded before all of their group had come."""
         ledger, campaign = self._desk.ledger, self._desk.campaign
-        for entry in ledger.entries(kind="score", campaign=campaign):
-            block = ledger.read(entry)
-            if block.samples is not None and "partial" in block.facts:
-                yield block.samples.run, block.samples.step
+        blocks = map(ledger.read, ledger.entries(kind="score", campaign=campaign))
+        return list(dict.fromkeys(
+            (block.samples.run, block.samples.step) for block in blocks
+            if block.samples is not None and "partial" in block.facts
+        ))  # fmt: skip
+
+    def undecided(self, run: str, step: int) -> list[dict[int, Standing]]:
+        """Recorded samples of a step whose groups came in one call and were not decided."""
+        found: dict[str | int, dict[int, Standing]] = {}
+        for position, sample in self._recorded(run, step, anew=True).items():
+            if sample.reward.pending and sample.party is None and not sample.group_size:
+                standing = self._recalled(sample, {})
+                if standing is not None and not sample.has_left:
+                    found.setdefault(sample.group or position, {})[position] = standing
+        return list(found.values())
 
     # -- who is cancelled --------------------------------------------------------------------
 
@@ -315,23 +329,23 @@ class Gatherings:
                 }  # fmt: skip
                 if not gone:
                     continue
-                count += len(gone)
-                ending.append((key, gathering.leave(gone)))
+                recorded = gathering.leave(gone)
+                count += len(gone - recorded)
+                ending.append((key, recorded))
                 if gathering.partial and not gathering.missing:
                     complete.append((key, gathering))
             self.changed.notify_all()
-        for key, positions in ending:
-            self._end_climbs(key, positions)
-        return count, complete
+        return count + sum(self._end_climbs(*each_) for each_ in ending), complete
 
-    def _end_climbs(self, key: GroupName, positions: Collection[int]) -> None:
-        """Write that recorded samples were cancelled; they keep what they have."""
+    def _end_climbs(self, key: GroupName, positions: Collection[int]) -> int:
+        """Write that recorded samples were cancelled; they keep what they have. Counts them."""
         run, step, _ = key
         with self._desk.lock:
             known = samples_of_step(self._desk.ledger, self._desk.campaign, run, step)
             waiting = [(n, known[n]) for n in sorted(positions) if known[n].reward.pending]
             if waiting:
                 leave_group(self._desk, run, step, *zip(*waiting, strict=True))
+        return len(waiting)
 
 
 def each(gatherings: Iterable[Gathering]) -> Iterator[Gathering]:

@@ -25,6 +25,7 @@ from verifier_ladder.ledger.records import Block, Request
 from verifier_ladder.scheduler.arrivals import Arrivals
 from verifier_ladder.scheduler.asking import Asked, Asking
 from verifier_ladder.scheduler.candidates import candidate_json
+from verifier_ladder.scheduler.comparison import ALONE
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.gathering import (
     Complete,
@@ -46,7 +47,6 @@ from verifier_ladder.verifiers import Verifier
 if TYPE_CHECKING:
     from verifier_ladder.scheduler.scorer import Batch
 
-ALONE = "it has no other member of its group to be compared with"
 _LATE = "its group was not judged within the deadline"
 Party = Mapping[int, Standing]
 """Samples that are compared with each other, by position."""
@@ -188,6 +188,12 @@ class Groups:
             if verifier.scope == "group"
         ]  # fmt: skip
         self._gatherings = Gatherings(desk)
+
+    decides_later = False
+    """Whether samples are decided once they are recorded."""
+
+    def restore(self) -> None:
+        """Take up nothing: whoever brings the rest of a group reads what is recorded of it."""
 
     def judge(
         self,

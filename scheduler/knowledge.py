@@ -15,7 +15,7 @@ from verifier_ladder.candidate import SampleId
 from verifier_ladder.cost import Cost
 from verifier_ladder.decision import Belief, Situation
 from verifier_ladder.ladder import Ladder
-from verifier_ladder.ledger.records import Account, CheckRow
+from verifier_ladder.ledger.records import Account, CheckRow, Request
 from verifier_ladder.resource import Resource
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.audits import Audit, Audits, stratum_of
@@ -52,7 +52,9 @@ class Knowledge:
         self.prices = Prices(ladder.policy, ladder.tiers, audit=_audit(ladder), horizon=horizon)
         self.truths = Truths(ladder.target.sign, ladder.prior)
         self.audits = Audits()
-        self._estimator = Estimator(ladder.reward.estimator)
+        # What compares groups corrects nothing: no lower tier foretells it.
+        mode = "plugin" if ladder.compares_above else ladder.reward.estimator
+        self._estimator = Estimator(mode)
         self.punctuality = Punctuality()
         self._conclusions = Conclusions(ladder, model)
         self._hears_tiers = bool(getattr(model, "hears_tiers", False))
@@ -113,6 +115,11 @@ class Knowledge:
         """
         taken = self.costs.predict([standing])[0, -1] * lot.is_hit
         self.prices.promise(check_key, taken.tolist())
+
+    def settle(self, requests: Sequence[Request]) -> None:
+        """Hear that nobody waits for what these requests were for."""
+        for request in requests:
+            self.prices.settle(request.check_key)
 
     def pays_all(self, standings: Sequence[Standing]) -> bool:
         """Whether the budget can pay for asking every tier about every candidate."""

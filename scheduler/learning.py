@@ -85,6 +85,8 @@ class Learning:
         """What is learnt now: of each candidate, the check that gave something to learn."""
         said: dict[int, dict[bytes, str]] = {}
         for key, one in fresh.items():
+            if one.verifier.scope == "group":  # It says nothing of other groups.
+                continue
             said.setdefault(id(one.standing), {})[key] = one.verifier.name
         for names in said.values():
             key = next(reversed(names))

@@ -27,6 +27,7 @@ from verifier_ladder.ledger.values import dumps
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.audits import stratum_of
 from verifier_ladder.scheduler.candidates import candidate_of, turns_digest
+from verifier_ladder.scheduler.comparison import Comparison, comparing
 from verifier_ladder.scheduler.draws import Draw, Lot
 from verifier_ladder.scheduler.intake import Intake
 from verifier_ladder.scheduler.standing import Standing
@@ -37,6 +38,8 @@ from verifier_ladder.text import printable
 _LOG = logging.getLogger("verifier_ladder")
 _NONE = -1
 _UNKNOWN = Belief(nan, nan)
+DECIDED = "decided"
+"""Fact that names positions of samples that were decided as a group, and the group's members."""
 LEFT = "cancelled"
 """Fact that names positions of samples which were cancelled while they waited for their group."""
 
@@ -56,6 +59,10 @@ class RecordedSample:
     group: str = ""
     group_size: int = 0
     """How many samples its group has; 0 if it was not said."""
+    party: list[list[Any]] | None = None
+    """The members of the group with which it was decided last, as a comparison writes them."""
+    is_partial: bool = False
+    """Whether others of its group were still to come then."""
     has_left: bool = False
     """Whether it was cancelled while it waited for its group."""
     belief: Belief = _UNKNOWN
@@ -163,9 +170,13 @@ class OpenRequests:
             raise ForgedRequestError("does not wait for anything")
         candidate, given = self._candidate(row, sample)
         standing = self._intake.recall(candidate, row.content_key, given)
-        if row.check_key not in standing.keys:
-            raise ForgedRequestError("has no such check")
-        verifier, _ = self._ladder.askings[standing.keys.index(row.check_key)]
+        try:
+            if sample.party is not None and (compared := comparing(self._ladder)) is not None:
+                place, by = compared
+                standing = Comparison.from_json(by, place, sample.party).member(standing)
+            verifier, _ = self._ladder.askings[standing.place_of(row.check_key)]
+        except ValueError:
+            raise ForgedRequestError("has no such check") from None
         if not sample.awaits(row.check_key, int(verifier.tier)):
             raise ForgedRequestError("does not wait for this check")
         told = {
@@ -173,7 +184,7 @@ class OpenRequests:
             "learner_version": sample.learner_version, "weight": sample.weight,
             "value": sample.reward.value, "revision": sample.reward.revision,
             "draw": self._drawn(sample, candidate), "size": sample.size, "left": sample.left,
-            "lot": sample.lot,
+            "lot": sample.lot, **_party(sample),
         }  # fmt: skip
         return row._replace(state={**told, **_hints(row.state)})
 
@@ -225,6 +236,13 @@ def samples_of_step(
     for entry in ledger.step_entries(campaign, run, step):
         _take(found, ledger.read(entry))
     return found
+
+
+def _party(sample: RecordedSample) -> dict[str, Any]:
+    """What a request tells of the group that its sample waits for."""
+    if sample.party is None:
+        return {}
+    return {"party": sample.party, "partial": sample.is_partial}
 
 
 def _name(request: Request) -> tuple[Any, ...]:
@@ -295,6 +313,11 @@ def _take(found: dict[int, RecordedSample], block: Block) -> None:
         told.left = state.get("left", 1.0)
         if told.draw is not None and state.get("draw"):  # Others may speak for it by now.
             told.draw = Draw.from_json(state["draw"])
+    for positions, party, is_partial in block.facts.get(DECIDED, ()):
+        for position in positions:
+            told = found[position]
+            told.party, told.is_partial = party, is_partial
+            told.draw, told.left, told.before = None, 1.0, ()
     for position in block.facts.get(LEFT, ()):
         found[position].has_left = True
     for position, propensity, number in block.facts.get("ahead", ()):

@@ -102,8 +102,8 @@ def checks_of(
     expected = knowledge.costs.expected(verifiers, going)
     checks = [
         CheckRow(
-            check_key=standing.keys[knowledge.ladder.askings.index((verifier, number))],
-            content_key=standing.content_key, campaign=campaign, verifier=verifier.name,
+            check_key=_key(knowledge.ladder, verifier, number, standing),
+            content_key=_content_key(standing), campaign=campaign, verifier=verifier.name,
             version=verifier.version, tier=int(verifier.tier), state=CheckState.QUEUED,
             priority=escalation.benefit, reserve=to_reserve(verifier, cost),
             payload=_payload(verifier, number, standing, knowledge.ladder.canonicaliser),
@@ -122,6 +122,18 @@ def checks_of(
     return checks
 
 
+def _key(ladder: Ladder, verifier: Verifier, number: int, standing: Standing) -> bytes:
+    """Key of the check: of its whole group, where a member is compared."""
+    if standing.comparison is not None:
+        return standing.comparison.key
+    return standing.keys[ladder.askings.index((verifier, number))]
+
+
+def _content_key(standing: Standing) -> bytes:
+    group = standing.comparison
+    return standing.content_key if group is None else group.content_key
+
+
 def _next_number(verifier: Verifier, standing: Standing) -> int:
     """Number of the first of a verifier's replicates that has not ended."""
     return next(iter(standing.missing(verifier)), 0) if verifier.replicates > 1 else 0
@@ -131,7 +143,8 @@ def _payload(
     verifier: Verifier, number: int, standing: Standing, canonicaliser: Canonicaliser
 ) -> dict[str, Any]:
     """The candidate as the verifier reads it, what else the key is made of, what is expected."""
-    payload = candidate_json(standing.seen_by(verifier))
+    group = standing.comparison
+    payload = candidate_json(standing.seen_by(verifier) if group is None else group.candidate)
     if verifier.replicates > 1:
         payload["replicate"] = number
     if verifier.namespace:

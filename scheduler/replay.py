@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import isnan, nan
 from typing import Any, NamedTuple
@@ -21,6 +21,7 @@ from verifier_ladder.scheduler.climb import revised
 from verifier_ladder.scheduler.conclusions import reward_of
 from verifier_ladder.scheduler.draws import Draw, following, uniform
 from verifier_ladder.scheduler.lessons import Lessons, teach
+from verifier_ladder.scheduler.openrequests import DECIDED
 from verifier_ladder.scheduler.recorded import recorded_ladder
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.survey import Survey
@@ -119,10 +120,14 @@ class _Replay:
         rows = dict(_decisions(block))
         lines = self._lines(block)
         self._take_ahead(entry, block, lines)
-        twins: dict[bytes, list[SampleId]] = {}
+        twins: dict[Hashable, list[SampleId]] = {}
+        for positions, *_ in block.facts.get(DECIDED, ()):  # What was drawn before counts no more.
+            for place, position in enumerate(block.samples.positions if block.samples else ()):
+                if position in positions:
+                    self._draws.pop(self._sample(block, place), None)
         for place, reward in enumerate(block.rewards):
             sample = self._sample(block, place)
-            alike = twins.setdefault(block.samples.contents[place] if block.samples else b"", [])
+            alike = twins.setdefault(self._together(block, place), [])
             alike.append(sample)
             row = rows.get(place)
             if row is not None:
@@ -213,14 +218,14 @@ class _Replay:
         found: dict[int, float] = {}
         ahead = {position: number for position, _, number in block.facts.get("ahead", ())}
         for columns in block.decisions:
-            begin, before, known = nan, 0.0, dict[bytes, float]()
+            begin, before, known = nan, 0.0, dict[Hashable, float]()
             for row, place in enumerate(columns.sample):
                 sample = self._sample(block, place)
                 number = nan if columns.draw is None else columns.draw[row]
                 number = ahead.get(sample.position, number)
                 if isnan(number) or sample in self._draws or number == self._ahead.get(sample):
                     continue
-                content = block.samples.contents[place] if block.samples else b""
+                content = self._together(block, place)
                 if content not in known:
                     if number == float(uniform(self._seed, [sample])[0]):
                         begin, before = number, 0.0
@@ -228,6 +233,16 @@ class _Replay:
                     before += columns.propensity[row]
                 found[place] = known[content]
         return found
+
+    def _together(self, block: Block, place: int) -> Hashable:
+        """What tells apart samples that are drawn by themselves."""
+        samples = block.samples
+        if samples is None:
+            return b""
+        if not self._ladder.compares_above:
+            return samples.contents[place]
+        group = samples.groups[place] if samples.groups else ""
+        return group or samples.positions[place]
 
     def _sample(self, block: Block, place: int) -> SampleId:
         samples = block.samples

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from copy import copy
+from typing import Any, cast
 
 from verifier_ladder.candidate import SampleId
 from verifier_ladder.ledger.protocol import PARKED
@@ -11,6 +13,7 @@ from verifier_ladder.ledger.records import CheckRow, CheckState, Request
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.candidates import candidate_of
 from verifier_ladder.scheduler.climb import Peer
+from verifier_ladder.scheduler.comparison import Comparison, comparing, party_of
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.draws import Draw
 from verifier_ladder.scheduler.holding import Holding
@@ -205,7 +208,7 @@ class Reviser:
 
     def _revise(self, requests: list[Request], verdicts: Mapping[bytes, Verdict]) -> None:
         standings = [self._standing(request, verdicts) for request in requests]
-        self._learn(requests, standings)
+        self._learn(requests, standings, verdicts)
         held = self._holding.is_needed
         revisions = Revisions(self._desk, requests, standings, is_held=held)
         made = revisions.write(range(len(requests)))
@@ -218,7 +221,7 @@ class Reviser:
         if held:
             self._holding.over(_over(requests, standings))
         self._desk.intake.forget_failures(standings)
-        self._desk.intake.cache.grown(standings)
+        self._desk.intake.cache.grown([s for s in standings if s.comparison is None])
         self._holding.reconsider()
 
     def _standing(self, request: Request, verdicts: Mapping[bytes, Verdict]) -> Standing:
@@ -228,23 +231,45 @@ class Reviser:
         )
         standing.expected = standing.expected or request.state.get("expected", {})
         verdict = verdicts.get(request.check_key)
+        if (rows := party_of(request.state)) is not None:
+            return self._member(standing, rows, verdict)
         if verdict is not None:
             standing.hear(*self._asking(request, standing), verdict)
         return standing
+
+    def _member(
+        self, standing: Standing, rows: Sequence[Any], verdict: Verdict | None
+    ) -> Standing:
+        """A candidate as a member of its group, with what is said of it there."""
+        place, verifier = cast("tuple[int, Verifier]", comparing(self._desk.ladder))
+        group = Comparison.from_json(verifier, place, rows)
+        member = group.member(standing)
+        if verdict is not None:
+            group.tell(member, standing.keys[place], verdict)
+        return member
 
     def _verifier(self, request: Request, standing: Standing) -> Verifier:
         return self._asking(request, standing)[0]
 
     def _asking(self, request: Request, standing: Standing) -> tuple[Verifier, int]:
-        return self._desk.ladder.askings[standing.keys.index(request.check_key)]
+        return self._desk.ladder.askings[standing.place_of(request.check_key)]
 
-    def _learn(self, requests: Sequence[Request], standings: Sequence[Standing]) -> None:
+    def _learn(
+        self,
+        requests: Sequence[Request],
+        standings: Sequence[Standing],
+        verdicts: Mapping[bytes, Verdict],
+    ) -> None:
         """Teach what the checks have said and taken, each of them once."""
         ended: dict[bytes, Ended] = {}
         for request, standing in zip(requests, standings, strict=True):
             had = ended.get(request.check_key)
             drawn = (had and had.drawn) or _drawn(request)
             verifier = self._verifier(request, standing)
+            if standing.comparison is not None and request.check_key in verdicts:
+                standing = copy(standing)  # noqa: PLW2901 - what is learnt is what the group took
+                whole = verdicts[request.check_key]
+                standing.verdicts = {**standing.verdicts, verifier.name: whole}
             ended[request.check_key] = Ended(standing, verifier, drawn)
         self._learning.hear(ended)
 

@@ -9,7 +9,14 @@ from typing import Any
 from verifier_ladder import telemetry
 from verifier_ladder.candidate import SampleId
 from verifier_ladder.ladder import Ladder
-from verifier_ladder.ledger.records import Block, CheckRow, DecisionColumns, Request, SampleColumns
+from verifier_ladder.ledger.records import (
+    Block,
+    CheckRow,
+    DecisionColumns,
+    Request,
+    SampleColumns,
+    VerdictRow,
+)
 from verifier_ladder.scheduler.candidates import candidate_json
 from verifier_ladder.scheduler.climb import Escalation, Peer, Scene, Step
 from verifier_ladder.scheduler.desk import Desk
@@ -34,6 +41,8 @@ class Revisions:
         is_held: bool,
         peers: Sequence[Peer] = (),
         share: float | None = None,
+        new: int = 0,
+        more: int | None = None,
     ) -> None:
         """Decide; nothing is written yet.
 
@@ -45,26 +54,30 @@ class Revisions:
             peers: Samples whose climb is over, with which these are compared.
             share: Share of the drawn answers that are there when these are read; they are revised
                 once more afterwards.
+            new: How many samples are decided for the first time.
+            more: How many follow in later calls; None where nobody knows.
         """
         self._desk, self._is_held = desk, is_held
         self.requests, self.standings = requests, standings
         self._is_early = share is not None
         scene = Scene(
-            [SampleId(r.run, r.step, r.position) for r in requests], standings, desk.accounts(), 0,
-            max(int(r.state.get("size", 1)) for r in requests),
+            [SampleId(r.run, r.step, r.position) for r in requests], standings,
+            desk.accounts(), new, max(int(r.state.get("size", 1)) for r in requests),
             [float(r.state["weight"]) for r in requests],
             [str(r.state["group"]) for r in requests],
             [self._draw(request, share) for request in requests],
             peers, _begun(desk.ladder, requests, standings),
-            lots=list(map(lot_of, requests)), is_passed_over=self._is_passed_over,
+            lots=list(map(lot_of, requests)), is_passed_over=self._is_passed_over, more=more,
         )  # fmt: skip
         self.step = self._decided(scene)
         self.rewards = [
             reward._replace(revision=int(request.state["revision"]) + 1)
             for reward, request in zip(self.step.rewards, requests, strict=True)
         ]
-        for escalation in self.step.escalate:
-            self.rewards[escalation.place] = awaited(self.rewards[escalation.place])
+        waiting = [escalation.place for escalation in self.step.escalate]
+        waiting += [place for place, r in enumerate(requests) if r.state.get("partial")]
+        for place in waiting:
+            self.rewards[place] = awaited(self.rewards[place])
 
     def _draw(self, request: Request, share: float | None = None) -> Draw | None:
         draw = draw_of(request)
@@ -94,6 +107,10 @@ class Revisions:
         """What is kept of samples that would hear of their check if it were tried again."""
         requests = [self.requests[place] for place in places]
         return unanswered(self._desk.ladder, requests, [self.standings[i] for i in places])
+
+    def _facts(self, places: Sequence[int]) -> dict[str, Any]:  # noqa: ARG002 - others need them
+        """What else an entry tells."""
+        return {}
 
     def _made_ahead(self, places: Sequence[int]) -> dict[str, Any]:
         """What is kept of draws that were made ahead."""
@@ -189,7 +206,8 @@ class Revisions:
             [float(r.state["weight"]) for r in requests], **subject_columns(standings),
         )  # fmt: skip
         return Block(
-            "revision", self._desk.campaign, samples=samples,
+            "revision", self._desk.campaign, verdicts=_told_to_members(standings),
+            samples=samples,
             decisions=[
                 part for columns in self.step.decisions if (part := _part(columns, places)).sample
             ],
@@ -197,7 +215,7 @@ class Revisions:
             facts={
                 "previous": [request.state["value"] for request in requests],
                 **({"early": True} if self._is_early else {}),
-                **self._unanswered(places), **self._made_ahead(places),
+                **self._unanswered(places), **self._made_ahead(places), **self._facts(places),
             },
         )  # fmt: skip
 
@@ -211,6 +229,20 @@ class PassedOver(Revisions):
         return list(dict.fromkeys(self.requests[place].check_key for place in places))
 
 
+def _told_to_members(standings: Sequence[Standing]) -> list[VerdictRow]:
+    """What the verdicts of groups say of their members: rewards rest on that."""
+    rows: dict[bytes, VerdictRow] = {}
+    for standing in standings:
+        group = standing.comparison
+        said = standing.verdicts.get(group.verifier.name) if group is not None else None
+        if group is not None and said is not None:
+            by, key = group.verifier, standing.keys[group.place]
+            rows[key] = VerdictRow(
+                key, standing.content_key, by.name, by.version, int(by.tier), said
+            )
+    return list(rows.values())
+
+
 def _begun(
     ladder: Ladder, requests: Sequence[Request], standings: Sequence[Standing]
 ) -> list[int] | None:
@@ -218,7 +250,7 @@ def _begun(
     if len(ladder.askings) == len(ladder.verifiers):
         return None
     asked = [
-        ladder.askings[standing.keys.index(request.check_key)][0]
+        ladder.askings[standing.place_of(request.check_key)][0]
         for request, standing in zip(requests, standings, strict=True)
     ]
     return [

@@ -23,6 +23,7 @@ from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.arrivals import Arrivals
 from verifier_ladder.scheduler.candidates import candidate_json
 from verifier_ladder.scheduler.climb import Scene, Step
+from verifier_ladder.scheduler.comparisons import Comparisons
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.draws import facts_of
 from verifier_ladder.scheduler.expecting import Expecting
@@ -58,7 +59,7 @@ class Scorer:
 
     def __init__(
         self, desk: Desk, holding: Holding, reviser: Reviser, expecting: Expecting,
-        headroom: Headroom, *, groups: Groups,
+        headroom: Headroom, *, groups: Groups | Comparisons,
     ) -> None:  # fmt: skip
         """Work at a campaign's desk."""
         self._groups = groups
@@ -161,7 +162,8 @@ class Scorer:
                 accounts, len(standings), size, batch.weights, batch.groups,
                 more=batch.more,
             )  # fmt: skip
-            step = self._desk.climb.step(scene)
+            climb = self._desk.climb
+            step = climb.postpone(scene) if self._groups.decides_later else climb.step(scene)
             step.rewards = list(told.marked(step.rewards, batch.positions))
             rewards, enqueue = self._ask_on(batch, standings, step, wanted, size)
             samples = _samples(batch, standings)

@@ -43,6 +43,9 @@ class Situations:
         firsts = [scene.standings[twins[0]] for twins in shared]
         groups = [scene.group(twins[0]) for twins in shared]
         situation = self._rows(firsts, groups, scene)
+        for row, twins in enumerate(shared):
+            if firsts[row].comparison is not None:
+                _join_beliefs(situation, row, twins, scene)
         situation.weight = _joined(scene.weights, shared)
         costs = self._knowledge.costs.predict(firsts)
         situation.cost = self._knowledge.priced(
@@ -99,6 +102,23 @@ class Situations:
             spread=self._knowledge.truths.spread,
             best=self._knowledge.truths.best,
         )  # fmt: skip
+
+
+def _join_beliefs(situation: Situation, row: int, members: Sequence[int], scene: Scene) -> None:
+    """What is believed of a group: its mean, and deviations whose weighted squares add up.
+
+    So what it is worth to verify a group is the sum of what that is worth for its members.
+    """
+    standings = [scene.standings[place] for place in members]
+    beliefs = [standing.belief or _UNKNOWN for standing in standings]
+    weights = np.square([scene.weights[place] if scene.weights else 1.0 for place in members])
+    squares = np.square([belief.deviation for belief in beliefs])
+    situation.mean[row] = np.mean([belief.mean for belief in beliefs])
+    if weights.sum() > 0.0:
+        situation.deviation[row] = np.sqrt(weights @ squares / weights.sum())
+    explained = [s.explained for s in standings if s.explained is not None]
+    if explained:
+        situation.explained[row] = np.mean(explained, axis=0)
 
 
 def _stacked(above: Situation, below: Situation) -> Situation:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from verifier_ladder.scheduler.comparison import Comparison
     from verifier_ladder.scheduler.survey import Survey
 
 
@@ -35,9 +36,9 @@ class Standing:
     """
 
     __slots__ = (
-        "_candidate", "belief", "concluded", "content_key", "end", "expected", "explained",
-        "given", "is_judged", "is_known", "keys", "lapsed", "parts", "problem", "reward",
-        "subject", "survey", "task_key", "turns_key", "used", "verdicts",
+        "_candidate", "belief", "comparison", "concluded", "content_key", "end", "expected",
+        "explained", "given", "is_judged", "is_known", "keys", "lapsed", "parts", "problem",
+        "reward", "subject", "survey", "task_key", "turns_key", "used", "verdicts",
     )  # fmt: skip
 
     def __init__(
@@ -79,6 +80,8 @@ class Standing:
         """Whether the top tier has scored or rejected it, once concluded."""
         self.is_known = False
         """Whether its reward needs no belief, once concluded; see `Survey`."""
+        self.comparison: Comparison | None = None
+        """The group that it is a member of, before a verifier above the fast tier."""
         self.lapsed = False
         """Whether a failure was dropped, so that its verifier must be asked again."""
         self.keys: tuple[bytes, ...] = ()
@@ -146,6 +149,16 @@ class Standing:
             return candidates
         parts = zip(*[one._shown_to(verifier) for one in standings], strict=True)  # noqa: SLF001
         return checked_candidates(candidates[0].kind, *map(list, parts)) if candidates else []
+
+    def place_of(self, check_key: bytes) -> int:
+        """Place among the ladder's askings of a check of this candidate, or of its whole group.
+
+        Raises:
+            ValueError: If there is no such check.
+        """
+        if self.comparison is not None and self.comparison.key == check_key:
+            return self.comparison.place
+        return self.keys.index(check_key)
 
     @property
     def is_due(self) -> bool:

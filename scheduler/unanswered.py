@@ -33,7 +33,7 @@ def kept(requests: Sequence[Request]) -> dict[str, Any]:
 
 
 def _has_failed(ladder: Ladder, request: Request, standing: Standing) -> bool:
-    verifier, _ = ladder.askings[standing.keys.index(request.check_key)]
+    verifier, _ = ladder.askings[standing.place_of(request.check_key)]
     verdict = standing.verdicts.get(verifier.name)
     return verdict is not None and not verdict.is_answer
 

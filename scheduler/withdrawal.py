@@ -181,7 +181,9 @@ class Withdrawal(Revisions):
     def _unanswered(self, places: Sequence[int]) -> dict[str, Any]:
         share = self._shares.get(self.requests[places[0]][2:4])
         left = list(dict.fromkeys(request.position for request in self._changed(places)))
-        told = {} if share is None else {"left": (share, left)}
+        told: dict[str, Any] = {} if share is None else {"left": (share, left)}
+        if gone := [self.requests[n].position for n in places if self.standings[n].comparison]:
+            told[LEFT] = gone
         return told | kept([self._handed_over(request) for request in self._answered(places)])
 
     def _handed_over(self, request: Request) -> Request:

@@ -58,6 +58,11 @@ def is_group(candidate: Candidate) -> bool:
     return candidate.kind.startswith(_KIND)
 
 
+def member_kind(candidate: Candidate) -> str:
+    """The kind of a candidate, or of the members of a group."""
+    return candidate.kind.removeprefix(_KIND)
+
+
 def members_of(group: Candidate) -> list[Candidate]:
     """The members of a group, each as often as it is there."""
     kind = group.kind.removeprefix(_KIND)
@@ -104,6 +109,11 @@ def together(verdicts: Sequence[Verdict]) -> Verdict:
     share = _ROOM // max(1, len(verdicts))
     rows = [_row(verdict, share) for verdict in verdicts]
     return Verdict.accept(evidence={_MEMBERS: rows}, cost=sum(told, Cost()) if told else None)
+
+
+def is_told_together(verdict: Verdict) -> bool:
+    """Whether a verdict is that of a whole group, and holds those of its members."""
+    return verdict.outcome is Outcome.ACCEPT and isinstance(verdict.evidence.get(_MEMBERS), list)
 
 
 def apart(verdict: Verdict, count: int) -> list[Verdict]:

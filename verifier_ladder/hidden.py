@@ -19,6 +19,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from verifier_ladder.errors import ConfigError
+from verifier_ladder.group import apart, is_group, is_told_together, members_of, together
 from verifier_ladder.verdict import NO_EVIDENCE, TurnVerdict, Verdict
 
 if TYPE_CHECKING:
@@ -120,6 +121,8 @@ def without_hidden(verifier: Verifier, candidate: Candidate, verdict: Verdict) -
     artifact whose name holds a hidden value gets another name. Of an artifact that holds one only
     the digest is kept. Numbers stay what they are.
     """
+    if verifier.hidden and is_group(candidate):
+        return _group_without_hidden(verifier, members_of(candidate), verdict)
     says = verdict.reason or verdict.feedback or verdict.turns or verdict.evidence
     says = says or verdict.scores or verdict.artifacts
     if not verifier.hidden or not candidate.task or not says:
@@ -144,6 +147,19 @@ def without_hidden(verifier: Verifier, candidate: Candidate, verdict: Verdict) -
         scores=_renamed(verdict.scores, clean[end : end + len(names)]) or NO_EVIDENCE,
         artifacts=files or NO_EVIDENCE,
     )  # fmt: skip
+
+
+def _group_without_hidden(
+    verifier: Verifier, members: Sequence[Candidate], verdict: Verdict
+) -> Verdict:
+    """The same of what is said of a whole group: each member's part by its own task."""
+    if not is_told_together(verdict):
+        for member in members:
+            verdict = without_hidden(verifier, member, verdict)
+        return verdict
+    said = apart(verdict, len(members))
+    clean = [without_hidden(verifier, *pair) for pair in zip(members, said, strict=True)]
+    return verdict if clean == said else replace(together(clean), cost=verdict.cost)
 
 
 def _renamed(values: Mapping[str, T], names: Sequence[str]) -> dict[str, T]:

@@ -218,6 +218,12 @@ class Ladder:
         return tuple(v for rung in self.rungs for v in rung.verifiers)
 
     @cached_property
+    def compares_above(self) -> bool:
+        """Whether a verifier above the fast tier compares the members of groups."""
+        top = self.rungs[-1]
+        return top.tier is not Tier.FAST and any(v.scope == "group" for v in top.verifiers)
+
+    @cached_property
     def askings(self) -> tuple[tuple[Verifier, int], ...]:
         """The checks that it takes to ask all verifiers, each with the number of its replicate."""
         return tuple((v, number) for v in self.verifiers for number in range(v.replicates))
@@ -267,11 +273,31 @@ class Ladder:
     def _check_groups(self) -> None:
         """Refuse groups where what is said of them would be compared with other groups."""
         for verifier in self.verifiers:
-            if verifier.scope == "group" and self.tiers != (Tier.FAST,):
+            if verifier.scope != "group" or self.tiers == (Tier.FAST,):
+                continue
+            name = f'verifier {verifier.name} has scope="group"'
+            is_alone = self.rungs[-1].verifiers == (verifier,)
+            if not is_alone or any(tier is not Tier.FAST for tier in self.tiers[:-1]):
                 raise ConfigError(
-                    f'verifier {verifier.name} has scope="group": its scores compare the members '
-                    "of one group, so that nothing can be learnt from them about another tier. "
-                    f"Give it a ladder whose only tier is fast, not {self!r}"
+                    f"{name}: its scores compare the members of one group, so that nothing can be "
+                    "learnt from them about another tier. Give it a ladder whose only tier is "
+                    "fast, or one where it stands alone in the top tier and nothing but the fast "
+                    f"tier is below, not {self!r}"
+                )
+            if verifier.role == "gate" or verifier.reads == "raw":
+                what = 'role="gate"' if verifier.role == "gate" else 'reads="raw"'
+                where = Tier.parse(verifier.tier).label
+                raise ConfigError(f"{name}: leave out its {what} in the {where} tier")
+            if self.reward.estimator not in {"auto", "plugin"}:
+                raise ConfigError(
+                    f'{name}: estimator="{self.reward.estimator}" corrects what lower tiers '
+                    "foretell, and none foretells a comparison: a group that was not judged keeps "
+                    "what the fast tier says. Leave the estimator out"
+                )
+            if self.policy.is_sequential:
+                raise ConfigError(
+                    f"{name}, and policy {self.policy.name} buys checks one by one by what "
+                    'candidates scored before: take another policy, such as "value_of_information"'
                 )
 
     def check_sandboxes(self) -> None:

@@ -8,6 +8,7 @@ from math import isnan
 from typing import Any
 
 from verifier_ladder.cost import Cost
+from verifier_ladder.group import is_told_together
 from verifier_ladder.ledger.columns import listed
 from verifier_ladder.ledger.records import Block, CandidateRow, Entry, SampleColumns, VerdictRow
 from verifier_ladder.reward import (
@@ -217,6 +218,8 @@ class Tally:
                 self.declined.setdefault(row.tier, []).append(cost)
         example = _text(candidate.content) if candidate else row.content_key
         self._reason(row.verifier, row.tier, row.verdict, example, seconds=spent)
+        if is_told_together(row.verdict):  # Each member's part follows with its revision.
+            return
         subjects = list(whose.get(row.check_key, ())) or self._of(row.content_key)
         if len(subjects) > 1 and row.check_key not in whose:
             self._unplaced[row.check_key] = row

@@ -1,0 +1,549 @@
+"""Groups above the fast tier: one decision, one draw, one check and one charge for each."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import verifier_ladder as vl
+from verifier_ladder.datasets import training_set
+from verifier_ladder.decision import Decisions, Situation
+from verifier_ladder.function import FunctionVerifier
+from verifier_ladder.ledger import Ledger, open_ledger
+from verifier_ladder.ledger.records import CheckState
+from verifier_ladder.ledger.values import dumps
+from verifier_ladder.resource import Resource
+from verifier_ladder.scheduler.policies import AllTiers
+from verifier_ladder.scheduler.replay import replay
+from verifier_ladder.scheduler.withdrawal import Withdrawn
+from verifier_ladder.summary import summarise
+
+Asked = list[list[str]]
+SOON, LONG = 0.02, 300.0
+"""Seconds of a deadline at which a group is not complete, and of one that is not reached."""
+
+
+@vl.verifier(name="length", kind="text", version="1", isolation="inline")
+def length(candidate: vl.Candidate) -> vl.Verdict:
+    """The fast tier: a tenth of the length; nothing with a `!` passes."""
+    text = str(candidate.content)
+    return vl.Verdict.reject("no") if "!" in text else vl.Verdict.accept(len(text) / 10)
+
+
+def ranks(contents: Sequence[Any]) -> list[float]:
+    """The share of the group that each is longer than."""
+    return [sum(len(one) > len(other) for other in contents) / len(contents) for one in contents]
+
+
+def ranking(asked: Asked, **options: Any) -> FunctionVerifier:
+    def rank(members: list[vl.Candidate]) -> list[float]:
+        asked.append([str(member.content) for member in members])
+        return ranks([member.content for member in members])
+
+    options = {"isolation": "inline", "cost": vl.Cost(money=1.0), "tier": "simulation", **options}
+    return FunctionVerifier(rank, name="rank", version="1", scope="group", **options)
+
+
+@pytest.fixture
+def asked() -> Asked:
+    return []
+
+
+@pytest.fixture
+def ledger() -> Iterator[Ledger]:
+    with open_ledger(":memory:") as made:
+        yield made
+
+
+@contextmanager
+def opened(
+    ledger: Ledger, *verifiers: vl.Verifier, policy: Any = "all_tiers", money: Any = "unlimited",
+    **options: Any,
+) -> Iterator[vl.Campaign]:  # fmt: skip
+    ladder = vl.Ladder("compared", list(verifiers), policy=policy)
+    budget = {"simulation": money if money == "unlimited" else {"money": money}}
+    with vl.Campaign.open(
+        "c", ladder=ladder, ledger=ledger, run="r", workers=1, budget=budget, **options
+    ) as campaign:
+        yield campaign
+
+
+def sample(text: str, place: int, size: int, **more: Any) -> vl.Sample:
+    fields = {"run": "r", "step": 1, "position": place, "group": "prompt", "group_size": size}
+    return vl.Sample(vl.Candidate("text", text), **{**fields, **more})
+
+
+def latest(ledger: Ledger, step: int = 1) -> list[vl.Reward]:
+    rows = ledger.recorded("c", "r", step)
+    return [rows[position].reward for position in sorted(rows)]
+
+
+def values(rewards: Sequence[vl.Reward]) -> list[float | None]:
+    return [reward.value for reward in rewards]
+
+
+def propensities(ledger: Ledger) -> dict[tuple[int, str], set[float]]:
+    """The propensities with which members of each group were decided, by step and group."""
+    found: dict[tuple[int, str], set[float]] = {}
+    for entry in ledger.entries(kind="revision"):
+        block = ledger.read(entry)
+        if block.samples is None or not block.facts.get("decided"):
+            continue
+        groups = block.samples.groups or []
+        for columns in block.decisions:
+            for place, chance in zip(columns.sample, columns.propensity, strict=True):
+                found.setdefault((block.samples.step, groups[place]), set()).add(chance)
+    return found
+
+
+def spent(ledger: Ledger) -> float:
+    (account,) = [
+        one for one in ledger.accounts("c") if one.tier == 1 and one.resource is Resource.MONEY
+    ]
+    assert account.kept == 0
+    return account.spent
+
+
+def assert_replays(ledger: Ledger) -> None:
+    for row in ledger.campaigns():
+        report = replay(ledger, row)
+        assert report.rewards
+        assert not report.differences
+
+
+# -- one of each ------------------------------------------------------------------------------
+
+
+def test_a_group_is_one_check_and_one_charge_and_each_member_gets_a_revision(
+    asked: Asked, ledger: Ledger
+) -> None:
+    texts, groups = ["a", "aaa", "aa", "aa", "a"], ["p", "p", "p", "q", "q"]
+    with opened(ledger, length, ranking(asked)) as campaign:
+        rewards = campaign.score(texts, groups=groups, deadline=LONG)
+
+    assert values(rewards) == pytest.approx([0, 2 / 3, 1 / 3, 1 / 2, 0])
+    assert sorted(map(sorted, asked)) == [["a", "aa"], ["a", "aa", "aaa"]]
+    checks = ledger.checks()
+    assert [(check.state, check.attempt) for check in checks] == [(CheckState.DONE, 1)] * 2
+    assert spent(ledger) == pytest.approx(2.0)
+    assert summarise(ledger, "c").checks == 3 + 2  # Three texts, two groups.
+    assert_replays(ledger)
+
+
+def test_a_budget_draws_groups_and_never_members(asked: Asked, ledger: Ledger) -> None:
+    policy = "value_of_information"
+    with opened(ledger, length, ranking(asked), policy=policy, money=5.0) as campaign:
+        for step in range(8):
+            texts = [f"{step}{group}" + "a" * n for group in "pq" for n in range(3)]
+            campaign.score(
+                texts, groups=[text[:2] for text in texts], deadline=LONG, more=6 * (7 - step)
+            )
+        campaign.drain(LONG)
+
+    chances = propensities(ledger)
+    assert len(chances) == 16
+    assert all(len(each) == 1 and 0.0 <= min(each) <= 1.0 for each in chances.values())
+    assert min(map(min, chances.values())) < 1.0
+    told = {step: [reward.tier for reward in latest(ledger, step)] for step in range(8)}
+    of_groups = [set(tiers[n : n + 3]) for tiers in told.values() for n in (0, 3)]
+    assert all(len(tiers) == 1 for tiers in of_groups)
+    judged = sum(tiers == {vl.Tier.SIMULATION} for tiers in of_groups)
+    assert judged == len(asked) == spent(ledger)
+    assert 3 <= judged <= 5
+    assert_replays(ledger)
+
+
+def test_a_group_that_is_not_drawn_keeps_what_the_fast_tier_says(
+    asked: Asked, ledger: Ledger
+) -> None:
+    policy = "value_of_information"
+    with opened(ledger, length, ranking(asked), policy=policy, money=0) as campaign:
+        rewards = campaign.score(["a", "aaa"], groups=["p"] * 2, deadline=LONG)
+
+    assert [(r.value, r.pending) for r in rewards] == [(0.1, False), (0.3, False)]
+    assert asked == []
+
+
+def test_the_same_members_again_cost_nothing_in_any_order(asked: Asked, ledger: Ledger) -> None:
+    texts = ["a", "aaa", "a", "aa"]
+    with opened(ledger, length, ranking(asked)) as campaign:
+        first = campaign.score(texts, groups=["p"] * 4, deadline=LONG)
+    with opened(ledger, length, ranking(asked)) as campaign:
+        again = campaign.score(texts[::-1], groups=["q"] * 4, deadline=LONG)
+        others = campaign.score(["a", "aaa"], groups=["p"] * 2, deadline=LONG)
+
+    assert values(first) == values(again[::-1])
+    assert values(others) == [0, 1 / 2]
+    assert [len(members) for members in asked] == [4, 2]
+    assert_replays(ledger)
+
+
+def test_who_is_alone_and_who_was_rejected_is_not_compared(asked: Asked, ledger: Ledger) -> None:
+    with opened(ledger, length, ranking(asked)) as campaign:
+        rewards = campaign.score(
+            ["a", "aaa", "aaaa!", "aaaa", "aa!", "aa"], groups=["p", "p", "p", "q", "q", ""],
+            deadline=LONG,
+        )  # fmt: skip
+        alone = campaign.score(["aaa"], groups=["p"], deadline=LONG)
+
+    assert values(rewards) == [0, 1 / 2, 0, 0.4, 0, 0.2]
+    assert values(alone) == [0.3]
+    told = [(r.tier, r.failed_at, r.pending) for r in (rewards[3], rewards[5], *alone)]
+    assert told == [(vl.Tier.FAST, None, False)] * 3
+    assert rewards[3].components == {"length": 0.4, "rank": None}
+    assert [sorted(members) for members in asked] == [["a", "aaa"]]
+    assert_replays(ledger)
+
+
+def test_members_share_what_they_cost_and_nothing_is_learnt_from_what_they_were_told(
+    asked: Asked, ledger: Ledger
+) -> None:
+    with opened(ledger, length, ranking(asked)) as campaign:
+        for step in range(4):
+            campaign.score([f"{step}a", f"{step}aa"], groups=["p"] * 2, deadline=LONG)
+        late = campaign.score(["b", "b" * 5], groups=["p", "q"], deadline=LONG)
+
+    assert values(late) == [0.1, 0.5]  # As the fast tier says, whatever the judge has said.
+    lessons = [ledger.read(entry).facts["lessons"] for entry in ledger.entries(kind="belief")]
+    assert not any(row["keys"] for row in lessons)
+    summary = summarise(ledger, "c")
+    assert (summary.best, summary.rewards.best) == ((), None)
+    with pytest.raises(vl.ConfigError, match="can't be chosen or paired"):
+        training_set(ledger, "preferences", prompts={"p": "?"})
+
+
+def test_no_fast_tier_is_needed(asked: Asked, ledger: Ledger) -> None:
+    with opened(ledger, ranking(asked, tier="simulation")) as campaign:
+        rewards = campaign.score(["a", "aa", "aaa"], groups=["p", "p", "q"], deadline=LONG)
+
+    assert values(rewards) == [0, 1 / 2, None]
+    assert_replays(ledger)
+
+
+# -- a group in several calls -----------------------------------------------------------------
+
+
+def test_those_that_are_there_at_the_deadline_are_asked_about_and_once_more_when_all_are(
+    asked: Asked, ledger: Ledger
+) -> None:
+    with opened(ledger, length, ranking(asked)) as campaign:
+        (alone,) = campaign.score([sample("a", 0, 4)], deadline=SOON)
+        campaign.score([sample("aaa", 1, 4)], deadline=SOON)
+        campaign.drain(LONG)
+        partial = latest(ledger)
+        campaign.score([sample("aa", 2, 4)], deadline=SOON)
+        campaign.score([sample("aaaa", 3, 4)], deadline=LONG)
+
+    assert (alone.value, alone.pending) == (0.1, True)
+    assert [(r.value, r.pending) for r in partial] == [(0, True), (1 / 2, True)]
+    assert [(r.value, r.pending) for r in latest(ledger)] == [
+        (0, False), (2 / 4, False), (1 / 4, False), (3 / 4, False),
+    ]  # fmt: skip
+    assert [len(members) for members in asked] == [2, 4]
+    assert spent(ledger) == pytest.approx(2.0)
+    assert_replays(ledger)
+
+
+def test_calls_that_wait_for_each_other_share_one_check(asked: Asked, ledger: Ledger) -> None:
+    with (
+        opened(ledger, length, ranking(asked)) as campaign,
+        ThreadPoolExecutor(4) as threads,
+    ):
+        given = [sample("a" * (place + 1), place, 4) for place in range(4)]
+        calls = [threads.submit(campaign.score, [one], deadline=LONG) for one in given]
+        rewards = [call.result()[0] for call in calls]
+
+    assert values(rewards) == [0, 1 / 4, 1 / 2, 3 / 4]
+    assert [len(members) for members in asked] == [4]
+    assert len(propensities(ledger)) == 1
+    assert_replays(ledger)
+
+
+TEXTS = st.lists(st.text("ab", min_size=1, max_size=3), min_size=2, max_size=5)
+
+
+@settings(max_examples=15, deadline=None)
+@given(TEXTS, st.data())
+def test_however_a_group_comes_it_ends_with_the_rewards_of_the_whole(
+    texts: list[str], data: st.DataObject
+) -> None:
+    """In any order and any parts, with deadlines or none, with a restart between any two calls."""
+    order = data.draw(st.permutations(range(len(texts))))
+    cuts = sorted(data.draw(st.sets(st.integers(1, len(texts) - 1))))
+    parts = [order[a:b] for a, b in zip([0, *cuts], [*cuts, len(texts)], strict=True)]
+    asked: Asked = []
+    with open_ledger(":memory:") as ledger:
+        rest = list(parts)
+        while rest:
+            with opened(ledger, length, ranking(asked)) as campaign:
+                for part in rest[: data.draw(st.integers(1, len(rest)))]:
+                    rest.remove(part)
+                    deadline = data.draw(st.sampled_from([None, SOON]))
+                    given_ = [sample(texts[n], n, len(texts)) for n in part]
+                    campaign.score(given_, deadline=deadline)
+                campaign.drain(LONG)
+        assert values(latest(ledger)) == pytest.approx(ranks(texts))
+        assert not any(reward.pending for reward in latest(ledger))
+        assert sum(len(members) == len(texts) for members in asked) == 1
+        assert len(asked) <= 2
+        assert spent(ledger) == len(asked)
+        assert_replays(ledger)
+
+
+# -- what fails -------------------------------------------------------------------------------
+
+
+def test_a_group_that_was_recorded_and_not_decided_is_decided_later(
+    asked: Asked, ledger: Ledger
+) -> None:
+    class Stumbling(AllTiers):
+        falls = True
+
+        def decide(self, situation: Situation) -> Decisions:
+            if Stumbling.falls:
+                Stumbling.falls = False
+                raise RuntimeError("just now")
+            return super().decide(situation)
+
+    policy = Stumbling()
+    with opened(ledger, length, ranking(asked), policy=policy) as campaign:
+        with pytest.raises(RuntimeError, match="just now"):
+            campaign.score([sample("a", 0, 2), sample("aa", 1, 2)], deadline=LONG)
+        assert [r.pending for r in latest(ledger)] == [True, True]
+        campaign.score(["b"], step=7, deadline=LONG)
+        campaign.drain(LONG)
+
+    assert values(latest(ledger)) == [0, 1 / 2]
+    assert_replays(ledger)
+
+
+def test_a_group_that_can_not_be_judged_rejects_nobody_and_is_told_when_it_is_retried(
+    ledger: Ledger,
+) -> None:
+    fails = [True]
+
+    def rank(members: list[vl.Candidate]) -> list[float]:
+        if fails[0]:
+            raise RuntimeError("the judge is away")
+        return ranks([member.content for member in members])
+
+    judge = FunctionVerifier(
+        rank, name="rank", version="1", scope="group", tier="simulation", isolation="inline"
+    )
+    with opened(ledger, length, judge) as campaign:
+        campaign.score(["a", "aa"], groups=["p"] * 2, deadline=SOON)
+        campaign.drain(LONG)
+        assert [check.state for check in ledger.checks()] == [CheckState.DEAD]
+        dead = latest(ledger, 0)
+        fails[0] = False
+        assert campaign.retry().checks == 1
+        campaign.drain(LONG)
+
+    assert [(r.value, r.failed_at) for r in dead] == [(0.1, "verifier"), (0.2, "verifier")]
+    assert values(latest(ledger, 0)) == [0, 1 / 2]
+
+
+def test_hidden_values_of_any_member_stand_nowhere(ledger: Ledger) -> None:
+    def rank(members: list[vl.Candidate]) -> list[vl.Verdict]:
+        said = [f"it is {member.task['answer']}" for member in members]  # type: ignore[index]
+        return [
+            vl.Verdict.accept(0.5, feedback=one, evidence={"why": " ".join(said)}) for one in said
+        ]
+
+    judge = FunctionVerifier(
+        rank, name="rank", version="1", scope="group", tier="simulation", isolation="inline",
+        task_fields=("answer",), hidden=("answer",),
+    )  # fmt: skip
+    with opened(ledger, length, judge) as campaign:
+        made = [vl.Candidate("text", one, {"answer": one}) for one in ("accept", "Paris", "Rome")]
+        rewards = campaign.score(made, groups=["p"] * 3, deadline=LONG)
+
+    assert values(rewards) == [0.5] * 3
+    assert {r.feedback for r in rewards} == {"it is [hidden]"}
+
+
+def test_a_row_whose_members_stand_in_another_order_is_refused(
+    asked: Asked, tmp_path: Path
+) -> None:
+    """What is said of one would else be told to another."""
+    place = tmp_path / "ledger.db"
+    with open_ledger(place) as ledger:
+        with opened(ledger, length, ranking(asked)) as campaign:
+            campaign.pause("simulation")
+            campaign.score(["a", "aa"], groups=["p"] * 2, deadline=SOON)
+            (check,) = ledger.checks()
+            rows = json.loads(check.payload["content"])
+            forged = {**check.payload, "content": json.dumps(rows[::-1])}
+            with closing(sqlite3.connect(place)) as connection, connection:
+                connection.execute("UPDATE check_queue SET payload = ?", (dumps(forged),))
+            campaign.resume("simulation")
+            campaign.drain(LONG)
+        assert asked == []
+        assert {r.failed_at for r in latest(ledger, 0)} == {"ledger"}
+
+
+# -- who is cancelled -------------------------------------------------------------------------
+
+
+def test_a_cancelled_member_leaves_before_its_group_is_decided(
+    asked: Asked, ledger: Ledger
+) -> None:
+    with opened(ledger, length, ranking(asked)) as campaign:
+        campaign.score([sample("a" * n, n, 4) for n in (1, 2, 3)])
+        assert campaign.cancel(step=1, positions=[3]) == Withdrawn(1, 0)
+        (last,) = campaign.score([sample("", 0, 4)], deadline=LONG)
+
+    assert last.value == 0
+    assert [r.reason for r in latest(ledger)][3] == "it was cancelled"
+    assert values(latest(ledger)) == pytest.approx([0, 1 / 3, 2 / 3, 0.3])
+    assert [sorted(members) for members in asked] == [["", "a", "aa"]]
+    assert_replays(ledger)
+
+
+def test_the_check_of_a_group_is_cancelled_with_the_last_of_its_members(
+    asked: Asked, ledger: Ledger
+) -> None:
+    with opened(ledger, length, ranking(asked)) as campaign:
+        campaign.pause("simulation")
+        campaign.score([sample("a" * n, n, 3) for n in range(3)], deadline=SOON)
+        assert campaign.cancel(step=1, positions=[0]) == Withdrawn(1, 0)
+        assert campaign.cancel(step=1, positions=[1, 2]) == Withdrawn(2, 1)
+        campaign.score([sample("a" * n, n, 3, step=2) for n in (2, 1, 0)], deadline=SOON)
+        assert campaign.cancel(step=2, positions=[0]) == Withdrawn(1, 0)
+        campaign.resume("simulation")
+        campaign.drain(LONG)
+
+    assert [r.reason for r in latest(ledger)] == ["it was cancelled"] * 3
+    assert values(latest(ledger, 2)) == pytest.approx([0, 1 / 3, 2 / 3])
+    assert_replays(ledger)
+
+
+# -- workers ----------------------------------------------------------------------------------
+
+SCRIPT = """
+import json, os, sys, time
+from pathlib import Path
+import verifier_ladder as vl
+
+@vl.verifier(tier="fast", kind="text", version="1", isolation="inline")
+def cheap(candidate):
+    return len(candidate.content) / 10
+
+@vl.verifier(tier="simulation", kind="text", version="1", scope="group", timeout=300,
+             cost=vl.Cost(0.01, money=1.0))
+def rank(members):
+    Path("worker").write_text(str(os.getpid()))
+    Path("started").touch()
+    while not Path("go").exists():
+        time.sleep(0.01)
+    return [sum(len(a.content) > len(b.content) for b in members) / len(members) for a in members]
+
+ladder = vl.Ladder("l", [cheap, rank], policy="all_tiers")
+if __name__ == "__main__":
+    with vl.Campaign.open("c", ladder=ladder, ledger=sys.argv[1], run="r", engine=sys.argv[2],
+                          budget={"simulation": "unlimited"}, workers=1) as campaign:
+        if sys.argv[3:]:
+            campaign.score(sys.argv[3:], groups=["p"] * len(sys.argv[3:]), deadline=300)
+        campaign.drain(300)
+        print(json.dumps([r.reward.value for r in campaign.revisions() if r.reward.revision == 2]))
+"""
+
+
+def started(folder: Path, *words: str) -> subprocess.Popen[str]:
+    """Run the script."""
+    (folder / "mine.py").write_text(SCRIPT)
+    return subprocess.Popen(
+        [sys.executable, "mine.py", *words], cwd=folder, text=True, stdout=subprocess.PIPE
+    )
+
+
+def await_file(file: Path, process: subprocess.Popen[str]) -> None:
+    while not file.exists():
+        assert process.poll() is None
+
+
+def test_a_worker_and_a_home_that_are_killed_cost_the_group_attempts_and_no_second_payment(
+    tmp_path: Path,
+) -> None:
+    first = started(tmp_path, "ledger.db", "local", "a", "aaa", "aa")
+    await_file(tmp_path / "started", first)
+    (tmp_path / "started").unlink()
+    os.kill(int((tmp_path / "worker").read_text()), signal.SIGKILL)
+    await_file(tmp_path / "started", first)  # Another worker has taken it up.
+    first.send_signal(signal.SIGKILL)
+    first.wait(timeout=300)
+    (tmp_path / "go").touch()
+
+    second = started(tmp_path, "ledger.db", "local")
+    said, _ = second.communicate(timeout=300)
+    assert json.loads(said) == pytest.approx([0, 2 / 3, 1 / 3])
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        (check,) = ledger.checks()
+        assert (check.state, check.attempt >= 2) == (CheckState.DONE, True)
+        assert spent(ledger) <= check.attempt
+        assert_replays(ledger)
+
+
+def test_a_worker_of_the_command_line_takes_a_group_on_postgresql(
+    tmp_path: Path, postgresql: str
+) -> None:
+    campaign = started(tmp_path, postgresql, "workers", "a", "aaa", "aa")
+    (tmp_path / "go").touch()
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "verifier_ladder.cli", "worker", "start", "--import", "mine.py",
+         "--ledger", postgresql],
+        cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        said, _ = campaign.communicate(timeout=300)
+    finally:
+        worker.kill()
+        worker.wait(timeout=300)
+    assert json.loads(said) == pytest.approx([0, 2 / 3, 1 / 3])
+    with open_ledger(postgresql) as ledger:
+        (check,) = ledger.checks()
+        assert (check.state, check.attempt) == (CheckState.DONE, 1)
+        assert spent(ledger) == pytest.approx(1.0)
+
+
+# -- where it may not stand -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("others", "options", "policy", "word"),
+    [
+        (["fast", "simulation"], {}, "all_tiers", "stands alone in the top tier"),
+        (["high_fidelity"], {}, "all_tiers", "stands alone in the top tier"),
+        (["fast", "simulation"], {"tier": "high_fidelity"}, "all_tiers", "nothing but the fast"),
+        ([], {"role": "gate"}, "all_tiers", 'leave out its role="gate"'),
+        ([], {"reads": "raw"}, "all_tiers", 'leave out its reads="raw"'),
+        (["fast"], {}, "discovery", "take another policy"),
+    ],
+)
+def test_ladders_in_which_it_can_not_stand_are_refused(
+    others: list[str], options: dict[str, Any], policy: str, word: str
+) -> None:
+    verifiers = [
+        FunctionVerifier(lambda _: 1.0, name=tier, version="1", tier=tier, kind="text")
+        for tier in others
+    ]
+    with pytest.raises(vl.ConfigError, match=word):
+        vl.Ladder("compared", [*verifiers, ranking([], **options)], policy=policy)
+
+
+def test_no_estimator_corrects_what_no_tier_foretells() -> None:
+    with pytest.raises(vl.ConfigError, match="Leave the estimator out"):
+        vl.Ladder("compared", [length, ranking([])], reward=vl.RewardRule(estimator="unbiased"))
