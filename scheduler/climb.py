@@ -600,7 +600,9 @@ class Climb:
 
 def _own(draw: Draw | None, place: int, result: Step) -> Draw | None:
     """A draw as it counts for one of the samples that share it: members of a group differ."""
-    return None if draw is None else draw._replace(estimate=result.rewards[place].value)
+    if draw is None or (value := result.rewards[place].value) == draw.estimate:
+        return draw
+    return draw._replace(estimate=value)
 
 
 def _stops(decisions: Decisions, open_: Sequence[list[int]], scene: Scene) -> list[int]:

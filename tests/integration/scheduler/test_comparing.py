@@ -493,8 +493,8 @@ def test_a_worker_and_a_home_that_are_killed_cost_the_group_attempts_and_no_seco
     with open_ledger(tmp_path / "ledger.db") as ledger:
         (check,) = ledger.checks()
         assert (check.state, check.attempt >= 2) == (CheckState.DONE, True)
-        said = [ledger.read(entry).verdicts for entry in ledger.entries(kind="check")]
-        answers = [row for rows in said for row in rows if row.verdict.is_answer]
+        blocks = [ledger.read(entry) for entry in ledger.entries(kind="check")]
+        answers = [row for one in blocks for row in one.verdicts if row.verdict.is_answer]
         assert [row.check_key for row in answers] == [check.check_key]
         # What a lost attempt had reserved is taken as spent; the answer is paid once.
         assert spent(ledger) <= 1.25 * (check.attempt - 1) + 1.0
