@@ -485,6 +485,8 @@ def test_a_worker_and_a_home_that_are_killed_cost_the_group_attempts_and_no_seco
     await_file(tmp_path / "started", first)  # Another worker has taken it up.
     first.send_signal(signal.SIGKILL)
     first.wait(timeout=300)
+    assert first.stdout is not None
+    first.stdout.close()
     (tmp_path / "go").touch()
 
     second = started(tmp_path, "ledger.db", "local")
