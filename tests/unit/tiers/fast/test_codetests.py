@@ -39,6 +39,8 @@ EQUIVALENT = [  # Values that are others all the same, by another amount or form
     "value + rng.randint(1, 9) -> value - rng.randint(1, 9)",
     "value is _NONE -> value is not _NONE",
     "made != value -> made == value",
+    # How often few tests run; tests of coins and of evidence notice it.
+    "_LEAST_RUNS / len(tests) -> _LEAST_RUNS * len(tests)",
 ]
 
 
