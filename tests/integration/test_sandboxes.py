@@ -152,7 +152,7 @@ def zygotes() -> list[psutil.Process]:
     found = []
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.Error):
-            if any("verifier_ladder.tiers.sandbox.zygote" in a for a in process.cmdline()):
+            if "verifier-ladder-sandbox" in process.cmdline():
                 found.append(process)
     return found
 

@@ -108,7 +108,6 @@ class Namespaces:
 
     def confine(self) -> None:
         """Give up all that the supervisor holds; the candidate calls it."""
-        kernel.set_dumpable(on=True)
         kernel.set_capabilities()
         self.filter.apply()
 
@@ -392,13 +391,15 @@ def _is_open(path: str) -> bool:
 
 def _remove(folder: str) -> None:
     """Remove a folder with all that lies in it."""
-    for where, folders, files in os.walk(folder, topdown=False):
-        for name in files:
-            os.unlink(f"{where}/{name}")  # noqa: PTH108
-        for name in folders:
-            os.rmdir(f"{where}/{name}")  # noqa: PTH106
-    with suppress(FileNotFoundError):
+    try:
+        for name in os.listdir(folder):  # noqa: PTH208
+            try:
+                os.unlink(f"{folder}/{name}")  # noqa: PTH108
+            except IsADirectoryError:
+                _remove(f"{folder}/{name}")
         os.rmdir(folder)  # noqa: PTH106
+    except FileNotFoundError:
+        return
 
 
 def _children(process: str) -> list[int]:
@@ -413,16 +414,21 @@ def _children(process: str) -> list[int]:
 
 def _end_children() -> None:
     """End all that this process is to wait for, and what comes to it while it does so."""
-    while children := _children("self"):
-        for child in children:
-            with suppress(ProcessLookupError):
-                # A candidate can't leave its group; whoever is in ours is no candidate.
-                if (group := os.getpgid(child)) == os.getpgrp():
-                    os.kill(child, signal.SIGKILL)
-                else:
-                    os.killpg(group, signal.SIGKILL)
-        with suppress(ChildProcessError):
+    with suppress(ChildProcessError):  # There is none, or none any more.
+        os.waitpid(-1, os.WNOHANG)
+        while children := _children("self"):
+            for child in children:
+                _end(child)
             os.wait()
+
+
+def _end(child: int) -> None:
+    with suppress(ProcessLookupError):
+        # A candidate can't leave its group; whoever is in ours is no candidate.
+        if (group := os.getpgid(child)) == os.getpgrp():
+            os.kill(child, signal.SIGKILL)
+        else:
+            os.killpg(group, signal.SIGKILL)
 
 
 def _threads_of(user: int) -> int:

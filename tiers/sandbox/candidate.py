@@ -13,11 +13,10 @@ import os
 import resource
 import signal
 import sys
-import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from types import ModuleType
+from types import ModuleType, TracebackType
 from typing import Any, NoReturn
 
 from verifier_ladder.tiers.sandbox import kernel, values
@@ -33,6 +32,7 @@ _BUFFER = 1 << 18
 _QUEUED_SIGNALS = 1024
 _handle: Callable[..., object] = vars(signal.signal).get("__wrapped__", signal.signal)
 """Sets a handler without making it an enum, which costs a fresh process 2 % of an input."""
+_parse = json.JSONDecoder().raw_decode
 _MOST_WORDS = 2000
 
 
@@ -44,7 +44,8 @@ def packed(limits: Mapping[str, Any], request: Mapping[str, Any], files: Sequenc
 
 def read_part(fd: int) -> dict[str, Any]:
     """The next part of what was sent; nothing is read that lies behind it."""
-    found: dict[str, Any] = json.loads(os.read(fd, int.from_bytes(os.read(fd, 8), "big")))
+    found: dict[str, Any]
+    found, _ = _parse(os.read(fd, int.from_bytes(os.read(fd, 8), "big")).decode())
     return found
 
 
@@ -62,6 +63,8 @@ def become_candidate(
             for number, descriptor in enumerate(descriptors[1:5]):
                 os.dup2(descriptor, number)
             box.follow()
+            # The supervisor hides from whoever runs in here; files of what is hidden are root's.
+            kernel.set_dumpable(on=True)
             _be_ended_first(box)
             request = read_part(descriptors[0])
             _write_files(descriptors[0], box.folder, request)
@@ -74,7 +77,6 @@ def become_candidate(
             os._exit(1)
         kernel.write_all(starting, ANNOUNCED)
         os.closerange(FIRST_FREE, 1 << 16)
-        os.environ["HOME"] = box.folder
         os.chdir(box.folder)
         _handle(signal.SIGINT, signal.default_int_handler)
         status = _START[request["start"]](request, box.folder)
@@ -85,9 +87,9 @@ def become_candidate(
 def _write_files(fd: int, folder: str, request: dict[str, Any]) -> None:
     for name, size in request["files"]:
         path = f"{folder}/{name}"
-        os.makedirs(os.path.dirname(path), exist_ok=True)  # noqa: PTH103, PTH120
-        kernel.write_file(path, os.read(fd, size))
-        os.chmod(path, 0o755 if name in request["programs"] else 0o644)  # noqa: PTH101
+        if "/" in name:
+            os.makedirs(os.path.dirname(path), exist_ok=True)  # noqa: PTH103, PTH120
+        kernel.write_file(path, os.read(fd, size), 0o755 if name in request["programs"] else 0o644)
 
 
 def _be_ended_first(box: Namespaces | Landlock) -> None:
@@ -98,24 +100,34 @@ def _be_ended_first(box: Namespaces | Landlock) -> None:
         os.close(fd)
 
 
-def _limit(limits: dict[str, Any], shared: int) -> None:
-    cpu = math.ceil(limits["cpu"])
-    with open("/proc/self/statm", "rb") as file:  # noqa: PTH123
-        own = int(file.read().split()[0]) * resource.getpagesize()
-    files = limits["memory"] // (limits["processes"] * _BUFFER)
-    files = max(_FEWEST_FILES, min(files, _MOST_FILES))
-    for limit, soft, hard in (
-        (resource.RLIMIT_CPU, cpu, cpu + 1),
-        (resource.RLIMIT_AS, own + limits["memory"], own + limits["memory"]),
-        (resource.RLIMIT_FSIZE, limits["file_bytes"], limits["file_bytes"]),
-        (resource.RLIMIT_NPROC, shared + limits["processes"], shared + limits["processes"]),
-        (resource.RLIMIT_NOFILE, files, files),
+def limit_all() -> None:
+    """Set the limits that are the same for all inputs: the zygote's, which they inherit."""
+    _set_limits(
         (resource.RLIMIT_SIGPENDING, _QUEUED_SIGNALS, _QUEUED_SIGNALS),
         # With 0, a kernel that hands its dumps to a program would still start that, outside.
         (resource.RLIMIT_CORE, 1, 1),
         (resource.RLIMIT_MEMLOCK, 0, 0),
         (resource.RLIMIT_MSGQUEUE, 0, 0),
-    ):
+    )
+
+
+def _limit(limits: dict[str, Any], shared: int) -> None:
+    cpu = math.ceil(limits["cpu"])
+    own = int(kernel.read_file("/proc/self/statm").split()[0]) * resource.getpagesize()
+    files = limits["memory"] // (limits["processes"] * _BUFFER)
+    files = max(_FEWEST_FILES, min(files, _MOST_FILES))
+    _set_limits(
+        (resource.RLIMIT_CPU, cpu, cpu + 1),
+        (resource.RLIMIT_AS, own + limits["memory"], own + limits["memory"]),
+        (resource.RLIMIT_FSIZE, limits["file_bytes"], limits["file_bytes"]),
+        (resource.RLIMIT_NPROC, shared + limits["processes"], shared + limits["processes"]),
+        (resource.RLIMIT_NOFILE, files, files),
+    )
+
+
+def _set_limits(*limits: tuple[int, int, int]) -> None:
+    """Set limits, each a number with its soft and hard value, as far as they may be raised."""
+    for limit, soft, hard in limits:
         _, most = resource.getrlimit(limit)
         allowed = hard if most == resource.RLIM_INFINITY else min(hard, most)
         resource.setrlimit(limit, (min(soft, allowed), allowed))
@@ -125,8 +137,8 @@ def _run_function(request: dict[str, Any], folder: str) -> int:
     """Call a function; tell its value, or what it raised."""
     write, encode, flush = os.write, values.encode, _flush
     try:
-        args, kwargs = values.decode(request["arguments"].encode())
-        module = _module(request, folder, os.path.basename(request["file"]).removesuffix(".py"))  # noqa: PTH119
+        args, kwargs = values.restore(request["arguments"])
+        module = _module(request, folder, request["file"].rpartition("/")[2].removesuffix(".py"))
         value = getattr(module, request["function"])(*args, **kwargs)
     except BaseException as error:  # noqa: BLE001 - a candidate raises anything
         return _tell_error(error)
@@ -149,7 +161,8 @@ def _run_script(request: dict[str, Any], folder: str) -> int:
     except BaseException as error:  # noqa: BLE001 - a candidate raises anything
         status = _tell_error(error)
     # As the interpreter does at its end.
-    threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001
+    if "threading" in sys.modules:
+        sys.modules["threading"]._shutdown()  # noqa: SLF001
     atexit._run_exitfuncs()  # noqa: SLF001
     _flush()
     return status
@@ -182,9 +195,8 @@ _START: dict[str, Callable[[dict[str, Any], str], int]] = {
 def _module(request: dict[str, Any], folder: str, name: str) -> ModuleType:
     """Run a source file as a module of this name."""
     path = f"{folder}/{request['file']}"
-    sys.path.insert(0, os.path.dirname(path))  # noqa: PTH120
-    with open(path, "rb") as file:  # noqa: PTH123
-        source = file.read()
+    sys.path.insert(0, path.rpartition("/")[0])
+    source = kernel.read_file(path)
     module = ModuleType(name)
     module.__file__ = path
     sys.modules[name] = module
@@ -203,11 +215,18 @@ def _tell_error(error: BaseException) -> int:
     told = (type(error).__name__[:200], str(error)[:_MOST_WORDS], getattr(error, "errno", None))
     answer = b"e" + values.encode(tuple(x if type(x) in {str, int} else None for x in told))
     try:
-        traceback.print_exception(error)
+        traceback.print_exception(type(error), error, _beyond_ours(error.__traceback__))
         _flush()
     finally:
         kernel.write_all(RESULT, answer)
     return 1
+
+
+def _beyond_ours(trace: TracebackType | None) -> TracebackType | None:
+    """A traceback without the frames of this file, which only say where it lies on the machine."""
+    while trace and trace.tb_frame.f_globals is globals():
+        trace = trace.tb_next
+    return trace
 
 
 def _flush() -> None:

@@ -214,9 +214,8 @@ def adopt_orphans() -> None:
 def set_capabilities(kept: Sequence[int] = ()) -> None:
     """Drop all capabilities but these."""
     mask = sum(1 << each for each in kept)
-    header = ctypes.create_string_buffer(struct.pack("=II", _CAPABILITY_VERSION, 0), 8)
-    sets = struct.pack("=IIIIII", mask, mask, 0, 0, 0, 0)
-    _call("capset", header, ctypes.create_string_buffer(sets, 24))
+    header = struct.pack("=II", _CAPABILITY_VERSION, 0)
+    _call("capset", header, struct.pack("=IIIIII", mask, mask, 0, 0, 0, 0))
 
 
 def has_capabilities(wanted: Sequence[int]) -> bool:
@@ -401,13 +400,25 @@ def _step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
 
 # ---- descriptors
 
+_CHUNK = 1 << 16
+"""Bytes to read at once: more than the C library would map, and so fault in, for each read."""
+
 
 def read_all(fd: int) -> bytes:
     """Read to the end."""
     parts = []
-    while part := os.read(fd, 1 << 20):
+    while part := os.read(fd, _CHUNK):
         parts.append(part)
     return b"".join(parts)
+
+
+def read_file(path: str) -> bytes:
+    """Read a file, without Python's file objects, whose memory each fresh process would copy."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        return read_all(fd)
+    finally:
+        os.close(fd)
 
 
 def write_all(fd: int, data: bytes | memoryview) -> None:
@@ -417,9 +428,9 @@ def write_all(fd: int, data: bytes | memoryview) -> None:
         view = view[os.write(fd, view) :]
 
 
-def write_file(path: str, data: bytes | memoryview) -> None:
-    """Write a file; a link in its place is not followed."""
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+def write_file(path: str, data: bytes | memoryview, mode: int = 0o644) -> None:
+    """Write a file, with a mode if it is new; a link in its place is not followed."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, mode)
     try:
         write_all(fd, data)
     finally:

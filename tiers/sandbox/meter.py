@@ -60,7 +60,7 @@ class Meter:
         self.cpu = 0.0
         """Seconds of processor time, as far as it was seen."""
         self._processes, self._limits = processes, limits
-        self._shared = _resident(os.getpid())
+        self._shared = 0
         self._begun = self._looked = monotonic()
         self._next = self._planned = _FIRST_LOOK_SECONDS
         self._starved = self._doubtful = self._sampled = self._share = 0.0
@@ -75,6 +75,7 @@ class Meter:
 
     def look(self) -> str:
         """Look at all processes; the limit that they are beyond, "overload", or ""."""
+        self._shared = self._shared or _resident(os.getpid())
         now = monotonic()
         step, self._looked = now - self._looked, now
         if (missed := step - self._planned) > _LATE_SECONDS:

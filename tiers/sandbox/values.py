@@ -19,6 +19,7 @@ DEEPEST = 100
 """Levels to which values may be nested."""
 
 
+_to_text = json.JSONEncoder(separators=(",", ":")).encode
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
 """It takes any bytes after a quote, so that no text makes it look twice at one."""
 
@@ -42,7 +43,7 @@ def encode(value: object) -> bytes:
         >>> encode((1, True, 0.5))
         b'["t",["i","1"],true,["f","0x1.0000000000000p-1"]]'
     """
-    text = json.dumps(_plain(value, 0, [LARGEST]), separators=(",", ":")).encode()
+    text = _to_text(_plain(value, 0, [LARGEST])).encode()
     if len(text) > LARGEST:
         raise ValueTextError(f"it takes {len(text)} bytes; at most {LARGEST} are told")
     return text
@@ -69,6 +70,16 @@ def decode(text: bytes) -> Any:
         return _value(found, 0)
     except (ValueError, TypeError, RecursionError, OverflowError, MemoryError) as error:
         raise ValueTextError(f"no value: {str(error)[:100]}") from None
+
+
+def restore(text: str) -> Any:
+    """Read a value that `encode` has written on this side; of others, only `decode` may.
+
+    Example:
+        >>> restore('["t",["i","1"],true]')
+        (1, True)
+    """
+    return _value(json.loads(text), 0)
 
 
 def _check_depth(text: bytes) -> None:

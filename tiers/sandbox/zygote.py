@@ -44,6 +44,7 @@ from verifier_ladder.tiers.sandbox.candidate import (
     ANNOUNCED,
     RESULT,
     become_candidate,
+    limit_all,
     read_part,
 )
 from verifier_ladder.tiers.sandbox.meter import Meter
@@ -84,10 +85,9 @@ _WARM = (
 # ---- the zygote
 
 
-def main() -> None:
-    """Become a zygote as the first argument (JSON) says, and serve until the worker is gone."""
+def main(options: dict[str, Any]) -> None:
+    """Become a zygote as a worker asks for, and serve until that is gone."""
     _let_go()
-    options = json.loads(sys.argv[1])
     channel = _channel(options["channel"])
     worker = os.pidfd_open(os.getppid())
     if os.getppid() != options["worker"]:
@@ -101,7 +101,8 @@ def main() -> None:
     except (OSError, ImportError) as error:
         channel.sendall(FAILED + str(error).encode())
         return
-    _make_plain(options["paths"])
+    _make_plain(options["paths"], box.folder)
+    limit_all()
     gc.collect()
     gc.freeze()
     try:
@@ -125,18 +126,21 @@ def _let_go() -> None:
 def _channel(number: int) -> socket.socket:
     """The socket to the worker, at a number that candidates don't use."""
     channel = socket.socket(fileno=fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, _CHANNEL))
-    os.dup2(0, RESULT)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for used in (0, RESULT):
+        os.dup2(nothing, used)
     os.closerange(FIRST_FREE, _CHANNEL)
     return channel
 
 
-def _make_plain(paths: Sequence[str]) -> None:
+def _make_plain(paths: Sequence[str], home: str) -> None:
     """Have programs find what they would find in an interpreter of their own."""
     sys.path.extend(paths)
+    sys.argv[:] = [""]
     vars(builtins).update(
         exit=_sitebuiltins.Quitter("exit", "Ctrl-D"), quit=_sitebuiltins.Quitter("quit", "Ctrl-D")
     )
-    os.environ.update(PATH="/usr/bin:/bin")
+    os.environ.update(PATH="/usr/bin:/bin", HOME=home)
 
 
 def _serve(channel: socket.socket, box: Namespaces | Landlock, needed: Sequence[int]) -> None:
@@ -251,7 +255,8 @@ def _start(
             become_candidate(box, limits, descriptors, starting)
     finally:
         os.close(starting)
-    said = kernel.read_all(started)
+    # All at once, for no pipe divides what is so short; nothing, if it ends before it says it.
+    said = os.read(started, select.PIPE_BUF)
     os.close(started)
     return child, said
 

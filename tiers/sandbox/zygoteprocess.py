@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from verifier_ladder.errors import SandboxError
 from verifier_ladder.tiers.sandbox import values, zygote
@@ -29,18 +29,22 @@ _ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
 }
 """All that there is: no secret of the worker's gets in. Sets have one order in all runs."""
+_NAME = "verifier-ladder-sandbox"
+"""What lists of processes show of it. Options come by a pipe: programs may read a command line."""
 _BOOT = """
 import sys, types
 name = ""
 for part in ("verifier_ladder", ".tiers", ".sandbox"):
     name += part
     sys.modules[name] = module = types.ModuleType(name)
-    module.__path__ = [sys.argv[2]]
+    module.__path__ = [{here}]
 from verifier_ladder.tiers.sandbox.zygote import main
-main()
+main({options})
 """
 """Loads the zygote's files alone, not the package around them."""
 _START_SECONDS, _GRACE_SECONDS = 60.0, 60.0
+_MEMORY, _LEAST_ROOM = "/dev/shm", 1 << 28  # noqa: S108 - a folder of its own is made there
+"""A file system in memory, and the bytes that must be free to use it."""
 _CHUNK = 1 << 16
 _LARGEST_RESULT = values.LARGEST + _CHUNK
 
@@ -64,7 +68,7 @@ class Zygote:
         self.seconds = 0.0
         """Seconds of processor time that its inputs have taken, as far as they are done."""
         # The zygote makes it, and its guard removes it; in namespaces nothing lies outside.
-        self._folder = str(Path(tempfile.gettempdir(), f"vladder-box-{os.urandom(8).hex()}"))
+        self._folder = str(Path(_place(), f"vladder-box-{os.urandom(8).hex()}"))
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long
         try:
             self._channel, self._process = self._started(kind, warmth)
@@ -91,19 +95,20 @@ class Zygote:
         # The file itself, not a link in a virtual environment: programs may start it again.
         python = os.path.realpath(sys.executable)
         here = str(Path(zygote.__file__).parent)
-        command = [python, "-s", "-P", "-S", "-c", _BOOT, json.dumps(options), here]
+        boot = _BOOT.format(here=ascii(here), options=ascii(options)).encode()
         with theirs:
             try:
                 process = subprocess.Popen(  # noqa: S603 - our own interpreter and code
-                    command,
+                    [python, "-s", "-P", "-S", "-", _NAME],
                     env=_ENVIRONMENT,
                     cwd="/",
-                    stdin=subprocess.DEVNULL,
+                    stdin=subprocess.PIPE,
                     stdout=subprocess.DEVNULL,
                     stderr=self._errors,
                     pass_fds=(theirs.fileno(),),
                     start_new_session=True,
                 )
+                _send(process.stdin, boot)
             except BaseException:
                 ours.close()
                 raise
@@ -174,6 +179,28 @@ class Zygote:
         self._errors.close()
         if os.getpid() == self._owner:
             shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _send(pipe: IO[bytes] | None, text: bytes) -> None:
+    """Write all to a pipe; who has ended before it was read tells why elsewhere."""
+    if pipe is not None:
+        with suppress(BrokenPipeError), pipe:
+            pipe.write(text)
+
+
+def _place() -> str:
+    """Where a folder for programs is made: in memory, if they may be started there.
+
+    On a disk, a folder with a file that comes and goes with each input is a seventh of its cost:
+    ext4 takes no inode twice within seconds, and looks through all of them for another.
+    """
+    try:
+        about = os.statvfs(_MEMORY)
+    except OSError:
+        return tempfile.gettempdir()
+    is_fit = os.access(_MEMORY, os.W_OK) and not about.f_flag & (os.ST_NOEXEC | os.ST_RDONLY)
+    has_room = about.f_bavail * about.f_frsize >= _LEAST_ROOM
+    return _MEMORY if is_fit and has_room else tempfile.gettempdir()
 
 
 @dataclass(slots=True)

@@ -22,6 +22,7 @@ from verifier_ladder.tiers.sandbox import (
     Sandbox,
     Warmth,
     compiled,
+    zygoteprocess,
 )
 from verifier_ladder.tiers.sandbox.zygoteprocess import Zygote
 
@@ -190,6 +191,54 @@ def test_an_exception_is_told_with_its_words(run: Any) -> None:
         result.status,
     )
     assert b"Traceback" in result.stderr
+
+
+def test_what_a_program_is_told_names_no_folder_of_this_project(run: Any) -> None:
+    source = """
+import sys
+def solve():
+    texts = [*sys.argv, *sys.orig_argv]
+    for process in ('self', 1):
+        try:
+            texts.append(open(f'/proc/{process}/cmdline').read())
+        except OSError:
+            pass
+    raise ValueError('\\n'.join(texts))
+"""
+    result = run(source)
+
+    assert "ValueError" == result.error, result
+    for text in (result.message, result.stderr.decode()):
+        assert str(Path(zygoteprocess.__file__).parent) not in text
+        assert "folder" not in text
+    assert 1 == result.stderr.count(b"  File ")
+
+
+def test_a_program_is_the_first_to_end_when_the_machine_has_no_memory(run: Any) -> None:
+    source = """
+import os
+def solve():
+    file = os.open('/proc/self/oom_score_adj', os.O_RDONLY)
+    return os.read(file, 99)
+"""
+    result = run(source)
+
+    # Landlock lets nobody in there look; it was written before.
+    assert b"1000\n" == result.value or "PermissionError" == result.error, result
+
+
+@pytest.mark.parametrize("sandbox", ["landlock"], indirect=True)
+@pytest.mark.parametrize("memory", ["/missing", "/proc"])
+def test_programs_lie_on_a_disk_where_none_may_be_started_from_memory(
+    memory: str, monkeypatch: pytest.MonkeyPatch, sandbox: Sandbox
+) -> None:
+    monkeypatch.setattr(zygoteprocess, "_MEMORY", memory)
+    program = Program({"main.py": "def solve(): return __file__"})
+
+    with Sandbox(backend=sandbox.backend) as fresh:
+        (result,) = fresh.run(program, [Input()])
+
+    assert result.value.startswith(f"{tempfile.gettempdir()}/vladder-box-"), result
 
 
 def test_processor_time_counts_children_and_orphans(run: Any) -> None:
