@@ -218,14 +218,6 @@ class _Comparison:
             said = said[1]
         if wanted[0] in EXPRESSIONS and said[0] == "ratio" and len(said) == 3:  # noqa: PLR2004
             said = ("div", said[1], said[2])
-        if wanted[0] == "const" and wanted[1] == "inf":
-            if said != wanted:
-                raise DifferentError(NOT_EQUAL)
-            return
-        if wanted[0] == "neg" and wanted[1] == ("const", "inf"):
-            if said != wanted:
-                raise DifferentError(NOT_EQUAL)
-            return
         self._need(said, EXPRESSIONS)
         if not self._equal(wanted, said):
             raise DifferentError(NOT_EQUAL)

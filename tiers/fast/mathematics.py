@@ -419,8 +419,6 @@ def _weak(text: str) -> tuple[list[str], int]:
 def _last_line(text: str) -> str:
     stripped = text.rstrip()
     line = stripped[stripped.rfind("\n") + 1 :]
-    if not line:
-        raise _NoAnswerError("the output is empty")
     return _formula(line)
 
 

@@ -77,12 +77,18 @@ LIMITS = [
     # Digits and points: others decide as well.
     "10 ** 6 + 3 -> 10 ** 6 - 3",
     "self._reach + self.digits / 2 -> self._reach - self.digits / 2",
-    "2 * float(abs(value)) * _DECIMALS -> 2 * float(abs(value)) / _DECIMALS",
     # A reject all the same, for another reason.
     "len(wrong) < len(reasons) -> len(wrong) >= len(reasons)",
     EQUAL,
-    # A limit behind which another one stands.
-    "start + LONGEST + 1 -> start + LONGEST - 1",
+    # Other points are drawn.
+    "1 if at % 3 else 4 -> 1 if not at % 3 else 4",
+    "draw.random() < 0.7 -> draw.random() >= 0.7",
+    # Both signs are tried, and their order says nothing.
+    "self._sign > 0 -> self._sign <= 0",
+    "tree[1] == '+-' -> tree[1] != '+-'",
+    "(self._sign > 0) == (tree[1] == '+-') -> (self._sign > 0) != (tree[1] == '+-')",
+    # Powers of units are negated on both sides.
+    "a + power * b -> a - power * b",
 ]
 """Edits of the verifier that change no verdict."""
 
