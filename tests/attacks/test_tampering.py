@@ -349,7 +349,7 @@ def test_no_test_is_fooled_by_a_program_beside_it(backend: Backend, tmp_path: Pa
         name: attack(
             source,
             "def solve(n): return n * n",
-            {"tests": TESTS, "limits": {"cpu": 0.2, "wall": 5.0}},
+            {"tests": TESTS, "limits": {"cpu": 0.1, "wall": 5.0}},
             reason,
         )
         for name, (source, reason) in BESIDE_TESTS.items()
