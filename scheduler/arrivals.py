@@ -25,6 +25,8 @@ class Arrivals:
     """Cost and number of checks, by whom they were paid to."""
     flights: list[Flight] = field(default_factory=list)
     """What this call has taken on, until it ends."""
+    awaited: list[Flight] = field(default_factory=list)
+    """What it wanted and another call had taken on."""
     took: list[tuple[str, int, float, float]] = field(default_factory=list)
     """How long answers took: verifier, number of checks, begin and end on a monotonic clock."""
 

@@ -98,6 +98,7 @@ class Asking:
         verifier = asked.verifier
         flight, theirs = self._engine.flights.board(wanted)
         arrivals.flights.append(flight)
+        arrivals.awaited += theirs
         with self._lock:  # One that has just closed has told the standings first.
             known = asked.known(flight.keys)
         flight.drop(known)

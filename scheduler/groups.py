@@ -361,17 +361,22 @@ class Groups:
                 self.complete(key, gathering, until)
 
     def complete(self, key: GroupName, gathering: Gathering, until: float | None) -> None:
-        """Revise the samples that were judged without some members of a group; it is whole now."""
+        """Revise the samples that were judged without some members of a group; it is whole now.
+
+        Where another call is at work on the answer and the time is up, they are revised by that
+        call, once its answer is recorded: it may be about another group of equal members.
+        """
         with Arrivals() as arrivals:
             formed, groups = self._formed([dict(gathering.members)], arrivals)
             if self._stale(gathering, formed, groups):
                 self._ask_whole(groups, until, arrivals)
                 self._revise(key, gathering, formed, groups)
         with self._gatherings.changed:
-            is_over = gathering.answered.keys() == gathering.members.keys()
-            is_over = is_over and not self._stale(gathering, formed, groups)
-            if is_over:
+            is_answered = not self._stale(gathering, formed, groups)
+            if is_answered and gathering.answered.keys() == gathering.members.keys():
                 self._gatherings.close(key, gathering)
+        for flight in () if is_answered else arrivals.awaited:
+            flight.closed.add_done_callback(lambda _: self.complete(key, gathering, until))
 
     def _revise(
         self,

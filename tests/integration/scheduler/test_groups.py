@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from threading import Barrier
+from threading import Barrier, Event
 from typing import Any
 
 import cloudpickle
@@ -344,6 +344,36 @@ def test_whatever_many_threads_bring_at_once_ends_as_if_it_had_come_together(
         assert [r.value for r in latest(ledger)] == pytest.approx(wanted)
         assert not any(r.pending for r in latest(ledger))
         assert_replays(ledger)
+
+
+def test_a_group_that_gives_up_waiting_for_the_answer_about_its_equal_is_revised_by_it(
+    ledger: Ledger,
+) -> None:
+    begun, go_on = Event(), Event()
+
+    def rank(members: list[vl.Candidate]) -> list[float]:
+        if len(members) > 2:
+            begun.set()
+            assert go_on.wait(60)
+        return ranks([member.content for member in members])
+
+    slow = FunctionVerifier(rank, name="rank", version="1", scope="group", isolation="inline")
+    texts = ["a", "aa", "aaa"]
+    first, second = (
+        [replace(sample(text, start + n, 3), group=str(start)) for n, text in enumerate(texts)]
+        for start in (0, 3)
+    )
+    with opened(ledger, slow) as campaign, ThreadPoolExecutor(1) as threads:
+        asking = threads.submit(campaign.score, first)
+        assert begun.wait(60)
+        campaign.score(second[:2], deadline=SOON)
+        campaign.score(second[2:], deadline=SOON)
+        assert any(reward.pending or reward.value is None for reward in latest(ledger))
+        go_on.set()
+        asking.result()
+
+    assert [reward.value for reward in latest(ledger)] == pytest.approx(2 * ranks(texts))
+    assert not any(reward.pending for reward in latest(ledger))
 
 
 def test_of_two_calls_that_bring_one_sample_with_different_texts_one_is_refused(
