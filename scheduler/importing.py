@@ -158,7 +158,8 @@ class Importer:
         knowledge = self._desk.climb.knowledge
         last = self._desk.ladder.askings.index((self._desk.ladder.verifiers[-1], 0))
         said = {
-            s.keys[last]: s for row, s in good if knowledge.is_lesson(s, row.verdicts.keys())
+            s.keys[last]: s for row, s in good
+            if knowledge.is_lesson(s, row.verdicts.keys()) and not self._learning.has_judged(s)
         }  # fmt: skip
         lessons = knowledge.lessons(list(said.values()), list(said), [None] * len(said))
         return self._learning.take(lessons)

@@ -6,7 +6,7 @@ moment follow from the last snapshot before it and the lessons since.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from verifier_ladder.candidate import SampleId
@@ -35,7 +35,7 @@ class Ended(NamedTuple):
 
 
 class Learning:
-    """Teaches the knowledge of one campaign, each answer once.
+    """Teaches the knowledge of one campaign, each answer once, and each candidate once.
 
     Not thread-safe by itself: it is used under the desk's lock.
     """
@@ -43,28 +43,40 @@ class Learning:
     def __init__(self, knowledge: Knowledge, ledger: Ledger, campaign: str) -> None:
         """Nothing is learnt yet."""
         self._knowledge, self._ledger, self._campaign = knowledge, ledger, campaign
-        self._learnt: set[bytes] = set()
-        self._turns: Turns[tuple[bytes, Ended]] = Turns()
+        self._heard: set[bytes] = set()
+        """Checks of which it is known what they said and took."""
+        self._judged: set[bytes] = set()
+        """Of each candidate that the top tier has judged, the check that did so."""
+        self._turns: Turns[Lessons] = Turns()
         self._since = 0
 
     def restore(self) -> None:
-        """Learn again what the ledger says was learnt."""
+        """Learn again what the ledger says was learnt; what waited for its turn has it now."""
         entries = [
             self._ledger.read(entry).facts
             for entry in self._ledger.entries(kind="belief", campaign=self._campaign)
         ]
         newest = max((i for i, facts in enumerate(entries) if "snapshot" in facts), default=-1)
+        waiting: dict[bytes, Lessons] = {}
         for number, facts in enumerate(entries):
-            self._learnt.update(bytes.fromhex(key) for key in facts["keys"])
+            self._heard.update(bytes.fromhex(key) for key in facts["keys"])
+            lessons = Lessons.from_json(facts["lessons"])
+            self._judged |= lessons.judged()
+            for key in waiting.keys() & set(lessons.keys):
+                del waiting[key]
+            if "waiting" in facts:
+                waiting |= Lessons.from_json(facts["waiting"]).each()
             if number == newest:
                 self._knowledge.restore(facts["snapshot"])
                 self._since = 0
             elif number > newest:
-                lessons, is_over = Lessons.from_json(facts["lessons"]), "is_over" in facts
-                self._knowledge.learn(lessons, is_over=is_over)
+                self._knowledge.learn(lessons, is_over="is_over" in facts)
                 for stored in facts["costs"]:
                     self._knowledge.costs.learn(CostLessons.from_json(stored))
                 self._since += len(facts["keys"])
+        for key, lesson in waiting.items():
+            self._judged |= lesson.judged()
+            self._turns.hear(key, lesson, is_open=False)
 
     def hear(self, ended: Mapping[bytes, Ended]) -> None:
         """Learn from checks that have ended what they said and what they took."""
@@ -72,32 +84,52 @@ class Learning:
             self._knowledge.prices.settle(key)
         fresh = {
             key: one for key, one in ended.items()
-            if key not in self._learnt and one.verifier.name in one.standing.verdicts
+            if key not in self._heard and one.verifier.name in one.standing.verdicts
         }  # fmt: skip
-        told = dict(self._told(fresh))
+        said = self._said(fresh)
+        told = {key: fresh[key] for key, is_lesson in said.items() if is_lesson}
         lessons = self._knowledge.lessons(
             [one.standing for one in told.values()], list(told),
             [one.drawn for one in told.values()],
         )  # fmt: skip
-        self._write(lessons, self._costs(fresh), list(fresh))
+        self._judged |= lessons.judged()
+        begun = [key for key in said if self._knowledge.is_begun(fresh[key].standing)]
+        now, later = lessons.parted(set(begun))
+        waiting = later.each()
+        for key in begun:
+            standing = fresh[key].standing
+            is_open = self._knowledge.is_open(standing)
+            self._turns.hear(standing.subject, waiting.get(key), is_open=is_open)
+        now = Lessons.joined([now, *self._turns.due()])
+        learnt = set(now.keys)
+        still = [one for key, one in waiting.items() if key not in learnt]
+        self._write(now, self._costs(fresh), list(fresh), still)
 
-    def _told(self, fresh: Mapping[bytes, Ended]) -> Iterator[tuple[bytes, Ended]]:
-        """What is learnt now: of each candidate, the check that gave something to learn."""
-        said: dict[int, dict[bytes, str]] = {}
+    def end(self, standings: Iterable[Standing]) -> None:
+        """Hear that no more will be said of candidates by themselves."""
+        for standing in standings:
+            self._turns.end(standing.subject)
+        if due := list(self._turns.due()):
+            self._write(Lessons.joined(due), [], [])
+
+    def _said(self, fresh: Mapping[bytes, Ended]) -> dict[bytes, bool]:
+        """The last check about each candidate, and whether there is something to learn."""
+        names: dict[Hashable, dict[bytes, str]] = {}
         for key, one in fresh.items():
             if one.verifier.scope == "group":  # It says nothing of other groups.
                 continue
-            said.setdefault(id(one.standing), {})[key] = one.verifier.name
-        for names in said.values():
-            key = next(reversed(names))
+            names.setdefault(one.standing.subject, {})[key] = one.verifier.name
+        found = {}
+        for told in names.values():
+            key = next(reversed(told))
             standing = fresh[key].standing
-            is_lesson = self._knowledge.is_lesson(standing, set(names.values()))
-            if self._knowledge.is_begun(standing):
-                lesson = (key, fresh[key]) if is_lesson else None
-                self._turns.hear(standing, lesson, is_open=self._knowledge.is_open(standing))
-            elif is_lesson:
-                yield key, fresh[key]
-        yield from self._turns.due()
+            is_lesson = self._knowledge.is_lesson(standing, set(told.values()))
+            found[key] = is_lesson and not self.has_judged(standing)
+        return found
+
+    def has_judged(self, standing: Standing) -> bool:
+        """Whether it is learnt, or waits to be, what the top tier has said of a candidate."""
+        return not self._judged.isdisjoint(standing.keys)
 
     def _costs(self, fresh: Mapping[bytes, Ended]) -> list[CostLessons]:
         by_name: dict[str, list[Standing]] = {}
@@ -106,25 +138,34 @@ class Learning:
         return [self._knowledge.costs.lessons(*each) for each in by_name.items()]
 
     def take(self, lessons: Lessons) -> int:
-        """Learn answers of the top tier that came from elsewhere; count those that are new."""
-        fresh = [row for row, key in enumerate(lessons.keys) if key not in self._learnt]
-        self._write(lessons.rows(fresh), [], [lessons.keys[row] for row in fresh])
+        """Learn what was said elsewhere of candidates that were not judged; count what is new."""
+        fresh = lessons.rows([n for n, key in enumerate(lessons.keys) if key not in self._heard])
+        self._judged |= fresh.judged()
+        self._write(fresh, [], fresh.keys)
         return len(fresh)
 
-    def _write(self, lessons: Lessons, costs: list[CostLessons], keys: list[bytes]) -> None:
-        """Learn, and write down what was learnt."""
-        if not keys:
+    def _write(
+        self,
+        lessons: Lessons,
+        costs: list[CostLessons],
+        keys: Sequence[bytes],
+        waiting: Sequence[Lessons] = (),
+    ) -> None:
+        """Learn, and write down what was learnt, and what waits for its turn."""
+        if not keys and not len(lessons):
             return
         is_over = self._knowledge.prices.is_over
         alarms = self._knowledge.learn(lessons, is_over=is_over)
         for lesson in costs:
             self._knowledge.costs.learn(lesson)
-        self._learnt.update(keys)
+        self._heard.update(keys)
         self._since += len(keys)
         facts: dict[str, object] = {
             "keys": [key.hex() for key in keys], "lessons": lessons.as_json(),
             "costs": [lesson.as_json() for lesson in costs],
         }  # fmt: skip
+        if waiting:
+            facts["waiting"] = Lessons.joined(waiting).as_json()
         if is_over:
             facts["is_over"] = True
         if self._since >= _SNAPSHOT:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
 from typing import TYPE_CHECKING, Any
@@ -50,6 +50,37 @@ class Lessons:
             Seen(seen.scores[chosen], seen.deviations[chosen], seen.features[chosen]),
             self.target[chosen], self.rejected[chosen], [self.audits[row] for row in chosen],
         )  # fmt: skip
+
+    def each(self) -> dict[bytes, Lessons]:
+        """The lessons one by one, by their check keys."""
+        return {key: self.rows([row]) for row, key in enumerate(self.keys)}
+
+    def parted(self, keys: Collection[bytes]) -> tuple[Lessons, Lessons]:
+        """The lessons of other checks, and of these."""
+        theirs = [key in keys for key in self.keys]
+        others = [row for row, is_theirs in enumerate(theirs) if not is_theirs]
+        return self.rows(others), self.rows([row for row, it in enumerate(theirs) if it])
+
+    def judged(self) -> set[bytes]:
+        """Keys of those that tell a judgement of the top tier."""
+        return {self.keys[row] for row in np.flatnonzero(~np.isnan(self.target)).tolist()}
+
+    @staticmethod
+    def joined(parts: Sequence[Lessons]) -> Lessons:
+        """The lessons of one part or more, one after the other."""
+        parts = [each for each in parts if len(each)] or parts[:1]
+        seen = [each.seen for each in parts]
+        return Lessons(
+            [key for each in parts for key in each.keys],
+            Seen(
+                np.concatenate([each.scores for each in seen]),
+                np.concatenate([each.deviations for each in seen]),
+                np.concatenate([each.features for each in seen]),
+            ),
+            np.concatenate([each.target for each in parts]),
+            np.concatenate([each.rejected for each in parts]),
+            [audit for each in parts for audit in each.audits],
+        )
 
     def as_json(self) -> dict[str, Any]:
         """The lessons as the ledger keeps them; unknown numbers are null."""

@@ -164,8 +164,13 @@ class Reviser:
         others do.
         """
         self._holding.ended(requests)
-        for key in {r.check_key for r in requests} - {r.check_key for r in others}:
+        gone = {r.check_key for r in requests} - {r.check_key for r in others}
+        for key in gone:
             self._desk.climb.knowledge.prices.settle(key)
+        self._learning.end(
+            standing for request, standing in zip(requests, standings, strict=True)
+            if request.check_key in gone
+        )  # fmt: skip
         self._desk.climb.knowledge.punctuality.forget(request[2:5] for request in requests)
         self._desk.intake.forget(standings)
         self._holding.reconsider()
@@ -212,6 +217,11 @@ class Reviser:
         held = self._holding.is_needed
         revisions = Revisions(self._desk, requests, standings, is_held=held)
         made = revisions.write(range(len(requests)))
+        going = {request[2:5] for request in made}
+        self._learning.end(
+            standing for request, standing in zip(requests, standings, strict=True)
+            if request[2:5] not in going
+        )  # fmt: skip
         self._desk.climb.knowledge.punctuality.come(
             request for request, standing in zip(revisions.told(), standings, strict=True)
             if standing.is_known and request.state["draw"]

@@ -7,55 +7,63 @@ So whoever is judged waits for those that were taken up earlier.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from verifier_ladder.scheduler.standing import Standing
-
 T = TypeVar("T")
-_MOST_WAITING = 64
-"""How many that are judged wait for one that is not: nobody may ever answer about that."""
-_MOST_OPEN = 4096
+_MOST = 4096
 
 
 @dataclass(slots=True)
 class _Turn(Generic[T]):
-    standing: Standing
-    is_open: bool = True
+    is_open: bool
+    was_open: bool
+    """Whether others had still to speak when the first had spoken."""
     lesson: T | None = None
 
 
 class Turns(Generic[T]):
     """Gives out lessons in the order in which their candidates were taken up.
 
+    Of somebody nobody may ever speak again, so none is waited for when more have overtaken him
+    than are waited for. Who is rejected at once has overtaken nobody.
+
     Not thread-safe by itself: it is used under the desk's lock.
     """
 
     def __init__(self) -> None:
         """Nothing has been taken up."""
-        self._turns: dict[int, _Turn[T]] = {}
+        self._turns: dict[Hashable, _Turn[T]] = {}
 
-    def hear(self, standing: Standing, lesson: T | None, *, is_open: bool) -> None:
+    def hear(self, subject: Hashable, lesson: T | None, *, is_open: bool) -> None:
         """Hear that a verifier has spoken of a candidate.
 
         Args:
-            standing: The candidate.
+            subject: The candidate.
             lesson: What is to be learnt; None if it is nothing, or nothing more.
             is_open: Whether others are still to speak of it.
         """
-        turn = self._turns.setdefault(id(standing), _Turn(standing))
+        turn = self._turns.setdefault(subject, _Turn(is_open, is_open and lesson is None))
         turn.is_open = is_open
         turn.lesson = lesson if turn.lesson is None else turn.lesson
 
+    def end(self, subject: Hashable) -> None:
+        """Hear that nobody will speak of a candidate any more."""
+        if subject in self._turns:
+            self._turns[subject].is_open = False
+
     def due(self) -> Iterator[T]:
         """What is learnt now; each once."""
-        waiting = sum(turn.lesson is not None for turn in self._turns.values())
-        for key, turn in list(self._turns.items()):
-            is_crowded = waiting > _MOST_WAITING or len(self._turns) > _MOST_OPEN
-            if turn.is_open and turn.lesson is None and not is_crowded:
+        turns = self._turns
+        waited = sum(turn.is_open and turn.lesson is None for turn in turns.values())
+        passed = sum(turn.was_open and turn.lesson is not None for turn in turns.values())
+        for subject, turn in list(turns.items()):
+            is_waited = turn.is_open and turn.lesson is None
+            if is_waited and passed <= waited and len(turns) <= _MOST:
                 return
-            del self._turns[key]
+            del turns[subject]
+            waited -= is_waited
             if turn.lesson is not None:
-                waiting -= 1
+                passed -= turn.was_open
                 yield turn.lesson

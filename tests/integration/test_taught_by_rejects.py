@@ -1,7 +1,9 @@
 """Rejects of the top tier teach what they earn, whichever of its verifiers rejects."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import nan
+from pathlib import Path
 from statistics import mean
 from typing import Any
 
@@ -10,8 +12,11 @@ import pytest
 import verifier_ladder as vl
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.scheduler.policies import Thresholds
+from verifier_ladder.tiers.world.case import WorldVerifier
 
 STEPS, SAMPLES = 6, 100
+CERTAIN = partial(Thresholds, thresholds={"simulation": -1e9})
+"""A policy that asks the top tier about everybody."""
 
 
 def of(name: str, says: Callable[[vl.Candidate], Any], tier: str, **more: Any) -> vl.Verifier:
@@ -133,7 +138,7 @@ def test_rejects_by_a_gate_are_learnt_in_their_turn_not_before_all_others() -> N
     """They are told first; a run of them would look like drift."""
     top = TOPS["a gate"]()
     with open_ledger(":memory:") as ledger:
-        of_one = ladder(top, vl.RewardRule(), policy=Thresholds(thresholds={"simulation": -1e9}))
+        of_one = ladder(top, vl.RewardRule(), policy=CERTAIN())
         with vl.Campaign.open("code", ladder=of_one, ledger=ledger, workers=1) as campaign:
             climb(campaign, range(1))
         rejected = [is_rejected for _, is_rejected in lessons(ledger)]
@@ -158,6 +163,71 @@ def test_a_candidate_is_learnt_once_whatever_else_is_said_of_it() -> None:
     assert len(before) > SAMPLES / 20
     assert len(told) <= SAMPLES
     assert len(told) == len({key for key, _ in told})
+
+
+def test_an_import_of_what_is_known_teaches_nothing_again() -> None:
+    gate, score = TOPS["a gate"]()
+    with open_ledger(":memory:") as ledger:
+        of_one = ladder([gate, score], vl.RewardRule(), policy=CERTAIN())
+        with vl.Campaign.open("code", ladder=of_one, ledger=ledger) as campaign:
+            climb(campaign, range(1))
+            before = lessons(ledger)
+            rows = [{"content": f"0 {n}", gate.name: n % 10 == 7} for n in range(SAMPLES)]
+            report = campaign.import_verdicts(rows, source="the same")
+        assert report.taught == 0
+        assert lessons(ledger) == before
+
+
+class Person(WorldVerifier):
+    name = "person"
+    version = "1"
+    kind = "text"
+
+
+def person_behind_a_gate() -> vl.Ladder:
+    def judge(candidate: vl.Candidate) -> vl.Verdict:
+        return vl.Verdict.accept() if is_right(candidate) else no()
+
+    gate = of("tests", judge, "world", role="gate")
+    policy = Thresholds(thresholds={"world": -1e9})
+    return ladder([gate, Person()], vl.RewardRule(), policy=policy, budget={"world": "unlimited"})
+
+
+def answer(campaign: vl.Campaign, but: int = 0) -> None:
+    """Have a person answer all open cases but the first so many."""
+    campaign.answer_all(
+        {case.check_key: 0.9 for case in campaign.cases()[but:]}, source="a person"
+    )
+    assert campaign.drain(timeout=60)
+
+
+def test_what_waits_for_its_turn_when_a_campaign_is_closed_is_learnt_when_it_is_opened(
+    tmp_path: Path,
+) -> None:
+    where: dict[str, Any] = {"ladder": person_behind_a_gate(), "ledger": tmp_path / "ledger.db"}
+    with vl.Campaign.open("code", **where) as campaign:
+        climb(campaign, range(1))
+    with vl.Campaign.open("code", **where) as campaign:
+        answer(campaign)
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        told = lessons(ledger)
+
+    assert len(told) == len({key for key, _ in told}) == SAMPLES
+    assert sum(is_rejected for _, is_rejected in told) == SAMPLES * 9 / 10
+
+
+@pytest.mark.parametrize("is_cancelled", [True, False])
+def test_one_that_is_never_judged_keeps_nobody_from_being_learnt(*, is_cancelled: bool) -> None:
+    with (
+        open_ledger(":memory:") as ledger,
+        vl.Campaign.open("code", ladder=person_behind_a_gate(), ledger=ledger) as campaign,
+    ):
+        climb(campaign, range(1))
+        if is_cancelled:
+            (position,) = (int(str(c.candidate.content)[2:]) for c in campaign.cases()[:1])
+            campaign.cancel(step=0, positions=[position])
+        answer(campaign, but=0 if is_cancelled else 1)
+        assert SAMPLES - 1 == len(lessons(ledger))
 
 
 class Watched(Thresholds):
