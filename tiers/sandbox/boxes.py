@@ -55,8 +55,8 @@ class Namespaces:
     """Processes, files, network and users of its own: nothing of the machine is in sight."""
 
     folder = _BOX
-    shared = 2
-    """Processes of the candidate's user that are ours."""
+    shared = 3
+    """Processes of the candidate's user that are ours: guard, zygote and supervisor."""
     watched: tuple[int, ...] = ()
     """Descriptors of processes without which the zygote ends; this one is ended by the kernel."""
 

@@ -181,6 +181,19 @@ def test_an_excess_is_told_by_name(kind: str, run: Any) -> None:
     assert Ending.FINISHED is run("def solve(): return 1").ended
 
 
+def test_as_many_processes_run_at_once_as_are_allowed_and_no_more(run: Any) -> None:
+    source = """
+import os, signal
+def solve(children):
+    for _ in range(children):
+        if not os.fork():
+            signal.pause()
+    return children
+"""
+    assert 3 == run(source, 3, processes=4).value
+    assert Ending.PROCESSES is run(source, 4, processes=4).ended
+
+
 def test_an_exception_is_told_with_its_words(run: Any) -> None:
     result = run("class Odd(Exception): pass\ndef solve(): raise Odd('x' * 5000)")
 
