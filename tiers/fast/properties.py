@@ -151,7 +151,7 @@ class CodeProperties(SingleVerifier):
     """
 
     name = "code-properties"
-    version = "2"
+    version = "3"
     tier = Tier.FAST
     kind = "text"
     domain = "software"
@@ -202,6 +202,8 @@ class CodeProperties(SingleVerifier):
             name = task.needs("property")
             if name != "reference" and len(task.inputs) != 1:
                 raise TaskError(f"the task's inputs: {name} is about one argument")
+            if name == "sorts" and task.inputs[0].type != "lists":
+                raise TaskError("the task's inputs: sorts is about lists")
             for field in {"round-trip": ["inverse"], "reference": ["reference"]}.get(name, []):
                 task.needs(field)
         source = program_in(candidate.content)
@@ -237,12 +239,12 @@ class CodeProperties(SingleVerifier):
         return f"the property {task.property}" if self._holds is None else "the property"
 
     def _is_right(self, task: _Task, calls: _Calls, given: tuple[Any, ...]) -> bool:
-        if self._holds is None and task.property == "reference":
-            return self._like_reference(task, calls, given)
-        try:
-            if self._holds is not None:
-                return bool(self._holds(calls, *given))
+        if self._holds is None:
+            if task.property == "reference":
+                return self._like_reference(task, calls, given)
             return _TABLE[str(task.property)](task, calls, given)
+        try:
+            return bool(self._holds(calls, *given))
         except _OF_VALUES:
             return False
 
