@@ -27,6 +27,9 @@ NEEDS = {
     "table-schema": "pyarrow",
     "tool-calls": "jsonschema_rs",
 }
+LONG = {*SLOW, "code-tests"}
+"""Those that take long here. The kit of `code-tests`, which runs a task of one test eight times,
+tries hostile content as well."""
 SAMPLES = {"molecule": "c1ccccc1"}
 
 
@@ -38,7 +41,7 @@ def pool() -> Iterator[WorkerPool]:
 
 @pytest.fixture(
     params=[
-        pytest.param(point, id=point.name, marks=[pytest.mark.slow] * (point.name in SLOW))
+        pytest.param(point, id=point.name, marks=[pytest.mark.slow] * (point.name in LONG))
         for point in BUILT_IN
     ]
 )

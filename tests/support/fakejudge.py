@@ -42,17 +42,12 @@ class FakeJudge(Service):
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
         self.paths.append(handler.path)
-        if self.replies:
-            super().answer(handler)
-            return
-        message = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
-        self.asked.append((dict(handler.headers), message))
-        status, said = self.reply(message)
-        written = json.dumps(said).encode()
-        handler.send_response(status)
-        handler.send_header("Content-Length", str(len(written)))
-        handler.end_headers()
-        handler.wfile.write(written)
+        message = self.read(handler)
+        prepared = self.prepared()
+        if prepared is None:
+            status, said = self.reply(message)
+            prepared = status, {}, said
+        self.send(handler, prepared)
 
     def reply(self, message: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         model, texts = message["model"], sections(message["messages"][1]["content"])

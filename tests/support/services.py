@@ -37,11 +37,27 @@ class Service:
         self.thread.start()
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
-        message = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
-        self.asked.append((dict(handler.headers), message))
+        message = self.read(handler)
         contents = [each["content"] for each in message.get("candidates", ())]
         lengths = {"verdicts": [len(content) for content in contents]}
-        status, headers, body = self.replies.pop(0) if self.replies else (200, {}, lengths)
+        self.send(handler, self.prepared() or (200, {}, lengths))
+
+    def read(self, handler: BaseHTTPRequestHandler) -> dict[str, Any]:
+        message: dict[str, Any] = json.loads(
+            handler.rfile.read(int(handler.headers["Content-Length"]))
+        )
+        self.asked.append((dict(handler.headers), message))
+        return message
+
+    def prepared(self) -> Reply | None:
+        """The next reply that the test has prepared, for one of those who ask at once."""
+        try:
+            return self.replies.pop(0)
+        except IndexError:
+            return None
+
+    def send(self, handler: BaseHTTPRequestHandler, reply: Reply) -> None:
+        status, headers, body = reply
         if body == "wait":
             self.released.wait(300)
         written = body if isinstance(body, bytes) else json.dumps(body).encode()
