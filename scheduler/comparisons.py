@@ -197,7 +197,8 @@ class Comparisons:
         if not parties:
             return set()
         with self._desk.lock:
-            known = samples_of_step(self._desk.ledger, self._desk.campaign, run, step)
+            theirs = {position for party in parties for position in party.members}
+            known = samples_of_step(self._desk.ledger, self._desk.campaign, run, step, theirs)
             members: dict[int, Standing] = {}
             new, partial = 0, set[int]()
             for party in parties:

@@ -341,7 +341,7 @@ class Gatherings:
         """Write that recorded samples were cancelled; they keep what they have. Counts them."""
         run, step, _ = key
         with self._desk.lock:
-            known = samples_of_step(self._desk.ledger, self._desk.campaign, run, step)
+            known = samples_of_step(self._desk.ledger, self._desk.campaign, run, step, positions)
             waiting = [(n, known[n]) for n in sorted(positions) if known[n].reward.pending]
             if waiting:
                 leave_group(self._desk, run, step, *zip(*waiting, strict=True))

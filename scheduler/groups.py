@@ -444,7 +444,7 @@ class Groups:
     def _write(self, key: GroupName, stale: Mapping[int, Standing]) -> None:
         """Write revisions of recorded samples."""
         run, step, _ = key
-        known = samples_of_step(self._desk.ledger, self._desk.campaign, run, step)
+        known = samples_of_step(self._desk.ledger, self._desk.campaign, run, step, stale.keys())
         place = self._verifiers[0][0]
         requests = [
             Request(

@@ -8,7 +8,7 @@ ledger's history, and what a reward rests on is taken from there.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from math import isnan, nan
@@ -229,13 +229,26 @@ class OpenRequests:
 
 
 def samples_of_step(
-    ledger: Ledger, campaign: str, run: str, step: int
+    ledger: Ledger,
+    campaign: str,
+    run: str,
+    step: int,
+    positions: Collection[int] | None = None,
 ) -> dict[int, RecordedSample]:
-    """What the history says of the samples of one step, by position."""
+    """What the history says of the samples of one step, by position.
+
+    Args:
+        ledger: The ledger.
+        campaign: The campaign.
+        run: The run.
+        step: The step.
+        positions: Only these, from the entries that hold them; what others have told of their
+            draws (`left`) is not among that then.
+    """
     found: dict[int, RecordedSample] = {}
-    for entry in ledger.step_entries(campaign, run, step):
+    for entry in ledger.step_entries(campaign, run, step, positions=positions):
         _take(found, ledger.read(entry))
-    return found
+    return found if positions is None else {n: found[n] for n in positions if n in found}
 
 
 def _party(sample: RecordedSample) -> dict[str, Any]:
@@ -323,7 +336,7 @@ def _take(found: dict[int, RecordedSample], block: Block) -> None:
     for position, propensity, number in block.facts.get("ahead", ()):
         found[position].lot = Lot(propensity, number)
     share, positions = block.facts.get("left", (1.0, ()))
-    for position in positions:
+    for position in found.keys() & positions:
         found[position].left *= share
     _take_decisions(found, block)
 

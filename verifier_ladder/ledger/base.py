@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from verifier_ladder.arguments import checked
@@ -190,9 +190,23 @@ class Ledger(WorkQueue, RateBook, AccountBook, Replies):
 
     @abstractmethod
     def step_entries(
-        self, campaign: str, run: str, step: int, *, after: int = 0
+        self,
+        campaign: str,
+        run: str,
+        step: int,
+        *,
+        after: int = 0,
+        positions: Collection[int] | None = None,
     ) -> Iterator[Entry]:
-        """Entries that hold samples of a step, with an id above `after`, in order."""
+        """Entries that hold samples of a step, with an id above `after`, in order.
+
+        Args:
+            campaign: The campaign.
+            run: The run.
+            step: The step.
+            after: The id of an entry.
+            positions: Those that hold one of these samples; all if left out.
+        """
 
     # -- campaigns and runs ----------------------------------------------------------------------
 

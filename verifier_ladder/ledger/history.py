@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -16,7 +16,7 @@ from verifier_ladder.ledger.records import (
     SampleReward,
 )
 from verifier_ladder.ledger.rows import Draft, write
-from verifier_ladder.ledger.samples import SOURCE, SOURCE_CAMPAIGN, sample_rewards
+from verifier_ladder.ledger.samples import SOURCE, SOURCE_CAMPAIGN, contiguous, sample_rewards
 from verifier_ladder.ledger.store import Store, chunks, marks
 from verifier_ladder.ledger.values import dumps, loads, read_object
 from verifier_ladder.ledger.verdicts import indexed_verdict, unpack_verdict
@@ -24,6 +24,10 @@ from verifier_ladder.verdict import Verdict
 
 _PAGE = 32
 """Entries read at once; a body may hold megabytes."""
+_SPANS = 256
+"""Ranges of positions that are asked for in one statement."""
+_ANY = 2**62
+"""Beyond the position of any sample."""
 _CURRENT = (
     # In most ledgers no verdict stands in another's place: that is looked at once, not per row.
     "WHERE NOT EXISTS (SELECT 1 FROM verdict WHERE supersedes IS NOT NULL) "
@@ -135,7 +139,7 @@ class SqlHistory(Store):
         self, campaign: str, run: str, step: int, *, within: tuple[int, int] | None = None
     ) -> dict[int, SampleReward]:
         """See `Ledger.recorded`."""
-        first, last = within or (-(2**62), 2**62)
+        first, last = within or (-_ANY, _ANY)
         rows = self._ask(
             "SELECT id, body FROM entry WHERE id IN (SELECT entry_id FROM span "
             "WHERE campaign = ? AND run = ? AND step = ? AND last >= ? AND first <= ?) "
@@ -148,18 +152,28 @@ class SqlHistory(Store):
         return found
 
     def step_entries(
-        self, campaign: str, run: str, step: int, *, after: int = 0
+        self,
+        campaign: str,
+        run: str,
+        step: int,
+        *,
+        after: int = 0,
+        positions: Collection[int] | None = None,
     ) -> Iterator[Entry]:
         """See `Ledger.step_entries`."""
         newest = self.newest()
+        spans = [(-_ANY, _ANY)] if positions is None else list(contiguous([*positions]))
+        ids: set[int] = set()
         with self._reading() as connection:
-            found = connection.exec_driver_sql(
-                "SELECT DISTINCT entry_id FROM span WHERE campaign = ? AND run = ? AND step = ? "
-                "AND entry_id > ? AND entry_id <= ? ORDER BY entry_id",
-                (campaign, run, step, after, newest),
-            )
-            ids = [number for (number,) in found]
-        return self._numbered(ids)
+            for part in chunks(spans, _SPANS):
+                within = " OR ".join(["last >= ? AND first <= ?"] * len(part))
+                found = connection.exec_driver_sql(
+                    "SELECT entry_id FROM span WHERE campaign = ? AND run = ? AND step = ? "
+                    f"AND entry_id > ? AND entry_id <= ? AND ({within})",
+                    (campaign, run, step, after, newest, *(end for span in part for end in span)),
+                )
+                ids.update(number for (number,) in found)
+        return self._numbered(sorted(ids))
 
     def _numbered(self, ids: Sequence[int]) -> Iterator[Entry]:
         for part in chunks(ids, _PAGE):

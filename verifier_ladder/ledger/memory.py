@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import inf
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger.base import Ledger
+from verifier_ladder.ledger.columns import listed
 from verifier_ladder.ledger.encoding import encode, leaf
 from verifier_ladder.ledger.memoryqueue import MemoryQueue
 from verifier_ladder.ledger.memoryreplies import MemoryReplies
@@ -60,7 +61,7 @@ class MemoryLedger(MemoryReplies, MemoryQueue, Ledger):
         self._aliases: dict[tuple[bytes, bytes], Alias] = {}
         self._verdicts: dict[bytes, tuple[VerdictRow, int]] = {}
         self._rewards: dict[tuple[str, str, int], dict[int, SampleReward]] = {}
-        self._steps: dict[tuple[str, str, int], list[int]] = {}
+        self._steps: dict[tuple[str, str, int], list[tuple[int, frozenset[int]]]] = {}
         self._samples: dict[int, int] = {}
         self._appearances: dict[bytes, list[int]] = {}
         self._contents: dict[bytes, tuple[bytes, str, str | bytes]] = {}
@@ -176,7 +177,8 @@ class MemoryLedger(MemoryReplies, MemoryQueue, Ledger):
         key = (block.campaign, block.samples.run, block.samples.step)
         self._rewards.setdefault(key, {}).update(sample_rewards(entry, block))
         if len(block.samples.positions):
-            self._steps.setdefault(key, []).append(entry)
+            its = frozenset(listed(block.samples.positions))
+            self._steps.setdefault(key, []).append((entry, its))
         if block.kind != "revision":
             self._samples[entry] = len(set(block.samples.positions))
 
@@ -255,12 +257,21 @@ class MemoryLedger(MemoryReplies, MemoryQueue, Ledger):
             return dict(self._rewards.get((campaign, run, step), {}))
 
     def step_entries(
-        self, campaign: str, run: str, step: int, *, after: int = 0
+        self,
+        campaign: str,
+        run: str,
+        step: int,
+        *,
+        after: int = 0,
+        positions: Collection[int] | None = None,
     ) -> Iterator[Entry]:
         """See `Ledger.step_entries`."""
         with self._held():
-            ids = list(self._steps.get((campaign, run, step), ()))
-        return (self._entries[number - 1] for number in ids if number > after)
+            known = list(self._steps.get((campaign, run, step), ()))
+        return (
+            self._entries[number - 1] for number, its in known
+            if number > after and (positions is None or not its.isdisjoint(positions))
+        )  # fmt: skip
 
     # -- campaigns and runs ----------------------------------------------------------------------
 

@@ -279,6 +279,19 @@ class HistoryTests:
         assert [e.id for e in ledger.step_entries(CAMPAIGN, "run", 0, after=first)] == [later]
         assert list(ledger.step_entries("another campaign", "run", 0)) == []
 
+    def test_the_entries_of_some_samples_of_a_step_are_found(self, ledger: Ledger) -> None:
+        first = ledger.append(score_block(["a", "b", "c"]))
+        later = ledger.append(score_block(["d"], first=9))
+
+        def found(*positions: int) -> list[int]:
+            rows = ledger.step_entries(CAMPAIGN, "run", 0, positions=positions)
+            return [entry.id for entry in rows]
+
+        assert [found(0), found(2, 9), found(9), found(1, 3), found(5), found()] == [
+            [first], [first, later], [later], [first], [], [],
+        ]  # fmt: skip
+        assert found(*range(3, 2000, 2)) == [later]
+
     def test_a_new_step_has_no_rewards(self, ledger: Ledger) -> None:
         ledger.append(score_block(["a"]))
         assert ledger.recorded(CAMPAIGN, "run", 1) == {}

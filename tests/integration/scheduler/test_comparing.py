@@ -23,7 +23,8 @@ from verifier_ladder.datasets import training_set
 from verifier_ladder.decision import Decisions, Situation
 from verifier_ladder.function import FunctionVerifier
 from verifier_ladder.ledger import Ledger, open_ledger
-from verifier_ladder.ledger.records import CheckState
+from verifier_ladder.ledger.memory import MemoryLedger
+from verifier_ladder.ledger.records import Block, CheckState, Entry
 from verifier_ladder.ledger.values import dumps
 from verifier_ladder.resource import Resource
 from verifier_ladder.scheduler.policies import AllTiers
@@ -301,6 +302,27 @@ def test_however_a_group_comes_it_ends_with_the_rewards_of_the_whole(
         assert len(asked) <= 2
         assert spent(ledger) == len(asked)
         assert_replays(ledger)
+
+
+class Counted(MemoryLedger):
+    """Counts the entries that are read."""
+
+    read_ = 0
+
+    def read(self, entry: Entry) -> Block:
+        self.read_ += 1
+        return super().read(entry)
+
+
+def test_deciding_a_group_reads_no_other_group_of_its_step(asked: Asked) -> None:
+    costs = []
+    with Counted() as ledger, opened(ledger, length, ranking(asked)) as campaign:
+        for first in range(0, 60, 2):
+            before, named = ledger.read_, {"group": str(first)}
+            campaign.score([sample("a" * n, first + n, 2, **named) for n in (0, 1)], deadline=LONG)
+            costs.append(ledger.read_ - before)
+
+    assert costs[-1] <= max(costs[:3])
 
 
 # -- what fails -------------------------------------------------------------------------------
