@@ -167,7 +167,7 @@ class CostModel:
             for verifier in self._verifiers
             for name in verifier.features
         ]
-        sizes = np.log(np.array([1.0 + len(s.given) for s in standings]) / _USUAL_SIZE)
+        sizes = np.log(np.array([_size(standing) for standing in standings]) / _USUAL_SIZE)
         features = np.array(offered).reshape(len(offered), len(standings)).T
         return _Facts(said, sizes, paces, times, features)
 
@@ -200,6 +200,12 @@ class _Facts:
         """What predicts the times of a verifier above so many tiers and numbers."""
         below = self.paces[:, :column], self.times[:, :column], self.offered[:, :offered]
         return predictors(self.sizes, *below)
+
+
+def _size(standing: Standing) -> float:
+    """Size of what a check is about; of a group, as if all members were as large as this one."""
+    group = standing.comparison
+    return (1.0 + len(standing.given)) * (1 if group is None else group.size)
 
 
 def _cost(said: Verdict | None) -> Cost | None:

@@ -35,6 +35,8 @@ class _Asked(NamedTuple):
     drawn: float
     """Share that is drawn for the top tier."""
     prices: Mapping[tuple[int, int], float]
+    costs: Floats
+    """What asking each tier about a sample takes. Shape (tiers, resources)."""
 
     @property
     def all(self) -> Floats:
@@ -50,6 +52,7 @@ def foresee(
     budget: Budget | None = None,
     *,
     accounts: Sequence[Account] | None = None,
+    group_size: float = 1.0,
 ) -> Forecast:
     """Forecast samples that nobody has seen yet, from what is declared.
 
@@ -62,6 +65,8 @@ def foresee(
         samples: How many samples there will be.
         budget: Caps, as in `Campaign.open`; those left out are the ladder's.
         accounts: Those of a campaign that is open; its caps and what it has spent count then.
+        group_size: How many samples a group has in the mean. They share the checks of verifiers
+            that compare groups.
 
     Raises:
         ConfigError: If the budget makes no sense.
@@ -82,10 +87,11 @@ def foresee(
     else:
         caps |= dict.fromkeys(without_limit(ladder, caps), 0.0)
     spent = {(account.tier, account.resource): account.spent for account in accounts or ()}
-    asked = _asked(ladder, samples, caps, spent)
+    costs = _declared(ladder, group_size)
+    asked = _asked(ladder, samples, caps, spent, costs)
     more = {place: None if cap is None else 2.0 * cap for place, cap in caps.items()}
     verified = float(asked.all[-1])
-    doubled = float(_asked(ladder, samples, more, spent).all[-1])
+    doubled = float(_asked(ladder, samples, more, spent, costs).all[-1])
     return Forecast(
         name=ladder.name, samples=0, horizon=samples, is_assumed=False,
         accounts=tuple(_accounts(ladder, samples, caps, spent, asked)),
@@ -94,15 +100,18 @@ def foresee(
     )  # fmt: skip
 
 
-def _declared(ladder: Ladder) -> Floats:
-    """What asking each tier takes, as declared. Shape (tiers, resources)."""
+def _declared(ladder: Ladder, group_size: float = 1.0) -> Floats:
+    """What asking each tier about a sample takes, as declared. Shape (tiers, resources)."""
     return np.array([
-        sum(VerifierCosts(verifier, 0, 0).expected for verifier in rung.verifiers)
+        sum(
+            VerifierCosts(v, 0, 0).expected / (group_size if v.scope == "group" else 1.0)
+            for v in rung.verifiers
+        )
         for rung in ladder.rungs
     ])  # fmt: skip
 
 
-def _asked(ladder: Ladder, samples: int, caps: Caps, spent: _Spent) -> _Asked:
+def _asked(ladder: Ladder, samples: int, caps: Caps, spent: _Spent, declared: Floats) -> _Asked:
     """What is asked, and the prices that make it so."""
     size = max(1, min(samples, _MOST))
     prices = Prices(ladder.policy, ladder.tiers, audit=ladder.audit, horizon=max(samples, 1))
@@ -110,13 +119,13 @@ def _asked(ladder: Ladder, samples: int, caps: Caps, spent: _Spent) -> _Asked:
         Account(tier, resource, cap, spent.get((tier, resource), 0.0), 0.0, 0.0, 0)
         for (tier, resource), cap in caps.items()
     ]
-    costs = np.tile(_declared(ladder), (size, 1, 1))
+    costs = np.tile(declared, (size, 1, 1))
     prices.observe(_unknown(ladder, size), costs, size, accounts)
     asked, drawn = prices.climbs()
     chosen = asked.mean(axis=0)
     if ladder.tiers[0] is Tier.FAST:
         chosen[0] = 1.0
-    return _Asked(chosen, float(drawn.mean()), prices.prices)
+    return _Asked(chosen, float(drawn.mean()), prices.prices, declared)
 
 
 def _unknown(ladder: Ladder, size: int) -> Situation:
@@ -152,8 +161,8 @@ def _accounts(
         spent: What was spent before.
         asked: What they ask.
     """
-    costs = _declared(ladder)
-    spend = asked.all[:, None] * costs * samples
+    per_check = _declared(ladder)
+    spend = asked.all[:, None] * asked.costs * samples
     columns = {int(tier): [column] for column, tier in enumerate(ladder.tiers)}
     columns[TOTAL] = list(range(len(ladder.tiers)))
     places = {(t, r) for t, c in columns.items() for r in Resource if t != TOTAL and spend[c, r]}
@@ -166,13 +175,13 @@ def _accounts(
         yield AccountForecast(
             tier, Resource(resource), before, cap,
             min(amount, cap or 0.0) if is_short else amount, samples if is_short else None,
-            float(costs[chosen[0], resource]) if len(chosen) == 1 else None, price,
+            float(per_check[chosen[0], resource]) if len(chosen) == 1 else None, price,
         )  # fmt: skip
 
 
 def _tiers(ladder: Ladder, samples: int, caps: Caps, asked: _Asked) -> Iterator[TierForecast]:
     """What each tier is asked."""
-    amounts = asked.all[:, None] * _declared(ladder) * samples
+    amounts = asked.all[:, None] * asked.costs * samples
     is_closed = {place for place, cap in caps.items() if cap == 0.0}
     closed = {
         place[0]: notice(place, name)

@@ -126,13 +126,14 @@ def forecast(ledger: Ledger, name: str, samples: int | None = None) -> Forecast:
     row = recorded_campaign(ledger, name)
     came = ledger.count_samples(name)
     planned = samples or horizon_of(ledger, name)
-    chances, prices = _decided(ledger, name)
+    chances, prices, group_size = _decided(ledger, name)
     horizon = max(planned or 0, came)
     known = ledger.accounts(name)
     accounts = tuple(account_forecast(account, came, horizon, prices) for account in known)
     pairs = list(zip(known, accounts, strict=True))
     at_work = {t.tier: t.running + t.waiting for t in campaign_status(ledger, name).tiers}
-    tiers = tuple(_tiers(row, pairs, came, horizon, at_work))
+    asking = _per_sample(row, group_size)
+    tiers = tuple(_tiers(asking, pairs, came, horizon, at_work))
     shares = _paid(twice(chances), tiers, accounts)
     return Forecast(name, came, horizon, planned is None, accounts, *shares, tiers)
 
@@ -154,15 +155,24 @@ def _paid(
     return paid, min(shares[1], 2.0 * paid), None, None
 
 
+def _per_sample(row: CampaignRow, group_size: float) -> dict[Tier, dict[str, float]]:
+    """How many checks each verifier of each tier has for a sample that asks it."""
+    made: dict[Tier, dict[str, float]] = {tier: {} for tier in tiers_of(row)}
+    for verifier in row.ladder["verifiers"]:
+        share = group_size if verifier.get("scope") == "group" else 1.0
+        made[Tier.parse(verifier["tier"])][verifier["name"]] = 1.0 / share
+    return made
+
+
 def _tiers(
-    row: CampaignRow,
+    asking: Mapping[Tier, Mapping[str, float]],
     accounts: Sequence[tuple[Account, AccountForecast]],
     came: int,
     horizon: int,
     at_work: Mapping[Tier, int],
 ) -> Iterator[TierForecast]:
     """What each tier will have been asked, if all goes on as it went."""
-    for tier in tiers_of(row):
+    for tier, per_sample in asking.items():
         mine = [pair for pair in accounts if pair[0].tier == tier]
         asked = max((a.checks for a, _ in mine), default=0) + at_work[tier]
         bound = [
@@ -170,9 +180,9 @@ def _tiers(
             for a, there in mine if there.binds_at is not None and there.expected and _committed(a)
         ]  # fmt: skip
         checks = min([asked * horizon / came if came else 0.0, *bound])
-        names = [v["name"] for v in row.ladder["verifiers"] if Tier.parse(v["tier"]) is tier]
         yield TierForecast(
-            tier, tuple(names), horizon, min(float(horizon), checks / len(names)),
+            tier, tuple(per_sample), horizon,
+            min(float(horizon), checks / sum(per_sample.values())),
             amounts={there.resource.label: there.expected for _, there in mine if there.expected},
         )  # fmt: skip
 
@@ -228,18 +238,33 @@ def twice(chances: list[Chance]) -> Shares:
     return now, then, left, rest
 
 
-def _decided(ledger: Ledger, name: str) -> tuple[list[Chance], Mapping[str, float]]:
-    """What was decided lately where climbs ended, and the newest prices."""
+def _decided(ledger: Ledger, name: str) -> tuple[list[Chance], Mapping[str, float], float]:
+    """What was decided lately where climbs ended, the newest prices, and the size of groups."""
     chances: dict[tuple[str, int, int], Chance] = {}
     prices: Mapping[str, float] = {}
+    groups: dict[tuple[str, int, str], set[int]] = {}
     for entry in ledger.entries(after=max(0, ledger.newest() - _RECENT), campaign=name):
         if entry.kind in {"score", "revision"}:
             block = ledger.read(entry)
+            for group, position in _members(block):
+                groups.setdefault(group, set()).add(position)
             for sample, chance in _chances(block):
                 chances.setdefault(sample, chance)  # The answer is told later, and is no chance.
             for columns in block.decisions:
                 prices = columns.prices or prices
-    return list(chances.values()), prices
+    compared = [len(members) for members in groups.values() if len(members) > 1]
+    group_size = sum(compared) / len(compared) if compared else 1.0
+    return list(chances.values()), prices, group_size
+
+
+def _members(block: Block) -> Iterator[tuple[tuple[str, int, str], int]]:
+    """The groups of a block's samples, and their positions."""
+    samples = block.samples
+    if samples is None or not samples.groups:
+        return
+    for group, position in zip(samples.groups, samples.positions, strict=True):
+        if group:
+            yield (samples.run, samples.step, group), position
 
 
 def _chances(block: Block) -> Iterator[tuple[tuple[str, int, int], Chance]]:

@@ -45,6 +45,16 @@ def forecast(
             help="How many samples it will get in all. [default: its horizon; 1024 for a ladder]",
         ),
     ] = None,
+    group_size: Annotated[
+        float,
+        typer.Option(
+            "--group-size",
+            metavar="N",
+            min=1,
+            help="How many samples a group has, before any came: they share the checks of "
+            "verifiers that compare groups.",
+        ),
+    ] = 1.0,
     budget: Budgets = None,
     imports: Imported = None,
     as_json: options.AsJson = False,
@@ -55,20 +65,24 @@ def forecast(
     """
     import_all(imports)
     if ladder:
-        made = _foreseen(ladder, samples or _SAMPLES, budgets(budget))
+        made = _foreseen(ladder, samples or _SAMPLES, budgets(budget), group_size)
     else:
-        made = _recorded(name, ledger, samples)
+        made = _recorded(name, ledger, samples, group_size)
     output.print_found(made, _tell, as_json=as_json)
 
 
-def _foreseen(path: Path, samples: int, budget: dict[str, Any] | None) -> Forecast:
+def _foreseen(
+    path: Path, samples: int, budget: dict[str, Any] | None, group_size: float
+) -> Forecast:
     from verifier_ladder.ladder import Ladder
     from verifier_ladder.scheduler.foresight import foresee
 
-    return foresee(Ladder.from_toml(path), samples, budget)
+    return foresee(Ladder.from_toml(path), samples, budget, group_size=group_size)
 
 
-def _recorded(name: str | None, ledger: str | None, samples: int | None) -> Forecast:
+def _recorded(
+    name: str | None, ledger: str | None, samples: int | None, group_size: float
+) -> Forecast:
     """A campaign's forecast; of one that has not begun, what its ladder declares."""
     from verifier_ladder.cli.reopening import known_ladder
     from verifier_ladder.forecast import forecast as look_ahead
@@ -80,7 +94,8 @@ def _recorded(name: str | None, ledger: str | None, samples: int | None) -> Fore
         ladder = None if made.samples or not made.horizon else known_ladder(row)
         if ladder is None:
             return made
-        foreseen = foresee(ladder, made.horizon, accounts=store.accounts(row.name))
+        accounts = store.accounts(row.name)
+        foreseen = foresee(ladder, made.horizon, accounts=accounts, group_size=group_size)
         return replace(foreseen, name=row.name)
 
 

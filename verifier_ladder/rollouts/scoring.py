@@ -144,7 +144,9 @@ def score_file(
         scored = ScoredFile(
             file, opened.name, opened.run.name, opened.ledger.url, chosen, pass_at=pass_at
         )
-        scored.plan = _plan(opened, candidates)
+        compared = [count for group, count in sizes.items() if group and count > 1]
+        group_size = sum(compared) / len(compared) if compared else 1.0
+        scored.plan = _plan(opened, candidates, group_size)
         if when_planned is not None:
             when_planned(scored.plan)
         steps = _score(opened, scored, sizes, total, report)
@@ -190,10 +192,15 @@ def _survey(file: RolloutFile, columns: Columns) -> tuple[Counter[str], int]:
     return sizes, len(seen)
 
 
-def _plan(campaign: Campaign, candidates: int) -> Forecast:
+def _plan(campaign: Campaign, candidates: int, group_size: float) -> Forecast:
     """What the candidates of a file will ask, before the first of them is scored.
 
     Of a file that was begun before, those that are recorded ask nothing new.
+
+    Args:
+        campaign: The campaign.
+        candidates: How many they are.
+        group_size: How many samples a group has in the mean.
     """
     from verifier_ladder.scheduler.foresight import foresee
 
@@ -201,7 +208,8 @@ def _plan(campaign: Campaign, candidates: int) -> Forecast:
     while known := campaign.ledger.recorded(campaign.name, campaign.run.name, step):
         done, step = done + len(known), step + 1
     left = max(0, candidates - done)
-    return foresee(campaign.ladder, left, accounts=campaign.ledger.accounts(campaign.name))
+    accounts = campaign.ledger.accounts(campaign.name)
+    return foresee(campaign.ladder, left, accounts=accounts, group_size=group_size)
 
 
 def _run(file: RolloutFile, columns: Columns, *, evaluation: bool) -> Run:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import sqlite3
@@ -21,6 +22,7 @@ from hypothesis import strategies as st
 import verifier_ladder as vl
 from verifier_ladder.datasets import training_set
 from verifier_ladder.decision import Decisions, Situation
+from verifier_ladder.forecast import forecast
 from verifier_ladder.function import FunctionVerifier
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.ledger.memory import MemoryLedger
@@ -224,6 +226,39 @@ def test_members_share_what_they_cost_and_nothing_is_learnt_from_what_they_were_
     assert (summary.best, summary.rewards.best) == ((), None)
     with pytest.raises(vl.ConfigError, match="can't be chosen or paired"):
         training_set(ledger, "preferences", prompts={"p": "?"})
+
+
+def test_a_forecast_counts_samples_and_not_the_groups_that_are_asked_about(
+    asked: Asked, ledger: Ledger
+) -> None:
+    with opened(ledger, length, ranking(asked)) as campaign:
+        for step in range(3):
+            texts = [f"{step}" + "a" * n for n in range(4)]
+            campaign.score(texts, groups=["p"] * 4, deadline=LONG)
+
+    ahead = forecast(ledger, "c", samples=24)
+    assert [tier.chosen for tier in ahead.tiers] == pytest.approx([24, 24])
+    assert ahead.tiers[1].amounts["money"] == pytest.approx(6.0)
+
+
+def test_what_a_group_takes_is_foretold_from_how_many_are_in_it(ledger: Ledger) -> None:
+    def rank(members: list[vl.Candidate]) -> list[vl.Verdict]:
+        return [vl.Verdict.accept(0.5, cost=vl.Cost(1.0)) for _ in members]
+
+    judge = FunctionVerifier(
+        rank, name="rank", version="1", scope="group", tier="simulation", isolation="inline"
+    )
+    with opened(ledger, length, judge) as campaign:
+        for size in (2, 32):
+            texts = [f"{size:02}{n:02}" for n in range(size)]
+            campaign.score(texts, groups=["p"] * size, deadline=LONG)
+
+    facts = [ledger.read(entry).facts["costs"] for entry in ledger.entries(kind="belief")]
+    sizes = [
+        row[1] for lessons in facts for stored in lessons if stored["verifier"] == "rank"
+        for row in stored["columns"][1]
+    ]  # fmt: skip
+    assert sizes[1] - sizes[0] == pytest.approx(math.log(32 / 2))
 
 
 def test_no_fast_tier_is_needed(asked: Asked, ledger: Ledger) -> None:

@@ -7,6 +7,7 @@ import pytest
 import verifier_ladder as vl
 from verifier_ladder.budget import TOTAL
 from verifier_ladder.cost import Cost
+from verifier_ladder.function import FunctionVerifier
 from verifier_ladder.resource import Resource
 from verifier_ladder.scheduler.foresight import foresee
 from verifier_ladder.scheduler.policies.valueofinformation import ValueOfInformation
@@ -83,3 +84,18 @@ def test_a_prior_and_undeclared_costs_are_fine() -> None:
 
     assert made.verified is not None
     assert 0.0 <= made.verified <= 1.0
+
+
+def test_the_samples_of_a_group_share_a_check_of_who_compares_them() -> None:
+    cost = Cost(10.0, money=2.0)
+    judge = FunctionVerifier(len, name="j", version="1", tier="world", scope="group", cost=cost)
+    compared = vl.Ladder("compared", [verifier("quick", "fast", Cost(0.001)), judge])
+    made = foresee(compared, 1000, {"world": {"money": 1000}}, group_size=8.0)
+    short = foresee(compared, 1000, {"world": {"money": 50}}, group_size=8.0)
+
+    world = made.tiers[1]
+    assert world.chosen + world.drawn == pytest.approx(1000.0)
+    assert world.amounts["money"] == pytest.approx(250.0)
+    (account,) = [a for a in made.accounts if (a.tier, a.resource) == (3, Resource.MONEY)]
+    assert (account.per_check, account.binds_at) == (2.0, None)
+    assert short.verified == pytest.approx(0.2, abs=0.01)
