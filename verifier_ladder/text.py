@@ -71,7 +71,11 @@ def json_printable(text: str) -> str:
         >>> json_printable('"a\x9b31m"')
         '"a\\u009b31m"'
     """
-    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _escaped(_UNSEEN, text)
+
+
+def _escaped(what: re.Pattern[str], text: str) -> str:
+    return what.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def mended(value: Any) -> Any:
@@ -93,18 +97,25 @@ def mended(value: Any) -> Any:
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
-def csv_cell(value: object) -> object:
-    """A value as it may stand in a CSV file: text that a spreadsheet would run is quoted.
+_OBEYED = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""What a terminal obeys, or turns the text behind it round."""
 
-    Numbers stay numbers, negative ones too.
+
+def csv_cell(value: object) -> object:
+    r"""A value as it may stand in a CSV file: text that a spreadsheet would run is quoted.
+
+    What a terminal obeys, and what turns text round, is escaped as in JSON. Numbers stay numbers,
+    negative ones too.
 
     Example:
         >>> csv_cell("=1+1"), csv_cell(-1.5)
         ("'=1+1", -1.5)
+        >>> print(csv_cell("a\x1b[31m"))
+        a\u001b[31m
     """
     if not isinstance(value, str):
         return value
-    clean = value.encode("utf-8", "replace").decode().replace("\0", "")
+    clean = _escaped(_OBEYED, value.encode("utf-8", "replace").decode().replace("\0", ""))
     is_run = clean.startswith(_CELL_BREAKS) or clean.lstrip(_PASSED_OVER).startswith(_FORMULA)
     return "'" + clean if is_run else clean
 

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from verifier_ladder.candidate import ToolCall, Turn
-from verifier_ladder.trajectory import from_text
+from verifier_ladder.text import printable
+from verifier_ladder.trajectory import arguments_of, from_text
 
 EVIDENCE: Final = "tool_calls"
 """Under this name a verifier's evidence holds a `ToolCount` as JSON, which report cards add up."""
 _FAILURE = re.compile(r"\s{0,9}(?:error|exception|traceback)(?![\w-])", re.IGNORECASE)
 _LONGEST = 10_000
 """Characters of an observation that may be an object that tells of an error."""
+_NAMED_BY = (
+    "name", "tool", "tool_name", "toolName", "function", "action", "recipient_name", "method",
+)  # fmt: skip
+_GIVEN_BY = frozenset({
+    "arguments", "args", "parameters", "params", "input", "inputs", "action_input", "tool_input",
+    "kwargs",
+})  # fmt: skip
+_DEEPEST = 64
 
 
 class MadeCall(NamedTuple):
@@ -112,3 +121,60 @@ def _has_error(observation: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return isinstance(told, Mapping) and bool(told.get("error"))
+
+
+def inner_calls(arguments: Mapping[str, Any], tools: Collection[str]) -> Iterator[ToolCall]:
+    """Calls that stand in the arguments of another, as tools take them that call others.
+
+    An object that names one of the tools, as a call does, is one; so is an object in JSON text.
+    The arguments themselves are one only if they hold another call's arguments too, for many a
+    tool takes a name.
+
+    Args:
+        arguments: Of the outer call.
+        tools: Names that count; capitals and what stands before a point don't matter.
+
+    Example:
+        >>> steps = {"steps": [{"tool": "shop.refund", "args": {"order": "A1"}}]}
+        >>> [(call.name, call.arguments) for call in inner_calls(steps, ["refund"])]
+        [('refund', {'order': 'A1'})]
+    """
+    known = {_folded(name): name for name in tools}
+    level: list[Any] = [arguments]
+    for depth in range(_DEEPEST):
+        level = [_opened(each) for each in level]
+        for each in level:
+            if isinstance(each, Mapping) and (depth or not _GIVEN_BY.isdisjoint(each)):
+                yield from _named(each, known)
+        level = [inner for each in level for inner in _parts(each)]
+
+
+def _folded(name: str) -> str:
+    return printable(name).casefold()
+
+
+def _opened(value: Any) -> Any:
+    """What JSON text holds; anything else as it is."""
+    while isinstance(value, str) and value.lstrip().startswith(("{", "[", '"')):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    if isinstance(value, Mapping):
+        yield from value.values()
+    elif isinstance(value, (list, tuple)):
+        yield from value
+
+
+def _named(told: Mapping[str, Any], known: Mapping[str, str]) -> Iterator[ToolCall]:
+    """The calls that an object stands for."""
+    for name in filter(None, (told.get(key) for key in _NAMED_BY)):
+        folded = _folded(name) if isinstance(name, str) else ""
+        tool = known.get(folded) or known.get(folded.rpartition(".")[2])
+        if tool is not None:
+            given = next((told[key] for key in _GIVEN_BY if key in told), dict(told))
+            yield ToolCall(tool, arguments_of(given))

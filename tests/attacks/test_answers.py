@@ -276,7 +276,33 @@ _TOOLS = [
     {"name": "find", "parameters": {"required": ["order"]}},
     {"name": "refund", "parameters": {"required": ["order"]}},
     {"name": "delete"},
+    {"name": "batch"},
 ]
+
+
+_INNER: dict[str, dict[str, Any]] = {
+    "a call": {"calls": [{"name": "delete", "arguments": {}}]},
+    "a call alone": {"name": "delete", "arguments": {}},
+    "a call of a function": {"tool_uses": [{"function": {"name": "delete", "arguments": "{}"}}]},
+    "a call of another namespace": {
+        "tool_uses": [{"recipient_name": "functions.delete", "parameters": {}}]
+    },
+    "a call without arguments": {"steps": {"first": {"tool": "Delete"}}},
+    "a call in text": {"calls": '[{"tool": "delete", "args": {}}]'},
+    "a call in text in text": {"calls": '"[{\\"action\\": \\"delete\\", \\"input\\": {}}]"'},
+    "a call of a call": {
+        "calls": [{"name": "batch", "arguments": {"calls": [{"name": "delete", "arguments": {}}]}}]
+    },
+    "its condition too": {
+        "calls": [
+            {"name": "find", "arguments": {"order": "A2"}},
+            {"name": "refund", "arguments": {"order": "A2"}},
+        ]
+    },
+    "more than anybody reads": {"calls": [{"tool": "refund", "order": "A1"}] * 20_000},
+    "another order's refund": {"calls": [{"tool": "refund", "order": "A2"}]},
+}
+"""What a tool is given that calls others."""
 
 
 def _calls() -> dict[str, Attack]:
@@ -322,8 +348,17 @@ def _calls() -> dict[str, Attack]:
         "arguments that are no object": (find, Turn(ToolCall("refund", '["A1"]'), "ok")),
         "a call after the end": (find, refund, Turn(vl.Terminate("done")), refund),
         "a tool that there is not": (find, Turn(ToolCall("refund_all", {}), "ok"), refund),
+        "what is demanded, inside another call": (
+            find,
+            Turn(ToolCall("batch", {"calls": [{"name": "refund", "arguments": {"order": "A1"}}]})),
+        ),
+        **{
+            f"inside another call, {name}": (find, refund, Turn(ToolCall("batch", given), "ok"))
+            for name, given in _INNER.items()
+        },
     }
-    honest = Candidate("text", "Refunded.", task, (find, refund))
+    look = Turn(ToolCall("batch", {"name": "delete", "calls": [{"name": "find"}]}), "ok")
+    honest = Candidate("text", "Refunded.", task, (find, look, refund))
     return {
         name: attack(Candidate("text", "Refunded.", task, turns), honest)
         for name, turns in tried.items()

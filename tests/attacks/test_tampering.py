@@ -204,6 +204,29 @@ NOTHING: dict[str, tuple[str, str, str]] = {
         "def solve(): raise TypeError",
         "def solve(): int('one')",
     ),
+    "an exception of its own of that name": (
+        "raise ValueError",
+        "class ValueError(Exception): pass\ndef solve(): raise ValueError",
+        "def solve(): raise ValueError",
+    ),
+    "an exception of its own in the place of Python's": (
+        "raise ValueError",
+        "import builtins\n"
+        "class Like(type):\n def __eq__(self, other): return True\n __hash__ = type.__hash__\n"
+        "class ValueError(Exception, metaclass=Like): __module__ = 'builtins'\n"
+        "builtins.ValueError = ValueError\ndef solve(): raise ValueError",
+        "import builtins\ndef solve(): raise builtins.ValueError",
+    ),
+    "an exception of its own for a module's": (
+        "raise decimal.InvalidOperation",
+        "class InvalidOperation(Exception): pass\ndef solve(): raise InvalidOperation",
+        "import decimal\ndef solve(): return decimal.Decimal('one')",
+    ),
+    "an exception of another name": (
+        "raise Empty",
+        "class Full(Exception): pass\ndef solve(): raise Full",
+        "class Empty(Exception): pass\ndef solve(): raise Empty",
+    ),
 }
 """What is expected, what pretends to be it, and what is it."""
 CACHES: dict[str, str] = {

@@ -6,7 +6,7 @@ tuple, a set, -0.0 and an integer of any size are written as they are:
 | Field | Meaning |
 |---|---|
 | `calls` | the tests: `"solve(3)"`, `"scale([1, 2], by=0.5)"`; arguments are literals |
-| `expected` | what each gives: `"9"`, `"{1, 2}"`, `"nan"`, or `"raise ValueError"` |
+| `expected` | what each gives: `"9"`, `"{1, 2}"`, `"nan"`, or `"raise ValueError"`: no subclass |
 | `tolerance` | how far floats may be off, absolute or relative; exact by default |
 | `limits` | what each call may take, by the names of `Limits` |
 
@@ -16,6 +16,7 @@ Calls go into the sandbox, expected values never do.
 from __future__ import annotations
 
 import ast
+import builtins
 from cmath import isclose as is_near
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf, nan
@@ -71,9 +72,28 @@ class Call(NamedTuple):
 
 
 class Raises(NamedTuple):
-    """That a call raises an exception of this class, instead of giving a value."""
+    """That a call raises an exception of this class, instead of giving a value.
+
+    A name of Python's own means that class alone: a program's class of the same name is another
+    one. Any other name means a class of the program or of a module that it imports; with its
+    module before it, such as `decimal.InvalidOperation`, that one.
+    """
 
     name: str
+
+    def is_met_by(self, told: str) -> bool:
+        """Whether an exception of this class was told of, by the name in `Result.error`.
+
+        Example:
+            >>> Raises("ValueError").is_met_by("main.ValueError")
+            False
+            >>> Raises("Empty").is_met_by("main.Empty"), Raises("IOError").is_met_by("OSError")
+            (True, True)
+        """
+        own = vars(builtins).get(self.name)
+        if isinstance(own, type) and issubclass(own, BaseException):
+            return told == own.__name__
+        return self.name in {told, told.rpartition(".")[2]}
 
 
 def literal(text: str) -> Any:
@@ -151,7 +171,7 @@ def expectation(text: str) -> Any:
     word, _, name = text.strip().partition(" ")
     if word != "raise":
         return literal(text)
-    if not name.strip().isidentifier():
+    if not all(part.isidentifier() for part in name.strip().split(".")):
         raise ValueError("name the exception that must be raised")
     return Raises(name.strip())
 
@@ -273,7 +293,7 @@ def _called(source: bytes, calls: Sequence[Call], caller: Caller) -> Iterator[Re
 
 def _is_right(result: Result, wanted: Any, tolerance: float) -> bool:
     if isinstance(wanted, Raises):
-        return result.ended is Ending.RAISED and result.error == wanted.name
+        return result.ended is Ending.RAISED and wanted.is_met_by(result.error)
     return result.ended is Ending.FINISHED and is_same(result.value, wanted, tolerance)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import (
@@ -27,12 +28,14 @@ from verifier_ladder.tiers.fast.jsonschema import breaches, compiled, parse, sch
 from verifier_ladder.tiers.single import SingleVerifier
 from verifier_ladder.tiers.tasks import TaskError, read_task
 from verifier_ladder.tiers.versions import versions
-from verifier_ladder.toolcalls import EVIDENCE, MadeCall, ToolCount, calls_of
+from verifier_ladder.toolcalls import EVIDENCE, MadeCall, ToolCount, calls_of, inner_calls
 from verifier_ladder.trajectory import from_text
 from verifier_ladder.verdict import TurnVerdict, Verdict
 
 _ANY_OBJECT = '{"type": "object"}'
 _DEEPEST = 64
+_MOST_INNER = 10_001
+"""Calls inside another that are looked at: more than any setting allows."""
 _SHOWN = 5
 _NAME = 60
 """Characters of a tool's name that are shown."""
@@ -129,6 +132,9 @@ class _Call(NamedTuple):
     """Calls of one moment were made before any of their results was seen."""
     fault: str
     """What is wrong with the call by itself; "" for nothing."""
+    is_inner: bool = False
+    """Whether it stands in the arguments of another call. Nobody sees what became of it, so it
+    breaks rules and meets none."""
 
 
 class _Fault(NamedTuple):
@@ -145,7 +151,8 @@ class ToolCalls(SingleVerifier):
     Each call must name a tool of the task, with arguments that are strict JSON and valid against
     its schema. The calls must keep within the budget and in order, and an action that can't be
     undone must come after its condition was *seen* to hold: not before, not in the same breath,
-    and not after one that failed. Nothing may come after the end.
+    and not after one that failed. Nothing may come after the end. Calls inside the arguments of
+    another, as a tool takes them that calls others, break these rules and meet none.
 
     Its score is 1. Each turn that calls a tool gets a score of its own, 1 or 0, with feedback.
     Evidence counts calls, failures and recoveries for the report card.
@@ -210,19 +217,24 @@ class ToolCalls(SingleVerifier):
         if not candidate.turns:  # What it says itself of results nobody has seen.
             made = [each._replace(failed=None) for each in made]
         calls = _compared(made, validators, is_seen=bool(candidate.turns))
+        self._refuse_many(len(calls))
         faults = [*_faults(task, calls), *_after_the_end(turns)]
         if not faults and not candidate.turns:
             _refuse_unseen(task, calls)
         return _verdict(calls, faults, ToolCount.of(made, task.max_calls))
 
     def _made(self, turns: Sequence[Turn]) -> list[MadeCall]:
-        made = calls_of(turns) if len(turns) <= self._most else []
-        if max(len(turns), len(made)) > self._most:
+        self._refuse_many(len(turns))
+        made = calls_of(turns)
+        self._refuse_many(len(made))
+        return made
+
+    def _refuse_many(self, count: int) -> None:
+        if count > self._most:
             raise CandidateError(
                 f"the trajectory has more than {self._most} turns or calls",
                 feedback="Call fewer tools.",
             )
-        return made
 
 
 def _own_words(content: str | bytes) -> tuple[Turn, ...]:
@@ -246,6 +258,13 @@ def _compared(
         succeeded = each.failed is False or not is_seen
         name = each.call.name
         calls.append(_Call(each.turn, name, values, each.failed, succeeded, moment, fault))
+        for call in islice(inner_calls(values, validators), _MOST_INNER):
+            given, _ = _read(call, validators)
+            calls.append(
+                calls[-1]._replace(
+                    name=call.name, values=given, failed=None, fault="", is_inner=True,
+                )
+            )  # fmt: skip
     return calls
 
 
@@ -277,10 +296,11 @@ def _faults(task: _Task, calls: Sequence[_Call]) -> Iterator[_Fault]:
 
 
 def _beyond_budget(task: _Task, calls: Sequence[_Call]) -> Iterator[_Fault]:
-    if len(calls) < task.least_calls:
-        yield _Fault(None, f"only {len(calls)} calls of at least {task.least_calls} were made")
+    outer = [call for call in calls if not call.is_inner]
+    if len(outer) < task.least_calls:
+        yield _Fault(None, f"only {len(outer)} calls of at least {task.least_calls} were made")
     if task.max_calls is not None:
-        for call in calls[task.max_calls :]:
+        for call in outer[task.max_calls :]:
             yield _Fault(call.turn, f"only {task.max_calls} calls may be made")
     limits = {tool.name: tool.most for tool in task.tools}
     made = Counter[str]()
@@ -292,7 +312,9 @@ def _beyond_budget(task: _Task, calls: Sequence[_Call]) -> Iterator[_Fault]:
 
 
 def _out_of_order(task: _Task, calls: Sequence[_Call]) -> Iterator[_Fault]:
-    done = iter([call.name for call in calls if not call.failed and not call.fault])
+    done = iter([
+        call.name for call in calls if not (call.failed or call.fault or call.is_inner)
+    ])  # fmt: skip
     if not all(name in done for name in task.required):  # Each takes up where the last was found.
         yield _Fault(None, "a call that is demanded is missing, failed or came out of order")
     for *before, name in task.forbidden:
@@ -327,6 +349,7 @@ def _is_condition(rule: _Irreversible, other: _Call, call: _Call) -> bool:
     return (
         other.name == rule.after
         and not other.fault
+        and not other.is_inner
         and all(alike(other.values.get(name), call.values.get(name, ...)) for name in rule.same)
         and all(alike(other.values.get(n, ...), value) for n, value in rule.where.items())
     )

@@ -7,6 +7,7 @@ nothing else. Only the standard library is imported here.
 from __future__ import annotations
 
 import atexit
+import builtins
 import json
 import math
 import os
@@ -34,6 +35,12 @@ _handle: Callable[..., object] = vars(signal.signal).get("__wrapped__", signal.s
 """Sets a handler without making it an enum, which costs a fresh process 2 % of an input."""
 _parse = json.JSONDecoder().raw_decode
 _MOST_WORDS = 2000
+_OWN_ERRORS = tuple(
+    each
+    for each in vars(builtins).values()
+    if isinstance(each, type) and issubclass(each, BaseException)
+)
+"""Python's own exceptions, as they were before any program was loaded."""
 
 
 def packed(limits: Mapping[str, Any], request: Mapping[str, Any], files: Sequence[bytes]) -> bytes:
@@ -212,7 +219,7 @@ def _tell_error(error: BaseException) -> int:
             return (error.code or 0) & 0xFF
         os.write(2, f"{error.code}\n".encode(errors="replace"))
         return 1
-    told = (type(error).__name__[:200], str(error)[:_MOST_WORDS], getattr(error, "errno", None))
+    told = (_class_of(error), str(error)[:_MOST_WORDS], getattr(error, "errno", None))
     answer = b"e" + values.encode(tuple(x if type(x) in {str, int} else None for x in told))
     try:
         traceback.print_exception(type(error), error, _beyond_ours(error.__traceback__))
@@ -220,6 +227,15 @@ def _tell_error(error: BaseException) -> int:
     finally:
         kernel.write_all(RESULT, answer)
     return 1
+
+
+def _class_of(error: BaseException) -> str:
+    """Its class: the bare name of one of Python's own, any other behind its module's name."""
+    kind = type(error)
+    # By identity alone: what a class says of itself, its name and `==`, is the program's word.
+    if any(kind is own for own in _OWN_ERRORS):
+        return kind.__name__
+    return f"{kind.__module__}.{kind.__name__}"[:200]
 
 
 def _beyond_ours(trace: TracebackType | None) -> TracebackType | None:

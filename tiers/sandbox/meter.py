@@ -28,6 +28,8 @@ class _Thread(NamedTuple):
 
     ran: float
     waited: float
+    runs: bool
+    """Whether it wants a core, or has one."""
 
 
 class Meter:
@@ -38,10 +40,11 @@ class Meter:
     was seen to have taken counts then, and once it is proven that such time is missing, each
     look stands for all the time since the one before.
 
-    The wall's time does not run while the machine gives the input no core. Its own processes may
-    be what takes it: so that is believed for a while only, and in the end where never more than
-    one of its threads wanted to run. Nor does it run while the meter itself is stopped: then
-    nobody has seen whether the input went on, and a paused machine is no fault of it.
+    The wall's time does not run while the machine gives the input no core, the wait that a thread
+    is in included. Its own processes may be what takes it: so that is believed for a while only,
+    and in the end where never more than one of its threads wanted to run. Nor does it run while
+    the meter itself is stopped: then nobody has seen whether the input went on, and a paused
+    machine is no fault of it.
 
     Example:
         >>> meter = Meter(lambda: [os.getpid()], {"cpu": 1e6, "wall": 1e6, "longest": 1e6})
@@ -66,6 +69,8 @@ class Meter:
         self._starved = self._doubtful = self._sampled = self._share = 0.0
         self._seen: dict[tuple[int, bytes], float] = {}
         self._threads: dict[tuple[int, str], _Thread] = {}
+        self._is_told = any(each.ran for _, each in _threads_of(os.getpid(), b"R"))
+        """Whether this kernel tells how long threads run and wait."""
 
     def pause(self) -> float:
         """Seconds until the next look."""
@@ -87,7 +92,7 @@ class Meter:
         for process in found:
             try:
                 fields = _fields(f"/proc/{process}/stat")
-                threads = dict(_threads_of(process))
+                threads = dict(_threads_of(process, fields[_STATE]))
             except (OSError, IndexError, ValueError):
                 continue  # It has ended.
             own = max(_seconds(fields[_OWN]), sum(each.ran for each in threads.values()))
@@ -97,8 +102,11 @@ class Meter:
             start = (process, fields[_STARTED])
             self._seen[start] = max(self._seen.get(start, 0.0), own)
             if fields[_STATE] != b"Z":
-                self._threads.update({(process, name): each for name, each in threads.items()})
-                moments += _moments(process, threads, before, step, fields[_STATE])
+                for name, each in threads.items():
+                    then = before.get((process, name))
+                    here = _with_wait(each, then, step) if self._is_told else each
+                    self._threads[process, name] = here
+                    moments.append(_moment(here, then, step))
         self._count_wait(step, moments, is_same=before.keys() == self._threads.keys())
         seen = sum(self._seen.values())
         self._sampled += step * sum(share for share, _, runs in moments if runs)
@@ -133,22 +141,23 @@ class Meter:
         return "wall" if wall - self._starved + self._doubtful > limits["wall"] else "overload"
 
 
-def _moments(
-    process: int,
-    threads: dict[str, _Thread],
-    before: dict[tuple[int, str], _Thread],
-    step: float,
-    state: bytes,
-) -> Iterator[tuple[float, float, bool]]:
-    """Of each thread: shares of the time on a core and of waiting for one; whether it runs."""
-    for name, now in threads.items():
-        then = before.get((process, name))
-        ran = now.ran - (then.ran if then else 0.0)
-        waited = now.waited - (then.waited if then else 0.0)
-        wanted = max(ran + waited, 1e-9)
-        runs = (state if len(threads) == 1 else _state(process, name)) == b"R"
-        # A new one has not lived for the whole step: it stands for those before it.
-        yield ran / wanted, min(waited / (step if then else wanted), 1.0), runs
+def _with_wait(now: _Thread, then: _Thread | None, step: float) -> _Thread:
+    """A thread with the wait that it is in, which the kernel counts only when it is over.
+
+    One that wanted a core at the last look and wants one now has waited when it did not run.
+    """
+    if then is None or not (then.runs and now.runs):
+        return now
+    return now._replace(waited=max(now.waited, then.waited + step - (now.ran - then.ran)))
+
+
+def _moment(now: _Thread, then: _Thread | None, step: float) -> tuple[float, float, bool]:
+    """Shares of the time on a core and of waiting for one; whether it runs."""
+    ran = now.ran - (then.ran if then else 0.0)
+    waited = now.waited - (then.waited if then else 0.0)
+    wanted = max(ran + waited, 1e-9)
+    # A new one has not lived for the whole step: it stands for those before it.
+    return min(ran / wanted, 1.0), min(waited / (step if then else wanted), 1.0), now.runs
 
 
 def _fields(path: str) -> list[bytes]:
@@ -172,12 +181,14 @@ def _resident(process: int) -> int:
     return int(_fields(f"/proc/{process}/stat")[_RESIDENT]) * _PAGE
 
 
-def _threads_of(process: int) -> Iterator[tuple[str, _Thread]]:
+def _threads_of(process: int, state: bytes) -> Iterator[tuple[str, _Thread]]:
     """The threads of a process, by their ids."""
-    for name in os.listdir(f"/proc/{process}/task"):  # noqa: PTH208
+    names = os.listdir(f"/proc/{process}/task")  # noqa: PTH208
+    for name in names:
         try:
             with open(f"/proc/{process}/task/{name}/schedstat", "rb") as file:  # noqa: PTH123
                 ran, waited = map(int, file.read().split()[:2])
         except (OSError, ValueError):
             ran = waited = 0  # It has ended; or a kernel that does not tell.
-        yield name, _Thread(ran / 1e9, waited / 1e9)
+        runs = (state if len(names) == 1 else _state(process, name)) == b"R"
+        yield name, _Thread(ran / 1e9, waited / 1e9, runs)

@@ -178,7 +178,9 @@ class Result:
     value: Any = field(default=None, repr=False)
     """What the function returned, if it `finished`: the candidate's own word, with exact types."""
     error: str = ""
-    """Class of the exception that it raised."""
+    """Class of the exception that it raised: one of Python's own by its bare name, any other
+    with its module's before it, such as `main.ValueError`. Like a value it is the candidate's own
+    word, which says no more than that it could have raised this."""
     message: str = ""
     """What the exception says, or why no value is told; at most 2,000 characters."""
     status: int | None = None

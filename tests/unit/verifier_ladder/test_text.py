@@ -66,3 +66,13 @@ def test_a_formula_is_quoted(text: str) -> None:
 @pytest.mark.parametrize("value", [-1.5, 3, None, True, "CCO", "a=b"])
 def test_other_values_stay_as_they_are(value: object) -> None:
     assert value == csv_cell(value)
+
+
+@pytest.mark.parametrize("obeyed", ["\x1b", "\x07", "\x9b", "\u202e", "\u2067"])
+def test_a_cell_holds_nothing_that_a_terminal_obeys_or_that_turns_text_round(obeyed: str) -> None:
+    assert f"a\\u{ord(obeyed):04x}[2J" == csv_cell(f"a{obeyed}[2J")
+
+
+@pytest.mark.parametrize("text", ["two\nlines", "a\tb", "\U0001f469\u200d\U0001f4bb", "\u05e9"])
+def test_a_cell_keeps_what_people_write(text: str) -> None:
+    assert text == csv_cell(text)

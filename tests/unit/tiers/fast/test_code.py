@@ -29,8 +29,8 @@ from verifier_ladder.verdict import Outcome, Verdict
 EXAMPLES = Path(__file__).parents[4] / "examples" / "code"
 SQUARES = {"calls": ["solve(3)", "solve(0)"], "expected": ["9", "0"]}
 GOOD = "def solve(n): return n * n"
-EQUIVALENT = ["first + 1 -> first - 1", "12 * cpu -> 12 / cpu"]
-"""Edits that change words only, and one of `CodeCompiles`, which the key is not about."""
+EQUIVALENT = ["12 * cpu -> 12 / cpu"]
+"""An edit of `CodeCompiles`, which the key is not about."""
 
 
 def said(program: str, task: Mapping[str, Any] | None = None, **settings: Any) -> Verdict:
