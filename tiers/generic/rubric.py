@@ -26,6 +26,9 @@ class RubricVerifier(AsyncVerifier):
 
     Its score is the rubric's reward, the weighted sum of its functions; each function's own number
     is one of `scores`. What a function raises is unknown: the library itself would make 0 of it.
+    Where content brings that about, so is its reward, which suits a policy that would get less: a
+    rubric that declares a `control` has such candidates compared with it, and rejected if that
+    is judged.
 
     A rubric with functions of groups needs `scope="group"`.
 
@@ -96,10 +99,14 @@ class RubricVerifier(AsyncVerifier):
 
     async def verify_one(self, candidate: Candidate) -> Verdict:
         """Score one completion."""
-        return (await self.verify_group([candidate]))[0]
+        verdict = (await self._judged([candidate]))[0]
+        return verdict if self.control is not None else replace(verdict, evidence={})
 
     async def verify_group(self, members: Sequence[Candidate]) -> list[Verdict]:
         """Score the completions of a group; a failure is unknown for those that it concerns."""
+        return [replace(verdict, evidence={}) for verdict in await self._judged(members)]
+
+    async def _judged(self, members: Sequence[Candidate]) -> list[Verdict]:
         states = [self._begun(member) for member in members]
         columns: dict[str, list[float | BaseException]] = {}
         weights: list[float] = []
@@ -152,18 +159,13 @@ def _verdict(
 ) -> Verdict:
     error = next((one for one in told if isinstance(one, BaseException)), None)
     if error is not None:
-        return _unknown(error)
+        return failure(error)
     try:
         numbers = [float(one) for one in told]  # type: ignore[arg-type]
         total = sum(number * weight for number, weight in zip(numbers, weights, strict=True))
         return Verdict.accept(total, scores=dict(zip(names, numbers, strict=True)))
     except Exception as wrong:  # noqa: BLE001 - such as None, or NaN
-        return _unknown(wrong)
-
-
-def _unknown(error: BaseException) -> Verdict:
-    """The failure that an error of a function amounts to; no candidate is blamed for it."""
-    return replace(failure(error), evidence={})
+        return failure(wrong)
 
 
 def _name(function: Callable[..., Any]) -> str:

@@ -197,7 +197,7 @@ def solve(children):
 def test_an_exception_is_told_with_its_words(run: Any) -> None:
     result = run("class Odd(Exception): pass\ndef solve(): raise Odd('x' * 5000)")
 
-    assert (Ending.RAISED, "Odd", "x" * 2000, 1) == (
+    assert (Ending.RAISED, "main.Odd", "x" * 2000, 1) == (
         result.ended,
         result.error,
         result.message,
