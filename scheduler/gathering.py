@@ -272,7 +272,10 @@ class Gatherings:
 
     def take_up(self, wanted: Wanted) -> None:
         """Gather groups again that earlier processes have left incomplete."""
-        steps = [step for step in self.steps if wanted.takes_step(*step)]
+        if wanted.run is not None and wanted.step is not None:
+            steps = [(wanted.run, wanted.step)]
+        else:
+            steps = [step for step in self.steps if wanted.takes_step(*step)]
         with self.changed:
             for run, step in steps:
                 for sample in self._recorded(run, step, anew=True).values():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Event
@@ -10,36 +10,23 @@ from time import monotonic
 from typing import Any
 
 import pytest
+from comparing import SOON, Asked, assert_replays, latest, ranking, ranks, sample
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import verifier_ladder as vl
-from verifier_ladder.function import FunctionVerifier
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.scheduler.cancellations import cancel_from_afar
-from verifier_ladder.scheduler.replay import replay
 from verifier_ladder.scheduler.withdrawal import Wanted, Withdrawn
 
-Asked = list[list[str]]
 LONG = 600.0
 """Seconds of a deadline that is not reached."""
-SOON = 0.02
 WHY = "it was cancelled"
-
-
-def ranks(contents: Sequence[Any]) -> list[float]:
-    """The share of the others that each is longer than."""
-    return [sum(len(one) > len(other) for other in contents) / len(contents) for one in contents]
 
 
 @contextmanager
 def opened(ledger: Ledger | str, asked: Asked) -> Iterator[vl.Campaign]:
-    def rank(members: list[vl.Candidate]) -> list[float]:
-        asked.append([str(member.content) for member in members])
-        return ranks([member.content for member in members])
-
-    judge = FunctionVerifier(rank, name="rank", version="1", scope="group", isolation="inline")
-    ladder = vl.Ladder("ranked", [judge])
+    ladder = vl.Ladder("ranked", [ranking(asked)])
     with vl.Campaign.open("c", ladder=ladder, ledger=ledger, run="r") as campaign:
         yield campaign
 
@@ -55,11 +42,6 @@ def ledger() -> Iterator[Ledger]:
         yield made
 
 
-def sample(text: str, place: int, size: int, **more: Any) -> vl.Sample:
-    fields = {"run": "r", "step": 1, "position": place, "group": "prompt", "group_size": size}
-    return vl.Sample(vl.Candidate("text", text), **{**fields, **more})
-
-
 def cancelled(cancel: Callable[[], Any], count: int) -> None:
     """Cancel until so many samples are: they are there when their calls have come."""
     until, done = monotonic() + 120.0, 0
@@ -69,18 +51,6 @@ def cancelled(cancel: Callable[[], Any], count: int) -> None:
         except vl.ConfigError:  # The campaign does not hold them yet.
             Event().wait(0.005)
     assert done == count
-
-
-def latest(ledger: Ledger) -> list[vl.Reward]:
-    rows = ledger.recorded("c", "r", 1)
-    return [rows[position].reward for position in sorted(rows)]
-
-
-def assert_replays(ledger: Ledger) -> None:
-    for row in ledger.campaigns():
-        report = replay(ledger, row)
-        assert report.rewards
-        assert not report.differences
 
 
 def test_the_call_of_a_cancelled_member_returns(asked: Asked, ledger: Ledger) -> None:

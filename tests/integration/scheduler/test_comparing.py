@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from comparing import SOON, Asked, assert_replays, latest, ranking, ranks, sample
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -30,13 +31,11 @@ from verifier_ladder.ledger.records import Block, CheckState, Entry
 from verifier_ladder.ledger.values import dumps
 from verifier_ladder.resource import Resource
 from verifier_ladder.scheduler.policies import AllTiers
-from verifier_ladder.scheduler.replay import replay
 from verifier_ladder.scheduler.withdrawal import Withdrawn
 from verifier_ladder.summary import summarise
 
-Asked = list[list[str]]
-SOON, LONG = 0.02, 300.0
-"""Seconds of a deadline at which a group is not complete, and of one that is not reached."""
+LONG = 300.0
+"""Seconds of a deadline that is not reached."""
 
 
 @vl.verifier(name="length", kind="text", version="1", isolation="inline")
@@ -46,18 +45,9 @@ def length(candidate: vl.Candidate) -> vl.Verdict:
     return vl.Verdict.reject("no") if "!" in text else vl.Verdict.accept(len(text) / 10)
 
 
-def ranks(contents: Sequence[Any]) -> list[float]:
-    """The share of the group that each is longer than."""
-    return [sum(len(one) > len(other) for other in contents) / len(contents) for one in contents]
-
-
-def ranking(asked: Asked, **options: Any) -> FunctionVerifier:
-    def rank(members: list[vl.Candidate]) -> list[float]:
-        asked.append([str(member.content) for member in members])
-        return ranks([member.content for member in members])
-
-    options = {"isolation": "inline", "cost": vl.Cost(money=1.0), "tier": "simulation", **options}
-    return FunctionVerifier(rank, name="rank", version="1", scope="group", **options)
+def judging(asked: Asked, **options: Any) -> FunctionVerifier:
+    """A judge above the fast tier."""
+    return ranking(asked, **{"cost": vl.Cost(money=1.0), "tier": "simulation", **options})
 
 
 @pytest.fixture
@@ -82,16 +72,6 @@ def opened(
         "c", ladder=ladder, ledger=ledger, run="r", workers=1, budget=budget, **options
     ) as campaign:
         yield campaign
-
-
-def sample(text: str, place: int, size: int, **more: Any) -> vl.Sample:
-    fields = {"run": "r", "step": 1, "position": place, "group": "prompt", "group_size": size}
-    return vl.Sample(vl.Candidate("text", text), **{**fields, **more})
-
-
-def latest(ledger: Ledger, step: int = 1) -> list[vl.Reward]:
-    rows = ledger.recorded("c", "r", step)
-    return [rows[position].reward for position in sorted(rows)]
 
 
 def values(rewards: Sequence[vl.Reward]) -> list[float | None]:
@@ -120,13 +100,6 @@ def spent(ledger: Ledger) -> float:
     return account.spent
 
 
-def assert_replays(ledger: Ledger) -> None:
-    for row in ledger.campaigns():
-        report = replay(ledger, row)
-        assert report.rewards
-        assert not report.differences
-
-
 # -- one of each ------------------------------------------------------------------------------
 
 
@@ -134,7 +107,7 @@ def test_a_group_is_one_check_and_one_charge_and_each_member_gets_a_revision(
     asked: Asked, ledger: Ledger
 ) -> None:
     texts, groups = ["a", "aaa", "aa", "aa", "a"], ["p", "p", "p", "q", "q"]
-    with opened(ledger, length, ranking(asked)) as campaign:
+    with opened(ledger, length, judging(asked)) as campaign:
         rewards = campaign.score(texts, groups=groups, deadline=LONG)
 
     assert values(rewards) == pytest.approx([0, 2 / 3, 1 / 3, 1 / 2, 0])
@@ -148,7 +121,7 @@ def test_a_group_is_one_check_and_one_charge_and_each_member_gets_a_revision(
 
 def test_a_budget_draws_groups_and_never_members(asked: Asked, ledger: Ledger) -> None:
     policy = "value_of_information"
-    with opened(ledger, length, ranking(asked), policy=policy, money=5.0) as campaign:
+    with opened(ledger, length, judging(asked), policy=policy, money=5.0) as campaign:
         for step in range(8):
             texts = [f"{step}{group}" + "a" * n for group in "pq" for n in range(3)]
             campaign.score(
@@ -173,7 +146,7 @@ def test_a_group_that_is_not_drawn_keeps_what_the_fast_tier_says(
     asked: Asked, ledger: Ledger
 ) -> None:
     policy = "value_of_information"
-    with opened(ledger, length, ranking(asked), policy=policy, money=0) as campaign:
+    with opened(ledger, length, judging(asked), policy=policy, money=0) as campaign:
         rewards = campaign.score(["a", "aaa"], groups=["p"] * 2, deadline=LONG)
 
     assert [(r.value, r.pending) for r in rewards] == [(0.1, False), (0.3, False)]
@@ -182,9 +155,9 @@ def test_a_group_that_is_not_drawn_keeps_what_the_fast_tier_says(
 
 def test_the_same_members_again_cost_nothing_in_any_order(asked: Asked, ledger: Ledger) -> None:
     texts = ["a", "aaa", "a", "aa"]
-    with opened(ledger, length, ranking(asked)) as campaign:
+    with opened(ledger, length, judging(asked)) as campaign:
         first = campaign.score(texts, groups=["p"] * 4, deadline=LONG)
-    with opened(ledger, length, ranking(asked)) as campaign:
+    with opened(ledger, length, judging(asked)) as campaign:
         again = campaign.score(texts[::-1], groups=["q"] * 4, deadline=LONG)
         others = campaign.score(["a", "aaa"], groups=["p"] * 2, deadline=LONG)
 
@@ -195,7 +168,7 @@ def test_the_same_members_again_cost_nothing_in_any_order(asked: Asked, ledger: 
 
 
 def test_who_is_alone_and_who_was_rejected_is_not_compared(asked: Asked, ledger: Ledger) -> None:
-    with opened(ledger, length, ranking(asked)) as campaign:
+    with opened(ledger, length, judging(asked)) as campaign:
         rewards = campaign.score(
             ["a", "aaa", "aaaa!", "aaaa", "aa!", "aa"], groups=["p", "p", "p", "q", "q", ""],
             deadline=LONG,
@@ -214,7 +187,7 @@ def test_who_is_alone_and_who_was_rejected_is_not_compared(asked: Asked, ledger:
 def test_members_share_what_they_cost_and_nothing_is_learnt_from_what_they_were_told(
     asked: Asked, ledger: Ledger
 ) -> None:
-    with opened(ledger, length, ranking(asked)) as campaign:
+    with opened(ledger, length, judging(asked)) as campaign:
         for step in range(4):
             campaign.score([f"{step}a", f"{step}aa"], groups=["p"] * 2, deadline=LONG)
         late = campaign.score(["b", "b" * 5], groups=["p", "q"], deadline=LONG)
@@ -231,7 +204,7 @@ def test_members_share_what_they_cost_and_nothing_is_learnt_from_what_they_were_
 def test_a_forecast_counts_samples_and_not_the_groups_that_are_asked_about(
     asked: Asked, ledger: Ledger
 ) -> None:
-    with opened(ledger, length, ranking(asked)) as campaign:
+    with opened(ledger, length, judging(asked)) as campaign:
         for step in range(3):
             texts = [f"{step}" + "a" * n for n in range(4)]
             campaign.score(texts, groups=["p"] * 4, deadline=LONG)
@@ -262,7 +235,7 @@ def test_what_a_group_takes_is_foretold_from_how_many_are_in_it(ledger: Ledger) 
 
 
 def test_no_fast_tier_is_needed(asked: Asked, ledger: Ledger) -> None:
-    with opened(ledger, ranking(asked, tier="simulation")) as campaign:
+    with opened(ledger, judging(asked, tier="simulation")) as campaign:
         rewards = campaign.score(["a", "aa", "aaa"], groups=["p", "p", "q"], deadline=LONG)
 
     assert values(rewards) == [0, 1 / 2, None]
@@ -275,7 +248,7 @@ def test_no_fast_tier_is_needed(asked: Asked, ledger: Ledger) -> None:
 def test_those_that_are_there_at_the_deadline_are_asked_about_and_once_more_when_all_are(
     asked: Asked, ledger: Ledger
 ) -> None:
-    with opened(ledger, length, ranking(asked)) as campaign:
+    with opened(ledger, length, judging(asked)) as campaign:
         (alone,) = campaign.score([sample("a", 0, 4)], deadline=SOON)
         campaign.score([sample("aaa", 1, 4)], deadline=SOON)
         campaign.drain(LONG)
@@ -295,7 +268,7 @@ def test_those_that_are_there_at_the_deadline_are_asked_about_and_once_more_when
 
 def test_calls_that_wait_for_each_other_share_one_check(asked: Asked, ledger: Ledger) -> None:
     with (
-        opened(ledger, length, ranking(asked)) as campaign,
+        opened(ledger, length, judging(asked)) as campaign,
         ThreadPoolExecutor(4) as threads,
     ):
         given = [sample("a" * (place + 1), place, 4) for place in range(4)]
@@ -324,7 +297,7 @@ def test_however_a_group_comes_it_ends_with_the_rewards_of_the_whole(
     with open_ledger(":memory:") as ledger:
         rest = list(parts)
         while rest:
-            with opened(ledger, length, ranking(asked)) as campaign:
+            with opened(ledger, length, judging(asked)) as campaign:
                 for part in rest[: data.draw(st.integers(1, len(rest)))]:
                     rest.remove(part)
                     deadline = data.draw(st.sampled_from([None, SOON]))
@@ -351,10 +324,22 @@ class Counted(MemoryLedger):
 
 def test_deciding_a_group_reads_no_other_group_of_its_step(asked: Asked) -> None:
     costs = []
-    with Counted() as ledger, opened(ledger, length, ranking(asked)) as campaign:
+    with Counted() as ledger, opened(ledger, length, judging(asked)) as campaign:
         for first in range(0, 60, 2):
             before, named = ledger.read_, {"group": str(first)}
             campaign.score([sample("a" * n, first + n, 2, **named) for n in (0, 1)], deadline=LONG)
+            costs.append(ledger.read_ - before)
+
+    assert costs[-1] <= max(costs[:3])
+
+
+def test_cancelling_samples_of_a_step_reads_no_other_step(asked: Asked) -> None:
+    with Counted() as ledger, opened(ledger, length, judging(asked)) as campaign:
+        costs = []
+        for step in range(20):
+            before = ledger.read_
+            campaign.score([sample("a", 0, 2, step=step)])
+            assert campaign.cancel(step=step, positions=[0]) == Withdrawn(1, 0)
             costs.append(ledger.read_ - before)
 
     assert costs[-1] <= max(costs[:3])
@@ -376,7 +361,7 @@ def test_a_group_that_was_recorded_and_not_decided_is_decided_later(
             return super().decide(situation)
 
     policy = Stumbling()
-    with opened(ledger, length, ranking(asked), policy=policy) as campaign:
+    with opened(ledger, length, judging(asked), policy=policy) as campaign:
         with pytest.raises(RuntimeError, match="just now"):
             campaign.score([sample("a", 0, 2), sample("aa", 1, 2)], deadline=LONG)
         assert [r.pending for r in latest(ledger)] == [True, True]
@@ -438,7 +423,7 @@ def test_a_row_whose_members_stand_in_another_order_is_refused(
     """What is said of one would else be told to another."""
     place = tmp_path / "ledger.db"
     with open_ledger(place) as ledger:
-        with opened(ledger, length, ranking(asked)) as campaign:
+        with opened(ledger, length, judging(asked)) as campaign:
             campaign.pause("simulation")
             campaign.score(["a", "aa"], groups=["p"] * 2, deadline=SOON)
             (check,) = ledger.checks()
@@ -458,7 +443,7 @@ def test_a_row_whose_members_stand_in_another_order_is_refused(
 def test_a_cancelled_member_leaves_before_its_group_is_decided(
     asked: Asked, ledger: Ledger
 ) -> None:
-    with opened(ledger, length, ranking(asked)) as campaign:
+    with opened(ledger, length, judging(asked)) as campaign:
         campaign.score([sample("a" * n, n, 4) for n in (1, 2, 3)])
         assert campaign.cancel(step=1, positions=[3]) == Withdrawn(1, 0)
         (last,) = campaign.score([sample("", 0, 4)], deadline=LONG)
@@ -473,7 +458,7 @@ def test_a_cancelled_member_leaves_before_its_group_is_decided(
 def test_the_check_of_a_group_is_cancelled_with_the_last_of_its_members(
     asked: Asked, ledger: Ledger
 ) -> None:
-    with opened(ledger, length, ranking(asked)) as campaign:
+    with opened(ledger, length, judging(asked)) as campaign:
         campaign.pause("simulation")
         campaign.score([sample("a" * n, n, 3) for n in range(3)], deadline=SOON)
         assert campaign.cancel(step=1, positions=[0]) == Withdrawn(1, 0)
@@ -604,9 +589,9 @@ def test_ladders_in_which_it_can_not_stand_are_refused(
         for tier in others
     ]
     with pytest.raises(vl.ConfigError, match=word):
-        vl.Ladder("compared", [*verifiers, ranking([], **options)], policy=policy)
+        vl.Ladder("compared", [*verifiers, judging([], **options)], policy=policy)
 
 
 def test_no_estimator_corrects_what_no_tier_foretells() -> None:
     with pytest.raises(vl.ConfigError, match="Leave the estimator out"):
-        vl.Ladder("compared", [length, ranking([])], reward=vl.RewardRule(estimator="unbiased"))
+        vl.Ladder("compared", [length, judging([])], reward=vl.RewardRule(estimator="unbiased"))

@@ -16,7 +16,9 @@ from threading import Barrier, Event
 from typing import Any
 
 import cloudpickle
+import comparing
 import pytest
+from comparing import SOON, Asked, assert_replays, latest, ranking, ranks, sample
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,27 +29,10 @@ from verifier_ladder.group import MOST_MEMBERS
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.resource import Resource
 from verifier_ladder.rollouts import scoring
-from verifier_ladder.scheduler.replay import replay
 from verifier_ladder.summary import summarise
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
-Asked = list[list[str]]
-SOON = 0.02
-"""Seconds of a deadline at which a group that is not complete is judged."""
-
-
-def ranks(contents: Sequence[Any]) -> list[float]:
-    """The share of the others that each is longer than."""
-    return [sum(len(one) > len(other) for other in contents) / len(contents) for one in contents]
-
-
-def ranking(asked: Asked, **options: Any) -> FunctionVerifier:
-    def rank(members: list[vl.Candidate]) -> list[float]:
-        asked.append([str(member.content) for member in members])
-        return ranks([member.content for member in members])
-
-    options = {"isolation": "inline", **options}
-    return FunctionVerifier(rank, name="rank", version="1", scope="group", **options)
+cloudpickle.register_pickle_by_value(comparing)
 
 
 @pytest.fixture
@@ -76,30 +61,6 @@ def opened(ledger: Ledger, *verifiers: vl.Verifier, **options: Any) -> Iterator[
         "c", ladder=vl.Ladder("ranked", list(verifiers)), ledger=ledger, **options
     ) as campaign:
         yield campaign
-
-
-def sample(text: str, place: int, size: int, **more: Any) -> vl.Sample:
-    return vl.Sample(
-        vl.Candidate("text", text),
-        run="r",
-        step=1,
-        position=place,
-        group="prompt",
-        group_size=size,
-        **more,
-    )
-
-
-def latest(ledger: Ledger) -> list[vl.Reward]:
-    rows = ledger.recorded("c", "r", 1)
-    return [rows[position].reward for position in sorted(rows)]
-
-
-def assert_replays(ledger: Ledger) -> None:
-    for row in ledger.campaigns():
-        report = replay(ledger, row)
-        assert report.rewards
-        assert not report.differences
 
 
 # -- one call ---------------------------------------------------------------------------------

@@ -1,0 +1,52 @@
+"""Comparing: a judge that ranks the members of a group, and samples that come in groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import verifier_ladder as vl
+from verifier_ladder.function import FunctionVerifier
+from verifier_ladder.ledger import Ledger
+from verifier_ladder.scheduler.replay import replay
+
+Asked = list[list[str]]
+"""The contents of each group that a judge was asked about."""
+SOON = 0.02
+"""Seconds of a deadline at which a group is not complete."""
+
+
+def ranks(contents: Sequence[Any]) -> list[float]:
+    """The share of the group that each is longer than."""
+    return [sum(len(one) > len(other) for other in contents) / len(contents) for one in contents]
+
+
+def ranking(asked: Asked, **options: Any) -> FunctionVerifier:
+    """A judge that ranks by length, and notes what it was asked about."""
+
+    def rank(members: list[vl.Candidate]) -> list[float]:
+        asked.append([str(member.content) for member in members])
+        return ranks([member.content for member in members])
+
+    options = {"isolation": "inline", **options}
+    return FunctionVerifier(rank, name="rank", version="1", scope="group", **options)
+
+
+def sample(text: str, place: int, size: int, **more: Any) -> vl.Sample:
+    """A member of a group of that size."""
+    fields = {"run": "r", "step": 1, "position": place, "group": "prompt", "group_size": size}
+    return vl.Sample(vl.Candidate("text", text), **{**fields, **more})
+
+
+def latest(ledger: Ledger, step: int = 1) -> list[vl.Reward]:
+    """The latest rewards of the samples of a step, by position."""
+    rows = ledger.recorded("c", "r", step)
+    return [rows[position].reward for position in sorted(rows)]
+
+
+def assert_replays(ledger: Ledger) -> None:
+    """Check that every reward and decision follows from what is recorded."""
+    for row in ledger.campaigns():
+        report = replay(ledger, row)
+        assert report.rewards
+        assert not report.differences
