@@ -114,7 +114,7 @@ class Mathematics(SingleVerifier):
     """
 
     name = "mathematics"
-    version = "1"
+    version = "2"
     tier = Tier.FAST
     kind = "mathematics"
     domain = "mathematics"

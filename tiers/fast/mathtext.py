@@ -25,8 +25,12 @@ Tree = tuple[Any, ...]
 
 LONGEST = 2000
 """Characters of the longest answer that is read."""
-DEEPEST = 40
-"""Brackets, signs and functions inside each other."""
+DEEPEST = 120
+"""Steps into each other that one place of an answer may be away from its beginning.
+
+A fraction in braces is five steps, a pair of brackets four, so 23 of them are read. A step is some
+three calls, of which Python allows a thousand.
+"""
 MOST_NODES = 600
 _EXPONENT = 10_000
 """Largest power of ten that a number in scientific notation may have."""
@@ -232,7 +236,7 @@ class _Reader:
     """A recursive-descent parser over the tokens of one answer."""
 
     def __init__(self, found: list[tuple[str, str]]) -> None:
-        self._tokens = [*found, ("end", "")]
+        self._tokens: list[tuple[str, Any]] = [*found, ("end", "")]
         self._at = 0
         self._depth = 0
         self._depth_of_brackets = 0
@@ -240,10 +244,10 @@ class _Reader:
 
     # ---- Tokens
 
-    def _peek(self) -> tuple[str, str]:
+    def _peek(self) -> tuple[str, Any]:
         return self._tokens[self._at]
 
-    def _next(self) -> tuple[str, str]:
+    def _next(self) -> tuple[str, Any]:
         token = self._tokens[self._at]
         self._at += 1
         self._nodes += 1
@@ -375,7 +379,7 @@ class _Reader:
             raise UnreadableError("two numbers stand side by side")
         if kind == "op":
             return value in {"(", "{", "pi", "inf", "floor(", "ceil("}
-        return kind in {"sym", "func", "frac", "binom"}
+        return kind in {"sym", "func", "frac", "binom", "read"}
 
     def _signed(self) -> Tree:
         self._skip_gap()
@@ -449,6 +453,8 @@ class _Reader:
         simple = {"frac": self._fraction, "binom": self._binomial, "begin": self._matrix}
         if kind in simple:
             return simple[kind]()
+        if kind == "read":
+            return value  # type: ignore[no-any-return]
         if kind == "sym":
             return self._symbol(value)
         if kind == "func":
@@ -481,12 +487,14 @@ class _Reader:
 
     def _mixed(self) -> Tree | None:
         """A fraction of two whole numbers after a whole number, which is added."""
-        before = self._at, self._nodes, self._tokens[:]
+        start = self._at
         self._next()
         tree = self._fraction()
         if tree[1][0] == "num" and tree[2][0] == "num":
             return tree
-        self._at, self._nodes, self._tokens = before
+        # A factor: kept as it was read, because to read twice at each level takes 2^depth steps.
+        self._tokens[start : self._at] = [("read", tree)]
+        self._at = start
         return None
 
     def _spaced(self) -> Tree | None:
@@ -560,7 +568,7 @@ class _Reader:
                 return tuple(part for part in members if isinstance(part, tuple))
             return (tree,)
         left = self._signed_power()
-        while self._peek()[0] in {"sym", "frac"} or self._peek() == ("op", "pi"):
+        while self._peek()[0] in {"sym", "frac", "read"} or self._peek() == ("op", "pi"):
             left = ("mul", left, self._power())
         return (left,)
 

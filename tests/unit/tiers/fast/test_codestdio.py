@@ -34,7 +34,6 @@ SQUARES = {"inputs": ["3\n", "0\n"], "outputs": ["9\n", "0\n"]}
 CPP = '#include <cstdio>\nint main() { int n; scanf("%d", &n); printf("%d\\n", n * n); }'
 
 EQUIVALENT = [  # Edits that change words, and what a sandbox without files is told: see below.
-    "first + 1 -> first - 1",
     (
         "if not result.stdout: return 'it wrote nothing' -> "
         "if not not result.stdout: return 'it wrote nothing'"

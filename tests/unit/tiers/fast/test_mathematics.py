@@ -193,6 +193,18 @@ def test_what_is_told_does_not_depend_on_the_expected_answer(said: str) -> None:
     assert 1 == len(told)
 
 
+@pytest.mark.parametrize(
+    ("opened", "closed"), [("(", ")"), ("\\sqrt{", "}"), ("\\frac{1}{", "}")]
+)
+def test_an_answer_is_read_to_the_promised_depth(opened: str, closed: str) -> None:
+    said = [f"{opened * depth}1{closed * depth}" for depth in (23, 60)]
+
+    read, beyond = (judged(text, "1") for text in said)
+
+    assert "accept" == read.outcome, read
+    assert ("reject", "nested too deep") == (beyond.outcome, beyond.reason[-15:]), beyond
+
+
 def test_content_that_is_no_text_is_rejected() -> None:
     verdict = VERIFIER.judge([Candidate("mathematics", b"42", {"answer": "42"})])[0]
 
