@@ -67,8 +67,10 @@ class Model(vl.Service):
         (self.notes / "hogs").touch()
         re.match("(a+)+$", "a" * 60 + "b")
 
-    def starts(self) -> int:
-        return subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]).pid
+    def starts(self, apart: int) -> int:
+        """Start a process, in this session or in one of its own."""
+        command = [sys.executable, "-c", "import time; time.sleep(600)"]
+        return subprocess.Popen(command, start_new_session=bool(apart)).pid
 
     def raises(self) -> None:
         raise ValueError("no such molecule")
@@ -222,8 +224,17 @@ def test_a_call_without_end_ends_also_while_others_come_and_go(notes: Path, judg
         asked.cancel()
 
 
-def test_what_a_killed_process_has_started_ends_with_it(judge: Judge) -> None:
-    pid = judge.services["model"].call("starts")
+@pytest.mark.parametrize("apart", [0, 1])
+def test_what_a_process_has_started_ends_with_it(judge: Judge, apart: int) -> None:
+    pid = judge.services["model"].call("starts", apart)
+    judge.services["model"].hang_up()
+
+    until(lambda: has_ended(pid))
+
+
+@pytest.mark.parametrize("apart", [0, 1])
+def test_what_a_killed_process_has_started_ends_with_it(judge: Judge, apart: int) -> None:
+    pid = judge.services["model"].call("starts", apart)
     os.kill(judge.services["model"].call("pid"), signal.SIGKILL)
 
     until(lambda: has_ended(pid))

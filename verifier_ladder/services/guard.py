@@ -15,9 +15,13 @@ import struct
 from contextlib import suppress
 from typing import NoReturn
 
+from verifier_ladder import metering
+
 _CALL = struct.Struct("qd")
 _CREDENTIALS = struct.Struct("3i")
 """What the kernel tells of who has connected: process, user and group."""
+_ROUNDS = 20
+"""How often those below a process are looked for: they may start others meanwhile."""
 
 
 class Guard:
@@ -46,6 +50,7 @@ class Guard:
             return cls(tells)
         for number in (tells, *other):
             os.close(number)
+        metering.keep_tree()
         try:
             _watch(served, told)
         finally:
@@ -78,7 +83,7 @@ def _watch(served: int, told: int) -> NoReturn:
         ready = {number for number, _ in poll.poll(wait)}
         message = os.read(told, _CALL.size) if told in ready else b""
         if not ready or life in ready or (told in ready and not message):
-            os.killpg(os.getpgid(0), signal.SIGKILL)
+            end_family()
         if asker in ready or (message and asker >= 0):
             poll.unregister(asker)
             os.close(asker)
@@ -98,3 +103,20 @@ def _opened(pid: int) -> int:
         return os.pidfd_open(pid) if pid > 0 else -1
     except OSError:
         return -1
+
+
+def end_family() -> NoReturn:
+    """End this process, its group, and all below it, which may have sessions of their own."""
+    here = os.getpid()
+    for _ in range(_ROUNDS):
+        below = [
+            each.pid for each in metering.family(here) or ()
+            if each.pid != here and each.fields[0] != "Z"
+        ]  # fmt: skip
+        for pid in below:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        if not below:
+            break
+    os.killpg(os.getpgid(0), signal.SIGKILL)
+    raise AssertionError("it was ended")

@@ -20,7 +20,7 @@ from verifier_ladder import metering
 from verifier_ladder.containment import text_of, words_of
 from verifier_ladder.errors import CandidateError, ConfigError
 from verifier_ladder.services.connection import BOUND, FULL, TAKEN
-from verifier_ladder.services.guard import Guard
+from verifier_ladder.services.guard import Guard, end_family
 from verifier_ladder.services.messages import pack, receive, send
 from verifier_ladder.services.places import Place
 from verifier_ladder.services.service import Service
@@ -176,7 +176,7 @@ class Server:
     def _end(self) -> None:
         """End with all that it has started."""
         self._place.path("socket").unlink(missing_ok=True)
-        os.killpg(os.getpgid(0), signal.SIGKILL)
+        end_family()
 
 
 def _kind(error: BaseException) -> str:
