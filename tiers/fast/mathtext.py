@@ -259,7 +259,7 @@ class _Reader:
         kind, value = self._peek()
         if kind == "op" and value in values:
             self._at += 1
-            return value
+            return str(value)
         return ""
 
     def _expect(self, value: str) -> None:

@@ -67,7 +67,8 @@ def said(program: str, task: Mapping[str, Any] | None = None, **settings: Any) -
 
 
 def is_python(task: Mapping[str, Any] | None) -> bool:
-    return "language" not in (task or {})
+    """Whether a case needs no compiler."""
+    return (task or {}).get("language") != "c++17"
 
 
 def part(of: AnswerKey, chosen: Callable[[Any], bool]) -> AnswerKey:

@@ -193,9 +193,7 @@ def test_what_is_told_does_not_depend_on_the_expected_answer(said: str) -> None:
     assert 1 == len(told)
 
 
-@pytest.mark.parametrize(
-    ("opened", "closed"), [("(", ")"), ("\\sqrt{", "}"), ("\\frac{1}{", "}")]
-)
+@pytest.mark.parametrize(("opened", "closed"), [("(", ")"), ("\\sqrt{", "}"), ("\\frac{1}{", "}")])
 def test_an_answer_is_read_to_the_promised_depth(opened: str, closed: str) -> None:
     said = [f"{opened * depth}1{closed * depth}" for depth in (23, 60)]
 
