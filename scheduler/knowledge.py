@@ -167,9 +167,9 @@ class Knowledge:
         """
         return self._estimator.factors(chance, samples).tolist()  # type: ignore[no-any-return]
 
-    def weighed_draw(self, draw: Draw, share: float, samples: int) -> Draw:
+    def weighed_draw(self, draw: Draw, share: float, samples: int, least: float) -> Draw:
         """A draw as it counts while only a share of the draws is answered, or left."""
-        return weighed_draw(draw, share, self._estimator, samples)
+        return weighed_draw(draw, share, self._estimator, samples, least)
 
     def ease(self) -> bool:
         """Halve the prices, so that more is worth its cost; False if they are nothing already."""

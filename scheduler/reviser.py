@@ -18,7 +18,7 @@ from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.draws import Draw
 from verifier_ladder.scheduler.holding import Holding
 from verifier_ladder.scheduler.learning import Ended, Learning
-from verifier_ladder.scheduler.punctuality import LEAST
+from verifier_ladder.scheduler.punctuality import LEAST, InTime
 from verifier_ladder.scheduler.revisions import (
     PassedOver,
     Revisions,
@@ -61,10 +61,10 @@ class Reviser:
             once more: their drawn answers speak for those that did not come in time.
         """
         with self._desk.lock:
-            share, requests = self._desk.climb.knowledge.punctuality.read(samples, seconds)
-            if share < LEAST and seconds > 0.0:
-                self._warn(share)
-            late = self._write(requests, share) if share < 1.0 else []
+            in_time = self._desk.climb.knowledge.punctuality.read(samples, seconds)
+            if in_time.least < LEAST and seconds > 0.0:
+                self._warn(in_time.least)
+            late = self._write(in_time.requests, in_time) if in_time.least < 1.0 else []
             return self._desk.watches.close(samples), late
 
     def _warn(self, share: float) -> None:
@@ -73,11 +73,11 @@ class Reviser:
             return
         self._has_warned = True
         _LOG.warning(
-            "campaign %s: %.0f %% of the answers that were drawn for the %s tier had come by the "
-            "deadline. Below %.0f %% the rewards that are read then keep some of the error of the "
-            "beliefs; later revisions don't. A longer deadline or more workers help. This is told "
-            "once", self._desk.campaign, 100.0 * share, self._desk.ladder.tiers[-1].label,
-            100.0 * LEAST,
+            "campaign %s: of the answers that were drawn for the %s tier and take all its checks, "
+            "%.0f %% had come by the deadline. Below %.0f %% the rewards that are read then keep "
+            "some of the error of the beliefs; later revisions don't. A longer deadline or more "
+            "workers help. This is told once", self._desk.campaign,
+            self._desk.ladder.tiers[-1].label, 100.0 * share, 100.0 * LEAST,
         )  # fmt: skip
 
     def settle(self, requests: Sequence[Request]) -> None:
@@ -88,13 +88,13 @@ class Reviser:
             found = self._desk.requests.read(check_keys=keys, final=True)
             self._write([request for request in found if request[2:5] in read])
 
-    def _write(self, requests: Sequence[Request], share: float | None = None) -> list[Request]:
+    def _write(self, requests: Sequence[Request], in_time: InTime | None = None) -> list[Request]:
         """Revise samples whose climb is over; gives their requests as they stand then."""
         if not requests:
             return []
         verdicts = self._ended(requests)
         standings = [self._standing(request, verdicts) for request in requests]
-        revisions = Revisions(self._desk, requests, standings, is_held=False, share=share)
+        revisions = Revisions(self._desk, requests, standings, is_held=False, in_time=in_time)
         revisions.write(range(len(requests)))
         return revisions.told()
 

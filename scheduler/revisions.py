@@ -21,6 +21,7 @@ from verifier_ladder.scheduler.candidates import candidate_json
 from verifier_ladder.scheduler.climb import Escalation, Peer, Scene, Step
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.draws import Draw, Lot, facts_of
+from verifier_ladder.scheduler.punctuality import InTime
 from verifier_ladder.scheduler.queueing import Enqueue, awaited, carried_on, checks_of, join
 from verifier_ladder.scheduler.standing import Standing, subject_columns
 from verifier_ladder.scheduler.unanswered import unanswered
@@ -40,7 +41,7 @@ class Revisions:
         *,
         is_held: bool,
         peers: Sequence[Peer] = (),
-        share: float | None = None,
+        in_time: InTime | None = None,
         new: int = 0,
         more: int | None = None,
     ) -> None:
@@ -52,20 +53,20 @@ class Revisions:
             standings: What is known of its candidate by now.
             is_held: Whether what they ask for next is held.
             peers: Samples whose climb is over, with which these are compared.
-            share: Share of the drawn answers that are there when these are read; they are revised
-                once more afterwards.
+            in_time: How many drawn answers are there when these are read; they are revised once
+                more afterwards.
             new: How many samples are decided for the first time.
             more: How many follow in later calls; None where nobody knows.
         """
         self._desk, self._is_held = desk, is_held
         self.requests, self.standings = requests, standings
-        self._is_early = share is not None
+        self._is_early = in_time is not None
         scene = Scene(
             [SampleId(r.run, r.step, r.position) for r in requests], standings,
             desk.accounts(), new, max(int(r.state.get("size", 1)) for r in requests),
             [float(r.state["weight"]) for r in requests],
             [str(r.state["group"]) for r in requests],
-            [self._draw(request, share) for request in requests],
+            self._draws(in_time),
             peers, _begun(desk.ladder, requests, standings),
             lots=list(map(lot_of, requests)), is_passed_over=self._is_passed_over, more=more,
         )  # fmt: skip
@@ -79,13 +80,20 @@ class Revisions:
         for place in waiting:
             self.rewards[place] = awaited(self.rewards[place])
 
-    def _draw(self, request: Request, share: float | None = None) -> Draw | None:
-        draw = draw_of(request)
-        share = left_of(request) * (1.0 if share is None else share)
-        if draw is None or share == 1.0:
+    def _draws(self, in_time: InTime | None) -> list[Draw | None]:
+        shares = in_time.shares if in_time else [1.0] * len(self.requests)
+        least = in_time.least if in_time else 1.0
+        return [
+            self._draw(request, share, least)
+            for request, share in zip(self.requests, shares, strict=True)
+        ]
+
+    def _draw(self, request: Request, share: float = 1.0, least: float = 1.0) -> Draw | None:
+        draw, left = draw_of(request), left_of(request)
+        if draw is None or left * min(share, least) == 1.0:
             return draw
         size = int(request.state.get("size", 1))
-        return self._desk.climb.knowledge.weighed_draw(draw, share, size)
+        return self._desk.climb.knowledge.weighed_draw(draw, left * share, size, left * least)
 
     def _decided(self, scene: Scene) -> Step:
         """What becomes of the samples."""
@@ -155,6 +163,7 @@ class Revisions:
     def _next(self, going: Sequence[Escalation], checks: Sequence[CheckRow]) -> list[Request]:
         """What samples wait for next."""
         made: list[Request] = []
+        standings = [self.standings[escalation.place] for escalation in going]
         for escalation, check in zip(going, checks, strict=True):
             place, draw = escalation.place, escalation.draw
             request, reward, standing = (
@@ -169,7 +178,8 @@ class Revisions:
                 state["lot"] = escalation.lot
             made.append(request._replace(check_key=check.check_key, state=state))
         self._desk.climb.knowledge.punctuality.expect(
-            request[2:5] for request in made
+            (request[2:5], standing.place_of(request.check_key))
+            for request, standing in zip(made, standings, strict=True)
             if (draw := draw_of(request)) and not draw.is_certain and "until" in request.state
             and self._desk.watches.is_wanted(request[2:5])
         )  # fmt: skip

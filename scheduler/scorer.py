@@ -235,8 +235,11 @@ class Scorer:
         )  # fmt: skip
         if until is not None:
             self._desk.climb.knowledge.punctuality.expect(
-                (batch.run, batch.step, batch.positions[escalation.place])
-                for escalation in step.escalate
+                (
+                    (batch.run, batch.step, batch.positions[escalation.place]),
+                    standings[escalation.place].place_of(check.check_key),
+                )
+                for escalation, check in zip(step.escalate, checks, strict=True)
                 if escalation.draw is not None and not escalation.draw.is_certain
             )
         for escalation, check in zip(step.escalate, checks, strict=True):

@@ -130,6 +130,12 @@ class Laboratory(vl.Verifier):
         return [vl.Verdict.abstain("asked", evidence={"waiting": True}) for _ in candidates]
 
 
+class Gatekeeper(Laboratory):
+    """A second laboratory, asked first, which may reject."""
+
+    name, role = "gatekeeper", "gate"
+
+
 Serve = Callable[[list[vl.Case], list[vl.Case]], list[vl.Case]]
 """Which cases are answered before a call's deadline: of older ones, and of its own."""
 
@@ -307,3 +313,45 @@ def test_by_default_replicates_and_cancels_change_no_reward(
     # Beliefs may learn in another order.
     assert after_cancels == pytest.approx(plain, abs=0.25)
     assert replicated == pytest.approx(plain, abs=0.25)
+
+
+@pytest.mark.slow
+def test_rejects_that_come_first_are_right_in_the_mean(
+    course: Course, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A gate answers all in time, and rejects a third; half of the rest is scored in time."""
+    chance = Random(5)  # noqa: S311 - no secret
+    of = ladder(Gatekeeper(), Laboratory(), budget={"world": "unlimited"})
+    rewards: list[float] = []
+
+    def passes(case: vl.Case) -> bool:
+        return number(case.candidate) % 3 > 0
+
+    def answer(campaign: vl.Campaign, step: int) -> None:
+        campaign.drain("300 s")
+        asked = [c for c in campaign.cases() if number(c.candidate) // SIZE == step]
+        gate = {
+            c.check_key: vl.Verdict.accept() if passes(c) else vl.Verdict.reject("bad")
+            for c in asked
+        }
+        campaign.answer_all(gate, source="gatekeeper")
+        campaign.drain("300 s")
+        passed = [
+            c for c in campaign.cases()
+            if number(c.candidate) // SIZE == step and c.check_key not in gate
+        ]  # fmt: skip
+        campaign.answer_all(
+            {c.check_key: 10.0 for c in passed if chance.random() < 0.5}, source="laboratory"
+        )
+        campaign.drain("300 s")
+
+    with course.open(of) as campaign:
+        for step in range(STEPS):
+            monkeypatch.setattr(Watches, "wait", lambda *_, s=step: answer(campaign, s))
+            texts = [f"text-{place}" for place in range(step * SIZE, (step + 1) * SIZE)]
+            read = campaign.score(texts, step=step, deadline="300 s")
+            rewards += [reward.value or 0.0 for reward in read]
+
+    truths = [10.0 * (place % 3 > 0) for place in range(len(rewards))]
+    assert_right_in_the_mean(rewards, truths)
+    assert replay(course.ledger, course.ledger.campaigns()[0]).differences == []
