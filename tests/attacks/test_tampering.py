@@ -175,6 +175,29 @@ def solve(a, b):
     "a huge value": "def solve(a, b): return 'x' * (1 << 24)",
     "a generator": "def solve(a, b): return (x for x in [42])",
     "a coroutine": "async def solve(a, b): return 42",
+    "an exception whose class ends it": """
+class Ends:
+    def __format__(self, how): raise SystemExit(0)
+class Odd(Exception): __module__ = Ends()
+def solve(a, b): raise Odd
+""",
+    "an exception whose class has no name": """
+class Nameless(type):
+    @property
+    def __name__(cls): return 42
+class Odd(Exception, metaclass=Nameless): pass
+def solve(a, b): raise Odd
+""",
+    "a trace that ends it": (
+        "import sys\nsys.settrace(lambda *_: sys.exit(0))\ndef solve(a, b): return 41"
+    ),
+    "a finaliser that tells a value": """
+import os
+class Late:
+    def __del__(self): os.write(3, b'v["i","2a"]')
+def solve(a, b): Late(); return 41
+""",
+    "both of two processes": "import os\ndef solve(a, b): os.fork(); return 41",
 }
 
 
