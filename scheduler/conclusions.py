@@ -10,7 +10,7 @@ import numpy as np
 from verifier_ladder.arrays import NDArray
 from verifier_ladder.decision import Belief
 from verifier_ladder.ladder import Ladder
-from verifier_ladder.reward import CANONICAL, Reward, learnt
+from verifier_ladder.reward import CANONICAL, Reward, RewardRule, learnt
 from verifier_ladder.scheduler.beliefs import BeliefModel, Seen
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.survey import ANSWERED, Survey
@@ -183,14 +183,27 @@ def worth_of(ladder: Ladder, survey: Survey) -> float | None:
     Beliefs foretell rewards, so a reject is worth what it earns: without a score it would teach
     nothing, and of a verifier that only rejects what is wrong all would be believed.
     """
-    if survey.is_truth:
-        return survey.scores[-1]
-    if not survey.top_reject:
+    rule = ladder.reward
+    if not (survey.is_truth or survey.top_reject):
         return None
-    credit, rule = partial_credit(ladder, survey), ladder.reward
-    if credit is not None:
-        return credit
-    return rule.unscale(float(rule.reject), sign=ladder.target.sign)
+    score = survey.scores[-1] if survey.is_truth else partial_credit(ladder, survey)
+    if score is None:
+        return rule.unscale(float(rule.reject), sign=ladder.target.sign)
+    return _within(rule, score)
+
+
+def _within(rule: RewardRule, score: float) -> float:
+    """A score, or the end of the range that it is beyond, if what a reject earns is beyond it too.
+
+    `RewardRule.expect` cuts beliefs at the other ends. There it lets them through to what a reject
+    earns, so that scores as they are would count as rejects, or more.
+    """
+    if rule.low is None or rule.high is None or not rule.clip:
+        return score
+    share = (score - rule.low) / (rule.high - rule.low)
+    if share < 0.0 and rule.reject < 0.0:
+        return float(rule.low)
+    return float(rule.high) if share > 1.0 and rule.reject > 1.0 else score
 
 
 def _with_words(reward: Reward, deciders: Sequence[tuple[str, Verdict]]) -> Reward:

@@ -101,6 +101,24 @@ def test_pass_or_fail_is_believed_between_what_rejects_and_passes_earn() -> None
     )
 
 
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-2.0, -5.0)])
+def test_accepted_scores_beyond_the_worse_end_are_believed_to_earn_that_end(
+    low: float, high: float
+) -> None:
+    """Two of ten are rejected, two are far below the range, and six earn .8."""
+
+    def judge(candidate: vl.Candidate) -> vl.Verdict:
+        last = int(str(candidate.content)[-1])
+        share = -3.0 if last < 4 else 0.8
+        return no() if last < 2 else vl.Verdict.accept(low + share * (high - low))
+
+    rule = vl.RewardRule(low=low, high=high, reject=-1.0)
+
+    assert believed(ladder([of("score", judge, "simulation")], rule)) == pytest.approx(
+        0.2 * -1.0 + 0.6 * 0.8, abs=0.15
+    )
+
+
 TOPS: dict[str, Callable[[], Sequence[vl.Verifier]]] = {
     "a gate": lambda: [
         hidden_tests(no, role="gate"),
