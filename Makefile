@@ -7,7 +7,7 @@ SETUP := tools/setup.sh
 # tblite computes with the OpenMP library, RDKit draws with libraries of the X Window System, the
 # browser test opens the report, and g++ compiles C++ in the sandbox. A slim system has none of them.
 DEMO_PACKAGES := libexpat1 libgomp1 libxext6 libxrender1
-TEST_PACKAGES := $(DEMO_PACKAGES) chromium g++
+TEST_PACKAGES := $(DEMO_PACKAGES) bubblewrap chromium g++
 
 # More flags for pytest, for example: make test PYTEST_FLAGS="-x -k ledger"
 PYTEST_FLAGS ?=

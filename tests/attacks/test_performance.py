@@ -13,7 +13,7 @@ from verifier_ladder.tiers.sandbox import Backend
 SLOW = "def solve(n):\n    t = 0\n    for k in range(n):\n        t += k * k\n    return t"
 QUICK = "def solve(n): return (n - 1) * n * (2 * n - 1) // 6"
 TASK = {
-    "inputs": [{"type": "integers", "min": 60_000, "max": 80_000}],
+    "inputs": [{"type": "integers", "min": 240_000, "max": 320_000}],
     "reference": SLOW,
     "ratio": 0.6,
 }
@@ -35,7 +35,7 @@ SEEMS_QUICK: dict[str, tuple[str, str]] = {
     ),
     "all values computed when it is imported": (
         "from itertools import accumulate\n"
-        "TABLE = list(accumulate((k * k for k in range(80_001)), initial=0))\n"
+        "TABLE = list(accumulate((k * k for k in range(320_001)), initial=0))\n"
         "def solve(n): return TABLE[n]",
         "at most 0.6 is asked for",
     ),

@@ -103,7 +103,7 @@ def reviews(folder: Path) -> list[dict[str, Any]]:
 
 
 def test_a_work_order_holds_every_open_case_and_runs_in_no_spreadsheet(rows: Rows) -> None:
-    assert sorted(["CCO", "'=2+3", "C\x1b[31mC", "two\nlines"]) == sorted(
+    assert sorted(["CCO", "'=2+3", r"C\u001b[31mC", "two\nlines"]) == sorted(
         row["candidate"] for row in rows
     )
     assert {"µg"} == {row["unit"] for row in rows}

@@ -29,7 +29,7 @@ EXAMPLES = Path(__file__).parents[4] / "examples" / "code"
 SLOW = "def solve(n):\n    t = 0\n    for k in range(n):\n        t += k * k\n    return t"
 QUICK = "def solve(n): return (n - 1) * n * (2 * n - 1) // 6"
 TASK = {
-    "inputs": [{"type": "integers", "min": 60_000, "max": 80_000}], "reference": SLOW,
+    "inputs": [{"type": "integers", "min": 240_000, "max": 320_000}], "reference": SLOW,
     "ratio": 0.6,
 }  # fmt: skip
 EQUIVALENT = [  # Of the interval, which tests below hold: the key's ratios are far off.
