@@ -687,9 +687,10 @@ def revised(reward: Reward, draw: Draw, *, is_known: bool) -> Reward:
     Args:
         reward: What follows from its candidate's verdicts and the belief by now.
         draw: The draw, as it counts by now; without a factor it does not.
-        is_known: Whether that reward needs no belief; else the estimate stays.
+        is_known: Whether that reward needs no belief; else the estimate stays. One that is known
+            to have no value gets none from a draw.
     """
-    if isnan(draw.factor):
+    if isnan(draw.factor) or (is_known and reward.value is None):
         return reward
     truth = reward.value if is_known else None
     return reward._replace(value=corrected(draw.estimate, truth, draw.factor))

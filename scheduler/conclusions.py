@@ -217,7 +217,7 @@ def _reward_of_belief(ladder: Ladder, survey: Survey, belief: Belief) -> Reward:
     failed = None if survey.is_truth else survey.failed
     reason = failed.reason if failed is not None else ""
     failed_at = failed.failed_at if failed is not None else None
-    if survey.tier is None:
+    if survey.tier is None or survey.is_passed_over:
         unknown = "no tier has given a score" if survey.components else NOT_ASKED
         reason = reason or survey.why or unknown
         return Reward(None, None, None, 0, survey.components, reason, failed_at)

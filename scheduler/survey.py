@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from verifier_ladder.group import is_passed_over
 from verifier_ladder.ladder import Ladder, Rung
 from verifier_ladder.reward import Reject, RewardRule, Scorer, deciding_reject, tier_score
 from verifier_ladder.scheduler.standing import Standing
@@ -23,8 +24,9 @@ class Survey:
     """What a standing's verdicts amount to, read in one pass over the ladder."""
 
     __slots__ = (
-        "asked", "components", "dearest", "deciders", "deviations", "failed", "features", "passed",
-        "reject", "rejecter", "rejects", "scores", "tier", "top_reject", "why",
+        "asked", "components", "dearest", "deciders", "deviations", "failed", "features",
+        "is_passed_over", "passed", "reject", "rejecter", "rejects", "scores", "tier",
+        "top_reject", "why",
     )  # fmt: skip
 
     def __init__(self, ladder: Ladder, standing: Standing) -> None:
@@ -46,6 +48,8 @@ class Survey:
         self.rejecter: Verifier | None = None
         self.top_reject = False
         """Whether the top tier has rejected it."""
+        self.is_passed_over = False
+        """Whether a verifier of the top tier has judged its group, and gives no score for it."""
         self.failed: Verdict | None = None
         """The lowest failure of a boundary."""
         self.tier: Tier | None = None
@@ -108,8 +112,12 @@ class Survey:
             self.tier = rung.tier
             self.dearest = self.dearest if is_top else rung.primaries[-1].name
             self.deciders = [(v.name, verdicts[v.name]) for v in speaking]
-        elif rule.weights and is_top and self.asked[-1]:
-            self._tell_lack(rule, rung, verdicts)
+        elif is_top and self.asked[-1]:
+            self.is_passed_over = not self.top_reject and any(
+                is_passed_over(verdicts[v.name]) for v in rung.verifiers if v.scope == "group"
+            )
+            if rule.weights:
+                self._tell_lack(rule, rung, verdicts)
         self.scores.append(score)
         self.deviations.append(deviation)
 
@@ -164,8 +172,12 @@ class Survey:
 
     @property
     def is_known(self) -> bool:
-        """Whether its reward needs no belief: the top tier has judged, or none could overrule."""
-        return self.is_judged or (self.end == REJECTED and self.is_settled)
+        """Whether its reward needs no belief.
+
+        The top tier has judged it, or all of its group but it, or none could overrule a reject.
+        """
+        is_over = self.is_judged or self.is_passed_over
+        return is_over or (self.end == REJECTED and self.is_settled)
 
     @property
     def is_due(self) -> bool:

@@ -84,7 +84,8 @@ class AsyncVerifier(Verifier):
 
     async def _ask_group(self, group: Candidate) -> Verdict:
         members = seen_members(self, group)
-        return told_together(self, await self.verify_group(members), members)
+        count = len(members)  # The list is the verifier's to change.
+        return told_together(self, await self.verify_group(members), count)
 
     def patience(self, count: int) -> float:
         """Seconds that the engine waits without progress: each call watches its own time."""

@@ -92,7 +92,8 @@ class FunctionVerifier(Verifier):
 
     async def _ask_group(self, group: Candidate) -> Verdict:
         members = seen_members(self, group)
-        return told_together(self, await self._ask_all(members), members)
+        count = len(members)  # The list is the verifier's to change.
+        return told_together(self, await self._ask_all(members), count)
 
     def _ask(self, candidate: Candidate) -> Any:
         """The function's answer about one candidate, or a coroutine of it."""

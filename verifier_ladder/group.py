@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _KIND: Final = "group of "
 _BYTES: Final = "«bytes»"
 _MEMBERS: Final = "members"
+_IS_JUDGED: Final = "group_judged"
+"""Evidence of who abstains on one member: whether it has judged another one of the group."""
 _ROOM: Final = 48 * 1024
 """Bytes that what is said of all members may take; of each, its share."""
 MOST_MEMBERS: Final = 1024
@@ -87,9 +89,9 @@ def seen_members(verifier: Verifier, group: Candidate) -> Sequence[Candidate]:
     return seen_by(verifier.name, verifier.task_fields, members)
 
 
-def told_together(verifier: Verifier, answers: Any, members: Sequence[Candidate]) -> Verdict:
-    """The verdict that a verifier's answers about the members of a group amount to."""
-    return together([verifier.verdict_of(a) for a in verifier.counted(answers, len(members))])
+def told_together(verifier: Verifier, answers: Any, count: int) -> Verdict:
+    """The verdict that a verifier's answers about so many members of a group amount to."""
+    return together([verifier.verdict_of(a) for a in verifier.counted(answers, count)])
 
 
 def _written(value: Any) -> Any:
@@ -117,18 +119,34 @@ def is_told_together(verdict: Verdict) -> bool:
 
 
 def apart(verdict: Verdict, count: int) -> list[Verdict]:
-    """What is said of each member.
+    """What is said of each member; of one that is declined, whether another one was judged.
 
     If the check of the group failed, or was blamed on it as a whole, nobody knows which member
     brought that about: nothing is known of any of them, and none is rejected.
     """
     rows = verdict.evidence.get(_MEMBERS) if verdict.outcome is Outcome.ACCEPT else None
     if isinstance(rows, list) and len(rows) == count:
-        return [_verdict(row) for row in rows]
+        said = [_verdict(row) for row in rows]
+        is_judged = any(one.outcome is not Outcome.ABSTAIN for one in said)
+        return [
+            replace(one, evidence={**one.evidence, _IS_JUDGED: is_judged})
+            if one.outcome is Outcome.ABSTAIN else one
+            for one in said
+        ]  # fmt: skip
     reason = f"its group was not judged: {verdict.reason}"
     boundary = verdict.failed_at or "verifier"
     evidence = {k: v for k, v in verdict.evidence.items() if k in {"cause", "log"}}
     return [Verdict.abstain(reason, failed_at=boundary, evidence=evidence)] * count
+
+
+def is_passed_over(verdict: Verdict) -> bool:
+    """Whether a member's verdict gives no score, though its group was judged.
+
+    Its reward is unknown then: what other tiers say of it is on another scale than the rewards of
+    the rest. An accept without a score, or without the scores that the reward rule weighs, is such
+    a verdict as well: who accepts a member has judged it.
+    """
+    return verdict.outcome is Outcome.ACCEPT or verdict.evidence.get(_IS_JUDGED) is True
 
 
 def _row(verdict: Verdict, share: int) -> dict[str, Any]:

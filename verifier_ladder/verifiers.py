@@ -389,11 +389,12 @@ class Verifier:
         """
         if self.scope == "group" and len(candidates) and is_group(candidates[0]):
             return self.stream_groups(candidates)
+        wanted = len(candidates)  # The list is the verifier's to change.
         answers: Any = self.verify(candidates)
         if isinstance(answers, Iterator):
-            answers = self._counting(answers, len(candidates))
+            answers = self._counting(answers, wanted)
         else:
-            answers = iter(self.counted(answers, len(candidates)))
+            answers = iter(self.counted(answers, wanted))
         return answers if self.sandbox is None else map(self._in_its_sandbox, answers)
 
     def stream_groups(self, groups: Sequence[Candidate]) -> Iterator[object]:

@@ -242,6 +242,114 @@ def test_no_fast_tier_is_needed(asked: Asked, ledger: Ledger) -> None:
     assert_replays(ledger)
 
 
+# -- members that the judge declines ----------------------------------------------------------
+
+
+def declining(said: Any = None) -> FunctionVerifier:
+    """A judge that ranks by length, and says the same of whatever has a `?`."""
+
+    def rank(members: list[vl.Candidate]) -> list[Any]:
+        texts = [str(member.content) for member in members]
+        return [
+            said if "?" in text else rank_ for text, rank_ in zip(texts, ranks(texts), strict=True)
+        ]
+
+    return FunctionVerifier(
+        rank, name="rank", version="1", scope="group", isolation="inline", tier="simulation",
+        cost=vl.Cost(money=1.0),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "said", [None, math.nan, vl.Verdict.abstain("away", failed_at="tool"), vl.Verdict.accept()]
+)
+def test_whom_a_judge_gives_no_score_is_unknown_and_the_others_keep_theirs(
+    said: Any, ledger: Ledger
+) -> None:
+    with opened(ledger, length, declining(said)) as campaign:
+        rewards = campaign.score(["a?", "aaa", "aaaa"], groups=["p"] * 3, deadline=LONG)
+
+    assert values(rewards) == [None, 1 / 3, 2 / 3]
+    assert (rewards[0].pending, rewards[0].tier) == (False, None)
+    assert rewards[0].reason
+    assert rewards[0].components == {"length": 0.2, "rank": None}
+    assert_replays(ledger)
+
+
+def test_a_group_in_which_all_are_declined_keeps_what_the_fast_tier_says(ledger: Ledger) -> None:
+    forged = vl.Verdict.abstain("no", evidence={"group_judged": True})
+    with opened(ledger, length, declining(forged)) as campaign:
+        rewards = campaign.score(["a?", "aa?"], groups=["p"] * 2, deadline=LONG)
+
+    assert values(rewards) == [0.2, 0.3]
+    assert_replays(ledger)
+
+
+def test_a_declined_member_is_unknown_where_the_others_were_rejected(ledger: Ledger) -> None:
+    def rank(members: list[vl.Candidate]) -> list[bool | None]:
+        return [None if "?" in str(member.content) else False for member in members]
+
+    judge = FunctionVerifier(
+        rank, name="rank", version="1", scope="group", isolation="inline", tier="simulation"
+    )
+    with opened(ledger, length, judge) as campaign:
+        rewards = campaign.score(["aaa?", "aa", "a!"], groups=["p"] * 3, deadline=LONG)
+
+    assert values(rewards) == [None, 0, 0]
+    assert [reward.is_rejected for reward in rewards] == [False, True, True]
+    assert_replays(ledger)
+
+
+def test_equal_members_are_declined_only_together(ledger: Ledger) -> None:
+    def rank(members: list[vl.Candidate]) -> list[float | None]:
+        seen = [str(member.content) for member in members]
+        first = {text: seen.index(text) for text in seen}
+        return [None if text == "bb" or n > first[text] else 0.5 for n, text in enumerate(seen)]
+
+    judge = FunctionVerifier(
+        rank, name="rank", version="1", scope="group", isolation="inline", tier="simulation"
+    )
+    with opened(ledger, length, judge) as campaign:
+        rewards = campaign.score(["aa", "bb", "bb", "aa"], groups=["p"] * 4, deadline=LONG)
+
+    assert values(rewards) == [0.5, None, None, 0.5]
+    assert_replays(ledger)
+
+
+@pytest.mark.parametrize(
+    ("texts", "partial"),
+    [(["a?", "aaa", "aaaa"], [None, 1 / 2]), (["a?", "aa?", "aaaa"], [0.2, 0.3])],
+)
+def test_who_is_declined_follows_from_those_that_were_compared(
+    texts: list[str], partial: list[float | None], ledger: Ledger
+) -> None:
+    for place, text in enumerate(texts):
+        with opened(ledger, length, declining()) as campaign:
+            campaign.score([sample(text, place, 3)], deadline=SOON)
+            campaign.drain(LONG)
+            if place == 1:
+                assert [(r.value, r.pending) for r in latest(ledger)] == [
+                    (value, True) for value in partial
+                ]
+
+    expected = [None if "?" in text else n / 3 for text, n in zip(texts, (0, 1, 2), strict=True)]
+    assert [(r.value, r.pending) for r in latest(ledger)] == [(one, False) for one in expected]
+    assert_replays(ledger)
+
+
+def test_a_member_that_is_drawn_by_chance_and_declined_keeps_no_estimate(ledger: Ledger) -> None:
+    texts = [f"{n}{end}" for n in range(8) for end in ("a?", "aa")]
+    policy = "value_of_information"
+    with opened(ledger, length, declining(), policy=policy, money=4.0) as campaign:
+        campaign.score(texts, groups=[text[0] for text in texts], deadline=LONG)
+        campaign.drain(LONG)
+
+    told = values(latest(ledger, 0))
+    assert {*zip(told[::2], told[1::2], strict=True)} == {(None, 0.0), (0.3, 0.3)}
+    assert all(0.0 < min(chance) < 1.0 for chance in propensities(ledger).values())
+    assert_replays(ledger)
+
+
 # -- a group in several calls -----------------------------------------------------------------
 
 

@@ -516,6 +516,44 @@ def test_the_largest_group_keeps_its_scores_and_a_larger_one_is_told_why_not(
     assert f"at most {MOST_MEMBERS} are judged together" in more[0].reason
 
 
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_verifier_that_shortens_the_list_it_is_given_is_told_so(
+    ledger: Ledger, *, is_async: bool
+) -> None:
+    def rank(members: list[vl.Candidate]) -> list[float]:
+        members.pop()
+        return ranks([member.content for member in members])
+
+    async def rank_later(members: list[vl.Candidate]) -> list[float]:
+        return rank(members)
+
+    judge = FunctionVerifier(
+        rank_later if is_async else rank, name="rank", version="1", scope="group",
+        isolation="inline",
+    )  # fmt: skip
+    with opened(ledger, judge) as campaign:
+        rewards = campaign.score(["a", "aa", "aaa"], groups=["p"] * 3)
+
+    assert {reward.value for reward in rewards} == {None}
+    assert all("2 verdicts for 3 candidates" in reward.reason for reward in rewards)
+
+
+def test_a_member_that_is_declined_is_unknown_beside_other_fast_verifiers(ledger: Ledger) -> None:
+    @vl.verifier(name="length", kind="text", version="1", isolation="inline")
+    def length(candidate: vl.Candidate) -> float:
+        return len(candidate.content)
+
+    def rank(members: list[vl.Candidate]) -> list[float | None]:
+        return [None if member.content == "a" else 0.5 for member in members]
+
+    judge = FunctionVerifier(rank, name="rank", version="1", scope="group", isolation="inline")
+    with opened(ledger, length, judge) as campaign:
+        rewards = campaign.score(["a", "aa", "aaa"], groups=["p"] * 3)
+
+    assert [reward.value for reward in rewards] == [None, 1.25, 1.75]
+    assert_replays(ledger)
+
+
 # -- where groups make no sense ---------------------------------------------------------------
 
 

@@ -155,6 +155,16 @@ def test_a_wrong_number_of_answers_is_refused(answers: Any) -> None:
         Fake(answers).judge(TWO)
 
 
+def test_answers_are_counted_by_the_candidates_that_were_given() -> None:
+    class Shortening(Fake):
+        def verify(self, candidates: Sequence[Candidate]) -> Any:
+            candidates.pop()  # type: ignore[attr-defined]
+            return super().verify(candidates)
+
+    with pytest.raises(VerifierError, match="1 verdicts for 2 candidates"):
+        Shortening([1.0]).judge(list(TWO))
+
+
 @pytest.mark.parametrize(
     "answers",
     [None, 1.0, "ab", b"ab", {0.1, 0.2}, {"a": 0.1, "b": 0.2}, np.array(1.0)],
