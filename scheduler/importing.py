@@ -103,12 +103,20 @@ class Importer:
     def _rows(self, row: ImportRow, standing: Standing, source: str) -> dict[bytes, VerdictRow]:
         """A row's verdicts as the ledger keeps them, by check key."""
         found = {}
-        for (verifier, number), key in zip(self._desk.ladder.askings, standing.keys, strict=True):
-            verdict = row.verdicts.get(verifier.name)
-            if verdict is not None and number == (row.repeat if verifier.replicates > 1 else 0):
-                marked = replace(verdict, evidence={**verdict.evidence, "source": source})
-                found[key] = _verdict_row(verifier, key, standing, marked)
+        for verifier, key in self._told(row, standing):
+            verdict = row.verdicts[verifier.name]
+            marked = replace(verdict, evidence={**verdict.evidence, "source": source})
+            found[key] = _verdict_row(verifier, key, standing, marked)
         return found
+
+    def _told(self, row: ImportRow, standing: Standing) -> list[tuple[Verifier, bytes]]:
+        """Which verifiers a row tells of, with the keys of their checks."""
+        asked = zip(self._desk.ladder.askings, standing.keys, strict=True)
+        return [
+            (verifier, key) for (verifier, number), key in asked
+            if verifier.name in row.verdicts
+            and number == (row.repeat if verifier.replicates > 1 else 0)
+        ]  # fmt: skip
 
     def _of_groups(self, row: ImportRow) -> str:
         """What is wrong with a row that tells what a verifier said of a member of a group."""
@@ -156,13 +164,17 @@ class Importer:
     def _teach(self, good: Sequence[Told]) -> int:
         """Teach the beliefs what the top tier has said; none of it was drawn at random."""
         knowledge = self._desk.climb.knowledge
-        last = self._desk.ladder.askings.index((self._desk.ladder.verifiers[-1], 0))
-        said = {
-            s.keys[last]: s for row, s in good
-            if knowledge.is_lesson(s, row.verdicts.keys()) and not self._learning.has_judged(s)
-        }  # fmt: skip
-        lessons = knowledge.lessons(list(said.values()), list(said), [None] * len(said))
-        return self._learning.take(lessons)
+        said: dict[bytes, Standing] = {}
+        heard: list[bytes] = []
+        for row, standing in good:
+            keys = [key for _, key in self._told(row, standing)]
+            is_lesson = knowledge.is_lesson(standing, row.verdicts.keys())
+            if is_lesson and self._learning.is_new(standing, keys):
+                said[knowledge.judgement_key(standing)] = standing
+                heard += keys
+        lessons = knowledge.lessons(list(said.values()), [None] * len(said))
+        self._learning.take(lessons, heard)
+        return len(said)
 
 
 def _learn(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
+from hashlib import sha256
 from math import isnan, nan
 from typing import Any
 
@@ -186,11 +187,27 @@ class Knowledge:
             standing: The candidate, with all verdicts that it has.
             fresh: Names of those verifiers.
         """
-        if not Survey(self.ladder, standing).is_judged:
+        if not self.is_judged(standing):
             return self._hears_tiers and self._is_below(standing, fresh)
         before = copy(standing)
         before.verdicts = {n: v for n, v in standing.verdicts.items() if n not in fresh}
-        return not Survey(self.ladder, before).is_judged
+        return not self.is_judged(before)
+
+    def is_judged(self, standing: Standing) -> bool:
+        """Whether the top tier has scored a candidate, or rejected it."""
+        return Survey(self.ladder, standing).is_judged
+
+    def judgement_key(self, standing: Standing) -> bytes:
+        """Key of what the top tier says of a candidate: one for all of which it says the same.
+
+        One check may be about several of them, where a verifier reads less than its neighbours.
+        """
+        top = self.ladder.rungs[-1].verifiers
+        keys = [
+            key for (verifier, _), key in zip(self.ladder.askings, standing.keys, strict=True)
+            if verifier in top
+        ]  # fmt: skip
+        return keys[0] if len(keys) == 1 else sha256(b"".join(keys)).digest()
 
     def is_begun(self, standing: Standing) -> bool:
         """Whether a verifier of the top tier has spoken of a candidate."""
@@ -213,14 +230,12 @@ class Knowledge:
     def lessons(
         self,
         standings: Sequence[Standing],
-        keys: Sequence[bytes],
         drawn: Sequence[tuple[SampleId, Draw, str] | None],
     ) -> Lessons:
         """What answers teach; those of tiers below the top have no target.
 
         Args:
             standings: Candidates of which a tier has said something.
-            keys: Check key of each answer.
             drawn: The sample for which each was drawn, the draw, and the sample's group.
         """
         surveys = [Survey(self.ladder, standing) for standing in standings]
@@ -230,7 +245,8 @@ class Knowledge:
             for survey, one in zip(surveys, drawn, strict=True)
         ]
         rejected = np.array([survey.top_reject for survey in surveys], dtype=bool)
-        return Lessons(list(keys), self._conclusions.seen(surveys), truths, rejected, audits)
+        keys = list(map(self.judgement_key, standings))
+        return Lessons(keys, self._conclusions.seen(surveys), truths, rejected, audits)
 
     def _audit(self, survey: Survey, sample: SampleId, draw: Draw, group: str) -> Audit:
         truth = reward_of(self.ladder, survey, Belief(nan, nan)).value

@@ -6,7 +6,7 @@ moment follow from the last snapshot before it and the lessons since.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from verifier_ladder.candidate import SampleId
@@ -25,10 +25,11 @@ _SNAPSHOT = 256
 
 
 class Ended(NamedTuple):
-    """A check that has ended."""
+    """A check that has ended, for one candidate that waited for it."""
 
+    key: bytes
     standing: Standing
-    """Its candidate."""
+    """The candidate."""
     verifier: Verifier
     drawn: tuple[SampleId, Draw, str] | None
     """The sample for which it was drawn, the draw and the sample's group, if it was drawn."""
@@ -46,7 +47,7 @@ class Learning:
         self._heard: set[bytes] = set()
         """Checks of which it is known what they said and took."""
         self._judged: set[bytes] = set()
-        """Of each candidate that the top tier has judged, the check that did so."""
+        """Candidates that the top tier has judged, by `Knowledge.judgement_key`."""
         self._turns: Turns[Lessons] = Turns()
         self._since = 0
 
@@ -78,28 +79,21 @@ class Learning:
             self._judged |= lesson.judged()
             self._turns.hear(key, lesson, is_open=False)
 
-    def hear(self, ended: Mapping[bytes, Ended]) -> None:
+    def hear(self, ended: Sequence[Ended]) -> None:
         """Learn from checks that have ended what they said and what they took."""
-        for key in ended:
-            self._knowledge.prices.settle(key)
-        fresh = {
-            key: one for key, one in ended.items()
-            if key not in self._heard and one.verifier.name in one.standing.verdicts
-        }  # fmt: skip
-        said = self._said(fresh)
-        told = {key: fresh[key] for key, is_lesson in said.items() if is_lesson}
-        lessons = self._knowledge.lessons(
-            [one.standing for one in told.values()], list(told),
-            [one.drawn for one in told.values()],
-        )  # fmt: skip
+        for one in ended:
+            self._knowledge.prices.settle(one.key)
+        told = [one for one in ended if one.verifier.name in one.standing.verdicts]
+        fresh = {one.key: one for one in told if one.key not in self._heard}
+        said = self._said(told)
+        lessons = self._lessons([them for them in said.values() if self._is_lesson(them)])
         self._judged |= lessons.judged()
-        begun = [key for key in said if self._knowledge.is_begun(fresh[key].standing)]
+        begun = [key for key, them in said.items() if self._knowledge.is_begun(them[-1].standing)]
         now, later = lessons.parted(set(begun))
         waiting = later.each()
         for key in begun:
-            standing = fresh[key].standing
-            is_open = self._knowledge.is_open(standing)
-            self._turns.hear(standing.subject, waiting.get(key), is_open=is_open)
+            is_open = self._knowledge.is_open(said[key][-1].standing)
+            self._turns.hear(key, waiting.get(key), is_open=is_open)
         now = Lessons.joined([now, *self._turns.due()])
         learnt = set(now.keys)
         still = [one for key, one in waiting.items() if key not in learnt]
@@ -108,41 +102,53 @@ class Learning:
     def end(self, standings: Iterable[Standing]) -> None:
         """Hear that no more will be said of candidates by themselves."""
         for standing in standings:
-            self._turns.end(standing.subject)
+            self._turns.end(self._knowledge.judgement_key(standing))
         if due := list(self._turns.due()):
             self._write(Lessons.joined(due), [], [])
 
-    def _said(self, fresh: Mapping[bytes, Ended]) -> dict[bytes, bool]:
-        """The last check about each candidate, and whether there is something to learn."""
-        names: dict[Hashable, dict[bytes, str]] = {}
-        for key, one in fresh.items():
-            if one.verifier.scope == "group":  # It says nothing of other groups.
-                continue
-            names.setdefault(one.standing.subject, {})[key] = one.verifier.name
-        found = {}
-        for told in names.values():
-            key = next(reversed(told))
-            standing = fresh[key].standing
-            is_lesson = self._knowledge.is_lesson(standing, set(told.values()))
-            found[key] = is_lesson and not self.has_judged(standing)
-        return found
+    def _said(self, told: Sequence[Ended]) -> dict[bytes, list[Ended]]:
+        """The checks about each candidate."""
+        checks: dict[bytes, list[Ended]] = {}
+        for one in told:
+            if one.verifier.scope != "group":  # It says nothing of other groups.
+                key = self._knowledge.judgement_key(one.standing)
+                checks.setdefault(key, []).append(one)
+        return checks
 
-    def has_judged(self, standing: Standing) -> bool:
-        """Whether it is learnt, or waits to be, what the top tier has said of a candidate."""
-        return not self._judged.isdisjoint(standing.keys)
+    def _is_lesson(self, checks: Sequence[Ended]) -> bool:
+        names = {one.verifier.name for one in checks}
+        standing = checks[-1].standing
+        is_lesson = self._knowledge.is_lesson(standing, names)
+        return is_lesson and self.is_new(standing, [one.key for one in checks])
 
-    def _costs(self, fresh: Mapping[bytes, Ended]) -> list[CostLessons]:
+    def _lessons(self, said: Sequence[Sequence[Ended]]) -> Lessons:
+        drawn = [next((one.drawn for one in checks if one.drawn), None) for checks in said]
+        return self._knowledge.lessons([checks[-1].standing for checks in said], drawn)
+
+    def is_new(self, standing: Standing, keys: Collection[bytes]) -> bool:
+        """Whether nothing was learnt yet from what some checks say of a candidate.
+
+        A judgement is learnt once for each candidate: another one may share some of its checks.
+        """
+        if self._knowledge.judgement_key(standing) in self._judged:
+            return False
+        return not self._heard.issuperset(keys) or self._knowledge.is_judged(standing)
+
+    def _costs(self, fresh: dict[bytes, Ended]) -> list[CostLessons]:
         by_name: dict[str, list[Standing]] = {}
         for one in fresh.values():
             by_name.setdefault(one.verifier.name, []).append(one.standing)
         return [self._knowledge.costs.lessons(*each) for each in by_name.items()]
 
-    def take(self, lessons: Lessons) -> int:
-        """Learn what was said elsewhere of candidates that were not judged; count what is new."""
-        fresh = lessons.rows([n for n, key in enumerate(lessons.keys) if key not in self._heard])
-        self._judged |= fresh.judged()
-        self._write(fresh, [], fresh.keys)
-        return len(fresh)
+    def take(self, lessons: Lessons, keys: Sequence[bytes]) -> None:
+        """Learn what was said elsewhere, which must be new.
+
+        Args:
+            lessons: What is learnt.
+            keys: The checks that have said it.
+        """
+        self._judged |= lessons.judged()
+        self._write(lessons, [], keys)
 
     def _write(
         self,

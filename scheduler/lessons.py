@@ -23,7 +23,7 @@ class Lessons:
     """Answers of the top tier, one row each, in the order they are learnt."""
 
     keys: list[bytes]
-    """Check keys of the answers."""
+    """Of what candidates, by `Knowledge.judgement_key`."""
     seen: Seen
     """What the lower tiers had said."""
     target: NDArray[np.float64]
@@ -52,11 +52,11 @@ class Lessons:
         )  # fmt: skip
 
     def each(self) -> dict[bytes, Lessons]:
-        """The lessons one by one, by their check keys."""
+        """The lessons one by one, by their keys."""
         return {key: self.rows([row]) for row, key in enumerate(self.keys)}
 
     def parted(self, keys: Collection[bytes]) -> tuple[Lessons, Lessons]:
-        """The lessons of other checks, and of these."""
+        """The lessons of other candidates, and of these."""
         theirs = [key in keys for key in self.keys]
         others = [row for row, is_theirs in enumerate(theirs) if not is_theirs]
         return self.rows(others), self.rows([row for row, it in enumerate(theirs) if it])

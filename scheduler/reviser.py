@@ -270,17 +270,15 @@ class Reviser:
         standings: Sequence[Standing],
         verdicts: Mapping[bytes, Verdict],
     ) -> None:
-        """Teach what the checks have said and taken, each of them once."""
-        ended: dict[bytes, Ended] = {}
+        """Teach what the checks have said and taken."""
+        ended = []
         for request, standing in zip(requests, standings, strict=True):
-            had = ended.get(request.check_key)
-            drawn = (had and had.drawn) or _drawn(request)
             verifier = self._verifier(request, standing)
             if standing.comparison is not None and request.check_key in verdicts:
                 standing = copy(standing)  # noqa: PLW2901 - what is learnt is what the group took
                 whole = verdicts[request.check_key]
                 standing.verdicts = {**standing.verdicts, verifier.name: whole}
-            ended[request.check_key] = Ended(standing, verifier, drawn)
+            ended.append(Ended(request.check_key, standing, verifier, _drawn(request)))
         self._learning.hear(ended)
 
 

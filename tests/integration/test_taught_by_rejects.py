@@ -183,6 +183,38 @@ def test_a_candidate_is_learnt_once_whatever_else_is_said_of_it() -> None:
     assert len(told) == len({key for key, _ in told})
 
 
+@pytest.mark.parametrize("reads", [(), ("question",)])
+def test_candidates_that_share_a_check_are_each_learnt(reads: tuple[str, ...]) -> None:
+    """Short answers to many questions: the gate reads the question, the style check does not."""
+
+    def answers(candidate: vl.Candidate) -> vl.Verdict:
+        is_right = candidate.task is not None and candidate.task["question"] % 4 == 0
+        return vl.Verdict.accept() if is_right else no()
+
+    tests = of("tests", answers, "simulation", role="gate", task_fields=("question",))
+    style = of("style", all_pass, "simulation", task_fields=reads)
+    code = ladder([tests, style], vl.RewardRule(), policy=CERTAIN())
+    with (
+        open_ledger(":memory:") as ledger,
+        vl.Campaign.open("code", ladder=code, ledger=ledger) as campaign,
+    ):
+        for step in range(4):
+            campaign.score(
+                [vl.Candidate("text", f"{n % 5}", task={"question": n + 20 * step})
+                 for n in range(20)], step=step,
+            )  # fmt: skip
+            assert campaign.drain(timeout=60)
+        lessons = [
+            ledger.read(entry).facts["lessons"]
+            for entry in ledger.entries(kind="belief", campaign="code")
+        ]
+
+    assert [80, 60] == [
+        sum(len(each["keys"]) for each in lessons),
+        sum(len(each.get("rejected", [])) for each in lessons),
+    ]
+
+
 def test_an_import_of_what_is_known_teaches_nothing_again() -> None:
     gate, score = TOPS["a gate"]()
     with open_ledger(":memory:") as ledger:
