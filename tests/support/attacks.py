@@ -96,6 +96,11 @@ class Fight:
     unknown: Collection[str] = ()
 
     @property
+    def _shares_time(self) -> bool:
+        """Whether what a call took may be charged to one that ended in the same moment."""
+        return any(isinstance(each, vl.AsyncVerifier) for each in self.verifiers)
+
+    @property
     def name(self) -> str:
         """Of its campaign: the verifiers that it attacks."""
         return "+".join(each.name for each in self.verifiers)
@@ -208,8 +213,9 @@ class Fight:
             if not entry.times == entry.checks > 0:
                 yield name, f"{entry.times} entries of {entry.checks} checks"
             is_judged = entry.verdict.failed_at is None
-            if is_judged and not (entry.verdict.cost and entry.verdict.cost.seconds > 0):
-                yield name, f"it was charged {entry.verdict.cost}"
+            cost = entry.verdict.cost
+            if is_judged and not (cost and (cost.seconds > 0 or self._shares_time)):
+                yield name, f"it was charged {cost}"
         if (least := fsum(each.burns for each in self.attacks.values())) > self.told:
             yield self.name, f"{self.told:.3f} s were charged, and {least:.3f} s were burnt"
         if abs(self.told - self.charged) > 1e-3:
