@@ -158,7 +158,7 @@ class Learning:
         waiting: Sequence[Lessons] = (),
     ) -> None:
         """Learn, and write down what was learnt, and what waits for its turn."""
-        if not keys and not len(lessons):
+        if not (keys or waiting or len(lessons)):
             return
         is_over = self._knowledge.prices.is_over
         alarms = self._knowledge.learn(lessons, is_over=is_over)

@@ -285,14 +285,18 @@ def test_replicates_are_rows_of_their_own(tmp_path: Path) -> None:
 
     REGISTRY.add(Twice())
     ladder = vl.Ladder("twice", [Twice()], budget={"world": "unlimited"})
-    with vl.Campaign.open("twice", ladder=ladder, ledger=tmp_path / "ledger.db") as campaign:
+    open_campaign = partial(
+        vl.Campaign.open, "twice", ladder=ladder, ledger=tmp_path / "ledger.db"
+    )
+    with open_campaign() as campaign:
         campaign.score(["CCO"], deadline=0)
-        assert campaign.drain(300)
     vladder = partial(CliRunner().invoke, app)
     place = ["--ledger", str(tmp_path / "ledger.db")]
     file = tmp_path / "order.json"
 
     for number, value in enumerate((4.0, 5.0), 1):
+        with open_campaign() as campaign:  # What was answered may bring up the next case later.
+            assert campaign.drain(300)
         assert 0 == vladder(["case", "out", "--out", str(file), *place]).exit_code
         (row,) = json.loads(file.read_text())
         assert f"{number} of 2" == row["replicate"]
@@ -300,5 +304,6 @@ def test_replicates_are_rows_of_their_own(tmp_path: Path) -> None:
         done = vladder(["case", "in", str(file), *place, "--json"])
         assert 1 == told(done)["taken"], done.output
 
-    with vl.Campaign.open("twice", ladder=ladder, ledger=tmp_path / "ledger.db") as campaign:
+    with open_campaign() as campaign:
+        assert campaign.drain(300)
         assert 4.5 == [*campaign.revisions()][-1].reward.value
