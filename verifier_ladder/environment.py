@@ -141,7 +141,7 @@ def granted(verifier: Verifier) -> Grant:
             "of the process that runs its workers"
         )
     for name in verifier.secrets:
-        if len(values[name]) < _SHORTEST:
+        if len(values[name].strip()) < _SHORTEST:
             raise ConfigError(
                 f"secret {name} of verifier {verifier.name} has fewer than {_SHORTEST} "
                 "characters, which can't be masked; set a longer one, or declare it as env"

@@ -154,6 +154,6 @@ def asked_pause(retry_after: str | None) -> float | None:
         return float(retry_after)
     try:
         when = parsedate_to_datetime(retry_after)
-    except ValueError:
+    except (ValueError, OverflowError):  # A date may name a year or a zone of any size.
         return None
     return max(0.0, (when.replace(tzinfo=when.tzinfo or UTC) - datetime.now(UTC)).total_seconds())

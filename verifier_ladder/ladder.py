@@ -19,6 +19,7 @@ from verifier_ladder.canonicaliser import Canonicaliser
 from verifier_ladder.decision import EscalationPolicy
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.keys import digest
+from verifier_ladder.rate import Rate
 from verifier_ladder.registry import REGISTRY
 from verifier_ladder.reward import RewardRule, Scorer
 from verifier_ladder.target import Target
@@ -151,6 +152,7 @@ class Ladder:
         self.observed = observed
         self._check_observed()
         self._check_groups()
+        self._check_rates(found)
 
     def _one_kind(self, verifiers: Sequence[Verifier]) -> str:
         given: Any = self.name
@@ -176,6 +178,17 @@ class Ladder:
             if names.count(name) > 1:
                 raise ConfigError(f"ladder {self.name} holds verifier {name} twice")
         return kinds[0]
+
+    def _check_rates(self, verifiers: Sequence[Verifier]) -> None:
+        """Refuse two limits under one name: each would take the other's tokens for its own."""
+        limits: dict[str, Rate] = {}
+        for rate in (each.shared_rate for each in verifiers):
+            if rate and limits.setdefault(rate.name, rate).period != rate.period:
+                raise ConfigError(
+                    f"ladder {self.name} limits the rate {rate.name!r} to "
+                    f"{limits[rate.name].limit} and to {rate.limit}; give all that share it one "
+                    "limit, or another name"
+                )
 
     @staticmethod
     def _stack(verifiers: Sequence[Verifier]) -> tuple[Rung, ...]:

@@ -20,6 +20,8 @@ _LEAST = 4
 _LEAST_LINE = 8
 _LEAST_LEFT = 8
 """Characters that are left of a secret at the end of a text that does not say it was cut."""
+_NAMED = ("scores", "artifacts")
+"""Fields of a verdict whose keys are names, which nothing in brackets can be."""
 _CUTS = re.compile(r"( ?…(?: \[cut\])? ?)")
 """Where something of ours has shortened a text."""
 
@@ -85,9 +87,19 @@ class Mask:
         if isinstance(value, Artifact):  # Its digest is that of its bytes.
             return value.masked_by(self._masked)
         before = {field.name: getattr(value, field.name) for field in fields(value)}
-        after = {name: self._masked(item) for name, item in before.items()}
+        after = {
+            name: self._named(item) if name in _NAMED else self._masked(item)
+            for name, item in before.items()
+        }
         changed = {name: item for name, item in after.items() if item != before[name]}
         return replace(value, **changed) if changed else value
+
+    def _named(self, items: Mapping[str, Any]) -> dict[str, Any]:
+        """What has names, masked; one that holds a secret is replaced, for it must stay a name."""
+        return {
+            name if self._text(name) == name else f"masked_{place}": self._masked(item)
+            for place, (name, item) in enumerate(items.items(), 1)
+        }
 
     def _text(self, text: str) -> str:
         text = self._find.sub(lambda found: f"[{self._names[found[0]]}]", text)
@@ -118,7 +130,8 @@ class Mask:
 
 def _forms(value: str) -> Iterator[str]:
     """Every way in which a secret's value is known."""
-    yield from _spellings(value)
+    for whole in dict.fromkeys((value, value.strip())):  # As a header or an address takes it.
+        yield from _spellings(whole)
     lines = value.split("\n")
     for line in lines if len(lines) > 1 else ():
         if len(line.strip()) >= _LEAST_LINE:
@@ -141,7 +154,9 @@ def _spellings(value: str) -> Iterator[str]:
         yield quoted
         yield re.sub(r"%[0-9A-F]{2}", lambda found: found[0].lower(), quoted)
     yield from (json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1])
-    yield from (repr(value)[1:-1], html.escape(value), raw.hex(), raw.hex().upper())
+    escaped = html.escape(value)
+    yield from (escaped, escaped.replace("&#x27;", "&#39;").replace("&quot;", "&#34;"))
+    yield from (repr(value)[1:-1], raw.hex(), raw.hex().upper())
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         yield encode(raw).decode()
         for before in range(3):

@@ -158,6 +158,26 @@ def test_verify_tells_changed_bytes_and_bytes_of_nobody(place: Path) -> None:
     ] == found.problems
 
 
+@pytest.mark.parametrize("written", [999_999_999_999, 1.5, "text"])
+def test_verify_tells_a_row_whose_digest_is_none(place: Path, written: object) -> None:
+    with sqlite3.connect(place) as connection:
+        connection.execute("INSERT INTO artifact VALUES (?, 'c', 1, '')", (written,))
+    with opened(place) as ledger:
+        (problem,) = ledger.verify().problems
+    assert f"table artifact, {written!a}: no entry bears it out" == problem
+
+
+@pytest.mark.parametrize("change", ["UPDATE artifact SET note = 'erased'", "DELETE FROM artifact"])
+def test_verify_tells_bytes_that_are_there_and_whose_row_says_they_are_not(
+    place: Path, change: str
+) -> None:
+    with sqlite3.connect(place) as connection:
+        connection.execute(f"{change} WHERE digest = ?", (bytes.fromhex(digest(LOG)),))
+    with opened(place) as ledger:
+        (problem,) = ledger.verify().problems
+    assert f"artifact {digest(LOG)}: its bytes are there, and its row says they are not" == problem
+
+
 def test_an_export_carries_them_and_is_checked_alone(place: Path, tmp_path: Path) -> None:
     folder = tmp_path / "log"
     with opened(place) as ledger:
@@ -194,6 +214,23 @@ def test_a_backup_and_a_merge_carry_them(place: Path, tmp_path: Path) -> None:
 
         assert (LOG, None) == kept(new)
         assert new.verify().is_intact
+
+
+@pytest.mark.parametrize("where", ["l.db", ":memory:"])
+def test_what_was_erased_does_not_come_back(where: str, tmp_path: Path) -> None:
+    @vl.verifier(kind="text", version="1", isolation="inline")
+    def leaves(_: vl.Candidate) -> vl.Verdict:
+        return vl.Verdict.accept(1.0, artifacts={"run.log": b"about a person"})
+
+    ledger = where if where == ":memory:" else tmp_path / where
+    with vl.Campaign.open("c", ladder=vl.Ladder("t", [leaves]), ledger=ledger) as campaign:
+        campaign.score(["one"])
+        told = sha256(b"about a person").hexdigest()
+        assert 1 == campaign.ledger.erase_artifacts([told])
+
+        campaign.score(["two"])
+
+        assert campaign.ledger.artifact(told) is None
 
 
 @pytest.mark.parametrize("limit", ["LARGEST_ARTIFACT", "VERDICT_ARTIFACTS", "CAMPAIGN_ARTIFACTS"])

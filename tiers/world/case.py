@@ -222,6 +222,11 @@ class WorldVerifier(SingleVerifier):
     def _checked(self, verdict: Verdict) -> Verdict:
         if is_waiting(verdict):
             raise VerifierError(f"the answer to a case of {self.name} can't be to go on waiting")
+        if not verdict.is_answer:
+            raise VerifierError(
+                f"a failure ({verdict.failed_at}) is no answer to a case of {self.name}: "
+                f"{verdict.reason or 'no reason given'}"
+            )
         if verdict.unit not in ("", self.unit):
             raise VerifierError(
                 f"{self.name} takes {self.unit or 'no unit'}, not {verdict.unit}; convert it"

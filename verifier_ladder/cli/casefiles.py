@@ -320,7 +320,7 @@ def _check_identity(values: Mapping[str, Any], check: CheckRow) -> None:
     content = _content(candidate_of(check.payload).content)
     for column, expected in (("verifier", check.verifier), ("candidate", content)):
         cell = values.get(column)
-        if isinstance(cell, str) and _plain(cell) not in _spellings(expected):
+        if cell is not None and _plain(str(cell)) not in _spellings(expected):
             raise RowError(
                 f"the column {column!r} is not that of the case {check.check_key.hex()[:16]}: "
                 "rows may have slipped against each other. Take both from one row of the work "
@@ -344,8 +344,8 @@ def _spellings(text: str) -> set[str]:
 
 
 def _plain(text: str) -> str:
-    """Text by which cells are compared: one of the signs for micro, one kind of line end."""
-    return unicodedata.normalize("NFKC", text).replace("\r\n", "\n").strip()
+    """Text by which cells are compared: one sign for micro, one line end, no half characters."""
+    return unicodedata.normalize("NFKC", mended(text)).replace("\r\n", "\n").strip()
 
 
 def _value(cell: Any) -> bool | float | None:

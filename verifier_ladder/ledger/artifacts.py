@@ -33,7 +33,7 @@ _CHUNKS = "SELECT data FROM artifact_chunk WHERE digest = ? AND place = ?"
 def keep(connection: Connection, block: Block) -> None:
     """Keep the bytes of a block's artifacts, as far as its campaign may keep more."""
     for artifact in artifacts_in(block):
-        if _note_of(connection, artifact.digest) != "":
+        if _note_of(connection, artifact.digest) not in {"", ERASED}:  # Erased is for good.
             _keep(connection, block.campaign, artifact)
         connection.info.setdefault(WRITTEN, []).append(artifact)
 
@@ -103,6 +103,8 @@ def compare(connection: Connection, named: Connection, found: Verification) -> N
             found.artifacts_missing += note not in {ERASED, OVER}
         elif hashed.digest() != key or count != there:
             found.add(f"artifact {key.hex()}: its bytes were changed")
+        elif note != "":
+            found.add(f"artifact {key.hex()}: its bytes are there, and its row says they are not")
         else:
             found.artifacts += 1
     _compare_rows(connection, {bytes(key): size for key, size in rows}, found)
@@ -112,17 +114,23 @@ def _compare_rows(connection: Connection, sizes: Mapping[bytes, int], found: Ver
     """Compare what the tables say of artifacts with what entries name, by digest."""
     for table in ("artifact", "artifact_chunk"):
         for (key,) in connection.exec_driver_sql(f"SELECT DISTINCT digest FROM {table}").all():
-            if isinstance(key, str) or bytes(key) not in sizes:
-                told = ascii(key) if isinstance(key, str) else bytes(key).hex()
+            if (known := _bytes(key)) not in sizes:
+                told = ascii(key) if known is None else known.hex()
                 found.add(f"table {table}, {told}: no entry bears it out")
     told_of = connection.exec_driver_sql(
         "SELECT digest, size, note, campaign IN (SELECT campaign FROM entry) FROM artifact"
     )
     for key, size, note, is_known in told_of.all():
-        if isinstance(key, str) or bytes(key) not in sizes:
+        named = _bytes(key)
+        if named is None or named not in sizes:
             continue
-        if size != sizes[bytes(key)] or note not in {"", ERASED, OVER} or not is_known:
-            found.add(f"table artifact, {bytes(key).hex()}: its row was changed")
+        if size != sizes[named] or note not in {"", ERASED, OVER} or not is_known:
+            found.add(f"table artifact, {named.hex()}: its row was changed")
+
+
+def _bytes(found: object) -> bytes | None:
+    """What a column holds; None where somebody has written what is no bytes."""
+    return bytes(found) if isinstance(found, (bytes, memoryview)) else None
 
 
 class SqlArtifacts(Store):

@@ -69,6 +69,7 @@ class MemoryLedger(MemoryReplies, MemoryQueue, Ledger):
         self._runs: dict[str, dict[str, bytes]] = {}
         self._sources: dict[tuple[str, str], list[str]] = {}
         self._artifacts: dict[str, tuple[str, bytes]] = {}
+        self._erased: set[str] = set()
         """Campaign and bytes of each, by digest."""
 
     @contextmanager
@@ -149,7 +150,8 @@ class MemoryLedger(MemoryReplies, MemoryQueue, Ledger):
         most = load_settings().campaign_artifacts if found else 0
         for artifact in found:
             kept = sum(len(data) for by, data in self._artifacts.values() if by == block.campaign)
-            if artifact.digest not in self._artifacts and kept + artifact.size <= most:
+            is_new = artifact.digest not in self._artifacts.keys() | self._erased
+            if is_new and kept + artifact.size <= most:
                 self._artifacts[artifact.digest] = block.campaign, artifact.data or b""
             artifact.drop()
 
@@ -161,7 +163,9 @@ class MemoryLedger(MemoryReplies, MemoryQueue, Ledger):
     def erase_artifacts(self, digests: Sequence[str]) -> int:
         """See `Ledger.erase_artifacts`."""
         with self._held():
-            return sum(self._artifacts.pop(digest, None) is not None for digest in digests)
+            erased = [digest for digest in digests if self._artifacts.pop(digest, None)]
+            self._erased.update(erased)
+            return len(erased)
 
     def _index_verdicts(self, block: Block, entry: int) -> None:
         known = self._verdicts

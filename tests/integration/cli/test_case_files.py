@@ -243,6 +243,16 @@ def test_another_answer_to_a_case_that_was_answered_is_a_bad_row(
     assert 1 == len(reviews(folder))
 
 
+def test_a_number_in_the_column_of_candidates_is_compared_too(
+    run: Run, folder: Path, rows: Rows
+) -> None:
+    (folder / "results.json").write_text(json.dumps([{**rows[0], "value": 7, "candidate": 5}]))
+
+    done = run("in", folder / "results.json", "--json")
+
+    assert (1, True) == (done.exit_code, "rows may have slipped" in done.output)
+
+
 @pytest.mark.parametrize("form", ["array", "lines"])
 def test_json_is_read_too(run: Run, folder: Path, form: str) -> None:
     assert 0 == run("out", "--out", folder / "order.json").exit_code

@@ -149,6 +149,11 @@ def test_retry_after_may_be_a_date() -> None:
     assert [None, None, 7.0] == [asked_pause(None), asked_pause("soon"), asked_pause("7")]
 
 
+@pytest.mark.parametrize("said", ["-5", "NaN", "1e9", "1 Jan 2030 0:0:0 +99999999999999999999"])
+def test_a_retry_after_that_makes_no_sense_asks_for_nothing(said: str) -> None:
+    assert asked_pause(said) is None
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -28,6 +28,7 @@ SPELLINGS: list[Callable[[str], str]] = [
     lambda text: json.dumps(text, ensure_ascii=False),
     repr,
     html.escape,
+    lambda text: html.escape(text).replace("&#x27;", "&#39;").replace("&quot;", "&#34;"),
     lambda text: base64.b64encode(text.encode()).decode(),
     lambda text: base64.urlsafe_b64encode(text.encode()).decode().rstrip("="),
     lambda text: text.encode().hex(),
@@ -102,6 +103,23 @@ def test_a_verdict_is_masked_in_all_its_words_and_keeps_its_numbers() -> None:
     assert {"[A_KEY]": ["[A_KEY]", {"deep": "[A_KEY]"}], "n": 7} == hidden.evidence
     assert (Outcome.REJECT, 0.25, Cost(1.0)) == (hidden.outcome, hidden.score, hidden.cost)
     assert "sesame" not in repr(hidden)
+
+
+@pytest.mark.parametrize("value", ["s3cret ", " s3cret", "s3cret\r", "s3cret\n"])
+def test_a_secret_is_known_without_the_space_around_it(value: str) -> None:
+    assert "([A_KEY])" == Mask({"A_KEY": value})("(s3cret)")
+
+
+def test_a_name_that_holds_a_secret_is_another_name_and_the_verdict_stands() -> None:
+    said = Verdict.accept(
+        1.0, scores={"style": 0.5, "sesame": 1.0}, artifacts={"sesame.log": b"x", "a.log": b"y"}
+    )
+
+    hidden = Mask({"A_KEY": "sesame"})(said)
+
+    assert {"style": 0.5, "masked_2": 1.0} == hidden.scores
+    assert ["masked_1", "a.log"] == list(hidden.artifacts)
+    assert (Outcome.ACCEPT, 1.0) == (hidden.outcome, hidden.score)
 
 
 def test_nothing_to_hide_changes_nothing() -> None:

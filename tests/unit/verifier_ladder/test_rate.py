@@ -106,3 +106,14 @@ def test_a_pause_lasts_as_long_as_was_asked_and_five_minutes_at_most(
     until = BEGIN + min(seconds, LONGEST_PAUSE)
     assert rate.due(full_at, BEGIN) == pytest.approx(until + rate.period, abs=1e-5)
     assert rate.tokens(full_at, until + rate.period) == 1
+
+
+def test_a_ladder_gives_a_rate_one_limit() -> None:
+    def asks(name: str, limit: str) -> vl.Verifier:
+        rate = Rate(limit, name="openai")
+        return vl.verifier(kind="text", version="1", name=name, rate=rate)(lambda _: True)
+
+    with pytest.raises(ConfigError, match="limits the rate 'openai' to 1/h and to 10/s"):
+        vl.Ladder("two", [asks("slow", "1/h"), asks("fast", "10/s")])
+
+    vl.Ladder("one", [asks("one", "60/min"), asks("other", "1/s")])

@@ -180,7 +180,13 @@ def test_what_settles_a_case_says_until_when_it_holds(said: Any) -> None:
     assert "2026-03-02T16:30:00+00:00" == verdict.evidence["valid_until"]
 
 
-@pytest.mark.parametrize("said", ["2", True, float("nan"), Verdict.accept(3.0, unit="USD")])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "2", True, float("nan"), Verdict.accept(3.0, unit="USD"),
+        Verdict.abstain("the feed is away", failed_at="tool"),
+    ],
+)  # fmt: skip
 def test_what_can_t_be_an_answer_settles_nothing(said: Any) -> None:
     assert is_waiting(asked(lambda _: said))
 
