@@ -69,8 +69,8 @@ class MemoryLedger(MemoryReplies, MemoryQueue, Ledger):
         self._runs: dict[str, dict[str, bytes]] = {}
         self._sources: dict[tuple[str, str], list[str]] = {}
         self._artifacts: dict[str, tuple[str, bytes]] = {}
-        self._erased: set[str] = set()
         """Campaign and bytes of each, by digest."""
+        self._erased: set[str] = set()
 
     @contextmanager
     def _held(self, *, tell: bool = False) -> Iterator[None]:
