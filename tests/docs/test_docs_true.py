@@ -4,6 +4,7 @@ import re
 import tomllib
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from histories import ESTIMATE, GATE, History, Item, cost
@@ -13,6 +14,7 @@ import verifier_ladder as vl
 from verifier_ladder.demo.outputs import read_outputs
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.summary import print_summary, summarise
+from verifier_ladder.testing.trial import try_reward
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
 
@@ -35,6 +37,15 @@ def found(pattern: str, paths: list[Path]) -> dict[str, str]:
         for match in re.findall(pattern, path.read_text("utf-8")):
             places.setdefault(match, str(path.relative_to(ROOT)))
     return places
+
+
+@pytest.fixture(scope="module")
+def accuracy() -> str:
+    """What `vladder try` says of the README's reward function."""
+    names: dict[str, Any] = {}
+    source = README.partition("file: rewards.py -->\n```python\n")[2].partition("```")[0]
+    exec(source, names)  # noqa: S102 - the page's own function
+    return str(try_reward(names["accuracy"], "mathematics", seconds=300))
 
 
 def commands() -> set[str]:
@@ -111,6 +122,16 @@ def test_the_number_of_the_demos_outputs_is_the_same_everywhere() -> None:
 
     assert {str(count)} == told.keys()
     assert not others
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/howto/try-a-reward-function.md"])
+def test_the_first_trial_is_told_as_it_is(page: str, accuracy: str) -> None:
+    text = (ROOT / page).read_text("utf-8")
+
+    shown = text.partition("```text\naccuracy against")[2].partition("…\n")[0].splitlines()
+
+    assert len(shown) > 5
+    assert accuracy.splitlines()[1 : len(shown)] == shown[1:]
 
 
 def test_the_readmes_summary_has_the_columns_of_the_summary() -> None:

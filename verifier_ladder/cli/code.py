@@ -86,6 +86,9 @@ def object_at(place: str) -> Any:
 
     where, colon, attribute = place.rpartition(":")
     if not colon:
+        file = f"{place.removesuffix('.py')}.py"
+        if place not in REGISTRY.names() and Path(file).exists():
+            raise ConfigError(f"name what is meant in {file}, such as {file}:accuracy")
         return REGISTRY.get(place)
     found: Any = import_code(where)
     for name in attribute.split("."):

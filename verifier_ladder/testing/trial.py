@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 from importlib.resources import files
+from math import isfinite
 from numbers import Real
 from pathlib import Path
 from time import monotonic
@@ -24,6 +25,7 @@ from typing import Any, NamedTuple
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import AnswerError, ConfigError, SandboxError
+from verifier_ladder.keys import task_digest
 from verifier_ladder.signature import LIVE, plain
 from verifier_ladder.testing.answerkey import AnswerKey, Case
 from verifier_ladder.text import printable
@@ -237,9 +239,9 @@ class Calling:
             messages: Whether completions are chat messages.
 
         Raises:
-            ConfigError: If it takes an argument that nothing is known for.
+            ConfigError: If it is no function, or takes an argument that nothing is known for.
         """
-        parameters = inspect.signature(function).parameters
+        parameters = _parameters(function)
         takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
         named = [p for p in parameters.values() if p.kind in {p.POSITIONAL_OR_KEYWORD,
                  p.KEYWORD_ONLY}]  # fmt: skip
@@ -274,6 +276,16 @@ class Calling:
         if self.lists:
             return {**given, "completions": [said], **{n: [v] for n, v in fields.items()}}
         return {**given, self.text: said, **fields}
+
+
+def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError) as error:
+        raise ConfigError(
+            f"{printable(repr(function), 60)} can't be tried as a reward function; name a "
+            "function that takes completions"
+        ) from error
 
 
 def _text_argument(names: Sequence[str]) -> str:
@@ -329,6 +341,8 @@ def number_in(said: Any, *, lists: bool) -> float | None:
         said = said.item()
     if not isinstance(said, Real):
         raise AnswerError(f"it returned {printable(repr(said), 80)}, which is no number")
+    if not isfinite(said):
+        raise AnswerError(f"it returned {float(said)}, which is no reward")
     return float(said)
 
 
@@ -347,15 +361,26 @@ class RewardTrial(Verifier):
         """Call it for one completion after the other."""
         for candidate in candidates:
             try:
-                yield self._one(str(candidate.content), candidate.task or {})
-            except Exception as error:  # noqa: BLE001 - whatever it raises, it gave no reward
+                said = self._one(str(candidate.content), candidate.task or {})
+            except SandboxError as error:
                 yield failure(error)
+            except Exception as error:  # noqa: BLE001 - whatever it raises, it gave no reward
+                yield Verdict.abstain(_raised(error))
+            else:
+                yield Verdict.abstain("it returned None") if said is None else said
 
     def _one(self, text: str, task: Mapping[str, Any]) -> Verdict | float | None:
         said = self.function(**self.calling.arguments(text, task))
         if inspect.isawaitable(said):
             said = asyncio.run(_awaited(said))
         return number_in(said, lists=self.calling.lists)
+
+
+def _raised(error: Exception) -> str:
+    """What a function did instead of giving a reward; an opinion, so that nobody is blamed."""
+    if isinstance(error, AnswerError):
+        return str(error)
+    return f"it raised {type(error).__name__}: {error}"
 
 
 async def _awaited(said: Any) -> Any:
@@ -531,10 +556,19 @@ def _chosen(key: AnswerKey, most: int, *, plain_only: bool) -> list[_Chosen]:
             if set(task) - _UNSAID != usual - _UNSAID:
                 continue  # It asks for what a plain function can't know, such as a tolerance.
             task = _said(key.name, task)
-        if task:
+        if task and _has_key(task):
             groups[group].append((group, case, task))
     cheats = groups.pop(Group.CHEAT)
     return [*cheats, *(case for of in groups.values() for case in _spread(of, most))]
+
+
+def _has_key(task: Mapping[str, Any]) -> bool:
+    """Whether a campaign takes the task: one with an integer beyond 2**53 has no check key."""
+    try:
+        task_digest(task)
+    except ConfigError:
+        return False
+    return True
 
 
 def _group(case: Case) -> Group | None:

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 REWARDS = """
 def accuracy(completions, answer, **kwargs):
     return [float(expected in text) for text, expected in zip(completions, answer)]
@@ -39,3 +41,16 @@ def test_a_column_that_says_nothing_is_refused(run: Any, tmp_path: Path) -> None
     )
 
     assert 2 == done.exit_code
+
+
+@pytest.mark.parametrize("place", ["tried_alone.py", "tried_alone"])
+def test_a_file_without_a_function_says_how_to_name_one(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    (tmp_path / "tried_alone.py").write_text(REWARDS)
+    monkeypatch.chdir(tmp_path)
+
+    done = run("try", place, "--kind", "choice")
+
+    assert 2 == done.exit_code
+    assert "tried_alone.py:accuracy" in done.stderr

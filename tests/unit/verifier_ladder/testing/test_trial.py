@@ -41,6 +41,17 @@ def fragile(completions, answer):
 def text(completions, answer):
     return ["good"]
 
+def nan(completions, answer):
+    return [float("nan")]
+
+def nothing(completions, answer):
+    return [None]
+
+def unread(completions, answer):
+    if "x" in completions[0]:
+        raise ValueError("no number")
+    return [1.0]
+
 def exit_status(completion, test):
     program = completion.rpartition("```python")[2].partition("```")[0] + chr(10) + test
     try:
@@ -100,11 +111,44 @@ def test_what_raises_has_no_reward_and_what_crashes_costs_no_other(
     assert len(trial.tried) > len(trial.unknown) + len(crashed)
 
 
-def test_a_return_that_is_no_number_is_no_reward(function: Callable[[str], Any]) -> None:
-    trial = try_reward(function("text"), "numeric", most=2, seconds=120)
+def test_an_error_about_what_was_written_is_no_reward_either(
+    function: Callable[[str], Any],
+) -> None:
+    trial = try_reward(function("unread"), "mathematics", most=8, seconds=240)
+
+    assert {"it raised ValueError: no number"} == {each.reason for each in trial.unknown}
+    assert all("x" not in each.content for each in trial.tried if each.value is not None)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("text", "it returned 'good', which is no number"),
+        ("nan", "it returned nan, which is no reward"),
+        ("nothing", "it returned None"),
+    ],
+)
+def test_a_return_that_is_no_number_is_no_reward(
+    function: Callable[[str], Any], name: str, told: str
+) -> None:
+    trial = try_reward(function(name), "numeric", most=2, seconds=120)
 
     assert len(trial.tried) == len(trial.unknown)
-    assert "no number" in trial.unknown[0].reason
+    assert told == trial.unknown[0].reason
+
+
+def test_a_key_with_large_numbers_in_its_tasks_can_be_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = AnswerKey.named("json-schema")
+    large = whole.cases[0].model_copy(update={"task": {"schema": {"maximum": 2**60}}})
+    part = replace(whole, cases=(large, *whole.cases[:4]), lines=())
+    monkeypatch.setattr(AnswerKey, "named", lambda _: part)
+
+    trial = try_reward(lambda completions: [1.0] * len(completions), "json", seconds=120)
+
+    assert trial.tried
+    assert all({"maximum": 2**60} != each.task["schema"] for each in trial.tried)
 
 
 def test_a_right_verifier_is_clean() -> None:
@@ -178,6 +222,7 @@ def takes_nothing() -> float:
         (live, ["answer"], {}, "only a trainer has"),
         (called_wrongly, ["answer"], {"gold": "key"}, "have no key"),
         (takes_nothing, ["answer"], {}, "takes none"),
+        (3, ["answer"], {}, "3 can't be tried as a reward function; name a function"),
     ],
 )
 def test_an_argument_that_nothing_is_known_for_is_named(
