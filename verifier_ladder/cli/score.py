@@ -96,12 +96,14 @@ def score(
 def _tell_plan(plan: Forecast) -> None:
     """Say on stderr what will be asked, before it is."""
     from verifier_ladder.cli.forecast import plan_lines
+    from verifier_ladder.summary.amounts import plural
 
     screen = output.console(to_stderr=True)
     if not plan.horizon:
         screen.print("No candidate is new: nothing is planned.")
         return
-    screen.print(f"Plan for {plan.horizon:,} candidates, if all pass the fast tier:")
+    new = plural(plan.horizon, "candidate")
+    screen.print(f"Plan for {new}, if all pass the fast tier:")
     for line in plan_lines(plan):
         screen.print(line, soft_wrap=True)
 

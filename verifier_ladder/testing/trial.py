@@ -24,7 +24,7 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from verifier_ladder.candidate import Candidate
-from verifier_ladder.errors import AnswerError, ConfigError, SandboxError
+from verifier_ladder.errors import AnswerError, ConfigError, LadderError, SandboxError
 from verifier_ladder.keys import task_digest
 from verifier_ladder.signature import LIVE, plain
 from verifier_ladder.testing.answerkey import AnswerKey, Case
@@ -362,10 +362,12 @@ class RewardTrial(Verifier):
         for candidate in candidates:
             try:
                 said = self._one(str(candidate.content), candidate.task or {})
-            except SandboxError as error:
+            except AnswerError as error:
+                yield Verdict.abstain(str(error))
+            except LadderError as error:  # The sandbox's own, such as an answer too large for it.
                 yield failure(error)
             except Exception as error:  # noqa: BLE001 - whatever it raises, it gave no reward
-                yield Verdict.abstain(_raised(error))
+                yield Verdict.abstain(f"it raised {type(error).__name__}: {error}")
             else:
                 yield Verdict.abstain("it returned None") if said is None else said
 
@@ -374,13 +376,6 @@ class RewardTrial(Verifier):
         if inspect.isawaitable(said):
             said = asyncio.run(_awaited(said))
         return number_in(said, lists=self.calling.lists)
-
-
-def _raised(error: Exception) -> str:
-    """What a function did instead of giving a reward; an opinion, so that nobody is blamed."""
-    if isinstance(error, AnswerError):
-        return str(error)
-    return f"it raised {type(error).__name__}: {error}"
 
 
 async def _awaited(said: Any) -> Any:
@@ -635,9 +630,19 @@ def page(trial: Trial) -> str:
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["shorten"] = printable
+    environment.filters["lines"] = _lines
     style = (folder / "report.css").read_text(encoding="utf-8")
     template = environment.from_string((folder / "trial.html.j2").read_text(encoding="utf-8"))
     return template.render(trial=trial, style=Markup(style), style_hash=_hash(style))  # noqa: S704
+
+
+def _lines(text: str, limit: int = 300) -> str:
+    """The first lines of a text with their indentation, for programs mean nothing without."""
+    lines = text[:limit].splitlines()[:_SHOWN]
+    shown = "\n".join(
+        " " * (len(line) - len(line.lstrip(" "))) + printable(line, None) for line in lines
+    )
+    return shown if len(text) <= len("\n".join(lines)) + 1 else f"{shown}…"
 
 
 def _hash(style: str) -> str:

@@ -149,7 +149,7 @@ def test_a_file_scored_before_is_told_to_hold_nothing_new(folder: Path, start: S
     _, _, first = run(start, *SCORE)
     _, _, again = run(start, *SCORE)
 
-    assert "Plan for 1 candidate" in first
+    assert "Plan for 1 candidate," in first
     assert "No candidate is new: nothing is planned." in again
     assert "Plan for" not in again
 

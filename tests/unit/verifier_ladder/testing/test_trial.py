@@ -252,3 +252,14 @@ def test_a_page_escapes_what_models_wrote() -> None:
     assert "<b>mine" not in made
     assert "\x1b" not in made
     assert "&lt;script&gt;" in made
+
+
+def test_a_page_keeps_the_lines_of_a_program() -> None:
+    program = Tried(Group.CHEAT, "def f():\n    return 1", {"answer": "1"}, "a", 1.0, "")
+    long = Tried(Group.CHEAT, "x\n" * 500, {"answer": "1"}, "b", 1.0, "")
+
+    made = page(Trial("mine", "code", 0.5, 1.0, (program, long)))
+
+    assert "def f():\n    return 1</bdi>" in made
+    assert "x\nx…</bdi>" in made
+    assert made.count("\nx") < 30
