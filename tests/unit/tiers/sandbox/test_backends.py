@@ -91,7 +91,9 @@ def test_files_in_a_command_are_written_or_named_as_missing(wrapped: Sandbox) ->
 
 def test_a_command_that_is_killed_is_nobody_s_fault(wrapped: Sandbox) -> None:
     wrapped.start()
+    inside = psutil.Process(wrapped.process).children(recursive=True)
     os.kill(wrapped.process, 9)
+    psutil.wait_procs(inside, timeout=60)  # They die with it, but not in the same moment.
 
     with pytest.raises(SandboxError, match="the command has ended"):
         wrapped.run(ADD, [Input((1,))], LIMITS)
