@@ -14,6 +14,7 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["build"]
 nitpicky = False  # References into other projects would need their inventories from the network.
+suppress_warnings = ["ref.python"]  # Short names in annotations may fit two classes.
 
 myst_enable_extensions = ["colon_fence", "deflist", "fieldlist"]
 myst_heading_anchors = 3
