@@ -68,6 +68,8 @@ class BatchFuture(Future[T]):
         self._told = told
         self.answered: dict[int, Any] = answered or {}
         """What is settled so far, by position in the batch; filled by the lane."""
+        self.paid: frozenset[int] = frozenset()
+        """Which of them have been paid, so that their cost can't change; filled by who pays."""
         self.on_news: Callable[[], None] = _nothing
         """Called when more may be settled, in a lane's thread."""
         self.is_abandoned = False

@@ -57,7 +57,7 @@ class WorkerProcess:
         self.journal = Journal()
         """What it has answered to the present request; there until it is killed."""
         self.took = 0.0
-        """Cpu-seconds until it came to the last candidate of the present request."""
+        """Cpu-seconds that the candidates took which it has answered of the present request."""
         self._cpu = 0.0
         self._paused = 0.0
         self._name = name
@@ -70,8 +70,8 @@ class WorkerProcess:
         Args:
             request: What it is asked.
             watch: How long it may take.
-            look: Called now and then while it is at work, with the cpu-seconds that it took to
-                come to its last candidate.
+            look: Called now and then while it is at work, with the cpu-seconds that those who
+                have answered took.
         """
         self.took = self._cpu = 0.0
         self._progress.cell[0] = NOT_STARTED
@@ -107,12 +107,16 @@ class WorkerProcess:
         """Wait for the answer; the worker's death raises."""
         cell = self._progress.cell
         self._at = at = NOT_STARTED
+        answered = 0
         clock = OwnClock(self._process.pid, watch.patience)
         spending = Spending(self._process.pid, watch, self._progress.spent)
         while True:
             if cell[0] != at:
                 self._at = at = cell[0]
                 clock.begin()
+                self.took = self._cpu
+            if self.journal.count != answered:  # Calls at work at once end in any place.
+                answered = self.journal.count
                 self.took = self._cpu
             is_loading = at in (NOT_STARTED, LOADING)
             left = _left(clock, watch, is_loading=is_loading)

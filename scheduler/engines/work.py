@@ -119,6 +119,7 @@ class Work:
         if not self.future.done() and monotonic() < self._due:
             return [], []
         said = self._settled()
+        self.future.paid = self.future.paid.union(said)
         for place, verdict in said.items():
             if self._limit is not None:
                 seconds = verdict.cost.seconds if verdict.cost else 0.0

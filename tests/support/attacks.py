@@ -96,11 +96,6 @@ class Fight:
     unknown: Collection[str] = ()
 
     @property
-    def _shares_time(self) -> bool:
-        """Whether what a call took may be charged to one that ended in the same moment."""
-        return any(isinstance(each, vl.AsyncVerifier) for each in self.verifiers)
-
-    @property
     def name(self) -> str:
         """Of its campaign: the verifiers that it attacks."""
         return "+".join(each.name for each in self.verifiers)
@@ -213,9 +208,8 @@ class Fight:
             if not entry.times == entry.checks > 0:
                 yield name, f"{entry.times} entries of {entry.checks} checks"
             is_judged = entry.verdict.failed_at is None
-            cost = entry.verdict.cost
-            if is_judged and not (cost and (cost.seconds > 0 or self._shares_time)):
-                yield name, f"it was charged {cost}"
+            if is_judged and not (entry.verdict.cost and entry.verdict.cost.seconds > 0):
+                yield name, f"it was charged {entry.verdict.cost}"
         if (least := fsum(each.burns for each in self.attacks.values())) > self.told:
             yield self.name, f"{self.told:.3f} s were charged, and {least:.3f} s were burnt"
         if abs(self.told - self.charged) > 1e-3:

@@ -251,7 +251,7 @@ class CodeFunctions(ProgramVerifier):
     """
 
     name = "code-functions"
-    version = "1"
+    version = "2"
     cost = Cost(seconds=0.05)
     batch_size = 16
     task_fields = ("calls", "expected", "tolerance", "limits")

@@ -90,7 +90,7 @@ class CodeTests(ProgramVerifier):
     """
 
     name = "code-tests"
-    version = "2"
+    version = "3"
     cost = Cost(seconds=0.1)
     batch_size = 8
     task_fields = ("tests", "function", "limits")

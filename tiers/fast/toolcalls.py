@@ -175,7 +175,7 @@ class ToolCalls(SingleVerifier):
     """
 
     name = "tool-calls"
-    version = "1"
+    version = "2"
     tier = Tier.FAST
     kind = "text"
     domain = "tool use"

@@ -150,8 +150,8 @@ class MemoryLedger(MemoryReplies, MemoryQueue, Ledger):
         most = load_settings().campaign_artifacts if found else 0
         for artifact in found:
             kept = sum(len(data) for by, data in self._artifacts.values() if by == block.campaign)
-            is_new = artifact.digest not in self._artifacts.keys() | self._erased
-            if is_new and kept + artifact.size <= most:
+            is_known = artifact.digest in self._artifacts or artifact.digest in self._erased
+            if not is_known and kept + artifact.size <= most:
                 self._artifacts[artifact.digest] = block.campaign, artifact.data or b""
             artifact.drop()
 

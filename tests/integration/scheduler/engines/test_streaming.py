@@ -3,13 +3,15 @@ them a second run."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +80,29 @@ class Yielding(vl.Verifier):
     def verify(self, candidates: Sequence[Candidate]) -> Iterator[Any]:
         for candidate in candidates:
             yield self.diary(candidate)
+
+
+class Burning(vl.AsyncVerifier):
+    """Calls that are all at work at once; each ends, after some work, when a file is there."""
+
+    name, version, timeout, concurrency = "burning", "1", 300.0, 8
+    cost = Cost(seconds=1e-3)
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = str(folder)
+        super().__init__()
+
+    async def verify_one(self, candidate: Candidate) -> float:
+        while not Path(self.folder, str(candidate.content)).exists():  # noqa: ASYNC110, ASYNC240
+            await asyncio.sleep(0.01)
+        burn = time.thread_time() + BURNT
+        while time.thread_time() < burn:
+            pass
+        return 1.0
+
+
+BURNT = 0.1
+"""Cpu-seconds that each of them burns."""
 
 
 def function(diary: Diary, **options: Any) -> vl.Verifier:
@@ -209,3 +234,25 @@ def test_a_hang_on_a_higher_tier_does_not_hold_back_its_batch(diary: Diary, unti
 
     assert values < {1.0, 2.0, 3.0}
     assert [1, 1, 1] == list(diary.read().values())
+
+
+def test_calls_at_work_at_once_are_charged_what_they_took_when_they_are_told(
+    pool: WorkerPool, until: Until, tmp_path: Path
+) -> None:
+    future = pool.verify(Burning(tmp_path), texts("0123"))
+    for number in range(3):
+        (tmp_path / f"{number}").touch()
+        until(partial(future.answered.__contains__, number))
+    paid = seconds(future.answered[place] for place in range(3))
+    future.paid = frozenset({0, 1, 2})
+    (tmp_path / "3").touch()
+    said = future.result()
+
+    # What the last of them burnt may have been seen a look later.
+    assert sum(paid) >= 2 * BURNT
+    assert paid == seconds(said.verdicts)[:3]
+    assert pytest.approx(said.seconds) == sum(seconds(said.verdicts))
+
+
+def seconds(verdicts: Iterable[Verdict]) -> list[float]:
+    return [verdict.cost.seconds for verdict in verdicts if verdict.cost is not None]
