@@ -455,9 +455,14 @@ EXHAUSTION: dict[str, tuple[str, str, str]] = {
         "raised OSError",
     ),
     "the stack": (
-        "import sys\nsys.setrecursionlimit(10 ** 9)\ndef solve(): return solve()",
+        "import sys\nsys.setrecursionlimit(10 ** 9)\ndef solve(_=0): return max([1], key=solve)",
         "def solve(n=500): return n == 0 or solve(n - 1)",
         "crashed|memory|MemoryError|RecursionError",
+    ),
+    "frames without end": (  # Python may take long to give up: which limit comes first is chance.
+        "import sys\nsys.setrecursionlimit(10 ** 9)\ndef solve(): return solve()",
+        "def solve(n=500): return n == 0 or solve(n - 1)",
+        "crashed|memory|MemoryError|RecursionError|SystemError|processor time|longer than",
     ),
 }
 """Each beside its control, and what the ledger must say of it."""
