@@ -83,7 +83,7 @@ PAGES = [
 ]
 
 
-@pytest.mark.timeout(200)
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_code_of_the_page_runs(page: Path, tmp_path: Path) -> None:
     text = page.read_text()
