@@ -17,6 +17,8 @@ FEWEST = 16
 """Draws of which a share is told: a call with fewer is seen together with those before it."""
 LEAST = 0.2
 """Share of answers in time below which none weighs more than it would at this share."""
+_RAREST = 1e-15
+"""A share that stands for none."""
 
 
 class _Asked(NamedTuple):
@@ -135,8 +137,9 @@ def weighed_draw(
     """A draw as it counts while only a share of those that it was one of have an answer.
 
     The others were not answered by the deadline at which rewards are read, or were cancelled.
-    Where too few are there of those that take longest, the others are corrected no better: what
-    comes soon, as rejects do, would stand alone.
+    Where too few are there of those that take longest, they get a smaller factor than they should,
+    and all others are corrected no better: what comes soon, as rejects do, would stand alone. So a
+    mode in which few answers weigh no more than many, as `plugin`, changes nothing for anybody.
 
     Args:
         draw: The draw as it counts in the end.
@@ -145,10 +148,12 @@ def weighed_draw(
         size: How many samples the learner's update has.
         least: The share of those that take longest, if that is smaller.
     """
-    chances = [draw.propensity, draw.propensity * max(share, LEAST)]
-    own, factor = estimator.factors(chances, size).tolist()
+    longest = max(min(share, least), _RAREST)
+    chances = [share, 1.0, longest, max(longest, LEAST)]
+    factor, own, wanted, given = estimator.factors(
+        [draw.propensity * each for each in chances], size
+    ).tolist()
+    factor *= given / wanted
     if draw.factor != own:  # Others have taken over a part of what it speaks for.
         factor *= draw.factor / own
-    if least < min(share, LEAST):
-        factor *= least / min(share, LEAST)
     return draw._replace(propensity=draw.propensity * share, factor=factor)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from typing import Any, cast
 
@@ -224,7 +224,8 @@ class Reviser:
         )  # fmt: skip
         self._desk.climb.knowledge.punctuality.come(
             request for request, standing in zip(revisions.told(), standings, strict=True)
-            if standing.is_known and request.state["draw"]
+            if request.state["draw"]
+            and (standing.is_known or _is_declined(request, going, verdicts))
         )  # fmt: skip
         self._holding.ended(requests)
         self._holding.note(made, {request.check_key for request in made} if held else set())
@@ -295,6 +296,13 @@ def _drawn(request: Request) -> tuple[SampleId, Draw, str] | None:
     """The sample, the draw that sent it to the top tier, if chance did, and the sample's group."""
     draw, sample = draw_of(request), SampleId(request.run, request.step, request.position)
     return (sample, draw, str(request.state["group"])) if draw and not draw.is_certain else None
+
+
+def _is_declined(
+    request: Request, going: Collection[SampleKey], verdicts: Mapping[bytes, Verdict]
+) -> bool:
+    """Whether the top tier has said all, and judged nothing: no other draw speaks for that."""
+    return request[2:5] not in going and verdicts[request.check_key].is_answer
 
 
 def _why_ended(check: CheckRow) -> Verdict:

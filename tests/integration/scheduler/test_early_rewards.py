@@ -53,6 +53,11 @@ def shaky(candidate: vl.Candidate) -> float:
     return truth(candidate)
 
 
+def choosy(candidate: vl.Candidate) -> float | None:
+    """Declines to judge a third."""
+    return None if number(candidate) % 3 == 0 else truth(candidate)
+
+
 def gate(_: vl.Candidate) -> bool:
     return True
 
@@ -275,6 +280,17 @@ def test_cancelled_draws_leave_nothing_behind(course: Course, call: dict[str, An
 def test_checks_that_fail_for_good_are_made_up_for(course: Course) -> None:
     with course.open(ladder(dear(shaky))) as campaign:
         assert_right_in_the_mean(course.rewards(campaign))
+
+
+def test_what_the_top_tier_declines_to_judge_is_heard(course: Course) -> None:
+    """Nothing was late: the answers speak for no more than they do in the end."""
+    with course.open(ladder(dear(choosy))) as campaign:
+        read = course.rewards(campaign, range(2))
+        campaign.drain("300 s")
+        told = {(r.step, r.position): r.reward.value for r in campaign.revisions()}
+
+    assert len(told) > SIZE / 2
+    assert [read[step * SIZE + position] for step, position in told] == list(told.values())
 
 
 @pytest.mark.slow

@@ -122,6 +122,15 @@ def test_no_answer_weighs_more_than_at_the_least_share() -> None:
     assert [one.propensity * one.factor for one in drawn] == pytest.approx([1.0, 1.0, 1.0, 0.05])
 
 
+@pytest.mark.parametrize("estimator", [Estimator("plugin"), Estimator("clipped", limit=1.5)])
+def test_where_few_answers_weigh_no_more_than_many_nobody_is_weighed_down(
+    estimator: Estimator,
+) -> None:
+    draw = DRAW._replace(factor=float(estimator.factors(0.5, 128)))
+
+    assert draw.factor == weighed_draw(draw, 1.0, estimator, 128, least=0.01).factor
+
+
 def behind_a_gate(ours: Punctuality, gate: Sequence[bool | None], scored: int) -> InTime:
     """One call with a gate before a scorer, which has answered some of those that passed.
 
@@ -166,7 +175,7 @@ def test_without_those_that_take_longest_rejects_are_corrected_no_better() -> No
     none = behind_a_gate(Punctuality(), [False] * 10 + [True] * 30, scored=0)
 
     assert total(few) == pytest.approx([0.5] * 10 + [5.0] * 3)
-    assert total(none) == [0.0] * 10
+    assert total(none) == pytest.approx([0.0] * 10)
 
 
 def test_an_answer_that_takes_several_checks_of_all_counts_once() -> None:
