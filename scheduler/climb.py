@@ -34,6 +34,7 @@ _AUDITED = len(ENDS)
 _BEGUN = "its other replicates are missing"
 _ON_ITS_WAY = "the {tier} tier has not said all yet"
 _GATHERED = "the {tier} tier compares the members of its group, which is not decided yet"
+_STANDS = "what was decided before its group was complete stands: the others were rejected"
 _ANSWERS = ("reached", "deviation", "explained", "answered")
 """What changes in a situation as tiers answer."""
 _FIRST = 1e9
@@ -146,13 +147,7 @@ class Climb:
 
     def step(self, scene: Scene) -> Step:
         """Decide for a batch."""
-        result = Step([], self.knowledge.rewards(scene.standings), [])
-        if scene.draws:
-            scene = replace(scene, draws=list(map(_counted, scene.draws, scene.standings)))
-        going = self._go_on(scene, result) if scene.draws else frozenset()
-        open_, over = _parted(scene, going)
-        if over:
-            self._close(over, scene, result)
+        scene, result, open_ = self._undecided(scene)
         if open_:
             self._decide(_twins(open_, scene), scene, result)
         elif scene.new:
@@ -161,13 +156,28 @@ class Climb:
 
     def postpone(self, scene: Scene) -> Step:
         """Leave samples open until their groups are decided; those that are over are closed."""
-        result = Step([], self.knowledge.rewards(scene.standings), [])
-        open_, over = _parted(scene, frozenset())
-        if over:
-            self._close(over, scene, result)
+        scene, result, open_ = self._undecided(scene)
         if open_:
             result.decisions.append(self._on_the_way(open_, scene, Action.DEFER, _GATHERED))
         return result
+
+    def stand(self, scene: Scene) -> Step:
+        """Let what was decided stand: who was drawn goes on, and all other climbs are over."""
+        scene, result, open_ = self._undecided(scene)
+        if open_:
+            result.decisions.append(self._on_the_way(open_, scene, Action.STOP, _STANDS))
+        return result
+
+    def _undecided(self, scene: Scene) -> tuple[Scene, Step, list[int]]:
+        """The samples about which there is something to decide; the others are dealt with."""
+        result = Step([], self.knowledge.rewards(scene.standings), [])
+        if scene.draws:
+            scene = replace(scene, draws=list(map(_counted, scene.draws, scene.standings)))
+        going = self._go_on(scene, result) if scene.draws else frozenset()
+        open_, over = _parted(scene, going)
+        if over:
+            self._close(over, scene, result)
+        return scene, result, open_
 
     def _go_on(self, scene: Scene, result: Step) -> frozenset[int]:
         """Correct the rewards of drawn samples; those still on their way go on."""
@@ -189,14 +199,14 @@ class Climb:
     def _on_the_way(
         self, chosen: Sequence[int], scene: Scene, action: Action, why: str
     ) -> DecisionColumns:
-        """Record what is believed of samples, while the answer or their group is missing."""
+        """Record what is believed of samples about which nothing is decided now."""
         beliefs = [scene.standings[index].belief or _UNKNOWN for index in chosen]
         count = len(chosen)
         return DecisionColumns(
             policy=self._policy,
             sample=chosen,
             action=[int(action)] * count,
-            tier=[int(self.ladder.tiers[-1])] * count,
+            tier=[-1 if action is Action.STOP else int(self.ladder.tiers[-1])] * count,
             reason=[0] * count,
             reasons=(why,),
             mean=[belief.mean for belief in beliefs],

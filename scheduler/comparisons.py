@@ -14,16 +14,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from verifier_ladder.ledger.records import Request
 from verifier_ladder.scheduler.arrivals import Arrivals
 from verifier_ladder.scheduler.candidates import candidate_json
+from verifier_ladder.scheduler.climb import Scene, Step
 from verifier_ladder.scheduler.comparison import ALONE, Comparison, comparing
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.gathering import (
-    Complete,
     Gathered,
     Gathering,
     Gatherings,
     GroupName,
 )
-from verifier_ladder.scheduler.openrequests import DECIDED, RecordedSample, samples_of_step
+from verifier_ladder.scheduler.openrequests import (
+    DECIDED,
+    WHOLE,
+    RecordedSample,
+    samples_of_step,
+)
 from verifier_ladder.scheduler.reviser import Reviser
 from verifier_ladder.scheduler.revisions import Revisions
 from verifier_ladder.scheduler.standing import Standing
@@ -68,13 +73,12 @@ class Comparisons:
 
     def restore(self) -> None:
         """Decide groups that an earlier process has recorded and not decided."""
-        self._gatherings.take_up(Wanted(None))
+        for run, step in self._desk.undecided.steps():
+            alike = self._gatherings.take_up(run, step)
+            self._decide(run, step, [Party(each, is_whole=True) for each in alike], None)
         for key, gathering in list(self._gatherings.open.items()):
             if not gathering.missing and not gathering.is_lost:
                 self.complete(key, gathering, None)
-        for run, step in self._gatherings.steps:
-            alike = self._gatherings.undecided(run, step)
-            self._decide(run, step, [Party(each, is_whole=True) for each in alike], None)
 
     def judge(
         self,
@@ -134,6 +138,10 @@ class Comparisons:
 
     # -- deciding ----------------------------------------------------------------------------
 
+    def recording(self, told: Gathered) -> None:
+        """Hear that a call is about to be recorded: it may be the last of its groups."""
+        self._desk.undecided.begin(told.call)
+
     def recorded(
         self, batch: Batch, told: Gathered, fresh: Iterable[int], until: float | None
     ) -> None:
@@ -171,6 +179,7 @@ class Comparisons:
                     lambda: all(one.is_over for _, one, party in ready if party.is_whole),
                     max(0.0, until - monotonic()),
                 )
+        self._desk.undecided.end(told.call)
 
     def complete(self, key: GroupName, gathering: Gathering, until: float | None) -> None:
         """Decide a group that is complete."""
@@ -200,16 +209,20 @@ class Comparisons:
             theirs = {position for party in parties for position in party.members}
             known = samples_of_step(self._desk.ledger, self._desk.campaign, run, step, theirs)
             members: dict[int, Standing] = {}
+            standing: dict[int, Standing] = {}
             new, partial = 0, set[int]()
             for party in parties:
                 mine = self._compared(party, known)
-                members |= mine
+                is_same = all(known[n].party == _rows(member) for n, member in mine.items())
+                (standing if is_same else members).update(mine)
                 if any(known[position].party is None for position in mine):
                     new += len(party.members)
                 if not party.is_whole:
                     partial |= mine.keys()
-            if members:
-                self._write(run, step, members, known, _Terms(new, self._more, partial, until))
+            terms = _Terms(run, step, new, self._more, partial, until)
+            for kind, chosen in ((Decision, members), (Completion, standing)):
+                if chosen:
+                    self._write(kind, chosen, known, terms)
             return {id(p) for p in parties if p.is_whole and p.members.keys() <= known.keys()}
 
     def _compared(self, party: Party, known: Mapping[int, RecordedSample]) -> Members:
@@ -220,10 +233,10 @@ class Comparisons:
         settled = dict(zip(recorded, self._settled(recorded.values()), strict=True))
         open_ = {n: s for n, s in settled.items() if s.end < 0 and not known[n].has_left}
         group = Comparison.of(self._verifier, self._place, open_.values())
-        before = [known[n].party for n in open_]
-        if not open_ or all(rows == group.as_json() for rows in before):
+        before = [known[n] for n in open_]
+        if all(one.is_decided(group.as_json(), whole=party.is_whole) for one in before):
             return {}
-        if not party.is_whole and (group.size == 1 or any(rows for rows in before)):
+        if not party.is_whole and (group.size == 1 or any(one.party for one in before)):
             return {}  # Too few, or asked once already: it is asked once more when all are there.
         inside = {id(one): group.member(one) for one in open_.values()}
         verdict = self._known(group)
@@ -240,46 +253,44 @@ class Comparisons:
         return verdict if verdict is not None and verdict.is_answer else None
 
     def _write(
-        self,
-        run: str,
-        step: int,
-        members: Members,
-        known: Mapping[int, RecordedSample],
+        self, kind: type[Decision], members: Members, known: Mapping[int, RecordedSample],
         terms: _Terms,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Decide members of groups, and write what came of it."""
         desk = self._desk
         hints: dict[str, Any] = {}
         if terms.until is not None:
             hints["until"] = desk.ledger.clock() + terms.until - monotonic()
+        superseded = self._superseded(members, known, terms)
+        before = {request.position: request.state for request in superseded}
         requests = [
             Request(
-                standing.keys[self._place], desk.campaign, run, step, position,
+                standing.keys[self._place], desk.campaign, terms.run, terms.step, position,
                 standing.content_key,
                 {
                     **known[position].state(candidate_json(standing.candidate)), **hints,
+                    **kind.earlier_draw(known[position], before.get(position, {})),
                     "party": _rows(standing), "partial": position in terms.partial,
                 },
             )
             for position, standing in members.items()
         ]  # fmt: skip
-        decision = Decision(
-            desk, requests, list(members.values()), self._superseded(requests, known), terms
-        )
+        decision = kind(desk, requests, list(members.values()), superseded, terms)
         made = decision.write(range(len(requests)))
-        desk.climb.knowledge.settle(decision.superseded)
-        self._reviser.take_up(list(dict.fromkeys(request.check_key for request in made)))
+        asked = dict.fromkeys(request.check_key for request in made)
+        desk.climb.knowledge.settle([r for r in superseded if r.check_key not in asked])
+        self._reviser.take_up(list(asked))
 
     def _superseded(
-        self, requests: Sequence[Request], known: Mapping[int, RecordedSample]
+        self, members: Members, known: Mapping[int, RecordedSample], terms: _Terms
     ) -> list[Request]:
-        """What these samples wait for since some of their group were asked about."""
-        parties = [party for r in requests if (party := known[r.position].party) is not None]
+        """What these samples wait for since they, or some of their group, were asked about."""
+        parties = [party for n in members if (party := known[n].party) is not None]
         if not parties:
             return []
         groups = [Comparison.from_json(self._verifier, self._place, rows) for rows in parties]
         keys = list(dict.fromkeys(group.key for group in groups))
-        samples = {request[2:5] for request in requests}
+        samples = {(terms.run, terms.step, position) for position in members}
         found = self._desk.requests.read(check_keys=keys)
         return [request for request in found if request[2:5] in samples]
 
@@ -289,14 +300,16 @@ class Comparisons:
         """Positions of the samples of a step that wait here for the rest of their groups."""
         return self._gatherings.waiting(run, step)
 
-    def withdraw(self, wanted: Wanted) -> tuple[int, list[Complete]]:
-        """Let cancelled samples leave the groups that they wait for, as in the fast tier."""
+    def withdraw(self, wanted: Wanted) -> int:
+        """Let cancelled samples leave the groups that they wait for; counts them."""
         return self._gatherings.withdraw(wanted)
 
 
 class _Terms(NamedTuple):
     """What else a decision depends on."""
 
+    run: str
+    step: int
     new: int
     """How many samples are decided for the first time."""
     more: int | None
@@ -317,12 +330,18 @@ class Decision(Revisions):
         terms: _Terms,
     ) -> None:
         """Decide; nothing is written yet."""
-        self.superseded = superseded
+        self._superseded = superseded
         super().__init__(desk, requests, standings, is_held=False, new=terms.new, more=terms.more)
+
+    @staticmethod
+    def earlier_draw(sample: RecordedSample, waiting: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What counts of a sample's earlier draw: nothing, it is drawn with its group anew."""
+        del sample, waiting
+        return {}
 
     def _answered(self, places: Sequence[int]) -> list[Request]:
         chosen = {self.requests[place].position for place in places}
-        return [request for request in self.superseded if request.position in chosen]
+        return [request for request in self._superseded if request.position in chosen]
 
     def _unwanted(self, places: Sequence[int]) -> list[bytes]:
         return list(dict.fromkeys(request.check_key for request in self._answered(places)))
@@ -338,6 +357,25 @@ class Decision(Revisions):
                 for each, state in rows
             ]
         }
+
+
+class Completion(Decision):
+    """Groups that were decided with all members that they have, before it was known of these.
+
+    All that has come since was rejected below. So they are drawn no more: what was said of them
+    stays, and so does the check that they wait for.
+    """
+
+    @staticmethod
+    def earlier_draw(sample: RecordedSample, waiting: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What counts of a sample's earlier draw: all of it."""
+        return {"draw": waiting.get("draw", sample.draw), "left": waiting.get("left", sample.left)}
+
+    def _decided(self, scene: Scene) -> Step:
+        return self._desk.climb.stand(scene)
+
+    def _facts(self, places: Sequence[int]) -> dict[str, Any]:
+        return {WHOLE: [self.requests[place].position for place in places]}
 
 
 def _rows(standing: Standing) -> list[list[Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from threading import RLock, Thread
+from threading import RLock
 from time import monotonic
 
 from verifier_ladder import telemetry
@@ -25,7 +25,6 @@ from verifier_ladder.scheduler.comparisons import Comparisons
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.engines.local import LocalEngine
 from verifier_ladder.scheduler.expecting import Expecting
-from verifier_ladder.scheduler.gathering import Complete
 from verifier_ladder.scheduler.groups import Groups
 from verifier_ladder.scheduler.headroom import Headroom
 from verifier_ladder.scheduler.holding import Holding
@@ -39,6 +38,7 @@ from verifier_ladder.scheduler.openrequests import OpenRequests
 from verifier_ladder.scheduler.reviser import Reviser
 from verifier_ladder.scheduler.runsteps import RunSteps
 from verifier_ladder.scheduler.scorer import Batch, Scorer
+from verifier_ladder.scheduler.undecided import Undecided
 from verifier_ladder.scheduler.watch import SampleKey, Watches
 from verifier_ladder.scheduler.withdrawal import Wanted, Withdrawn, check_known
 from verifier_ladder.tier import Tier
@@ -88,7 +88,10 @@ class Conductor:
         climb = Climb(knowledge, self._seed)
         intake = Intake(ladder, ledger, engine, lock)
         requests = OpenRequests(name, ladder, ledger, intake)
-        desk = Desk(name, ladder, ledger, climb, intake, self._watches, requests, lock)
+        desk = Desk(
+            name, ladder, ledger, climb, intake, self._watches, requests,
+            Undecided(name, ledger), lock,
+        )  # fmt: skip
         self._holding = Holding(desk, width=engine.workers)
         self._learning = Learning(knowledge, ledger, name)
         self._reviser = Reviser(desk, self._holding, self._learning)
@@ -312,7 +315,7 @@ class Conductor:
             with self._working(patient=patient):
                 count = self._reviser.advance(ended)
                 if ended is None and self._ledger.is_shared:
-                    count += self._cancellations.take_up(self._asked_to_withdraw)
+                    count += self._cancellations.take_up(self._withdraw)
         except OccupiedError:  # Whoever leaves last has the engine look again.
             return 0
         except BatonLostError:  # Callers are told; the engine goes on for other campaigns.
@@ -353,35 +356,14 @@ class Conductor:
             if is_checked:
                 waiting = self._groups.waiting(wanted.run, wanted.step)
                 check_known(self._ledger, self.name, wanted, waiting)
-            done, complete = self._withdraw(wanted, at_work=at_work)
-            self._complete(complete)
+            done = self._withdraw(wanted, at_work)
         self._engine.wake()
         return done
 
-    def _withdraw(self, wanted: Wanted, *, at_work: bool) -> tuple[Withdrawn, list[Complete]]:
-        """End climbs; gives the groups that are complete without these samples, too."""
+    def _withdraw(self, wanted: Wanted, at_work: bool) -> Withdrawn:  # noqa: FBT001 - as above
+        """End climbs, and let those leave that wait for their group."""
         done = self._reviser.withdraw(wanted, at_work=at_work)
-        waiting, complete = self._groups.withdraw(wanted)
-        return done._replace(samples=done.samples + waiting), complete
-
-    def _complete(self, groups: Sequence[Complete]) -> None:
-        """Have groups judged that are complete without those that were cancelled."""
-        for name, gathering in groups:
-            self._groups.complete(name, gathering, None)
-
-    def _asked_to_withdraw(self, wanted: Wanted, at_work: bool) -> Withdrawn:  # noqa: FBT001
-        """The same on the engine's thread, which must not wait for a verifier."""
-        done, complete = self._withdraw(wanted, at_work=at_work)
-        if complete:
-            Thread(target=self._complete_later, args=(complete,), daemon=True).start()
-        return done
-
-    def _complete_later(self, groups: Sequence[Complete]) -> None:
-        try:
-            with self._working():
-                self._complete(groups)
-        except BaseException as error:  # noqa: BLE001 - the next caller is told
-            self.fail(error)
+        return done._replace(samples=done.samples + self._groups.withdraw(wanted))
 
     def nudge(self) -> None:
         """Wake callers that wait, because nothing more will happen by itself."""

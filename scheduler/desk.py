@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import RLock
 from typing import Any
 
@@ -13,6 +13,7 @@ from verifier_ladder.ledger.records import Account, Block, CheckRow, Request
 from verifier_ladder.scheduler.climb import Climb
 from verifier_ladder.scheduler.intake import Intake
 from verifier_ladder.scheduler.openrequests import OpenRequests
+from verifier_ladder.scheduler.undecided import Undecided
 from verifier_ladder.scheduler.watch import Watches
 
 
@@ -27,6 +28,7 @@ class Desk:
     intake: Intake
     watches: Watches
     requests: OpenRequests
+    undecided: Undecided
     lock: RLock
     """Guards standings, beliefs and whatever is decided from them."""
 
@@ -52,6 +54,10 @@ class Desk:
             changed: See `Ledger.append`.
             options: See `Ledger.append`.
         """
-        self.requests.note([*(request for _, asking in enqueue for request in asking), *changed])
+        asked = [*(request for _, asking in enqueue for request in asking), *changed]
+        self.requests.note(asked)
+        if facts := self.undecided.facts():
+            block = replace(block, facts={**block.facts, **facts})
         self.ledger.append(block, enqueue=enqueue, answered=answered, changed=changed, **options)
-        self.requests.forget(answered)
+        again = {request[:5] for request in asked} if answered else set()
+        self.requests.forget(request for request in answered if request[:5] not in again)

@@ -15,6 +15,7 @@ from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.openrequests import LEFT, RecordedSample, samples_of_step
 from verifier_ladder.scheduler.queueing import awaited
 from verifier_ladder.scheduler.standing import Standing
+from verifier_ladder.scheduler.undecided import PARTIAL
 from verifier_ladder.scheduler.withdrawal import Wanted, ended, leave_group
 from verifier_ladder.verdict import Verdict
 
@@ -27,7 +28,7 @@ _LOST = "it was recorded without a form that can be judged"
 _MOST_OPEN = 4096
 """Groups that are gathered at once; older ones are read from the ledger again."""
 _MOST_STEPS, _MOST_OVER = 16, 65_536
-"""Steps of which it is kept what was recorded before, and groups that are known to be over."""
+"""Steps of which it is kept what was recorded before, and groups that were here."""
 
 
 class Gathering:
@@ -66,10 +67,6 @@ class Gathering:
         return recorded
 
 
-Complete = tuple[GroupName, Gathering]
-"""A group that is complete, by its name."""
-
-
 @dataclass(slots=True)
 class Gathered:
     """The samples of one call as members of their groups."""
@@ -84,6 +81,8 @@ class Gathered:
     """Of samples that were judged before all had come, by position: how many had, of how many."""
     cancelled: set[int] = field(default_factory=set)
     """Positions of samples that were cancelled while they waited."""
+    call: object = field(default_factory=object)
+    """Stands for the call, also where only some of its samples are new."""
 
     def marked(self, rewards: Sequence[Reward], positions: Sequence[int]) -> Sequence[Reward]:
         """Rewards that are revised once the rest of their group has come, marked as such."""
@@ -100,7 +99,7 @@ class Gathered:
         """What an entry tells of those of its samples whose groups were not complete."""
         rows = [[n, *self.partial[n]] for n in positions if n in self.partial]
         gone = [position for position in positions if position in self.cancelled]
-        return {**({"partial": rows} if rows else {}), **({LEFT: gone} if gone else {})}
+        return {**({PARTIAL: rows} if rows else {}), **({LEFT: gone} if gone else {})}
 
     def named(self) -> Iterator[tuple[GroupName, Gathering]]:
         """The groups, each once, by name."""
@@ -119,8 +118,8 @@ class Gatherings:
         self._desk = desk
         self.changed = Condition()
         self.open: dict[GroupName, Gathering] = {}
-        self._over: set[GroupName] = set()
-        """Groups that were complete here, and are read from the ledger if they come again."""
+        self._over: dict[GroupName, Collection[int]] = {}
+        """Positions of the groups that were here: who comes again is read by them."""
         self._before: dict[tuple[str, int], Mapping[int, RecordedSample]] = {}
         """What was recorded of a step when its first group came."""
 
@@ -144,12 +143,11 @@ class Gatherings:
                 told.by_place[place], told.names[place] = gathering, key
             for key, gathering in fresh.items():
                 if gathering.missing or (gathering.size and key in self._over):
-                    self._remember(key, gathering, anew=key in self._over)
+                    self._remember(key, gathering, self._recorded(key, gathering))
                 if gathering.size:
                     self.open[key] = gathering
             for key in list(self.open)[: max(0, len(self.open) - _MOST_OPEN)]:
-                del self.open[key]
-                self._end(key)
+                self._end(key, self.open.pop(key))
             self.changed.notify_all()
         return told
 
@@ -195,7 +193,8 @@ class Gatherings:
             for place, gathering in told.by_place.items():
                 known = gathering.answered.keys() | gathering.left
                 if gathering.size and batch.positions[place] not in known:
-                    self._remember(told.names[place], gathering, anew=True)
+                    rows = self._read(batch.run, batch.step, gathering.members)
+                    self._remember(told.names[place], gathering, rows)
             late = {  # Cancelled while they were judged.
                 name: recorded for name, gathering in told.named()
                 if (recorded := gathering.leave(gathering.left & gathering.answered.keys()))
@@ -206,30 +205,24 @@ class Gatherings:
     def close(self, key: GroupName, gathering: Gathering) -> None:
         """Forget a group whose samples have all been judged together."""
         if self.open.get(key) is gathering:
-            del self.open[key]
-            self._end(key)
+            self._end(key, self.open.pop(key))
 
-    def _end(self, key: GroupName) -> None:
+    def _end(self, key: GroupName, gathering: Gathering) -> None:
         """Remember that a group was here: what was read of its step does not tell of it."""
         if len(self._over) >= _MOST_OVER:
             self._over.clear()
             self._before.clear()
-        self._over.add(key)
+        self._over[key] = {*gathering.members, *gathering.answered, *gathering.left}
 
     # -- what is recorded --------------------------------------------------------------------
 
-    def _remember(self, key: GroupName, gathering: Gathering, *, anew: bool) -> None:
-        """Add the samples of a group that were recorded before.
-
-        Args:
-            key: The group's name.
-            gathering: Its members, as far as they have come.
-            anew: Whether this process may have recorded some that are not among them.
-        """
-        run, step, name = key
+    def _remember(
+        self, key: GroupName, gathering: Gathering, rows: Mapping[int, RecordedSample]
+    ) -> None:
+        """Add the samples of a group that were recorded before, and are among some of its step."""
         tasks = {one.task_key: one.candidate.task for one in gathering.members.values()}
-        for position, sample in self._recorded(run, step, anew=anew).items():
-            if sample.group != name:
+        for position, sample in rows.items():
+            if sample.group != key[2]:
                 continue
             if sample.has_left:
                 gathering.leave([position])
@@ -243,16 +236,24 @@ class Gatherings:
                 if standing is not None:
                     gathering.members[position] = standing
 
-    def _recorded(self, run: str, step: int, *, anew: bool) -> Mapping[int, RecordedSample]:
-        """The recorded samples of a step; without those of this process, if not read anew."""
-        known = None if anew else self._before.get((run, step))
-        if known is None:
-            known = samples_of_step(self._desk.ledger, self._desk.campaign, run, step)
-        if not anew:
+    def _recorded(self, key: GroupName, gathering: Gathering) -> Mapping[int, RecordedSample]:
+        """Recorded samples of a step, with those of a group that comes, or comes again.
+
+        Only where nobody knows which positions these have, all of the step are read, once.
+        """
+        run, step, _ = key
+        if key in self._over:
+            return self._read(run, step, {*gathering.members, *self._over[key]})
+        if (run, step) not in self._before:
             if len(self._before) >= _MOST_STEPS:
                 self._before.clear()
-            self._before[run, step] = known
-        return known
+            self._before[run, step] = self._read(run, step)
+        return self._before[run, step]
+
+    def _read(
+        self, run: str, step: int, positions: Collection[int] | None = None
+    ) -> Mapping[int, RecordedSample]:
+        return samples_of_step(self._desk.ledger, self._desk.campaign, run, step, positions)
 
     def _recalled(
         self, sample: RecordedSample, tasks: Mapping[bytes, Mapping[str, Any] | None]
@@ -270,39 +271,39 @@ class Gatherings:
             return Standing(candidate, content, form, Verdict.abstain(_LOST))
         return self._desk.intake.recall(candidate, content, None)
 
-    def take_up(self, wanted: Wanted) -> None:
-        """Gather groups again that earlier processes have left incomplete."""
-        if wanted.run is not None and wanted.step is not None:
-            steps = [(wanted.run, wanted.step)]
-        else:
-            steps = [step for step in self.steps if wanted.takes_step(*step)]
-        with self.changed:
-            for run, step in steps:
-                for sample in self._recorded(run, step, anew=True).values():
-                    key = (run, step, sample.group)
-                    if sample.reward.pending and sample.group_size and key not in self.open:
-                        self.open[key] = gathering = Gathering(sample.group_size)
-                        self._remember(key, gathering, anew=True)
+    def take_up(self, run: str, step: int) -> list[dict[int, Standing]]:
+        """Gather the groups of a step again that earlier processes have left open.
 
-    @property
-    def steps(self) -> list[tuple[str, int]]:
+        Returns:
+            The samples of those that came in one call, and were not decided.
+        """
+        found: dict[str | int, dict[int, Standing]] = {}
+        with self.changed:
+            rows = self._read(run, step)
+            for position, sample in rows.items():
+                key = (run, step, sample.group)
+                if not sample.reward.pending or key in self.open:
+                    continue
+                if sample.group_size:
+                    self.open[key] = gathering = Gathering(sample.group_size)
+                    self._remember(key, gathering, rows)
+                elif sample.party is None and not sample.has_left:
+                    standing = self._recalled(sample, {})
+                    if standing is not None:
+                        found.setdefault(sample.group or position, {})[position] = standing
+        return list(found.values())
+
+    def _steps(self, wanted: Wanted) -> list[tuple[str, int]]:
         """Runs and steps with samples that were recorded before all of their group had come."""
+        if wanted.run is not None and wanted.step is not None:
+            return [(wanted.run, wanted.step)]
         ledger, campaign = self._desk.ledger, self._desk.campaign
         blocks = map(ledger.read, ledger.entries(kind="score", campaign=campaign))
         return list(dict.fromkeys(
             (block.samples.run, block.samples.step) for block in blocks
-            if block.samples is not None and "partial" in block.facts
+            if block.samples is not None and PARTIAL in block.facts
+            and wanted.takes_step(block.samples.run, block.samples.step)
         ))  # fmt: skip
-
-    def undecided(self, run: str, step: int) -> list[dict[int, Standing]]:
-        """Recorded samples of a step whose groups came in one call and were not decided."""
-        found: dict[str | int, dict[int, Standing]] = {}
-        for position, sample in self._recorded(run, step, anew=True).items():
-            if sample.reward.pending and sample.party is None and not sample.group_size:
-                standing = self._recalled(sample, {})
-                if standing is not None and not sample.has_left:
-                    found.setdefault(sample.group or position, {})[position] = standing
-        return list(found.values())
 
     # -- who is cancelled --------------------------------------------------------------------
 
@@ -314,31 +315,23 @@ class Gatherings:
                 if (run, step) == key[:2] and gathering.missing for position in gathering.members
             }  # fmt: skip
 
-    def withdraw(self, wanted: Wanted) -> tuple[int, list[Complete]]:
-        """Let cancelled samples leave the groups that they wait for.
-
-        Returns:
-            How many they are, and the groups that are complete without them, with samples that
-            were recorded before: these are to be revised.
-        """
+    def withdraw(self, wanted: Wanted) -> int:
+        """Let cancelled samples leave the groups that they wait for; counts them."""
         count, ending = 0, list[tuple[GroupName, set[int]]]()
-        complete: list[Complete] = []
-        self.take_up(wanted)
+        for run, step in self._steps(wanted):
+            self.take_up(run, step)
         with self.changed:
             for key, gathering in self.open.items():
                 gone = {
                     position for position in gathering.members if gathering.missing
                     and wanted.takes(SampleId(*key[:2], position))
                 }  # fmt: skip
-                if not gone:
-                    continue
-                recorded = gathering.leave(gone)
-                count += len(gone - recorded)
-                ending.append((key, recorded))
-                if gathering.partial and not gathering.missing:
-                    complete.append((key, gathering))
+                if gone:
+                    recorded = gathering.leave(gone)
+                    count += len(gone - recorded)
+                    ending.append((key, recorded))
             self.changed.notify_all()
-        return count + sum(self._end_climbs(*each_) for each_ in ending), complete
+        return count + sum(self._end_climbs(*each_) for each_ in ending)
 
     def _end_climbs(self, key: GroupName, positions: Collection[int]) -> int:
         """Write that recorded samples were cancelled; they keep what they have. Counts them."""

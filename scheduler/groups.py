@@ -28,7 +28,6 @@ from verifier_ladder.scheduler.candidates import candidate_json
 from verifier_ladder.scheduler.comparison import ALONE
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.gathering import (
-    Complete,
     Gathered,
     Gathering,
     Gatherings,
@@ -342,6 +341,9 @@ class Groups:
 
     # -- what comes late ---------------------------------------------------------------------
 
+    def recording(self, told: Gathered) -> None:
+        """Hear that a call is about to be recorded: its groups are judged."""
+
     def recorded(
         self, batch: Batch, told: Gathered, fresh: Iterable[int], until: float | None
     ) -> None:
@@ -424,14 +426,9 @@ class Groups:
         """Positions of the samples of a step that wait here for the rest of their groups."""
         return self._gatherings.waiting(run, step)
 
-    def withdraw(self, wanted: Wanted) -> tuple[int, list[Complete]]:
-        """Let cancelled samples leave the groups that they wait for.
-
-        Returns:
-            How many they are, and the groups that are complete without them: `complete` revises
-            their samples.
-        """
-        return self._gatherings.withdraw(wanted) if self._verifiers else (0, [])
+    def withdraw(self, wanted: Wanted) -> int:
+        """Let cancelled samples leave the groups that they wait for; counts them."""
+        return self._gatherings.withdraw(wanted) if self._verifiers else 0
 
     def _answers(self, standing: Standing) -> frozenset[bytes]:
         """Keys of a candidate's checks that have an answer."""

@@ -40,6 +40,8 @@ _NONE = -1
 _UNKNOWN = Belief(nan, nan)
 DECIDED = "decided"
 """Fact that names positions of samples that were decided as a group, and the group's members."""
+WHOLE = "whole"
+"""Fact that names positions of samples that were decided with all members of their group."""
 LEFT = "cancelled"
 """Fact that names positions of samples which were cancelled while they waited for their group."""
 
@@ -98,6 +100,10 @@ class RecordedSample:
     def is_open(self) -> bool:
         """Whether it may wait for anything."""
         return self.reward.pending or self.is_early or bool(self.unanswered)
+
+    def is_decided(self, party: Sequence[Any], *, whole: bool) -> bool:
+        """Whether it was decided with these members; as all that there are, if that is asked."""
+        return self.party == party and not (whole and self.is_partial)
 
     def awaits(self, check_key: bytes, tier: int) -> bool:
         """Whether it waits for a check of its own, by a verifier of that tier."""
@@ -326,19 +332,25 @@ def _take(found: dict[int, RecordedSample], block: Block) -> None:
         told.left = state.get("left", 1.0)
         if told.draw is not None and state.get("draw"):  # Others may speak for it by now.
             told.draw = Draw.from_json(state["draw"])
-    for positions, party, is_partial in block.facts.get(DECIDED, ()):
-        for position in positions:
-            told = found[position]
-            told.party, told.is_partial = party, is_partial
-            told.draw, told.left, told.before = None, 1.0, ()
-    for position in block.facts.get(LEFT, ()):
-        found[position].has_left = True
+    _take_groups(found, block.facts)
     for position, propensity, number in block.facts.get("ahead", ()):
         found[position].lot = Lot(propensity, number)
     share, positions = block.facts.get("left", (1.0, ()))
     for position in found.keys() & positions:
         found[position].left *= share
     _take_decisions(found, block)
+
+
+def _take_groups(found: dict[int, RecordedSample], facts: Mapping[str, Any]) -> None:
+    for positions, party, is_partial in facts.get(DECIDED, ()):
+        for position in positions:
+            told = found[position]
+            told.party, told.is_partial = party, is_partial
+            told.draw, told.left, told.before = None, 1.0, ()
+    for position in facts.get(WHOLE, ()):
+        found[position].is_partial = False
+    for position in facts.get(LEFT, ()):
+        found[position].has_left = True
 
 
 def _take_decisions(found: dict[int, RecordedSample], block: Block) -> None:

@@ -184,6 +184,7 @@ class Scorer:
             samples, step.decisions, rewards, facts,
         )  # fmt: skip
         kept = self._headroom.after(size, arrivals.charges, accounts)
+        self._groups.recording(told)
         self._desk.append(block, enqueue=enqueue, charges=arrivals.charges, kept=kept)
         self._desk.intake.forget_failures(standings)
         if self._holding.is_needed:

@@ -374,6 +374,94 @@ def test_those_that_are_there_at_the_deadline_are_asked_about_and_once_more_when
     assert_replays(ledger)
 
 
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_group_judged_in_part_is_final_once_the_rest_is_rejected(
+    *, restarts: bool, asked: Asked, ledger: Ledger
+) -> None:
+    """What was said of those that are left stands; it is not asked and not paid again."""
+    with opened(ledger, length, judging(asked)) as campaign:
+        campaign.score([sample("a", 0, 4), sample("aaa", 1, 4)], deadline=SOON)
+        campaign.drain(LONG)
+        partial = latest(ledger)
+        if not restarts:
+            campaign.score([sample("!", 2, 4), sample("a!", 3, 4)], deadline=LONG)
+    if restarts:
+        with opened(ledger, length, judging(asked)) as campaign:
+            campaign.score([sample("!", 2, 4)], deadline=SOON)
+            campaign.score([sample("a!", 3, 4)])
+    with opened(ledger, length, judging(asked)) as campaign:
+        revised = {r.position: r.reward for r in campaign.revisions()}
+
+    assert [(r.value, r.pending) for r in partial] == [(0, True), (1 / 2, True)]
+    assert [(r.value, r.pending) for r in latest(ledger)] == [
+        (0, False), (1 / 2, False), (0, False), (0, False),
+    ]  # fmt: skip
+    assert [(n, r.value, r.pending) for n, r in revised.items()] == [
+        (0, 0, False), (1, 1 / 2, False),
+    ]  # fmt: skip
+    assert [len(members) for members in asked] == [2]
+    assert spent(ledger) == pytest.approx(1.0)
+    assert_replays(ledger)
+
+
+def test_a_group_that_waits_for_its_judge_stays_one_check_when_the_rest_is_rejected(
+    asked: Asked, ledger: Ledger
+) -> None:
+    with opened(ledger, length, judging(asked)) as campaign:
+        campaign.pause("simulation")
+        campaign.score([sample("a", 0, 3), sample("aaa", 1, 3)], deadline=SOON)
+        campaign.score([sample("!", 2, 3)], deadline=SOON)
+        waiting = latest(ledger)
+        campaign.resume("simulation")
+        campaign.drain(LONG)
+
+    assert [r.pending for r in waiting] == [True, True, False]
+    assert [(r.value, r.pending) for r in latest(ledger)] == [
+        (0, False), (1 / 2, False), (0, False),
+    ]  # fmt: skip
+    assert [len(members) for members in asked] == [2]
+    assert spent(ledger) == pytest.approx(1.0)
+    assert_replays(ledger)
+
+
+def test_a_group_that_no_draw_fell_on_is_final_once_the_rest_is_rejected(
+    asked: Asked, ledger: Ledger
+) -> None:
+    policy = "value_of_information"
+    with opened(ledger, length, judging(asked), policy=policy, money=0) as campaign:
+        campaign.score([sample("a", 0, 3), sample("aaa", 1, 3)], deadline=SOON)
+        partial = latest(ledger)
+        campaign.score([sample("!", 2, 3)], deadline=SOON)
+
+    assert [r.pending for r in partial] == [True, True]
+    assert [(r.value, r.pending) for r in latest(ledger)] == [
+        (0.1, False), (0.3, False), (0, False),
+    ]  # fmt: skip
+    assert asked == []
+    assert_replays(ledger)
+
+
+def test_a_group_is_drawn_once_where_all_that_comes_later_is_rejected(
+    asked: Asked, ledger: Ledger
+) -> None:
+    policy = "value_of_information"
+    with opened(ledger, length, judging(asked), policy=policy, money=5.0) as campaign:
+        for step in range(16):
+            two = [sample(f"{step}" + "a" * n, n, 3, step=step) for n in (0, 1)]
+            campaign.score(two, deadline=SOON, more=3 * (15 - step) + 1)
+            campaign.score([sample("!", 2, 3, step=step)], more=3 * (15 - step))
+        campaign.drain(LONG)
+
+    told = [latest(ledger, step) for step in range(16)]
+    judged = sum(rewards[0].tier is vl.Tier.SIMULATION for rewards in told)
+    assert judged == len(asked) == spent(ledger)
+    assert 0 < judged < 16
+    assert not any(reward.pending for rewards in told for reward in rewards)
+    blocks = map(ledger.read, ledger.entries(kind="revision"))
+    assert sum("decided" in block.facts for block in blocks) == 16
+    assert_replays(ledger)
+
+
 def test_calls_that_wait_for_each_other_share_one_check(asked: Asked, ledger: Ledger) -> None:
     with (
         opened(ledger, length, judging(asked)) as campaign,
@@ -421,13 +509,18 @@ def test_however_a_group_comes_it_ends_with_the_rewards_of_the_whole(
 
 
 class Counted(MemoryLedger):
-    """Counts the entries that are read."""
+    """Counts the entries that are read, and those with samples that are listed."""
 
-    read_ = 0
+    read_ = listed = 0
 
     def read(self, entry: Entry) -> Block:
         self.read_ += 1
         return super().read(entry)
+
+    def entries(self, **options: Any) -> Iterator[Entry]:
+        for entry in super().entries(**options):
+            self.listed += entry.kind in {"score", "revision"}
+            yield entry
 
 
 def test_deciding_a_group_reads_no_other_group_of_its_step(asked: Asked) -> None:
@@ -439,6 +532,42 @@ def test_deciding_a_group_reads_no_other_group_of_its_step(asked: Asked) -> None
             costs.append(ledger.read_ - before)
 
     assert costs[-1] <= max(costs[:3])
+
+
+def test_a_group_that_comes_again_reads_no_other_group_of_its_step(asked: Asked) -> None:
+    groups = [
+        [sample(f"{first}" + "a" * n, first + n, 2, group=str(first)) for n in (0, 1)]
+        for first in range(0, 60, 2)
+    ]
+    with Counted() as ledger:
+        with opened(ledger, length, judging(asked)) as campaign:
+            for group in groups:
+                campaign.score(group, deadline=LONG)
+        with opened(ledger, length, judging(asked)) as campaign:
+            costs = []
+            for again in (*groups, groups[0][:1], groups[-1][1:]):
+                before = ledger.read_
+                campaign.score(again, deadline=LONG)
+                costs.append(ledger.read_ - before)
+        entries = len(list(ledger.step_entries("c", "r", 1)))
+
+    assert len(asked) == len(groups)
+    assert 5 * max(costs) < entries
+
+
+def test_opening_lists_no_entries_of_groups_that_are_decided(asked: Asked) -> None:
+    costs = []
+    with Counted() as ledger:
+        for step in range(20):
+            before = ledger.listed
+            with opened(ledger, length, judging(asked)) as campaign:
+                costs.append(ledger.listed - before)
+                campaign.score(["a", "aa"], groups=["p"] * 2, step=step, deadline=LONG)
+                campaign.score([sample("a", 0, 3, step=100 + step)])  # The others never come.
+
+        assert not any(reward.pending for step in range(20) for reward in latest(ledger, step))
+
+    assert costs[-1] <= max(costs[2:8])
 
 
 def test_cancelling_samples_of_a_step_reads_no_other_step(asked: Asked) -> None:
