@@ -178,13 +178,6 @@ class ChatSettings(EndpointSettings, total=False):
     """How many of them may be asked about in a time, on all hosts: `"10/s"`."""
     max_characters: int
     """Of the longest output; 100 000 if left out."""
-
-
-class JudgeSettings(ChatSettings, total=False):
-    """Settings of every judge of one output."""
-
-    second: Mapping[str, Any] | None
-    """Another model that must agree: its `EndpointSettings`."""
     canaries: Sequence[Mapping[str, Any]] | str
     """Outputs whose grade is known, 12 or more, each with `prompt`, `output`, `grade` and perhaps
     `reference`; or `"built-in"`. A judge that grades more than a tenth of them otherwise has
@@ -193,6 +186,13 @@ class JudgeSettings(ChatSettings, total=False):
     """Time after which they are graded again; a day if left out."""
     canary_apart: float | None
     """How far a grade may be off; 0.15 of the range if left out, or 0.4 for the built-in ones."""
+
+
+class JudgeSettings(ChatSettings, total=False):
+    """Settings of every judge of one output."""
+
+    second: Mapping[str, Any] | None
+    """Another model that must agree: its `EndpointSettings`."""
 
 
 class ChatVerifier(AsyncVerifier):
@@ -260,6 +260,29 @@ class ChatVerifier(AsyncVerifier):
         money = sum(self.asks * each.price(*tokens(letters)) for each in self.members)
         return Cost(seconds=seconds, money=money)
 
+    @abstractmethod
+    async def graded(self, canary: Canary) -> Verdict:
+        """The verdict on a canary now.
+
+        Raises:
+            ToolError: If there is none.
+        """
+
+    def graded_canaries(self) -> list[dict[str, Any]]:
+        """The canaries with the grades that the judge gives them now, as settings take them.
+
+        Those of which it has no opinion are left out: they would say nothing.
+
+        Raises:
+            ToolError: If one can't be judged now.
+        """
+        verdicts = wait_for(self.watch.graded(self.graded))
+        return [
+            {**canary.model_dump(exclude_none=True), "grade": verdict.score}
+            for canary, verdict in zip(self.watch.canaries, verdicts, strict=True)
+            if verdict.score is not None
+        ]
+
 
 class ChatJudge(ChatVerifier):
     """Base of judges of one output.
@@ -293,33 +316,19 @@ class ChatJudge(ChatVerifier):
             task = read_task(JudgedTask, candidate.task)
             output = judged_text(candidate.content, self.settings["max_characters"])
             questions = self.questions(task, output)
-            seen = await self.watch.look(self._graded)
+            seen = await self.watch.look(self.graded)
             if seen.shift:
                 return Verdict.abstain(seen.shift, failed_at="tool", cost=seen.cost)
-            return _with(seen, await self._judged(questions))
+            return noted(seen, await self._judged(questions))
         except TaskError as error:
             return Verdict.abstain(f"{error}")
         except (ToolError, ConfigError) as error:
             return failed(error)
 
-    async def _graded(self, canary: Canary) -> Verdict:
+    async def graded(self, canary: Canary) -> Verdict:
+        """The verdict on a canary now."""
         task = read_task(JudgedTask, canary.task)
         return await self._judged(self.questions(task, canary.output))
-
-    def graded_canaries(self) -> list[dict[str, Any]]:
-        """The canaries with the grades that the judge gives them now, as settings take them.
-
-        Those of which it has no opinion are left out: they would say nothing.
-
-        Raises:
-            ToolError: If one can't be judged now.
-        """
-        verdicts = wait_for(self.watch.graded(self._graded))
-        return [
-            {**canary.model_dump(exclude_none=True), "grade": verdict.score}
-            for canary, verdict in zip(self.watch.canaries, verdicts, strict=True)
-            if verdict.score is not None
-        ]
 
     async def _judged(self, questions: Sequence[Texts]) -> Verdict:
         """The verdict of one model, or of two: the second is asked if the first has an opinion."""
@@ -399,7 +408,7 @@ class ChatJudge(ChatVerifier):
         return Cost(money=sum(known)) if known and len(known) == len(paid) else None
 
 
-def _with(seen: Look, verdict: Verdict) -> Verdict:
+def noted(seen: Look, verdict: Verdict) -> Verdict:
     """A verdict that tells, and pays for, what was found of the canaries."""
     if seen.off is None:
         return verdict

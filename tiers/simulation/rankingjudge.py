@@ -17,6 +17,7 @@ from verifier_ladder.errors import CandidateError, ConfigError, ToolError
 from verifier_ladder.exchange import failed
 from verifier_ladder.text import printable
 from verifier_ladder.tier import Tier
+from verifier_ladder.tiers.simulation.canaries import Canary, built_in
 from verifier_ladder.tiers.simulation.chatendpoint import Completion
 from verifier_ladder.tiers.simulation.chatjudge import (
     ANSWERS,
@@ -28,6 +29,7 @@ from verifier_ladder.tiers.simulation.chatjudge import (
     JudgedTask,
     answer_to,
     judged_text,
+    noted,
 )
 from verifier_ladder.tiers.simulation.judgeform import TEXT, Form, Texts, number
 from verifier_ladder.tiers.tasks import TaskError, read_task
@@ -55,6 +57,8 @@ class RankingJudge(ChatVerifier):
 
     Equal outputs are shown once. A member that is no text, or too long, is rejected, and the
     others are ranked without it. All members must have one task.
+
+    A canary is ranked beside its `reference`: its grade is 1 if it is better, 0 if it is worse.
 
     **Failures** and refusals are as those of `judge`, of the group as a whole.
 
@@ -87,15 +91,18 @@ class RankingJudge(ChatVerifier):
             ConfigError: If a setting makes no sense.
         """
         own = {"instructions": instructions, "most": most}
-        super().__init__(_form(instructions, 2), own, **settings)
+        is_own = instructions != _INSTRUCTIONS
+        known = () if is_own else built_in(0.0, 1.0, compared=True)
+        super().__init__(_form(instructions, 2), own, known, **settings)
+        if not all(each.reference not in {None, "", each.output} for each in self.watch.canaries):
+            raise ConfigError("canaries: give each a reference, another answer to rank it beside")
 
     async def verify_group(self, members: Sequence[Candidate]) -> Sequence[Verdict]:
-        """Rank the members of a group."""
-        said: list[Completion] = []
+        """Rank the members of a group, and the canaries first if that is due."""
         outputs = [self._output(member) for member in members]
         shown = list(dict.fromkeys(each for each in outputs if isinstance(each, str)))
         try:
-            verdicts = await self._ranked(_task_of(members), shown, said)
+            verdicts = await self._ranked(_task_of(members), shown)
         except TaskError as error:
             verdicts = dict.fromkeys(shown, Verdict.abstain(f"{error}"))
         except (ToolError, ConfigError) as error:
@@ -109,9 +116,13 @@ class RankingJudge(ChatVerifier):
         except CandidateError as error:
             return failure(error)
 
-    async def _ranked(
-        self, task: JudgedTask, shown: Sequence[str], said: list[Completion]
-    ) -> dict[str, Verdict]:
+    async def graded(self, canary: Canary) -> Verdict:
+        """The verdict on a canary beside its reference now."""
+        task = read_task(JudgedTask, {"prompt": canary.prompt})
+        verdicts = await self._compared(task, [canary.output, str(canary.reference)])
+        return verdicts[canary.output]
+
+    async def _ranked(self, task: JudgedTask, shown: Sequence[str]) -> dict[str, Verdict]:
         """A verdict on each of some different outputs.
 
         Raises:
@@ -123,35 +134,55 @@ class RankingJudge(ChatVerifier):
         if len(shown) > most:
             why = f"the group has more than {most} different outputs"
             return dict.fromkeys(shown, Verdict.abstain(why))
+        seen = await self.watch.look(self.graded)
+        if seen.shift:
+            shifted = Verdict.abstain(seen.shift, failed_at="tool")
+            return _paid(dict.fromkeys(shown, shifted), seen.cost)
+        verdicts = await self._compared(task, shown)
+        noticed = seen._replace(cost=None)
+        return _paid({text: noted(noticed, v) for text, v in verdicts.items()}, seen.cost)
+
+    async def _compared(self, task: JudgedTask, shown: Sequence[str]) -> dict[str, Verdict]:
+        """A verdict on each of some different outputs, which are shown in both orders.
+
+        Raises:
+            ToolError: If there is none.
+        """
+        said: list[Completion] = []
         endpoint, orders = self.members[0], [list(shown), list(shown)[::-1]]
         form, answers = _form(self.settings["instructions"], len(shown)), []
         for order in orders:
             texts = {"prompt": task.asked, "reference": task.reference, **_numbered(order)}
-            control = self.form, _HARMLESS
-            answer = await answer_to(endpoint, (form, texts), control, said)
+            answer = await answer_to(endpoint, (form, texts), (self.form, _HARMLESS), said)
             if answer is None:
-                refused = Verdict.abstain(
-                    REFUSES, evidence={"refusals": ANSWERS, **endpoint.told(said)}
-                )
-                return dict.fromkeys(shown, refused)
+                break
             answers.append(answer)
-        return self._verdicts(orders, answers, said)
+        verdicts = self._verdicts(orders, answers, endpoint.told(said))
+        money = endpoint.paid(said)
+        return _paid(verdicts, None if money is None else Cost(money=money))
 
+    @staticmethod
     def _verdicts(
-        self, orders: Sequence[Sequence[str]], answers: Sequence[Mapping[str, Any]],
-        said: Sequence[Completion],
+        orders: Sequence[Sequence[str]], answers: Sequence[Mapping[str, Any]],
+        told: Mapping[str, Any],
     ) -> dict[str, Verdict]:  # fmt: skip
+        if len(answers) < len(orders):
+            refused = Verdict.abstain(REFUSES, evidence={"refusals": ANSWERS, **told})
+            return dict.fromkeys(orders[0], refused)
         ranks = [
             {text: answer[f"rank_{n}"] for n, text in enumerate(order, 1)}
             for order, answer in zip(orders, answers, strict=True)
         ]
-        told = self.members[0].told(said)
         comments = {text: answers[0][f"comment_{n}"] for n, text in enumerate(orders[0], 1)}
-        verdicts = {text: _verdict(text, ranks, comments[text], told) for text in orders[0]}
-        money, first = self.members[0].paid(said), orders[0][0]
-        if money is not None:  # The group is one check, whose cost is that of all members.
-            verdicts[first] = replace(verdicts[first], cost=Cost(money=money))
-        return verdicts
+        return {text: _verdict(text, ranks, comments[text], told) for text in orders[0]}
+
+
+def _paid(verdicts: dict[str, Verdict], cost: Cost | None) -> dict[str, Verdict]:
+    """Verdicts on a group, which is one check: the first of them has what it cost."""
+    if cost is not None:
+        text, first = next(iter(verdicts.items()))
+        verdicts[text] = replace(first, cost=cost + (first.cost or Cost()))
+    return verdicts
 
 
 def _form(instructions: str, count: int) -> Form:

@@ -5,6 +5,7 @@ A key is a file of JSON lines, one case each:
 | Field | Meaning |
 |---|---|
 | `candidate` | the output: text, or `[[text, times], …]` (repeated parts), or `{"base64": …}` |
+| `among` | of a verifier of groups: the other members, each as `candidate`, with the same task |
 | `task` | what it is checked against; none if left out |
 | `turns` | the trajectory, as `Turn.as_json` writes it: `[[action, observation], …]` for texts |
 | `settings` | settings of the verifier for this case alone, beside those that it has |
@@ -14,6 +15,9 @@ A key is a file of JSON lines, one case each:
 | `hostile` | true for input that is made to break a verifier |
 | `why` | what the case is about |
 | `source` | where its truth comes from |
+
+A member of a group is right if it is as good as half of the others or better (a score of 0.5, of 0
+to 1), and wrong if it is not. So a key of groups says in which order they are.
 
 This module needs neither pytest nor hypothesis.
 """
@@ -40,6 +44,7 @@ from pydantic import (
 
 from verifier_ladder.candidate import Candidate, Turn
 from verifier_ladder.errors import ConfigError
+from verifier_ladder.group import apart, group_of, is_told_together
 from verifier_ladder.text import printable
 from verifier_ladder.verdict import Outcome, Verdict
 from verifier_ladder.verifiers import Verifier, failure
@@ -63,6 +68,8 @@ _HIDDEN = ("answer", "expected", "reference", "solution", "truth")
 _TELLING = 4
 """Characters of the shortest hidden value that can't stand in a sentence by chance."""
 _SHOWN = 5
+_MIDDLE = 0.5
+"""The score of a member that is as good as half of the others."""
 
 
 class _Bytes(BaseModel):
@@ -78,11 +85,15 @@ class _Bytes(BaseModel):
         return text
 
 
+_Content = str | list[tuple[str, Annotated[int, Field(ge=0, le=20_000_000)]]] | _Bytes
+
+
 class Case(BaseModel):
     """One line of a key."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    candidate: str | list[tuple[str, Annotated[int, Field(ge=0, le=20_000_000)]]] | _Bytes
+    candidate: _Content
+    among: list[_Content] | None = None
     task: dict[str, Any] | None = None
     turns: list[Annotated[list[Any], Field(min_length=2, max_length=4)]] = []
     settings: dict[str, Any] = {}
@@ -111,21 +122,37 @@ class Case(BaseModel):
             raise ValueError("an abstention has a reason, and nothing else has one")
         if self.settings and self.hostile:
             raise ValueError("a case with settings is judged in this process, so not hostile")
+        if self.among is not None and self.turns:
+            raise ValueError("members of a group have no turns here")
         return self
 
     @property
     def content(self) -> str | bytes:
         """What the model wrote."""
-        if isinstance(self.candidate, str):
-            return self.candidate
-        if isinstance(self.candidate, _Bytes):
-            return b64decode(self.candidate.base64)
-        return "".join(text * times for text, times in self.candidate)
+        return _written(self.candidate)
+
+    def members(self, kind: str) -> list[Candidate]:
+        """The members of its group, its own first."""
+        contents = [self.content, *map(_written, self.among or ())]
+        return [Candidate(kind, content, task=self.task) for content in contents]
 
     def as_candidate(self, kind: str) -> Candidate:
-        """The candidate of this case."""
+        """The candidate of this case; of a case of a group the whole group, as one."""
+        if self.among is not None:
+            return group_of([(member, 1) for member in self.members(kind)])
         turns = tuple(map(Turn.from_json, self.turns))
         return Candidate(kind, self.content, task=self.task, turns=turns)
+
+    def own(self, verdict: Verdict) -> Verdict:
+        """What a verdict on its candidate says of the case: a worse member counts as rejected."""
+        if self.among is None:
+            return verdict
+        if is_told_together(verdict):
+            verdict = apart(verdict, 1 + len(self.among))[0]
+        score = verdict.score
+        if verdict.outcome is not Outcome.ACCEPT or score is None or score >= _MIDDLE:
+            return verdict
+        return Verdict.reject("most others are better", score=score, feedback=verdict.feedback)
 
     def disagreement(self, verdict: Verdict) -> str:
         """How a verdict differs from what the key says; "" if it does not."""
@@ -149,6 +176,14 @@ class Case(BaseModel):
         said = str(self.content)
         leaked = [text for text in _hidden(self.task or {}) if text in told and text not in said]
         return f"it tells the hidden value: {told}" if leaked else ""
+
+
+def _written(content: _Content) -> str | bytes:
+    if isinstance(content, str):
+        return content
+    if isinstance(content, _Bytes):
+        return b64decode(content.base64)
+    return "".join(text * times for text, times in content)
 
 
 def _hidden(task: Mapping[str, Any]) -> list[str]:
@@ -412,15 +447,23 @@ class AnswerKey:
         """
         kind = kind or str(getattr(verifier, "kind", "text"))
         of = verifier if isinstance(verifier, Verifier) else None  # A twin has no settings.
-        plain = [case for case in self.cases if of is None or not case.settings]
+        plain = [
+            case for case in self.cases
+            if (not case.settings if of is not None else case.among is None)
+        ]  # fmt: skip
         told = (judge or verifier.judge)([case.as_candidate(kind) for case in plain])
         if len(told) != len(plain):
             raise ConfigError(f"{len(told)} verdicts for {len(plain)} cases")
         given = iter(told)
-        verdicts = [
-            _said(of, case, kind) if of is not None and case.settings else next(given)
-            for case in self.cases
-        ]
+        verdicts = []
+        for case in self.cases:
+            if of is not None and case.settings:
+                verdict = _said(of, case, kind)
+            elif of is None and case.among is not None:
+                verdict = verifier.judge(case.members(kind))[0]
+            else:
+                verdict = next(given)
+            verdicts.append(case.own(verdict))
         return Report(
             self.name,
             tuple(

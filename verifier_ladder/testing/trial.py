@@ -569,6 +569,8 @@ def _has_key(task: Mapping[str, Any]) -> bool:
 def _group(case: Case) -> Group | None:
     if case.settings or case.source.startswith("mutant"):  # About the built-in verifier alone.
         return None
+    if case.among is not None:  # About a whole group.
+        return None
     is_cheat = case.hostile or case.source.startswith("known hack")
     if case.outcome is Outcome.REJECT:
         return Group.CHEAT if is_cheat else Group.WRONG

@@ -1,16 +1,22 @@
 """Rubrics without their library; `tests/learners/rubric` has the library."""
 
+import asyncio
+import math
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 import verifier_ladder as vl
 from verifier_ladder.tiers.generic.rubric import RubricVerifier
+from verifier_ladder.verdict import Outcome
 
 
 def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "verifiers.legacy", None)
+    monkeypatch.setitem(sys.modules, "verifiers.legacy", None)
     with pytest.raises(vl.ConfigError, match="pip install 'verifiers"):
         RubricVerifier(lambda: None, name="r", version="1").setup()
 
@@ -25,10 +31,10 @@ class Rubric:
 
     rubrics: tuple[()] = ()
     has_group_rewards = False
-    weights = (1.0,)
+    weights: tuple[float, ...] = (1.0,)
 
     def __init__(self) -> None:
-        self.funcs = (self.number,)
+        self.funcs: tuple[Callable[..., Any], ...] = (self.number,)
 
     @staticmethod
     def number(completion: Any) -> float:
@@ -67,3 +73,49 @@ def test_what_a_completion_makes_a_function_raise_is_unknown(tmp_path: Path) -> 
 def test_with_a_control_it_is_rejected(tmp_path: Path) -> None:
     control = vl.Candidate("text", "1")
     assert [0.5, 0.0] == rewarded(tmp_path / "ledger.db", control=control)
+
+
+BAD: dict[str, Any] = {
+    "an error": ValueError("no"), "a lookup": KeyError("x"), "its end": SystemExit(1),
+    "an interrupt": KeyboardInterrupt(), "a cancel": asyncio.CancelledError(),
+    "no memory": MemoryError(), "several": ExceptionGroup("both", [ValueError("a")]),
+    "nothing": None, "no number": math.nan, "no end": math.inf, "a text": "x", "a list": [1.0],
+    "too large": 10**400,
+}  # fmt: skip
+"""What a criterion raises, or gives, about a completion."""
+
+
+class Criteria(Rubric):
+    """Two criteria, of which the second does what the completion says."""
+
+    weights = (1.0, 1.0)
+
+    def __init__(self) -> None:
+        self.funcs = (lambda: 0.5, self.obeys)
+
+    @staticmethod
+    async def obeys(completion: Any) -> Any:
+        what = BAD.get(completion[-1]["content"], 0.25)
+        if isinstance(what, BaseException):
+            raise what
+        return what
+
+
+@pytest.mark.parametrize("scope", ["candidate", "group"])
+def test_a_criterion_that_raises_or_gives_no_number_is_unknown_and_costs_nobody_else_a_verdict(
+    scope: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    legacy = ModuleType("verifiers.legacy")
+    legacy.State = dict  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "verifiers", ModuleType("verifiers"))
+    monkeypatch.setitem(sys.modules, "verifiers.legacy", legacy)
+    judged = RubricVerifier(Criteria, name="criteria", version="1", scope=scope)
+    judged.setup()
+    first, *bad, last = judged.judge(
+        [vl.Candidate("text", text) for text in ("good", *BAD, "good too")]
+    )
+
+    assert [first.score, last.score] == [0.75, 0.75]
+    assert {(one.outcome, one.score) for one in bad} == {(Outcome.ABSTAIN, None)}
+    assert {one.failed_at for one in bad} == {"verifier", "engine"}
+    assert all(one.reason for one in bad)

@@ -249,3 +249,69 @@ def test_a_key_that_comes_along_is_frozen(name: str) -> None:
     digests = [n for n in range(1, len(of.lines) + 1) if f"`{of.frozen(n)}`" in told]
 
     assert digests, f"write into the changelog: {json.dumps({len(of.lines): of.sha256})}"
+
+
+# ---- Cases of groups
+
+
+def longest(members: Sequence[Candidate]) -> list[float | None]:
+    """The share of the others that each is longer than; nothing where there are none."""
+    lengths = [len(str(member.content)) for member in members]
+    others = len(lengths) - 1
+    return [sum(one > two for two in lengths) / others if others else None for one in lengths]
+
+
+class Longest(Verifier):
+    """The same as a verifier of groups, or for a list that is one."""
+
+    name, version, kind, scope = "longest", "1", "text", "group"
+
+    def verify(self, candidates: Sequence[Candidate]) -> list[float | None]:
+        return longest(candidates)
+
+
+class NaivelyLongest:
+    """The same as a twin."""
+
+    def judge(self, candidates: Sequence[Candidate], /) -> list[Verdict]:
+        return [
+            Verdict.abstain("no task") if each is None else Verdict.accept(each)
+            for each in longest(candidates)
+        ]
+
+
+GROUPS = key(
+    case(candidate="aaa", among=["a", "aa"], score=[1, 1]),
+    case(candidate="aa", among=["a", "aaa"], score=[0.5, 0.5]),
+    case("reject", candidate="a", among=["aa", "aaa"], score=[0, 0]),
+    case("reject", candidate="a", among=[[["a", 9]], {"base64": "AAAA"}]),
+)
+
+
+@pytest.mark.parametrize("checker", [Longest(), NaivelyLongest()])
+def test_a_member_is_right_where_it_is_as_good_as_half_of_the_others(checker: Any) -> None:
+    assert not GROUPS.check(checker).complaints
+    alone = key(case("abstain", among=[]))
+    assert alone.check(checker).graded[0].verdict.outcome == "abstain"
+
+
+def test_a_checker_that_ranks_the_other_way_round_is_caught() -> None:
+    found = GROUPS.check(Constant(Verdict.accept(0.0))).complaints
+
+    assert [text[:29] for text in found] == ["right answers are not accepte"]
+
+
+def test_a_pool_is_given_each_group_as_one_candidate() -> None:
+    given: list[Candidate] = []
+
+    def judge(candidates: Sequence[Candidate]) -> list[Verdict]:
+        given.extend(candidates)
+        return Longest().judge(candidates)
+
+    assert not GROUPS.check(Longest(), judge=judge).complaints
+    assert [each.kind for each in given] == ["group of text"] * len(GROUPS.cases)
+
+
+def test_a_member_of_a_group_has_no_turns() -> None:
+    with pytest.raises(ValidationError, match="no turns"):
+        case(among=["5"], turns=[["look", "a door"]])
