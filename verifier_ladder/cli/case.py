@@ -83,15 +83,15 @@ def case_in(
     imports: Imported = None,
     ladder: LadderOption = None,
     by: Annotated[str | None, typer.Option("--by", help="Who answers. [default: you]")] = None,
-    good_rows: Annotated[
-        bool, typer.Option("--good-rows", help="Take the good rows though others are bad.")
+    only_good: Annotated[
+        bool, typer.Option("--only-good", help="Take the good rows though others are bad.")
     ] = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Read results into the ledger; rewards that waited for them are revised.
 
     Every bad row is told by its line, with what to do. If one is bad nothing is taken, unless
-    --good-rows is given. Rows without a value leave their cases open. The same file again changes
+    --only-good is given. Rows without a value leave their cases open. The same file again changes
     nothing. Exits with 1 if nothing could be taken because rows are bad.
     """
     from verifier_ladder.cli.casefiles import read_results
@@ -103,7 +103,7 @@ def case_in(
     with existing_ledger(ledger) as store:
         row = only_campaign(store, campaign)
         found = read_results(file, store, recorded_ladder(row, ladder), source)
-        is_refused = bool(found.bad_rows) and not good_rows
+        is_refused = bool(found.bad_rows) and not only_good
         taken, revised = 0, 0
         if found.answers and not is_refused:
             with reopened(row, store, ladder) as at_work:
@@ -151,7 +151,7 @@ def _tell(found: Results, taken: int, revised: int, source: str, *, is_refused: 
         output.say(
             f"{_count(len(found.bad_rows), 'bad row')}: nothing was taken. Mend them and read the "
             f"file again, or take the other {_count(len(found.answers), 'answer')} with "
-            "--good-rows"
+            "--only-good"
         )
         return
     output.say(

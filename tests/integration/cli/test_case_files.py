@@ -220,7 +220,7 @@ def test_good_rows_are_taken_where_that_is_asked_for_and_the_entry_says_so(
 ) -> None:
     path = filled(folder, rows, {0: "700", 1: "7", 2: "8"})
 
-    done = run("in", path, "--good-rows", "--json")
+    done = run("in", path, "--only-good", "--json")
 
     assert 0 == done.exit_code
     assert (2, 1) == (told(done)["taken"], told(done)["blank"])
