@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -22,6 +22,7 @@ app = output.Noun(help="Write open questions as a work order, and read results."
 _REVISED = 10.0
 """Seconds in which the revisions normally arrive."""
 _MOST_SHOWN = 20
+Encoding = Literal["utf-8", "cp1252"]
 
 CampaignOption = Annotated[
     str | None, typer.Option("--campaign", help="The campaign. [default: the newest]")
@@ -76,13 +77,23 @@ def case_out(
 
 @app.command("in")
 def case_in(
-    file: Annotated[Path, typer.Argument(help="A filled-in work order: CSV or JSON.")],
+    file: Annotated[Path, typer.Argument(help="A filled-in work order: CSV, JSON or .xlsx.")],
     *,
     campaign: CampaignOption = None,
     ledger: options.LedgerAt = None,
     imports: Imported = None,
     ladder: LadderOption = None,
     by: Annotated[str | None, typer.Option("--by", help="Who answers. [default: you]")] = None,
+    encoding: Annotated[
+        Encoding | None,
+        typer.Option("--encoding", help="Of a CSV. [default: UTF-8, or UTF-16 by its mark]"),
+    ] = None,
+    decimal_comma: Annotated[
+        bool, typer.Option("--decimal-comma", help="Read 7,5 as a number, and semicolons in CSV.")
+    ] = False,
+    sheet: Annotated[
+        str | None, typer.Option("--sheet", help="Of an .xlsx. [default: the only one]")
+    ] = None,
     only_good: Annotated[
         bool, typer.Option("--only-good", help="Take the good rows though others are bad.")
     ] = False,
@@ -94,7 +105,7 @@ def case_in(
     --only-good is given. Rows without a value leave their cases open. The same file again changes
     nothing. Exits with 1 if nothing could be taken because rows are bad.
     """
-    from verifier_ladder.cli.casefiles import read_results
+    from verifier_ladder.cli.casefiles import Written, read_results
     from verifier_ladder.cli.reopening import REVIEWS, recorded_ladder, reopened
     from verifier_ladder.run import Run
 
@@ -102,7 +113,8 @@ def case_in(
     source = by or Run(REVIEWS).user or "unknown"
     with existing_ledger(ledger) as store:
         row = only_campaign(store, campaign)
-        found = read_results(file, store, recorded_ladder(row, ladder), source)
+        written = Written(encoding, decimal_comma, sheet)
+        found = read_results(file, store, recorded_ladder(row, ladder), source, written)
         is_refused = bool(found.bad_rows) and not only_good
         taken, revised = 0, 0
         if found.answers and not is_refused:

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
@@ -19,8 +19,16 @@ from verifier_ladder.errors import ConfigError, VerifierError
 from verifier_ladder.hidden import Hidden
 from verifier_ladder.ledger.records import Answer
 from verifier_ladder.private import replacing, unwritable
-from verifier_ladder.rollouts.records import LONGEST_LINE, Record, RolloutFile, words
+from verifier_ladder.rollouts.records import (
+    LONGEST_LINE,
+    Record,
+    RolloutFile,
+    given_twice,
+    in_parts,
+    words,
+)
 from verifier_ladder.rollouts.rows import RowError
+from verifier_ladder.rollouts.workbook import sheet_rows
 from verifier_ladder.scheduler.answering import refuse_contradictions, said
 from verifier_ladder.scheduler.candidates import candidate_of
 from verifier_ladder.text import csv_cell, decimal, mended
@@ -37,6 +45,7 @@ READ = (CASE, "verifier", "candidate", VALUE, UNIT, UNCERTAINTY, NOTE)
 """Columns of a results file that are looked at."""
 _KEY_DIGITS = 64
 _LONGEST_NOTE = 2000
+_MOST_ROWS = 100_000
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -135,6 +144,20 @@ def _write_json(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
 # -- in ------------------------------------------------------------------------------------------
 
 
+class Written(NamedTuple):
+    """How a results file is written, so far as the file itself does not tell."""
+
+    encoding: str | None = None
+    """That of a table; None for UTF-8, or UTF-16 if the file begins with its mark."""
+    decimal_comma: bool = False
+    """Whether numbers have a decimal comma; cells of a .csv are then parted by semicolons."""
+    sheet: str | None = None
+    """That of a workbook; None for its only one."""
+
+
+_PLAIN = Written()
+
+
 @dataclass
 class Results:
     """What a results file says, read against the cases that were asked."""
@@ -148,27 +171,31 @@ class Results:
     bad_rows: list[BadRow] = field(default_factory=list)
 
 
-def read_results(path: Path, ledger: Ledger, ladder: Ladder, source: str) -> Results:
+def read_results(
+    path: Path, ledger: Ledger, ladder: Ladder, source: str, written: Written = _PLAIN
+) -> Results:
     """Read a results file; nothing is written.
 
     Args:
-        path: CSV or TSV, JSON lines or a JSON array; also gzip and Parquet.
+        path: CSV or TSV, JSON lines or a JSON array, .xlsx; also gzip and Parquet.
         ledger: The ledger that has asked.
         ladder: The ladder of the campaign that has asked.
         source: Who answers.
+        written: How the file is written.
 
     Raises:
-        ConfigError: If the file can't be read, or has no column of cases or of values.
+        ConfigError: If the file can't be read, is too large, or has no column of cases or of
+            values.
     """
     found = Results()
     records: list[Record] = []
-    for record in _records(path):
+    for record in _held(path, written):
         if isinstance(record, BadRow):
             found.bad_rows.append(record)
         else:
             records.append(record)
     _check_columns(path, records)
-    reader = _Reader(ledger, ladder, source, records)
+    reader = _Reader(ledger, ladder, source, records, decimal_comma=written.decimal_comma)
     for record in records:
         try:
             key, verdict = reader.answer(record)
@@ -185,7 +212,22 @@ def read_results(path: Path, ledger: Ledger, ladder: Ladder, source: str) -> Res
     return found
 
 
-def _records(path: Path) -> Iterable[Record | BadRow]:
+def _held(path: Path, written: Written) -> list[Record | BadRow]:
+    parts = in_parts(_records(path, written), _MOST_ROWS)
+    held = next(parts, [])
+    if next(parts, None) is not None:
+        raise ConfigError(
+            f"{path} is too large: {_MOST_ROWS:,} rows are read at once, and fewer where they are "
+            "long. Hand it in as several files"
+        )
+    return held
+
+
+def _records(path: Path, written: Written) -> Iterable[Record | BadRow]:
+    if path.suffix.lower() == ".xlsx":
+        return sheet_rows(path, written.sheet, READ)
+    if written.sheet is not None:
+        raise ConfigError(f"{path} is no .xlsx workbook, so it has no sheet {written.sheet!r:.60}")
     if path.suffix.lower() == ".json":
         try:
             is_held = path.stat().st_size <= LONGEST_LINE
@@ -194,7 +236,9 @@ def _records(path: Path) -> Iterable[Record | BadRow]:
             raise ConfigError(f"can't read {path}: {error.strerror}") from None
         if text.removeprefix(_BOM).lstrip().startswith(b"["):
             return _array(path, text)
-    return RolloutFile(path).records(once=READ)
+    separator = ";" if written.decimal_comma else ","
+    file = RolloutFile(path, encoding=written.encoding, separator=separator)
+    return file.records(once=READ)
 
 
 def _array(path: Path, text: bytes) -> Iterator[Record | BadRow]:
@@ -211,12 +255,9 @@ def _array(path: Path, text: bytes) -> Iterator[Record | BadRow]:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+    if (twice := given_twice(name for name, _ in pairs)) is not None:
         raise ValueError(f"an object gives {twice!r:.60} twice")
-    return made
+    return dict(pairs)
 
 
 def _check_columns(path: Path, records: Sequence[Record]) -> None:
@@ -226,7 +267,8 @@ def _check_columns(path: Path, records: Sequence[Record]) -> None:
             there = ", ".join(map(repr, names))
             raise ConfigError(
                 f"{path} has no column {needed!r}; it has {there:.300}. Fill in the work order of "
-                "`vladder case out`, as CSV with commas or as JSON"
+                "`vladder case out`, as CSV with commas (with semicolons where you say "
+                "--decimal-comma) or as JSON"
             )
 
 
@@ -234,9 +276,15 @@ class _Reader:
     """Reads the rows of one file against the queue and the ledger, asked once for all."""
 
     def __init__(
-        self, ledger: Ledger, ladder: Ladder, source: str, records: Sequence[Record]
+        self,
+        ledger: Ledger,
+        ladder: Ladder,
+        source: str,
+        records: Sequence[Record],
+        *,
+        decimal_comma: bool,
     ) -> None:
-        self._ladder, self._source = ladder, source
+        self._ladder, self._source, self._has_comma = ladder, source, decimal_comma
         self._lines: dict[bytes, int] = {}
         keys = list({key for record in records if (key := _key(record.values)) is not None})
         self._checks = {check.check_key: check for check in ledger.checks(keys=keys)}
@@ -249,7 +297,7 @@ class _Reader:
         Raises:
             RowError: If the row can't be used; it says what to do.
         """
-        values = record.values
+        values = {**record.values, **self._numbers(record.values)}
         check, verifier = self._case(values)
         _check_identity(values, check)
         cell = values.get(VALUE)
@@ -267,6 +315,24 @@ class _Reader:
         except ConfigError as error:
             raise RowError(str(error)) from None
         return check.check_key, verdict
+
+    def _numbers(self, values: Mapping[str, Any]) -> dict[str, str]:
+        """The cells that had a decimal comma, with a point.
+
+        Raises:
+            RowError: If one has a point already, or commas of another kind.
+        """
+        if not self._has_comma:
+            return {}
+        texts = {n: c for n in (VALUE, UNCERTAINTY) if isinstance(c := values.get(n), str)}
+        for name, cell in texts.items():
+            if "." in cell or cell.count(",") > 1:
+                raise RowError(
+                    f"the column {name!r}: {cell!r:.60} is no number with a decimal comma, as "
+                    "--decimal-comma promises; write digits and one comma, and nothing between "
+                    "thousands"
+                )
+        return {name: cell.replace(",", ".") for name, cell in texts.items()}
 
     def _refuse_twice(self, key: bytes, line: int) -> None:
         first = self._lines.setdefault(key, line)
@@ -356,7 +422,8 @@ def _value(cell: Any) -> bool | float | None:
     try:
         return read_answer(cell)
     except ConfigError as error:
-        raise RowError(f"the column {VALUE!r}: {error}") from None
+        hint = "; say --decimal-comma if the file has decimal commas" if "," in cell else ""
+        raise RowError(f"the column {VALUE!r}: {error}{hint}") from None
 
 
 def _beside(values: Mapping[str, Any], verifier: Verifier) -> dict[str, Any] | None:
@@ -373,5 +440,5 @@ def _beside(values: Mapping[str, Any], verifier: Verifier) -> dict[str, Any] | N
         made["uncertainty"] = number
     note = values.get(NOTE)
     if note is not None and str(note).strip():
-        made["evidence"] = {"note": str(note).strip()[:_LONGEST_NOTE]}
+        made["evidence"] = {"note": mended(str(note)).strip()[:_LONGEST_NOTE]}
     return made or None

@@ -23,7 +23,9 @@ T = TypeVar("T")
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 _BLOCK = 1 << 20
+_WIDE_BOMS = (b"\xff\xfe", b"\xfe\xff")
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
+_MOST_COLUMNS = 16_384
 LONGEST_LINE = 64 * 1024 * 1024
 """Bytes of a row, each text spelled out: room for a long candidate with its prompt and tokens. A
 small compressed file may unpack to one without end."""
@@ -49,13 +51,20 @@ class RolloutFile:
     text; an empty one is null.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(
+        self, path: str | Path, *, encoding: str | None = None, separator: str | None = None
+    ) -> None:
         """Look at the file.
+
+        Args:
+            path: Where it is.
+            encoding: That of a table; None for UTF-8, or UTF-16 if the file begins with its mark.
+            separator: What stands between the cells of a .csv table instead of a comma.
 
         Raises:
             ConfigError: If it can't be read or is of another format.
         """
-        self.path = Path(path)
+        self.path, self._encoding = Path(path), encoding
         try:
             with self.path.open("rb") as stream:
                 head = stream.read(4)
@@ -67,6 +76,10 @@ class RolloutFile:
             raise ConfigError(f"{self.path} is a workbook; save it as CSV, JSON lines or Parquet")
         name = self.path.with_suffix("") if self._is_gzip else self.path
         self._separator = _SEPARATORS.get(name.suffix.lower())
+        if self._separator == ",":
+            self._separator = separator or ","
+        elif encoding is not None and self._separator is None:
+            raise ConfigError(f"{self.path} is no CSV table, so it has no encoding to choose")
         if self._separator is None and head.removeprefix(_BOM).lstrip().startswith(b"["):
             raise ConfigError(
                 f"{self.path} is one JSON array; write one object per line, for example with "
@@ -109,16 +122,28 @@ class RolloutFile:
         with self._text() as stream:
             try:
                 yield from self._cells(TableLines(stream), separator)
-            except (csv.Error, OSError, *_BROKEN_GZIP) as error:
+            except (csv.Error, OSError, UnicodeError, *_BROKEN_GZIP) as error:
                 raise ConfigError(f"can't read {self.path} as a table: {error}") from None
 
     @contextmanager
     def _text(self) -> Iterator[io.TextIOWrapper]:
         opened: Any = gzip.open if self._is_gzip else open
         with opened(self.path, "rb") as unpacked:
+            encoding = self._encoding
+            if encoding is None:
+                encoding = "utf-16" if self._begin(unpacked) in _WIDE_BOMS else "utf-8-sig"
             yield io.TextIOWrapper(
-                unpacked, encoding="utf-8-sig", errors="surrogateescape", newline=""
+                unpacked, encoding=encoding, errors="surrogateescape", newline=""
             )
+
+    def _begin(self, stream: BinaryIO) -> bytes:
+        """The first two bytes; the stream still begins with them."""
+        try:
+            return stream.read(2)
+        except _BROKEN_GZIP:
+            return b""  # Whoever reads on is told.
+        finally:
+            stream.seek(0)
 
     def _cells(self, lines: TableLines, separator: str) -> Iterator[Record | BadRow]:
         """The rows of a table; a cell in quotes may go over many lines."""
@@ -133,8 +158,8 @@ class RolloutFile:
                 continue
             if cells is None:
                 return
-            if not _is_utf8(cells):
-                yield BadRow(lines.first, "is not UTF-8")
+            if not _is_text(cells):
+                yield BadRow(lines.first, f"is not {self._encoding or 'UTF-8'}")
             elif len(cells) == len(names):
                 filled = {n: cell or None for n, cell in zip(names, cells, strict=True)}
                 yield Record(lines.first, filled)
@@ -147,10 +172,14 @@ class RolloutFile:
             names: list[str] = next(reader, [])
         except _TooLongError as error:
             raise ConfigError(f"the first row of {self.path} {error}") from None
-        if not _is_utf8(names):
-            raise ConfigError(f"{self.path} is not in UTF-8; save it as CSV UTF-8")
-        if twice := {name for name in names if names.count(name) > 1}:
-            raise ConfigError(f"{self.path} has two columns called {min(twice)!r}")
+        if not _is_text(names):
+            raise ConfigError(
+                f"{self.path} is not in {self._encoding or 'UTF-8'}; save it as CSV UTF-8"
+            )
+        if len(names) > _MOST_COLUMNS:
+            raise ConfigError(f"{self.path} has {len(names):,} columns; {_MOST_COLUMNS:,} may be")
+        if (twice := given_twice(names)) is not None:
+            raise ConfigError(f"{self.path} has two columns called {twice!r}")
         return names
 
     def _lines(self, once: tuple[str, ...]) -> Iterator[Record | BadRow]:
@@ -305,8 +334,23 @@ class TableLines:
             self._number += is_end and bool(line)
 
 
-def _is_utf8(cells: Sequence[str]) -> bool:
-    """Whether no byte stayed behind that UTF-8 can't read."""
+def given_twice(names: Iterable[str]) -> str | None:
+    """The first name that is there again; None if each is there once.
+
+    Example:
+        >>> given_twice("abca")
+        'a'
+    """
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
+
+
+def _is_text(cells: Sequence[str]) -> bool:
+    """Whether no byte stayed behind that the table's encoding can't read."""
     try:
         "".join(cells).encode()
     except UnicodeEncodeError:
@@ -367,10 +411,9 @@ def _record(number: int, line: bytes, marks: list[bytes]) -> Record | BadRow:
     if not isinstance(values, dict):
         return BadRow(number, f"not a JSON object but {words(values)}")
     if any(line.count(mark) > 1 for mark in marks):
-        names = [name for name, _ in json.loads(line, object_pairs_hook=list)]
-        for name in names:
-            if names.count(name) > 1:
-                return BadRow(number, f"the column {name!r} is given twice")
+        twice = given_twice(name for name, _ in json.loads(line, object_pairs_hook=list))
+        if twice is not None:
+            return BadRow(number, f"the column {twice!r} is given twice")
     return Record(number, values)
 
 

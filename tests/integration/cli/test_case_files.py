@@ -231,6 +231,63 @@ def test_good_rows_are_taken_where_that_is_asked_for_and_the_entry_says_so(
     assert (1, 2) == itemgetter("taken", "known")(told(run("in", mended, "--json")))
 
 
+SAVED: dict[str, tuple[str, str, list[str]]] = {
+    "UTF-16 with its mark": ("utf-16", ",", []),
+    "one byte a character": ("cp1252", ",", ["--encoding", "cp1252"]),
+    "decimal commas": ("utf-8", ";", ["--decimal-comma"]),
+    "both": ("cp1252", ";", ["--encoding", "cp1252", "--decimal-comma"]),
+}
+
+
+@pytest.mark.parametrize("how", SAVED)
+def test_a_table_is_read_as_a_spreadsheet_may_have_saved_it(
+    run: Run, folder: Path, rows: Rows, how: str
+) -> None:
+    encoding, separator, options = SAVED[how]
+    number = "7,5" if separator == ";" else "7.5"
+    path = saved(folder, rows, encoding, separator, value=number, uncertainty="0", note="zwölf µg")
+
+    done = run("in", path, "--json", *options)
+
+    assert 0 == done.exit_code, done.output
+    with vl.open_ledger(folder / "ledger.db") as ledger:
+        verdict = ledger.verdicts([bytes.fromhex(rows[0]["case"])]).popitem()[1]
+    assert (7.5, 0.0, "zwölf µg") == (verdict.score, verdict.uncertainty, verdict.evidence["note"])
+
+
+def saved(folder: Path, rows: Rows, encoding: str, separator: str, **columns: str) -> Path:
+    """The first row of a work order, with more in it, as a spreadsheet saves it."""
+    path = folder / "saved.csv"
+    with path.open("w", newline="", encoding=encoding) as stream:
+        writer = csv.DictWriter(stream, list(rows[0]), delimiter=separator)
+        writer.writeheader()
+        writer.writerow(rows[0] | columns)
+    return path
+
+
+UNDECLARED: dict[str, tuple[str, list[str], str, str]] = {
+    "one byte a character": ("cp1252", [], "7", "is not UTF-8"),
+    "a decimal comma": ("utf-8", [], "7,5", "say --decimal-comma"),
+    "a thousands' point": ("utf-8", ["--decimal-comma"], "1.234,5", "digits and one comma"),
+    "a decimal point": ("utf-8", ["--decimal-comma"], "7.5", "digits and one comma"),
+    "thousands' commas": ("utf-8", ["--decimal-comma"], "1,234,567", "digits and one comma"),
+}
+
+
+@pytest.mark.parametrize("what", UNDECLARED)
+def test_what_was_not_declared_is_not_guessed(
+    run: Run, folder: Path, rows: Rows, what: str
+) -> None:
+    encoding, options, value, message = UNDECLARED[what]
+    path = saved(folder, rows, encoding, ";" if options else ",", value=value, note="zwölf")
+
+    done = run("in", path, *options)
+
+    assert 1 == done.exit_code
+    assert message in " ".join(done.stderr.split())
+    assert [] == reviews(folder)
+
+
 def test_another_answer_to_a_case_that_was_answered_is_a_bad_row(
     run: Run, folder: Path, rows: Rows
 ) -> None:
@@ -273,6 +330,9 @@ def test_json_is_read_too(run: Run, folder: Path, form: str) -> None:
         ('[{"case": 1, "case": 2}]', "gives 'case' twice"),
         ("[" * 100_000, "is not JSON"),
         ('[{"case": "ab"}]', "has no column 'value'"),
+        ("case,value" + ",x" * 200_000, "200,002 columns"),
+        ("case,value" + "\n,7" * 100_001, "Hand it in as several files"),
+        (json.dumps([dict.fromkeys(map(str, range(200_000)))])[:-2] + ', "7": 1}]', "'7' twice"),
     ],
 )
 def test_a_file_of_another_kind_is_refused(

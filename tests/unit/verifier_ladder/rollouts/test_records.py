@@ -370,7 +370,8 @@ def test_a_table_is_read_from_the_start_each_time(tmp_path: Path) -> None:
     [
         (b"content,content\na,b\n", "two columns called 'content'"),
         (b'content\n"never ends\n', "can't read"),
-        (b"\xff\xfec\x00\n", "not in UTF-8"),
+        (b"\xfcber\n", "not in UTF-8"),
+        (b"\xff\xfec\x00\n", "utf-16"),
     ],
 )
 def test_a_table_that_can_not_be_understood_is_refused(
