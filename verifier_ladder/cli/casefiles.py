@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
@@ -32,6 +33,7 @@ from verifier_ladder.rollouts.workbook import sheet_rows
 from verifier_ladder.scheduler.answering import refuse_contradictions, said
 from verifier_ladder.scheduler.candidates import candidate_of
 from verifier_ladder.text import csv_cell, decimal, mended
+from verifier_ladder.units import Converted, convert
 from verifier_ladder.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -304,10 +306,9 @@ class _Reader:
         if cell is None or (isinstance(cell, str) and not cell.strip()):
             return check.check_key, None
         self._refuse_twice(check.check_key, record.line)
-        verdict = self._said(check, _value(cell))
-        if verdict.score is not None and not isinstance(_value(cell), bool):
-            _check_unit(values.get(UNIT), verifier)
-        if (extra := _beside(values, verifier)) is not None:
+        result = _result(cell, values, verifier)
+        verdict = self._said(check, result.value)
+        if (extra := result.beside()) is not None:
             verdict = self._said(check, replace(verdict, **extra))
         answer = Answer(check.check_key, verdict, self._source, "")
         try:
@@ -394,14 +395,45 @@ def _check_identity(values: Mapping[str, Any], check: CheckRow) -> None:
             )
 
 
-def _check_unit(cell: Any, verifier: Verifier) -> None:
-    given = "" if cell is None else str(cell)
-    if _plain(given) in _spellings(verifier.unit):
-        return
+class _Result(NamedTuple):
+    """What a row says, in the unit of its verifier."""
+
+    value: bool | float | None
+    uncertainty: float | None
+    evidence: dict[str, Any]
+
+    def beside(self) -> dict[str, Any] | None:
+        """What it says beside its value, as fields of a verdict; None for nothing."""
+        made: dict[str, Any] = {}
+        if self.uncertainty is not None:
+            made["uncertainty"] = self.uncertainty
+        if self.evidence:
+            made["evidence"] = self.evidence
+        return made or None
+
+
+def _result(cell: Any, values: Mapping[str, Any], verifier: Verifier) -> _Result:
+    value, spread = _value(cell), _spread(values.get(UNCERTAINTY), values)
+    note = values.get(NOTE)
+    text = "" if note is None else mended(str(note)).strip()[:_LONGEST_NOTE]
+    evidence: dict[str, Any] = {"note": text} if text else {}
+    unit = "" if (given := values.get(UNIT)) is None else str(given).strip()
+    if isinstance(value, (bool, NoneType)) or _plain(unit) in _spellings(verifier.unit):
+        return _Result(value, spread, evidence)
+    converted = _converted(value, spread, unit, verifier)
+    return _Result(*converted, {**evidence, "reported": {VALUE: value, UNIT: unit}})
+
+
+def _converted(value: float, spread: float | None, unit: str, verifier: Verifier) -> Converted:
     wanted = f"{verifier.name} takes {verifier.unit or 'numbers without a unit'}"
-    if not given.strip():
+    if not unit:
         raise RowError(f"no unit is given; {wanted}, so write that into the column {UNIT!r}")
-    raise RowError(f"the unit is {given.strip()!r:.60}; {wanted}: convert the value and the unit")
+    if not verifier.unit:
+        raise RowError(f"the unit is {unit!r:.60}; {wanted}")
+    try:
+        return convert(value, spread, unit, verifier.unit)
+    except ConfigError as error:
+        raise RowError(f"the unit is {unit!r:.60}; {wanted}: {error}") from None
 
 
 def _spellings(text: str) -> set[str]:
@@ -426,19 +458,13 @@ def _value(cell: Any) -> bool | float | None:
         raise RowError(f"the column {VALUE!r}: {error}{hint}") from None
 
 
-def _beside(values: Mapping[str, Any], verifier: Verifier) -> dict[str, Any] | None:
-    """What a row says beside its value, as fields of a verdict; None for nothing."""
-    made: dict[str, Any] = {}
-    spread = values.get(UNCERTAINTY)
-    if spread is not None and str(spread).strip():
-        number = decimal(str(spread))
-        if number is None or number < 0:
-            raise RowError(
-                f"{spread!r:.60} is no uncertainty; write one standard deviation in "
-                f"{verifier.unit or 'the unit of the value'}, with digits and a point, or nothing"
-            )
-        made["uncertainty"] = number
-    note = values.get(NOTE)
-    if note is not None and str(note).strip():
-        made["evidence"] = {"note": mended(str(note)).strip()[:_LONGEST_NOTE]}
-    return made or None
+def _spread(cell: Any, values: Mapping[str, Any]) -> float | None:
+    if cell is None or not str(cell).strip():
+        return None
+    number = decimal(str(cell))
+    if number is None or number < 0:
+        raise RowError(
+            f"{cell!r:.60} is no uncertainty; write one standard deviation in "
+            f"{values.get(UNIT) or 'the unit of the value'}, with digits and a point, or nothing"
+        )
+    return number

@@ -163,6 +163,20 @@ def test_results_revise_rewards_and_the_ledger_tells_who_gave_them(
         assert "second pan" == verdict.evidence["note"]
 
 
+def test_another_unit_is_converted_and_what_was_reported_is_kept(
+    run: Run, folder: Path, rows: Rows
+) -> None:
+    rows[1]["unit"] = "ug"
+    path = filled(folder, rows, {0: "0.0075", 1: "7"}, uncertainty="0.0005", unit="mg")
+
+    assert 2 == told(run("in", path, "--json"))["taken"]
+
+    with vl.open_ledger(folder / "ledger.db") as ledger:
+        verdict = ledger.verdicts([bytes.fromhex(rows[0]["case"])]).popitem()[1]
+    assert (7.5, 0.5, "µg") == (verdict.score, verdict.uncertainty, verdict.unit)
+    assert {"value": 0.0075, "unit": "mg"} == verdict.evidence["reported"]
+
+
 def test_the_same_file_again_changes_nothing(run: Run, folder: Path, rows: Rows) -> None:
     path = filled(folder, rows, dict.fromkeys(range(4), "7"))
     assert 4 == told(run("in", path, "--json"))["taken"]
@@ -178,7 +192,10 @@ def test_the_same_file_again_changes_nothing(run: Run, folder: Path, rows: Rows)
 
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
-    "another unit": ({"unit": "mg"}, "the unit is 'mg'; scale takes µg"),
+    "another quantity": ({"unit": "mM"}, "'mM' and 'µg' measure different things"),
+    "another prefix": ({"unit": "Mg"}, "must lie between 0 and 100 µg"),
+    "a unit that nobody knows": ({"unit": "heaps"}, "the unit is 'heaps'; scale takes µg"),
+    "an expression for a unit": ({"unit": "9**9**9**9 g"}, "is no unit that can be converted"),
     "no unit": ({"unit": ""}, "no unit is given; scale takes µg"),
     "out of bounds": ({"value": "101"}, "must lie between 0 and 100 µg"),
     "no number": ({"value": "7,5"}, "'7,5' is no answer"),
