@@ -125,7 +125,8 @@ class FinalState(SingleVerifier):
     the way there. `checks`: statements and their `rows`; files (`equals`, `contains`, `json`,
     `absent`); elements of a page (`select`, `count`, `text`, `attribute` and `value`).
     `may_change`: what else may differ, tables, patterns of paths or selectors; checks need it,
-    and `["*"]` is anything. `answer`: what must be answered as well.
+    and `["*"]` is anything. `answer`: what must be answered as well; beside a page, which is all
+    of the content, it is the answer of the turn that ends the trajectory.
 
     An unchanged state never passes, unless the task says `expects_no_change` and demands an
     `answer`. A task without criteria is abstained from: nothing would be wrong.
@@ -142,7 +143,7 @@ class FinalState(SingleVerifier):
     """
 
     name = "final-state"
-    version = "1"
+    version = "2"
     tier = Tier.FAST
     kind = "text"
     domain = "tool use"
@@ -347,11 +348,17 @@ def _names(one: Parts, other: Parts) -> str:
 
 def _said(candidate: Candidate, turns: Sequence[Turn]) -> str | bytes:
     """What is answered: by the end that the model declares, or else by the candidate."""
-    ends = [turn.action.answer for turn in turns if isinstance(turn.action, Terminate)]
-    if ends:
-        return ends[0]
+    declared = _declared(turns)
+    if declared is not None:
+        return declared
     is_answer = candidate.turns or not turns
     return candidate.content if is_answer else ""
+
+
+def _declared(turns: Sequence[Turn]) -> str | None:
+    """The answer of the end that the model declares; None if it declares none."""
+    ends = (turn.action.answer for turn in turns if isinstance(turn.action, Terminate))
+    return next(ends, None)
 
 
 def _told(turns: Sequence[Turn]) -> tuple[TurnVerdict, ...]:
@@ -378,13 +385,16 @@ def _page_verdict(task: _Task, candidate: Candidate) -> Verdict:
     if len(found) > 1:
         raise CandidateError(f"the output holds {len(found)} pages", feedback=_PAGE_HOW)
     page = Page(found[0])
-    faults = []
-    if page.without(()) == first[0]:
-        faults.append("nothing was changed")
-    elif _is_bound(task) and page.without(task.may_change) != first[1]:
-        faults.append("something else on the page must not be changed")
-    faults += [told for check in task.checks if (told := _wrong_element(check, page))]
-    return _verdict(faults, ())
+    faults = [told for check in task.checks if (told := _wrong_element(check, page))]
+    is_changed = page.without(()) != first[0]
+    if is_changed and task.expects_no_change:
+        faults.insert(0, "nothing should be changed, and the page was")
+    elif not is_changed and not task.expects_no_change:
+        faults.insert(0, "nothing was changed")
+    elif is_changed and _is_bound(task) and page.without(task.may_change) != first[1]:
+        faults.insert(0, "something else on the page must not be changed")
+    said = _declared(candidate.turns) or ""
+    return _verdict([*faults, *_misanswered(task, said)], ())
 
 
 def _is_bound(task: _Task) -> bool:
