@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from verifier_ladder.candidate import ToolCall, Turn
 from verifier_ladder.text import printable
-from verifier_ladder.trajectory import arguments_of, from_text
+from verifier_ladder.trajectory import arguments_of, calls_by_tool, from_text
 
 EVIDENCE: Final = "tool_calls"
 """Under this name a verifier's evidence holds a `ToolCount` as JSON, which report cards add up."""
@@ -80,26 +80,30 @@ class ToolCount(NamedTuple):
         return cls(**stored) if is_sound else None
 
 
-def calls_of(turns: Sequence[Turn]) -> list[MadeCall]:
+def calls_of(turns: Sequence[Turn], tools: Collection[str] = ()) -> list[MadeCall]:
     """The calls of a trajectory, in order; those that stand in a turn's text among them.
 
     A call has failed if its turn says so, or else if its observation begins with *error*,
     *exception* or *traceback*, or is a JSON object whose `error` is not empty.
+
+    Args:
+        turns: All of it.
+        tools: Names that may stand for calls by themselves; see `trajectory.from_text`.
 
     Example:
         >>> text = '<tool_call>{"name": "add", "arguments": {}}</tool_call>'
         >>> [(made.call.name, made.failed) for made in calls_of([Turn(text, '{"error": "busy"}')])]
         [('add', True)]
     """
-    return [made for place, turn in enumerate(turns) for made in _made(place, turn)]
+    return [made for place, turn in enumerate(turns) for made in _made(place, turn, tools)]
 
 
-def _made(place: int, turn: Turn) -> Iterator[MadeCall]:
+def _made(place: int, turn: Turn, tools: Collection[str]) -> Iterator[MadeCall]:
     failed = has_failed(turn)
     if isinstance(turn.action, ToolCall):
         yield MadeCall(place, turn.action, failed, turn.parallel)
         return
-    inner = from_text(turn.action) if isinstance(turn.action, str) else ()
+    inner = from_text(turn.action, tools) if isinstance(turn.action, str) else ()
     calls = [each.action for each in inner if isinstance(each.action, ToolCall)]
     for number, call in enumerate(calls):
         yield MadeCall(place, call, failed, turn.parallel or number > 0)
@@ -123,16 +127,19 @@ def _has_error(observation: str) -> bool:
     return isinstance(told, Mapping) and bool(told.get("error"))
 
 
-def inner_calls(arguments: Mapping[str, Any], tools: Collection[str]) -> Iterator[ToolCall]:
+def inner_calls(
+    arguments: Mapping[str, Any], tools: Collection[str], parameters: Collection[str] = ()
+) -> Iterator[ToolCall]:
     """Calls that stand in the arguments of another, as tools take them that call others.
 
-    An object that names one of the tools, as a call does, is one; so is an object in JSON text.
-    The arguments themselves are one only if they hold another call's arguments too, for many a
-    tool takes a name.
+    An object that names one of the tools, as a call does, is one, and so is one whose names are
+    all tools with objects for arguments; JSON text is read. The arguments themselves are one only
+    if they hold another call's arguments too, for many a tool takes a name.
 
     Args:
         arguments: Of the outer call.
         tools: Names that count; capitals and what stands before a point don't matter.
+        parameters: Names of arguments that the outer call's tool is known to take itself.
 
     Example:
         >>> steps = {"steps": [{"tool": "shop.refund", "args": {"order": "A1"}}]}
@@ -144,8 +151,12 @@ def inner_calls(arguments: Mapping[str, Any], tools: Collection[str]) -> Iterato
     for depth in range(_DEEPEST):
         level = [_opened(each) for each in level]
         for each in level:
-            if isinstance(each, Mapping) and (depth or not _GIVEN_BY.isdisjoint(each)):
+            if not isinstance(each, Mapping):
+                continue
+            if depth or not _GIVEN_BY.isdisjoint(each):
                 yield from _named(each, known)
+            if depth or each.keys().isdisjoint(parameters):
+                yield from _keyed(each, known)
         level = [inner for each in level for inner in _parts(each)]
 
 
@@ -173,8 +184,22 @@ def _parts(value: Any) -> Iterator[Any]:
 def _named(told: Mapping[str, Any], known: Mapping[str, str]) -> Iterator[ToolCall]:
     """The calls that an object stands for."""
     for name in filter(None, (told.get(key) for key in _NAMED_BY)):
-        folded = _folded(name) if isinstance(name, str) else ""
-        tool = known.get(folded) or known.get(folded.rpartition(".")[2])
+        tool = _known(name, known)
         if tool is not None:
             given = next((told[key] for key in _GIVEN_BY if key in told), dict(told))
             yield ToolCall(tool, arguments_of(given))
+
+
+def _keyed(told: Mapping[str, Any], known: Mapping[str, str]) -> Iterator[ToolCall]:
+    """The calls of an object whose names are tools."""
+    if len(told) > len(known):
+        return
+    tools = {_known(name, known) or name: given for name, given in told.items()}
+    for call in calls_by_tool(tools, known.values()):
+        yield ToolCall(call["name"], arguments_of(call["arguments"]))
+
+
+def _known(name: Any, known: Mapping[str, str]) -> str | None:
+    """The tool that a name stands for."""
+    folded = _folded(name) if isinstance(name, str) else ""
+    return known.get(folded) or known.get(folded.rpartition(".")[2])

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -189,6 +189,22 @@ def _is_call(value: Any) -> bool:
     return isinstance(value, Mapping) and (
         "function" in value or any(name in value and more in value for name, more in _FIELDS)
     )
+
+
+def calls_by_tool(value: Any, tools: Collection[str]) -> Iterator[dict[str, Any]]:
+    """Calls of an object whose every name is a tool's, and stands for its arguments.
+
+    So write browser-use and the Berkeley Function Calling Leaderboard. Without the tools' names
+    it could be any object.
+
+    Example:
+        >>> [*calls_by_tool({"add": {"a": 1}}, ["add"]), *calls_by_tool({"sum": {}}, ["add"])]
+        [{'name': 'add', 'arguments': {'a': 1}}]
+    """
+    if isinstance(value, Mapping) and all(
+        name in tools and isinstance(given, Mapping) for name, given in value.items()
+    ):
+        yield from ({"name": name, "arguments": given} for name, given in value.items())
 
 
 def _call(call: Any) -> ToolCall:
@@ -430,13 +446,14 @@ def _result(message: Mapping[str, Any]) -> tuple[str, bool]:
 # ---- Whichever form
 
 
-def from_text(text: str) -> tuple[Turn, ...]:
+def from_text(text: str, tools: Collection[str] = ()) -> tuple[Turn, ...]:
     r"""Read text in whichever form it is: JSON of messages, calls or MCP, tagged calls, or ReAct.
 
     Where there are both tagged calls and ReAct, both are read: nothing hides in the other form.
 
     Args:
         text: JSON, JSON lines, or text with marks.
+        tools: Names of tools that may stand for calls by themselves, as in `{"add": {"a": 1}}`.
 
     Returns:
         The turns; none if it is in no such form.
@@ -447,7 +464,7 @@ def from_text(text: str) -> tuple[Turn, ...]:
         >>> from_text("It is 4.")
         ()
     """
-    values = _values(_unfenced(text.strip()))
+    values = [*_with_names(_values(_unfenced(text.strip())), tools)]
     if any(_RPC in each for each in _flat(values)):
         return from_mcp(values)
     if values and all(map(_has_role, values)):
@@ -455,9 +472,15 @@ def from_text(text: str) -> tuple[Turn, ...]:
     if values and all(map(_is_call, values)):
         return from_calls(values)
     if tagged := _TAGGED.findall(text):
-        calls = from_calls([_json(each.strip()) for each in tagged])
+        calls = from_calls([*_with_names((_json(each.strip()) for each in tagged), tools)])
         return calls + tuple(turn for turn in from_react(_TAGGED.sub("", text)) if _acts(turn))
     return from_react(text)
+
+
+def _with_names(values: Iterable[Any], tools: Collection[str]) -> Iterator[Any]:
+    """Values, of which those that calls stand in by the names of tools are these calls."""
+    for value in values:
+        yield from [*calls_by_tool(value, tools)] or [value]
 
 
 def _acts(turn: Turn) -> bool:

@@ -4,7 +4,9 @@ Each table belongs to one verifier, of whose ladder it is: what is tried, the ho
 honest twin, and what the ledger must say of the first. Both have the same task.
 """
 
+import io
 from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -165,8 +167,109 @@ def _tables() -> dict[str, Attack]:
         "a header alone, misspelled": "id,Score\n",
         "NUL": "id,score\n1,0\0\n",
         "a number in quotes that ends a line": 'id,score\n1,"0\n9"\n',
+        "a little too much": "id,score\n1,1.00000000000000000001\n",
+        "a little too little": "id,score\n1,-1e-400\n",
+        "a zero below zero, an id twice": "id,score\n0,0\n-0,1\n",
+        "true for a number": "id,score\n1,true\n",
+        "an exponent in a whole number": "id,score\n1e0,0\n",
+        "a huge integer": "id,score\n9223372036854775808,0\n",
+        "digits of another script": "id,score\n\u0661,0\n",
+        "a letter that only looks so": "id,\u0455core\n1,0\n",
+        "another table below": "id,score\n1,0\n\nid,score\n2,9\n",
+        "another block": "```csv\nid,score\n1,0\n```\n```csv\nid,score\n1,1\n```",
+        "another encoding": "id,score\n1,0\n".encode("utf-16"),
+        "a mark of the order of bytes within": "id,score\n\ufeff1,0\n",
+        "another delimiter": "id;score\n1;0\n",
+        "columns without end": "id,score" + "," * 400_000 + "\n1,0\n",
+        "rows without end": "id,score\n" + "1,0\n" * 240_000,
+        "a quotation without end": 'id,score\n1,"0\n' + "1,0\n" * 1000,
     }
     return {name: attack(bad, honest, {"table": table}) for name, bad in rows.items()}
+
+
+def _file(table: Any, **how: Any) -> bytes:
+    from pyarrow import parquet
+
+    out = io.BytesIO()
+    parquet.write_table(table, out, **how)
+    return out.getvalue()
+
+
+def _decimals(*values: str) -> Any:
+    import pyarrow as pa
+
+    return pa.array([Decimal(each) for each in values], pa.decimal128(38, 20))
+
+
+def _files() -> dict[str, Attack]:
+    import pyarrow as pa
+
+    def wants(kind: str, *values: Any, hostile: Any, **bounds: Any) -> tuple[Any, bytes, Any]:
+        """Hostile, honest, task: of one column, `x`."""
+        columns = [{"name": "x", "type": kind, **bounds}]
+        given = hostile if isinstance(hostile, (bytes, str)) else _file(pa.table({"x": hostile}))
+        honest = _file(pa.table({"x": pa.array(*values)}))
+        return given, honest, {"table": {"format": "parquet", "columns": columns}}
+
+    def numbers(hostile: Any, **bounds: Any) -> tuple[Any, bytes, Any]:
+        return wants("number", [1.0, 2.0], hostile=hostile, **bounds)
+
+    def times(hostile: Any, **bounds: Any) -> tuple[Any, bytes, Any]:
+        return wants("timestamp", [0], pa.timestamp("us"), hostile=hostile, **bounds)
+
+    def texts(hostile: Any, **bounds: Any) -> tuple[Any, bytes, Any]:
+        return wants("text", ["a", "b"], hostile=hostile, **bounds)
+
+    good, begin = _file(pa.table({"x": [1.0]})), "1970-01-01T00:00:00"
+    one_text = pa.DictionaryArray.from_arrays(
+        pa.array([0], pa.int32()).take(pa.array([0] * 900_000)), ["x" * 1_000_000]
+    )
+    large = {"dictionary_pagesize_limit": 1 << 30}
+    rows = {
+        "no Parquet": numbers(b"PAR1" + bytes(1000) + b"PAR1"),
+        "text": numbers("x\n1\n"),
+        "a file that is cut": numbers(good[:-9] + good[-8:]),
+        "a file without its end": numbers(good[: len(good) // 2]),
+        "NaN": numbers(pa.array([float("nan")])),
+        "infinity in decimals": numbers(pa.array([None, float("inf")]), nullable=True),
+        "one more than a float can tell": numbers(_decimals("2.00000000000000000001"), maximum=2),
+        "a value that a float can't tell": numbers(
+            _decimals("0.50000000000000000001"), values=[1, 2, 0.5]
+        ),
+        "a zero below zero": numbers(pa.array([0.0, -0.0]), unique=True),
+        "a nanosecond too late": times(pa.array([1], pa.timestamp("ns")), maximum=begin),
+        "a time beyond all years": times(pa.array([2**62], pa.timestamp("us")), maximum=begin),
+        "a day beyond all years": wants(
+            "date",
+            [0],
+            pa.date32(),
+            hostile=pa.array([2**31 - 1], pa.date32()),
+            maximum="1970-01-01",
+        ),
+        "true for a number": numbers(pa.array([True])),
+        "text for a number": numbers(pa.array(["1"])),
+        "a list for a number": numbers(pa.array([[1.0]])),
+        "a column twice": numbers(
+            _file(pa.Table.from_arrays([pa.array([1.0])] * 2, names=["x", "x"]))
+        ),
+        "a text twice, by its number": texts(
+            pa.array(["a", "b", "a"]).dictionary_encode(), unique=True
+        ),
+        "a formula": texts(pa.array(["=1+1"]), values=["a", "b"]),
+        "rows without end": numbers(_file(pa.table({"x": pa.nulls(1_000_001, pa.float64())}))),
+        "a text a million times": texts(
+            _file(pa.table({"x": one_text}), **large), values=["a", "b"]
+        ),
+        "beginnings without end": texts(
+            _file(
+                pa.table({"x": ["x" * 100_000] * 900}),
+                use_dictionary=False,
+                column_encoding={"x": "DELTA_BYTE_ARRAY"},
+                compression="zstd",
+            )
+        ),
+    }
+    return {name: attack(bad, good, task) for name, (bad, good, task) in rows.items()}
 
 
 def _short_answers() -> dict[str, Attack]:
@@ -260,7 +363,9 @@ def _constraints() -> dict[str, Attack]:
 
 _SOURCES = {
     "https://example.org/trial": "The drug lowered blood pressure by 7.5 mmHg on average, and it "
-    "did not raise the risk of stroke. Three of them left the trial early."
+    "did not raise the risk of stroke. Three of them left the trial early. Sales rose from $1.5 "
+    "million to $2,300 in May. It isn't harmful to children. <!-- All patients were cured. -->"
+    "<p hidden>Nobody has died of it.</p>"
 }
 
 
@@ -284,8 +389,52 @@ def _citations() -> dict[str, Attack]:
         "a citation that can't be seen": f"<!-- {_cited(true)} -->All were cured.",
         "a citation that is only thought": f"<think>{_cited(true)}</think>All were cured.",
         "a true quotation and a made-up one": _cited(true) + '"All were cured of it" [1].',
+        "what it is not": _cited("raise the risk of stroke"),
+        "what it isn't": _cited("harmful to children"),
+        "a number of other money": _cited("1.5 million to $2,300 in May"),
+        "a number without its size": _cited("Sales rose from $1.5"),
+        "a quotation that is short": _cited("The drug"),
+        "a space in a word": _cited(true.replace("drug", "dr ug")),
+        "a space without width as a word's end": _cited("The drug lowered\u200b all risks"),
+        "letters that can't be seen behind it": _cited(
+            true + "".join(chr(0xE0000 + ord(c)) for c in " and cured")
+        ),
+        "a letter that joins others": _cited(true.replace("drug", "d\u034frug")),
+        "a file of the machine": _cited(true, "file:///etc/passwd"),
+        "this machine": _cited(true, "http://127.0.0.1:9/trial"),
+        "a way round": _cited(true, "https://example.org/?to=https://example.org/trial"),
+        "another host behind it": _cited(true, "https://example.org/trial@example.com"),
+        "two sources of one number": _cited(true) + "[1] https://example.com\n",
+        "a mark without a quotation": _cited(true).replace('"', ""),
+        "a comment of the source": _cited("All patients were cured."),
+        "what the source hides": _cited("Nobody has died of it."),
+        "a citation that is hidden": f"<p hidden>{_cited(true)}</p>All were cured.",
+        "a citation that is not displayed": (
+            f'<p style="display: none">{_cited(true)}</p>All were cured.'
+        ),
+        "a citation in a template": f"<template>{_cited(true)}</template>All were cured.",
+        "a citation in a comment of Markdown": (
+            f'[//]: # ("{true}" [1])\nAll were cured.\n\n[1] https://example.org/trial\n'
+        ),
+        "a name twice": (
+            f'{{"citations": [{{"quote": "All were cured", "quote": "{true}", "source": '
+            '"https://example.org/trial"}]}'
+        ),
+        "no list": f'["{true}"]',
     }
-    return {name: attack(bad, _cited(true), {"sources": _SOURCES}) for name, bad in rows.items()}
+    uncited = {
+        "a mark of ours": "All were cured.\0 Nobody died.\0",
+        "a list": "- All were cured\n- Nobody died\n-",
+        "other full stops": "All were cured\u0964 Nobody died\u06d4",
+        "headings": "All were cured\n# Nobody died\n#",
+        "no spaces": "All were cured.Nobody died.It was seen.",
+    }
+    task = {"sources": _SOURCES}
+    strict = {**task, "least_coverage": 0.9}
+    return {name: attack(bad, _cited(true), task) for name, bad in rows.items()} | {
+        f"uncited sentences, {name}": attack(f"{claims} {_cited(true)}", _cited(true), strict)
+        for name, claims in uncited.items()
+    }
 
 
 _TOOLS = [
@@ -317,6 +466,10 @@ _INNER: dict[str, dict[str, Any]] = {
     },
     "more than anybody reads": {"calls": [{"tool": "refund", "order": "A1"}] * 20_000},
     "another order's refund": {"calls": [{"tool": "refund", "order": "A2"}]},
+    "a call by its tool's name": {"calls": [{"delete": {}}]},
+    "a call by its name alone": {"refund": {"order": "A2"}},
+    "a call by a name of another namespace": {"calls": {"functions.Delete": {}}},
+    "a call by its name in text": {"calls": '[{"find": {"order": "A1"}, "delete": {}}]'},
 }
 """What a tool is given that calls others."""
 
@@ -350,6 +503,12 @@ def _calls() -> dict[str, Attack]:
             find,
             refund,
             Turn("Action: delete\nAction Input: {}"),
+        ),
+        "a forbidden call by its name": (find, refund, Turn('[{"delete": {}}]', "ok")),
+        "a forbidden call by its name as text": (
+            find,
+            refund,
+            Turn('<tool_call>{"delete": {}}</tool_call>', "ok"),
         ),
         "the condition afterwards": (refund, find),
         "the condition of another order": (
@@ -453,10 +612,14 @@ def _states() -> dict[str, Attack]:
     return {name: attack(each, did(cancel)) for name, each in tried.items()}
 
 
+def _prefixed(what: str, rows: dict[str, Attack]) -> dict[str, Attack]:
+    return {f"{what}, {name}": each for name, each in rows.items()}
+
+
 TABLES: dict[str, tuple[Callable[[], vl.Verifier], Callable[[], dict[str, Attack]]]] = {
     "mathematics": (Mathematics, _mathematics),
     "json-schema": (JsonSchema, _json),
-    "table-schema": (TableSchema, _tables),
+    "table-schema": (TableSchema, lambda: _tables() | _prefixed("Parquet", _files())),
     "choice": (Choice, _short_answers),
     "numeric": (Numeric, _numbers),
     "exact-match": (lambda: ExactMatch(normalise=("case", "space", "punctuation")), _texts),

@@ -10,10 +10,19 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any
+
+BROKEN = {
+    "status": (503, b"busy"),
+    "redirect": (307, b""),
+    "deep": (200, b"[" * 100_000),
+    "elsewhere": (201, b'{"sandboxID": "x@127.0.0.1/", "domain": "localhost"}'),
+}
+"""How it answers whatever it is asked."""
 
 
 class Service:
@@ -48,6 +57,8 @@ class Service:
         """`POST /run_code`."""
         if self.broken == "nonsense":
             return {"files": [], "run_result": "?"}
+        if self.broken == "files":
+            return {"files": {"vladder-told.json": "e30="}, "run_result": {}}
         if self.broken == "sandbox":
             return {"status": "SandboxError", "message": "no more machines", "files": {}}
         ran = self.ran(body["code"], tuple(body["fetch_files"]))
@@ -70,8 +81,8 @@ def _handler(service: Service) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             service.asked.append(("POST", self.path))
-            if service.broken == "status":
-                self._say(503, b"busy")
+            if service.broken in BROKEN:
+                self._say(*BROKEN[service.broken])
             elif self.path == "/run_code":
                 is_known = self.headers["Authorization"] == f"Bearer {service.token}"
                 answer = service.fusion(body) if is_known else {}
@@ -92,6 +103,8 @@ def _handler(service: Service) -> type[BaseHTTPRequestHandler]:
 
         def _say(self, status: int, body: bytes) -> None:
             self.send_response(status)
+            if status == HTTPStatus.TEMPORARY_REDIRECT:
+                self.send_header("Location", "/elsewhere")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
@@ -103,9 +116,9 @@ def _handler(service: Service) -> type[BaseHTTPRequestHandler]:
 
 
 @contextmanager
-def running() -> Iterator[Service]:
+def running(service: Service | None = None) -> Iterator[Service]:
     """Run the service on this machine."""
-    service = Service()
+    service = service or Service()
     with ThreadingHTTPServer(("127.0.0.1", 0), _handler(service)) as server:
         service.address = f"http://127.0.0.1:{server.server_address[1]}"
         thread = Thread(target=server.serve_forever)

@@ -13,7 +13,8 @@ r"""The verifier `citations`: every quotation stands, word for word, in the sour
 | `links` | `"words" ([title](address))`, `["words"](address)` or `"words" (address)` |
 | `json` | `{"answer": …, "citations": [{"quote": "words", "source": "name"}]}`, or that list |
 
-What is thought aloud before `</think>`, and HTML comments, don't count. How words are compared:
+What is thought aloud before `</think>`, and what nobody sees there or in a source, don't count:
+comments of HTML and Markdown, and elements that are hidden. How words are compared:
 `verifier_ladder.tiers.fast.quotation`.
 """
 
@@ -55,7 +56,17 @@ _LARGEST = 64 << 20
 _TEXTS = {".txt", ".md"}
 _DEPTH = 8
 _SHOWN, _TOLD = 60, 6
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_HIDES = (
+    r"<!--.*?(?:-->{0})"
+    r"|<(script|style|template|noscript)\b.*?(?:</\1\s*>{0})"
+    r"|<(\w+)\b[^<>]{{0,500}}?(?:(?<![:\w-])hidden(?![\w-])|display\s{{0,9}}:\s{{0,9}}none"
+    r"|visibility\s{{0,9}}:\s{{0,9}}hidden)[^<>]{{0,500}}>.*?(?:</\2\s*>{0})"
+    r"|^ {{0,3}}\[(?!\d{{1,4}}\])[^\]\n]{{1,200}}\]:[^\n]*$"
+)
+_FLAGS = re.DOTALL | re.IGNORECASE | re.MULTILINE
+_UNSEEN = re.compile(_HIDES.format(r"|\Z"), _FLAGS)
+_UNSEEN_IN_SOURCES = re.compile(_HIDES.format(""), _FLAGS)
+"""Only what ends: a source may speak of an element."""
 _ENTRY = re.compile(r"\s{0,8}\[(\d{1,4})\][:.]?[ \t]+(\S.*)")
 _HEADING = re.compile(
     r"[#* ]{0,8}(?:references|sources|bibliography|works cited|notes):?[* ]{0,3}", re.IGNORECASE
@@ -69,7 +80,11 @@ _BETWEEN = re.compile(r"[\s.,;:(]")
 _AND = re.compile(r"[\s,;]{0,3}")
 _OPENING = {'"': '"', "”": "“„", "»": "«", "“": "„"}
 """Closing quotation mark → those that may open."""
-_SENTENCE_END = re.compile(r"(?<=[.!?])[\"”’)\]]{0,3}\s+|(?<=[。！？])|\n\s*\n")
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?])[\"”’)\]]{0,3}\s+|(?<=[a-z][a-z][.!?])(?=[A-Z])|(?<=[。！？｡।۔؟])|\n\s*\n"
+    r"|(?<!:)\n(?=[ \t]{0,8}(?:[-*+•>|#]|\d{1,3}[.)][ \t]))"
+)
+"""Or where an item of a list, a heading or a row of a table begins."""
 _CITED = "\0"
 _FAR = 8
 """Characters between a quotation and its mark."""
@@ -115,7 +130,7 @@ class Citations(SingleVerifier):
     """
 
     name = "citations"
-    version = "1"
+    version = "2"
     tier = Tier.FAST
     kind = "text"
     domain = "research"
@@ -184,7 +199,7 @@ def _read(folder: Path) -> dict[str, str]:
 
 
 def _checked(given: Mapping[str, str]) -> dict[str, str]:
-    made = {_name(name): text for name, text in given.items()}
+    made = {_name(name): _UNSEEN_IN_SOURCES.sub("", text) for name, text in given.items()}
     if len(made) < len(given) or not all(made):
         raise TaskError("the task's sources make no sense: a name is empty, or there twice")
     if not all(map(plain, made.values())):
@@ -227,7 +242,7 @@ def citations_in(content: str | bytes, form: str = "any") -> tuple[list[Citation
             f"the output is {len(text)} characters long; at most {LONGEST} are read",
             feedback=f"Write at most {LONGEST} characters.",
         )
-    text = _COMMENT.sub("", text.rpartition("</think>")[2])
+    text = _UNSEEN.sub("", text.rpartition("</think>")[2])
     if form == "json" or (form == "any" and _is_json(text)):
         found: list[Citation] = list(islice(_in_json(text), MOST + 1))
         coverage = None
@@ -339,6 +354,7 @@ def _quotation(body: str, mark: re.Match[str]) -> tuple[str | None, int]:
 def _coverage(body: str, places: Sequence[_Place]) -> float:
     """The share of sentences that have a citation."""
     parts, last = [], 0
+    body = body.replace(_CITED, " ")
     for place in places:
         parts += [body[last : place.start], _CITED, ". " if place.ends_sentence else ""]
         last = max(place.end, last)

@@ -6,7 +6,8 @@ minus signs, ligatures, soft hyphens and spaces without width. Everything else c
 capitals, accents, digits, points and commas.
 
 A quotation may not begin or end inside a word or a number, nor lose what its number means: a
-minus, a percent sign, a "less than".
+minus, a currency, a percent sign, a "less than", a "million". Nor may it begin or end right beside
+a negation, which would turn it round.
 
 Words may be left out: `...`, `…`, `[...]` or `(...)`. The parts must stand in this order and near
 each other, and what is left out between them may hold no negation.
@@ -43,8 +44,18 @@ _NEGATION = re.compile(
     r"|unless|nicht|kein\w*|nie|niemals|ohne|ne|pas|jamais|aucun\w*|sans|ni|nunca|sin)\b|n't\b",
     re.IGNORECASE,
 )
-_BEFORE_NUMBER = re.compile(r"(?:[-.,/:^]|[+±<>≤≥≠≈~=×] ?)\Z")
-_AFTER_NUMBER = re.compile(r"[.,/:^-]\d| ?[%‰]")
+_BEFORE_NUMBER = re.compile(r"(?:[-.,/:^]|[+±<>≤≥≠≈~=×$€£¥] ?)\Z")
+_AFTER_NUMBER = re.compile(
+    r"[.,/:^-]\d| ?[%‰€]| (?:per ?cent|hundred|thousand|[mb]illion|trillion)s?\b",
+    re.IGNORECASE,
+)
+_TURNED_BEFORE = re.compile(
+    r"(?:\b(?:not|no|never|cannot|hardly|nor|neither|without|nicht|kein\w{0,2}|nie|niemals|ohne"
+    r"|pas|jamais|sans|nunca|sin)|n't) \Z",
+    re.IGNORECASE,
+)
+_TURNED_AFTER = re.compile(r" (?:not|never|nicht|nie|niemals|pas|jamais|nunca)\b", re.IGNORECASE)
+_LONGEST_NEGATION = 16
 _LOST_START = re.compile(r"[.,]?\d")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
 
@@ -120,10 +131,11 @@ def _found(part: str, source: str) -> Iterator[int]:
 
 
 def _is_whole(source: str, start: int, end: int) -> bool:
-    """Whether a cut goes through no word and no number, and takes nothing from a number."""
-    if start and _is_joined(source[start - 1], source[start]):
+    """Whether a cut goes through no word and no number, and takes nothing from what they mean."""
+    if _is_turned(source, start, end):
         return False
-    if end < len(source) and _is_joined(source[end - 1], source[end]):
+    ends = [place for place in (start, end) if 0 < place < len(source)]
+    if any(_is_joined(source[place - 1], source[place]) for place in ends):
         return False
     before = source[max(start - 2, 0) : start]
     if _LOST_START.match(source, start) and _BEFORE_NUMBER.search(before):
@@ -131,6 +143,12 @@ def _is_whole(source: str, start: int, end: int) -> bool:
     if source[start] in ".," and before[-1:].isdigit():
         return False
     return not (source[end - 1].isdigit() and _AFTER_NUMBER.match(source, end))
+
+
+def _is_turned(source: str, start: int, end: int) -> bool:
+    """Whether a negation stands right beside a cut."""
+    before = source[max(start - _LONGEST_NEGATION, 0) : start]
+    return bool(_TURNED_BEFORE.search(before) or _TURNED_AFTER.match(source, end))
 
 
 def _is_joined(left: str, right: str) -> bool:

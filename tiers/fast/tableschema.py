@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from datetime import UTC, date, datetime
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, date, datetime, timedelta
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from itertools import islice
 from typing import Annotated, Any, Literal, Self
 
@@ -42,6 +43,10 @@ _CELLS = {
 }  # fmt: skip
 """How a value is written in CSV."""
 _NO_ZONE = r"^([0-9-]{10}[T ][0-9:.]+)$"
+_EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 1000, "ns": 1}
+"""How many are in a unit of time."""
 
 
 class Column(BaseModel):
@@ -82,8 +87,10 @@ class Column(BaseModel):
         ):
             raise ValueError(f"{value!r} is no {self.type}")
         if self.type == "date":
-            return date.fromisoformat(str(value))
-        return _naive(datetime.fromisoformat(str(value))) if self.type == "timestamp" else value
+            return date.fromisoformat(str(value)).toordinal() - _EPOCH.toordinal()
+        if self.type == "timestamp":
+            return _nanoseconds(datetime.fromisoformat(str(value)))
+        return Decimal(str(value)) if self.type == "number" else value
 
 
 class Table(BaseModel):
@@ -132,6 +139,9 @@ class TableSchema(MarkedVerifier):
     integer, `True`, NaN and a space around a number are refused. An empty cell is null; an empty
     text is `""`. Times without a zone are taken as UTC.
 
+    **Values are compared exactly**, never as floats: numbers of CSV and decimals as they are
+    written, times to the nanosecond. A float is compared as the shortest text that stands for it.
+
     **Parquet** is bytes. Its description is checked before any row is read, and only columns that
     are described are; what unpacks to more than `max_bytes` is refused.
 
@@ -144,9 +154,10 @@ class TableSchema(MarkedVerifier):
     """
 
     name = "table-schema"
-    version = "1"
+    version = "2"
     cost = Cost(seconds=3e-4)
     timeout = 20.0
+    memory = 1 << 30  # A file of some bytes may unpack to any size.
     task_fields = ("table",)
     control = Candidate(
         "text", "n\n1\n", task={"table": {"columns": [{"name": "n", "type": "integer"}]}}
@@ -222,10 +233,11 @@ class TableSchema(MarkedVerifier):
         from pyarrow import BufferReader, parquet
         from pyarrow import Table as Rows
 
-        file = parquet.ParquetFile(
-            BufferReader(content), thrift_string_size_limit=_THRIFT,
-            thrift_container_size_limit=_THRIFT,
-        )  # fmt: skip
+        for given in (content, _by_parquet(content)):  # It must make sense as a whole, too.
+            file = parquet.ParquetFile(
+                BufferReader(given), thrift_string_size_limit=_THRIFT,
+                thrift_container_size_limit=_THRIFT,
+            )  # fmt: skip
         schema = file.schema_arrow
         _check_names(table, schema.names)
         _check_types(table, schema)
@@ -247,6 +259,17 @@ class TableSchema(MarkedVerifier):
 
 
 # ---- Names and types
+
+
+def _by_parquet(content: bytes) -> bytes:
+    """A file of which only Parquet's own types are read, and not those that Arrow adds.
+
+    By these, a reader takes texts by their place in the file's dictionary, where one text may
+    stand twice: it would read other values than readers of Parquet do.
+    """
+    end = int.from_bytes(content[-8:-4], "little") + 8
+    start = max(len(content) - end, 0)
+    return content[:start] + content[start:].replace(b"ARROW:schema", b"ARROW:SCHEMA")
 
 
 def _check_names(table: Table, header: Sequence[str]) -> None:
@@ -281,13 +304,8 @@ def _check_types(table: Table, schema: Any) -> None:
     """
     from pyarrow import types
 
-    def is_text(kind: Any) -> bool:
-        if types.is_dictionary(kind):
-            kind = kind.value_type
-        return bool(types.is_string(kind) or types.is_large_string(kind))
-
     tests = {
-        "integer": types.is_integer, "text": is_text, "boolean": types.is_boolean,
+        "integer": types.is_integer, "text": types.is_string, "boolean": types.is_boolean,
         "number": lambda kind: (
             types.is_floating(kind) or types.is_integer(kind) or types.is_decimal(kind)
         ),
@@ -333,10 +351,12 @@ def _typed(column: Column, cells: Any) -> Any:
     fits = compute.match_substring_regex(cells, _CELLS[column.type])
     bad = compute.index(fits, value=False).as_py()
     kinds = {
-        "integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_(), "date": pa.date32(),
+        "integer": pa.int64(), "boolean": pa.bool_(), "date": pa.date32(),
         "timestamp": pa.timestamp("us", "UTC"),
     }  # fmt: skip
     try:
+        if column.type == "number" and bad < 0:
+            return _numbers(cells)
         if column.type == "timestamp":
             cells = compute.replace_substring_regex(cells, _NO_ZONE, r"\1Z")
         if bad < 0:
@@ -346,6 +366,20 @@ def _typed(column: Column, cells: Any) -> Any:
     where = f"row {bad + 1}" if bad >= 0 else "a value"
     told = f"{where} of column {column.name!r} is no {column.type}, or too large"
     raise CandidateError(f"the table breaks its schema: {told}", feedback=f"Mend: {told}.")
+
+
+def _numbers(cells: Any) -> Any:
+    """Numbers as texts, of which each number has one."""
+    import pyarrow as pa
+
+    coded = cells.dictionary_encode()
+    texts = [_number(each) for each in coded.dictionary.to_pylist()]
+    return pa.array(texts, pa.string()).take(coded.indices)
+
+
+def _number(text: str) -> str:
+    exact = Decimal(text).normalize(_EXACT)
+    return str(exact) if exact else "0"
 
 
 # ---- Values
@@ -362,10 +396,10 @@ def _complaints(table: Table, read: Any) -> Iterator[str]:
         for told in _column_complaints(column, read[column.name].combine_chunks()):
             yield f"column {column.name!r} {told}"
     if table.key:
-        keys = read.select(table.key)
-        if any(keys[name].null_count for name in table.key):
+        keys = {name: read[name].combine_chunks() for name in table.key}
+        if any(data.null_count for data in keys.values()):
             yield "a part of the key is null"
-        elif keys.group_by(table.key, use_threads=False).aggregate([]).num_rows < rows:
+        elif _count({name: _comparable(data) for name, data in keys.items()}) < rows:
             yield f"two rows share their key ({', '.join(table.key)})"
 
 
@@ -374,39 +408,74 @@ def _column_complaints(column: Column, data: Any) -> Iterator[str]:
 
     if data.null_count and not column.nullable:
         yield "holds a null"
+    data = data.drop_null()
+    if not len(data):
+        return
     if column.type == "number":
-        data = compute.cast(data, "float64", safe=False)
-        if not compute.all(compute.is_finite(data)).as_py() and data.null_count < len(data):
+        floats = compute.cast(data, "float64", safe=False)
+        if not compute.all(compute.is_finite(floats)).as_py():
             yield "holds a number that is not finite"
             return
-    if column.type == "timestamp":
-        data = compute.cast(data, "timestamp[us]", safe=False)
-    given = len(data) - data.null_count
-    if column.unique and compute.count_distinct(data, mode="only_valid").as_py() < given:
+    read, data = _reader(column, data.type), _comparable(data)
+    distinct = data.unique()
+    if column.unique and len(distinct) < len(data):
         yield "holds a value twice"
-    if given and (column.minimum is not None or column.maximum is not None):
-        found = compute.min_max(data).as_py()
-        if column.minimum is not None and _plain(found["min"]) < column.parsed(column.minimum):
+    if column.minimum is not None or column.maximum is not None:
+        least, greatest = _extremes(distinct, read)
+        if column.minimum is not None and least < column.parsed(column.minimum):
             yield "holds a value that is too small"
-        if column.maximum is not None and _plain(found["max"]) > column.parsed(column.maximum):
+        if column.maximum is not None and greatest > column.parsed(column.maximum):
             yield "holds a value that is too large"
-    if column.values is not None and not _are_allowed(column, data.drop_null()):
+    if column.values is not None and not _are_allowed(column, distinct, read):
         yield "holds a value that is not allowed"
 
 
-def _are_allowed(column: Column, data: Any) -> bool:
+def _count(columns: dict[str, Any]) -> int:
+    """How many different rows there are."""
+    import pyarrow as pa
+
+    grouped = pa.table(columns).group_by([*columns], use_threads=False)
+    return int(grouped.aggregate([]).num_rows)
+
+
+def _comparable(data: Any) -> Any:
+    """The data of a column in a form in which equal values are the same value."""
+    from pyarrow import compute, types
+
+    if types.is_floating(data.type):
+        return compute.add(compute.cast(data, "float64"), 0.0)  # There is a zero below zero.
+    if types.is_date(data.type):
+        return compute.cast(compute.cast(data, "date32"), "int32")
+    return compute.cast(data, "int64") if types.is_timestamp(data.type) else data
+
+
+def _reader(column: Column, kind: Any) -> Callable[[Any], Any]:
+    """What makes a comparable value of some type what bounds of the column are compared with."""
+    if column.type == "timestamp":
+        unit = _NANOSECONDS[kind.unit]
+        return lambda value: value * unit
+    return (lambda value: Decimal(str(value))) if column.type == "number" else lambda value: value
+
+
+def _extremes(distinct: Any, read: Callable[[Any], Any]) -> tuple[Any, Any]:
+    from pyarrow import compute, types
+
+    if types.is_string(distinct.type):  # Numbers of CSV.
+        found = [*map(read, distinct.to_pylist())]
+        return min(found), max(found)
+    extremes = compute.min_max(distinct).as_py()
+    return read(extremes["min"]), read(extremes["max"])
+
+
+def _are_allowed(column: Column, distinct: Any, read: Callable[[Any], Any]) -> bool:
     allowed = {column.parsed(value) for value in column.values or ()}
-    distinct = data.unique()
-    return len(distinct) <= len(allowed) and {*map(_plain, distinct.to_pylist())} <= allowed
+    return len(distinct) <= len(allowed) and {*map(read, distinct.to_pylist())} <= allowed
 
 
-def _plain(value: Any) -> Any:
-    return _naive(value) if isinstance(value, datetime) else value
-
-
-def _naive(time: datetime) -> datetime:
-    """A time of UTC, without its zone."""
-    return time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time
+def _nanoseconds(time: datetime) -> int:
+    """A time, of UTC if it names no zone, since 1970."""
+    since = (time if time.tzinfo else time.replace(tzinfo=UTC)) - _EPOCH
+    return since // timedelta(microseconds=1) * 1000
 
 
 def _pyarrow() -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Annotated, Any, NamedTuple
 
@@ -62,6 +62,12 @@ class _Tool(BaseModel):
     def validator(self) -> Any:
         """What its arguments are compared with."""
         return compiled(_ANY_OBJECT if self.parameters is None else schema_text(self.parameters))
+
+    @property
+    def own_parameters(self) -> Collection[str]:
+        """Names of arguments that its schema lists."""
+        listed = self.parameters.get("properties") if isinstance(self.parameters, dict) else None
+        return listed if isinstance(listed, dict) else ()
 
 
 class _Irreversible(BaseModel):
@@ -175,7 +181,7 @@ class ToolCalls(SingleVerifier):
     """
 
     name = "tool-calls"
-    version = "2"
+    version = "3"
     tier = Tier.FAST
     kind = "text"
     domain = "tool use"
@@ -212,20 +218,21 @@ class ToolCalls(SingleVerifier):
         given = {n: value for n, value in (candidate.task or {}).items() if value is not None}
         task = read_task(_Task, given)
         validators = {tool.name: tool.validator for tool in task.tools}
-        turns = candidate.turns or _own_words(candidate.content)
-        made = self._made(turns)
+        turns = candidate.turns or _own_words(candidate.content, validators)
+        made = self._made(turns, validators)
         if not candidate.turns:  # What it says itself of results nobody has seen.
             made = [each._replace(failed=None) for each in made]
-        calls = _compared(made, validators, is_seen=bool(candidate.turns))
+        own = {tool.name: tool.own_parameters for tool in task.tools}
+        calls = _compared(made, validators, own, is_seen=bool(candidate.turns))
         self._refuse_many(len(calls))
         faults = [*_faults(task, calls), *_after_the_end(turns)]
         if not faults and not candidate.turns:
             _refuse_unseen(task, calls)
         return _verdict(calls, faults, ToolCount.of(made, task.max_calls))
 
-    def _made(self, turns: Sequence[Turn]) -> list[MadeCall]:
+    def _made(self, turns: Sequence[Turn], tools: Collection[str]) -> list[MadeCall]:
         self._refuse_many(len(turns))
-        made = calls_of(turns)
+        made = calls_of(turns, tools)
         self._refuse_many(len(made))
         return made
 
@@ -237,7 +244,7 @@ class ToolCalls(SingleVerifier):
             )
 
 
-def _own_words(content: str | bytes) -> tuple[Turn, ...]:
+def _own_words(content: str | bytes, tools: Collection[str]) -> tuple[Turn, ...]:
     """Turns that a candidate wrote itself."""
     text = text_of(content)
     if len(text) > LONGEST:
@@ -245,12 +252,14 @@ def _own_words(content: str | bytes) -> tuple[Turn, ...]:
             f"the output is {len(text)} characters long; at most {LONGEST} are read",
             feedback=f"Write at most {LONGEST} characters.",
         )
-    return from_text(text)
+    return from_text(text, tools)
 
 
 def _compared(
-    made: Sequence[MadeCall], validators: Mapping[str, Any], *, is_seen: bool
-) -> list[_Call]:
+    made: Sequence[MadeCall], validators: Mapping[str, Any],
+    own: Mapping[str, Collection[str]], *, is_seen: bool,
+) -> list[_Call]:  # fmt: skip
+    """The calls, and those inside of them; `own` are the parameters that tools say they take."""
     calls, moment = list[_Call](), 0
     for each in made:
         moment += not (each.parallel and is_seen)
@@ -258,7 +267,8 @@ def _compared(
         succeeded = each.failed is False or not is_seen
         name = each.call.name
         calls.append(_Call(each.turn, name, values, each.failed, succeeded, moment, fault))
-        for call in islice(inner_calls(values, validators), _MOST_INNER):
+        inner = inner_calls(values, validators, own.get(name, ()))
+        for call in islice(inner, _MOST_INNER):
             given, _ = _read(call, validators)
             calls.append(
                 calls[-1]._replace(

@@ -27,6 +27,8 @@ _LIMITS = {
     "memory": Ending.MEMORY,
     "processes": Ending.PROCESSES,
 }
+UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What is raised where an answer from outside is read that is none."""
 _NO_THREAD = ("RuntimeError", "can't start new thread")
 
 
@@ -54,7 +56,10 @@ def result_of(told: Told, program: Program, limits: Limits) -> Result:
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
     files = dict(zip(program.files, program.contents, strict=True))
-    kept = {name: base64.b64decode(text) for name, text in report["kept"].items()}
+    kept = {
+        name: base64.b64decode(text) for name, text in report["kept"].items()
+        if name in program.keep
+    }  # fmt: skip
     if not limits.files:  # None could be changed.
         kept = {name: files[name] for name in program.keep if name in files}
     return Result(

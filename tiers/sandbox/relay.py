@@ -19,13 +19,17 @@ from collections.abc import Mapping
 from threading import Thread
 from typing import Any, BinaryIO
 
-from verifier_ladder.errors import LadderError
-from verifier_ladder.tiers.sandbox.outcome import Told
+from verifier_ladder.errors import LadderError, SandboxError
+from verifier_ladder.text import printable
+from verifier_ladder.tiers.sandbox.outcome import UNREADABLE, Told
 from verifier_ladder.tiers.sandbox.program import Limits, Warmth
 from verifier_ladder.tiers.sandbox.zygoteprocess import Zygote
 
 TOLD = "vladder-told.json"
 """Where a relay that is asked once leaves its answer."""
+_MOST_SECONDS = 1e9
+_MOST_STATUS = 0xFFFF
+_SAID = 500
 
 
 def serve(folder: str) -> None:
@@ -73,6 +77,7 @@ def _answer(zygote: Zygote, request: dict[str, Any]) -> dict[str, Any]:
     except LadderError as error:
         return {"error": str(error)}
     return {
+        "answers": request["id"],
         "report": told.report,
         "stdout": base64.b64encode(told.stdout).decode(),
         "stderr": base64.b64encode(told.stderr).decode(),
@@ -83,8 +88,9 @@ def _answer(zygote: Zygote, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def asked(request: bytes, stdin: bytes, limits: Limits) -> dict[str, Any]:
-    """What a relay is asked, for one input."""
+    """What a relay is asked, for one input; by its id the answer is known to be this one's."""
     return {
+        "id": os.urandom(16).hex(),
         "request": base64.b64encode(request).decode(),
         "stdin": base64.b64encode(stdin).decode(),
         "output": limits.output,
@@ -92,25 +98,57 @@ def asked(request: bytes, stdin: bytes, limits: Limits) -> dict[str, Any]:
     }
 
 
-def told_of(said: Mapping[str, Any]) -> tuple[Told, float]:
-    """What came out, and seconds that all inputs of this relay have taken.
+def told_in(
+    text: str | bytes, request: Mapping[str, Any], limits: Limits, who: str
+) -> tuple[Told, float]:
+    """What came out for one input, and seconds that all inputs of its relay have taken.
+
+    Args:
+        text: What came as an answer, which is believed only as far as it can be true.
+        request: What was asked.
+        limits: Of the input.
+        who: Has answered, in messages.
 
     Raises:
-        ValueError: If the answer is none.
+        SandboxError: If it is no answer to that, or tells of a failure.
     """
     try:
+        said = said_in(text, who)
+        if said["answers"] != request["id"]:
+            raise ValueError("it is about another input")
         report, seconds = dict(said["report"]), float(said["seconds"])
-        numbers = {name: report[name] for name in ("cpu", "wall", "memory", "status")}
-        if not all(isinstance(n, (int, float)) and 0 <= n < 1 << 62 for n in numbers.values()):
-            raise ValueError("numbers out of range")  # noqa: TRY301
+        bounds = {"cpu": _MOST_SECONDS, "wall": _MOST_SECONDS, "memory": 1 << 62,
+                  "status": _MOST_STATUS}  # fmt: skip
+        numbers = [(report[name], most) for name, most in bounds.items()]
+        if not all(0 <= number <= most for number, most in [*numbers, (seconds, _MOST_SECONDS)]):
+            raise ValueError("numbers out of range")
         report["status"], report["memory"] = int(report["status"]), int(report["memory"])
-        report["kept"] = dict(report["kept"])
         output, errors, result = (
             base64.b64decode(said[name]) for name in ("stdout", "stderr", "result")
         )
+        if len(output) + len(errors) > limits.output:
+            raise ValueError("it is longer than it may be")
         return Told(report, output, errors, result, bool(said["flooded"])), seconds
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"its answer can't be read: {error}") from None
+    except UNREADABLE as error:
+        why = printable(str(error), _SAID)
+        raise SandboxError(f"{who} answered what is no answer: {why}") from None
+
+
+def said_in(text: str | bytes, who: str) -> dict[str, Any]:
+    """The object that somebody has answered.
+
+    Raises:
+        SandboxError: If it is none, or tells of a failure.
+    """
+    try:
+        said = json.loads(text)
+    except UNREADABLE:
+        said = None
+    if not isinstance(said, dict):
+        raise SandboxError(f"{who} answered what is no answer: no object in JSON")
+    if "error" in said:
+        raise SandboxError(f"{who} failed: {printable(str(said['error']), _SAID)}")
+    return said
 
 
 def _end_with_input(folder: str) -> None:

@@ -10,25 +10,30 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from time import monotonic
+from typing import Any
 from urllib.parse import parse_qs, urlsplit, urlunsplit
 
 from verifier_ladder.errors import ConfigError, SandboxError
-from verifier_ladder.tiers.sandbox.outcome import Told
+from verifier_ladder.text import printable
+from verifier_ladder.tiers.sandbox.outcome import UNREADABLE, Told
 from verifier_ladder.tiers.sandbox.program import Limits, Warmth
-from verifier_ladder.tiers.sandbox.relay import TOLD, asked, told_of
+from verifier_ladder.tiers.sandbox.relay import TOLD, asked, told_in
 from verifier_ladder.tiers.sandbox.wrapped import UNPACK, options, sources
-
-if TYPE_CHECKING:
-    pass
 
 SHAPES = ("sandboxfusion", "e2b")
 _GRACE_SECONDS = 90.0
 _LARGEST = 64 << 20
 _E2B_PORT = 49999
 _E2B_TEMPLATE = "code-interpreter-v1"
+_E2B_NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
+_E2B_DOMAIN = re.compile(r"(?:[A-Za-z0-9-]{1,63}\.){1,10}[A-Za-z]{2,63}")
+"""Of a machine elsewhere: no number, and not this one."""
+_SAID = 500
+_WHO = "the remote sandbox"
 _PROGRAM = """
 import base64, io, json, sys, tempfile, zipfile
 sources = base64.b64decode({archive!r})
@@ -90,20 +95,18 @@ class Remote:
         Raises:
             SandboxError: If the service can't be reached, fails, or answers what is no answer.
         """
+        sent = asked(request, stdin, limits)
         program = _PROGRAM.format(
             archive=base64.b64encode(sources()).decode(), unpack=UNPACK,
-            options=json.dumps(options("bare", self._warmth)),
-            request=json.dumps(asked(request, stdin, limits)),
+            options=json.dumps(options("bare", self._warmth)), request=json.dumps(sent),
         )  # fmt: skip
         seconds = 2 * limits.wall + _GRACE_SECONDS
         ask = self._fusion if self._shape == "sandboxfusion" else self._e2b
         try:
-            said = json.loads(ask(program, seconds))
-            if "error" in said:
-                raise SandboxError(f"the remote sandbox failed: {said['error']}")
-            told, took = told_of(said)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise SandboxError(f"the remote sandbox answered what is no answer: {error}") from None
+            told, took = told_in(ask(program, seconds), sent, limits, _WHO)
+        except UNREADABLE as error:
+            why = printable(str(error), _SAID)
+            raise SandboxError(f"{_WHO} answered what is no answer: {why}") from None
         self.seconds += took
         return told
 
@@ -119,7 +122,7 @@ class Remote:
             return base64.b64decode(files[TOLD]).decode("ascii")
         ran = said.get("run_result") or {}
         why = said.get("message") or (ran.get("stderr") or ran.get("status") or "it said nothing")
-        raise SandboxError(f"the remote sandbox has run nothing: {str(why)[-500:]}")
+        raise SandboxError(f"{_WHO} has run nothing: {printable(str(why)[-_SAID:], _SAID)}")
 
     def _e2b(self, program: str, seconds: float) -> str:
         """Ask E2B for a sandbox of its own, and end that after."""
@@ -133,9 +136,12 @@ class Remote:
             "allow_internet_access": False,
         }  # fmt: skip
         made = self._post(f"{address}/sandboxes", body, key, seconds)
-        name = str(made["sandboxID"])
+        name, domain = str(made["sandboxID"]), str(made.get("domain") or "e2b.app")
+        is_elsewhere = "sandbox_url" in given or _E2B_DOMAIN.fullmatch(domain)
+        if not _E2B_NAME.fullmatch(name) or not is_elsewhere:
+            raise SandboxError(f"{_WHO} names a machine that can't be: {printable(name + domain)}")
         try:
-            host = f"https://{_E2B_PORT}-{name}.{made.get('domain') or 'e2b.app'}"
+            host = f"https://{_E2B_PORT}-{name}.{domain}"
             headers = {"E2b-Sandbox-Id": name, "E2b-Sandbox-Port": str(_E2B_PORT)}
             for header, field in (
                 ("X-Access-Token", "envdAccessToken"),
@@ -157,30 +163,28 @@ class Remote:
     ) -> dict[str, Any]:
         said = json.loads(self._ask("POST", url, body, headers, seconds))
         if not isinstance(said, dict):
-            raise SandboxError("the remote sandbox answered what is no object")
+            raise SandboxError(f"{_WHO} answered what is no object")
         return said
 
     def _ask(
         self, method: str, url: str, body: Mapping[str, Any] | None,
         headers: Mapping[str, str], seconds: float,
     ) -> bytes:  # fmt: skip
-        httpx, answer = _httpx(), bytearray()
+        httpx, answer, deadline = _httpx(), bytearray(), monotonic() + seconds + 30.0
         try:
             with self._client.stream(
                 method, url, json=body, headers=headers, timeout=seconds + 30.0
             ) as response:
                 for part in response.iter_bytes():
                     answer += part
-                    if len(answer) > _LARGEST:
-                        raise SandboxError("the remote sandbox answered without end")
+                    if len(answer) > _LARGEST or monotonic() > deadline:
+                        raise SandboxError(f"{_WHO} answered without end")
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             said = str(error) or type(error).__name__
-            raise SandboxError(f"the remote sandbox could not be asked: {said}") from None
+            raise SandboxError(f"{_WHO} could not be asked: {said}") from None
         if not response.is_success:
-            shown = bytes(answer[:200]).decode(errors="replace")
-            raise SandboxError(
-                f"the remote sandbox answered with status {response.status_code}: {shown}"
-            )
+            shown = printable(bytes(answer[:200]))
+            raise SandboxError(f"{_WHO} answered with status {response.status_code}: {shown}")
         return bytes(answer)
 
     def close(self) -> None:

@@ -28,7 +28,7 @@ from verifier_ladder.tiers.sandbox.backend import (
     strength_of,
 )
 from verifier_ladder.tiers.sandbox.candidate import packed
-from verifier_ladder.tiers.sandbox.outcome import result_of
+from verifier_ladder.tiers.sandbox.outcome import UNREADABLE, result_of
 from verifier_ladder.tiers.sandbox.program import Ending, Input, Limits, Program, Result, Warmth
 from verifier_ladder.tiers.sandbox.remote import Remote
 from verifier_ladder.tiers.sandbox.wrapped import Wrapped
@@ -243,7 +243,7 @@ class Sandbox:
             raise
         try:
             result = result_of(told, program, limits)
-        except (KeyError, TypeError, ValueError) as error:
+        except UNREADABLE as error:
             raise SandboxError(f"the sandbox told what can't be read: {error}") from None
         is_killed = result.ended is Ending.CRASHED and result.signal == signal.SIGKILL
         if is_killed and _killed_for_memory() > killed:

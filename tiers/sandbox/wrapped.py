@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import select
 import signal
@@ -19,7 +18,7 @@ from verifier_ladder import errors, text
 from verifier_ladder.errors import SandboxError
 from verifier_ladder.tiers.sandbox.outcome import Told
 from verifier_ladder.tiers.sandbox.program import Limits, Warmth
-from verifier_ladder.tiers.sandbox.relay import asked, framed, told_of
+from verifier_ladder.tiers.sandbox.relay import asked, framed, said_in, told_in
 
 _HERE = Path(__file__).parent
 _SENT = (
@@ -42,6 +41,8 @@ _ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin
 """All that the command gets: what it starts may be able to read it."""
 _START_SECONDS, _GRACE_SECONDS = 60.0, 90.0
 _LARGEST = 256 << 20
+_LONGEST_LINE = 4096
+_WHO = "the command"
 
 
 def sources() -> bytes:
@@ -97,7 +98,7 @@ class Wrapped:
         try:
             archive = sources()
             self._send(f"{len(archive)}\n".encode() + archive + framed(options(kind, warmth)))
-            self._receive(_START_SECONDS)
+            said_in(self._receive(_START_SECONDS), _WHO)
         except BaseException:
             self.close()
             raise
@@ -111,16 +112,15 @@ class Wrapped:
         """Run one input.
 
         Raises:
-            SandboxError: If the sandbox failed.
+            SandboxError: If the sandbox failed, or what came is no answer.
         """
         if os.getpid() != self._owner:
             raise SandboxError("this sandbox belongs to another process: open one after the fork")
-        self._send(framed(asked(request, stdin, limits)))
+        sent = asked(request, stdin, limits)
+        self._send(framed(sent))
         said = self._receive(2 * limits.wall + _GRACE_SECONDS)
-        try:
-            told, self.seconds = told_of(said)
-        except ValueError as error:
-            raise SandboxError(f"the command: {error}") from None
+        told, seconds = told_in(said, sent, limits, _WHO)
+        self.seconds = max(self.seconds, seconds)
         return told
 
     def _send(self, data: bytes) -> None:
@@ -129,18 +129,12 @@ class Wrapped:
             self._input.write(data)
             self._input.flush()
 
-    def _receive(self, seconds: float) -> dict[str, Any]:
+    def _receive(self, seconds: float) -> bytes:
         deadline = monotonic() + seconds
         size = int.from_bytes(self._read(8, deadline), "big")
         if size > _LARGEST:
             raise SandboxError("the command wrote to its output what is no answer")
-        try:
-            said: dict[str, Any] = json.loads(self._read(size, deadline))
-        except ValueError:
-            raise SandboxError("the command wrote to its output what is no answer") from None
-        if "error" in said:
-            raise SandboxError(str(said["error"]))
-        return said
+        return self._read(size, deadline)
 
     def _read(self, size: int, deadline: float) -> bytes:
         fd, parts = self._output.fileno(), bytearray()
@@ -159,9 +153,10 @@ class Wrapped:
         """What is known of a command that ended."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=1.0)
-        self._errors.seek(0)
-        lines = self._errors.read().decode(errors="replace").strip().splitlines()
-        return f"the command has ended: {(lines or ['it said nothing'])[-1]}"
+        size = self._errors.seek(0, os.SEEK_END)
+        self._errors.seek(max(size - _LONGEST_LINE, 0))
+        lines = self._errors.read(_LONGEST_LINE).decode(errors="replace").strip().splitlines()
+        return f"the command has ended: {text.printable((lines or ['it said nothing'])[-1], 500)}"
 
     def close(self) -> None:
         """End it with all that runs in it."""

@@ -176,3 +176,48 @@ def test_whole_words_stand_there_and_cut_ones_do_not(start: int, end: int) -> No
 def test_another_letter_never_passes(place: int, letter: str) -> None:
     if SOURCE[place].isalnum() and SOURCE[place] != letter:
         assert not quoted_in(SOURCE[:place] + letter + SOURCE[place + 1 :], SOURCE)
+
+
+@pytest.mark.parametrize(
+    ("quote", "source"),
+    [
+        ("raise the risk of stroke", "It did not raise the risk of stroke."),
+        ("harmful to children", "It isn\u2019t harmful to children."),
+        ("evidence of an effect", "There is no evidence of an effect."),
+        ("Das Mittel wirkt", "Das Mittel wirkt nicht."),
+        ("1.5 million were sold", "$1.5 million were sold."),
+        ("The sales rose to 1.5", "The sales rose to 1.5 million."),
+        ("A share of about 48", "A share of about 48 percent."),
+    ],
+)
+def test_a_quotation_keeps_what_turns_it_round(quote: str, source: str) -> None:
+    assert not quoted_in(quote, source)
+    assert quoted_in(source, source)
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "<!-- {} -->", "<p hidden>{}</p>", "<div style='display:none'>{}</div>",
+        "<script>{}</script>", "[//]: # ({})", "<span style='visibility: hidden'>{}",
+    ],
+)  # fmt: skip
+def test_a_citation_that_nobody_sees_is_none(hidden: str) -> None:
+    cited = f'"{SOURCE[:40].rpartition(" ")[0]}" [1]'
+
+    assert Outcome.ACCEPT is judged(f"{cited}\n\n[1] a").outcome
+    assert "no citation" in judged(f"All is well.\n{hidden.format(cited)}\n\n[1] a").reason
+    source = {"a": f"{hidden.format(SOURCE)}</span>\nAll is well and was."}
+    assert Outcome.REJECT is judged(f"{cited}\n\n[1] a", sources=source).outcome
+    assert Outcome.ACCEPT is judged('"All is well and was" [1]\n\n[1] a', sources=source).outcome
+
+
+@pytest.mark.parametrize(
+    "claims", ["- One\n- Two\n-", "# One\n| Two\n|", "One is so.Two is so.", "\0One.\0 Two.\0"]
+)
+def test_a_claim_is_a_sentence_however_it_ends(claims: str) -> None:
+    cited = f'"{SOURCE[:40].rpartition(" ")[0]}" [1].'
+
+    verdict = judged(f"{claims} {cited}\n\n[1] a")
+
+    assert verdict.scores["coverage"] == pytest.approx(1 / 3)

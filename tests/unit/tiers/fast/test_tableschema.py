@@ -179,3 +179,59 @@ def test_what_the_standard_library_writes_is_read(rows: list[tuple[int, str]]) -
     text = out.getvalue()
     if not any(mark in text for mark in ("<answer", "think>", "```", "~~~")):
         assert Outcome.ACCEPT is judge(text, columns).outcome
+
+
+_NUMBER = {"name": "n", "type": "number"}
+_ONE_APART = ["9007199254740992", "9007199254740993"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ("number", pa.array([2**53, 2**53 + 1])),
+        ("number", pa.array([Decimal(f"{each}.5") for each in _ONE_APART])),
+        ("integer", pa.array([2**64 - 1, 0], pa.uint64())),
+        ("timestamp", pa.array([1, 2], pa.timestamp("ns"))),
+        ("timestamp", pa.array([2**62, -(2**62)], pa.timestamp("us"))),
+        ("date", pa.array([2**31 - 1, 0], pa.date32())),
+        ("text", pa.array(["a", "b"]).dictionary_encode()),
+    ],
+)
+def test_values_of_a_file_that_are_nearly_the_same_are_two(kind: str, values: pa.Array) -> None:
+    column = {"name": "n", "type": kind, "unique": True}
+    content = file(pa.table({"n": values}))
+
+    assert Outcome.ACCEPT is judge(content, [column], format="parquet", key=["n"]).outcome
+    bounded = {**column, "minimum": "1970-01-01" if kind == "date" else "1970-01-01T00:00:00"}
+    if kind in {"date", "timestamp"}:
+        least = min(values.cast("int32" if kind == "date" else "int64").to_pylist())
+        wanted = Outcome.ACCEPT if least >= 0 else Outcome.REJECT
+        assert wanted is judge(content, [bounded], format="parquet").outcome
+
+
+def test_numbers_of_csv_are_compared_as_they_are_written() -> None:
+    unique = {**_NUMBER, "unique": True}
+    exact = {**_NUMBER, "minimum": 0.3, "maximum": 0.3, "values": [0.3]}
+
+    def outcome(column: Any, *cells: str, **of: Any) -> Outcome:
+        return judge("\n".join(["n", *cells, ""]), [column], **of).outcome
+
+    assert Outcome.ACCEPT is outcome(unique, *_ONE_APART, "1e-400", "1e-401", key=["n"])
+    assert Outcome.ACCEPT is outcome(exact, "0.3", "0.30", "3e-1", "30E-2")
+    assert Outcome.REJECT is outcome(exact, "0.30000000000000000001")
+    assert [Outcome.REJECT] * 3 == [
+        outcome(unique, *cells) for cells in (("1", "1.0"), ("0", "-0"), ("10", "1e1"))
+    ]
+    assert Outcome.REJECT is outcome(_NUMBER, "0", "-0.0", key=["n"])
+
+
+def test_a_text_that_stands_twice_in_a_files_dictionary_is_read_as_it_is() -> None:
+    """A reader that takes texts by their place would read `b` where the file says `a`."""
+    twice = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int32()), pa.array(["a", "a", "b"]))
+    column = {"name": "s", "type": "text"}
+    content = file(pa.table({"s": twice}))
+
+    assert (
+        Outcome.ACCEPT is judge(content, [{**column, "values": ["a"]}], format="parquet").outcome
+    )
+    assert Outcome.REJECT is judge(content, [{**column, "unique": True}], format="parquet").outcome

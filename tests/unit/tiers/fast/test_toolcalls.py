@@ -212,3 +212,23 @@ def test_an_action_beside_tagged_calls_is_seen() -> None:
     assert Outcome.ACCEPT is judge(content=asked, forbidden=[["pay"]]).outcome
     hidden = judge(content=f"{asked}\nAction: pay\nAction Input: {{}}", forbidden=[["pay"]])
     assert Outcome.REJECT is hidden.outcome
+
+
+def test_a_call_may_stand_under_its_tools_name_in_a_models_own_words() -> None:
+    said = ('{"add": {"a": 2}}', '<tool_call>{"add": {"a": 2}}</tool_call>', '{"sum": {"a": 2}}')
+
+    outcomes = [judge(content=each, required=["add"]).outcome for each in said]
+
+    assert ["accept", "accept", "reject"] == outcomes
+
+
+def test_an_argument_that_a_tool_takes_is_no_call_of_the_tool_with_its_name() -> None:
+    takes = {"name": "search", "parameters": {"properties": {"filter": {}}}}
+    given: list[dict[str, Any]] = [{"filter": {}}, {"steps": [{"filter": {}}]}]
+
+    outcomes = [
+        judge(Turn(ToolCall("search", each), "ok"), tools=[takes, {"name": "filter", "most": 0}])
+        .outcome for each in given
+    ]  # fmt: skip
+
+    assert ["accept", "reject"] == outcomes

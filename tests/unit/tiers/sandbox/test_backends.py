@@ -178,13 +178,22 @@ def test_a_command_serves_many_inputs_with_few_threads(wrapped: Sandbox) -> None
     assert max(threads) <= 2
 
 
-@pytest.mark.parametrize("broken", ["status", "sandbox", "nonsense"])
-def test_a_service_that_fails_is_nobody_s_fault(broken: str, service: Service) -> None:
-    backend = Backend("remote", url=f"sandboxfusion+{service.address}", token=service.token)
+@pytest.mark.parametrize(
+    ("shape", "broken"),
+    [
+        *(("sandboxfusion", each) for each in ("sandbox", "nonsense", "files")),
+        *((shape, each) for shape in ("sandboxfusion", "e2b")
+          for each in ("status", "redirect", "deep")),
+        ("e2b", "elsewhere"),
+    ],
+)  # fmt: skip
+def test_a_service_that_fails_is_nobody_s_fault(shape: str, broken: str, service: Service) -> None:
+    backend = Backend("remote", url=f"{shape}+{service.address}", token=service.token)
     service.broken = broken
 
     with pytest.raises(SandboxError, match="the remote sandbox"):
         Sandbox(backend=backend).run(ADD, [Input((1,))], LIMITS)
+    assert 1 == len(service.asked), "it went where it was sent"
 
 
 def test_a_service_that_is_away_or_refuses_is_told(service: Service) -> None:
