@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from attacks import Attack, Fight, attack
+from processes import named
 
 import verifier_ladder as vl
 from verifier_ladder.tiers.fast.code import CodeFunctions
@@ -488,19 +489,6 @@ FULL_DISK: dict[str, tuple[str, str, str]] = {
     ),
 }
 """The same, where a candidate may write a few files at all."""
-
-
-def _named(name: str) -> list[str]:
-    found = []
-    for comm in Path("/proc").glob("[0-9]*/comm"):
-        try:
-            if comm.read_text().strip() == name:
-                found.append(comm.parent.name)
-        except OSError:
-            continue
-    return found
-
-
 NO = r"^test 1 of 1: (?!it returned (?!False,))"
 """How an attack ends that did not get out: if it returned anything, then False."""
 LIMITS = {"memory": 256 << 20, "cpu": 20.0, "wall": 100.0}
@@ -547,7 +535,7 @@ def test_nothing_gets_out_is_left_or_takes_what_there_is(
 ) -> None:
     fight = Fight([CodeFunctions()], _attacks(outside), tmp_path, backend)
     left: list[str] = []
-    fight.run(lambda: left.extend(_named(_LEFTOVER)))
+    fight.run(lambda: left.extend(named(_LEFTOVER)))
 
     fight.check()
     assert not left, "processes outlive the input that has started them"

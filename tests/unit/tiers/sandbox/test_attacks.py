@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from busy import busy_machine
+from processes import named
 
 from verifier_ladder.errors import SandboxError
 from verifier_ladder.tiers.sandbox import Ending, Input, Limits, Program, Sandbox, zygoteprocess
@@ -278,25 +279,14 @@ def test_nothing_outlives_a_guard_that_is_killed(sandbox: Sandbox) -> None:
 
         thread = threading.Thread(target=attempt)
         thread.start()
-        while len(_named(_LEFT)) < 4:
+        while len(named(_LEFT)) < 4:
             assert thread.is_alive()
         os.kill(guard, signal.SIGKILL)
         thread.join()
-        while _named(_LEFT):  # The time limit of each test ends a wait that never ends.
+        while named(_LEFT):  # The time limit of each test ends a wait that never ends.
             pass
 
     assert len(errors) == 1
-
-
-def _named(name: str) -> list[str]:
-    found = []
-    for comm in Path("/proc").glob("[0-9]*/comm"):
-        try:
-            if comm.read_text().strip() == name:
-                found.append(comm.parent.name)
-        except OSError:
-            continue
-    return found
 
 
 def test_an_honest_neighbour_is_not_blamed_for_a_bomb(sandbox: Sandbox) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import named
 
 from verifier_ladder.errors import CandidateError, ConfigError, SandboxError
 from verifier_ladder.tiers.sandbox import (
@@ -475,26 +476,16 @@ def test_a_worker_that_is_killed_leaves_nothing(kind: str, sandbox: Sandbox) -> 
     assert worker.stdout is not None
     with worker.stdout as told:
         zygote, folder = told.readline().split()
-    while not _running("vl-orphan"):
+    while not named("vl-orphan"):
         assert worker.poll() is None
     worker.send_signal(signal.SIGKILL)
     worker.wait()
 
     # The time limit of each test ends a wait that never ends.
-    while Path(f"/proc/{zygote}").exists() or _running("vl-orphan"):
+    while Path(f"/proc/{zygote}").exists() or named("vl-orphan"):
         pass
     while kind == "landlock" and Path(folder).exists():
         pass
-
-
-def _running(name: str) -> bool:
-    for comm in Path("/proc").glob("[0-9]*/comm"):
-        try:
-            if comm.read_text().strip() == name:
-                return True
-        except OSError:
-            continue
-    return False
 
 
 def test_a_program_can_read_a_folder_below_tmp(sandbox: Sandbox) -> None:
