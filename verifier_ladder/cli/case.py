@@ -19,18 +19,8 @@ if TYPE_CHECKING:
     from verifier_ladder.verdict import Verdict
 
 app = output.Noun(help="Write open questions as a work order, and read results.")
-_REVISED = 10.0
-"""Seconds in which the revisions normally arrive."""
 _MOST_SHOWN = 20
 Encoding = Literal["utf-8", "cp1252"]
-
-CampaignOption = Annotated[
-    str | None, typer.Option("--campaign", help="The campaign. [default: the newest]")
-]
-LadderOption = Annotated[
-    Path | None,
-    typer.Option("--ladder", help="The ladder's TOML, if its verifiers aren't installed."),
-]
 
 
 @app.callback()
@@ -45,10 +35,10 @@ def case_out(
     verifier: Annotated[
         str | None, typer.Option("--verifier", help="Only what this verifier asks.")
     ] = None,
-    campaign: CampaignOption = None,
+    campaign: options.InCampaign = None,
     ledger: options.LedgerAt = None,
     imports: Imported = None,
-    ladder: LadderOption = None,
+    ladder: options.RecordedLadder = None,
     unblind: Annotated[
         bool, typer.Option("--unblind", help="Tell what other tiers said.")
     ] = False,
@@ -79,11 +69,11 @@ def case_out(
 def case_in(
     file: Annotated[Path, typer.Argument(help="A filled-in work order: CSV, JSON or .xlsx.")],
     *,
-    campaign: CampaignOption = None,
+    campaign: options.InCampaign = None,
     ledger: options.LedgerAt = None,
     imports: Imported = None,
-    ladder: LadderOption = None,
-    by: Annotated[str | None, typer.Option("--by", help="Who answers. [default: you]")] = None,
+    ladder: options.RecordedLadder = None,
+    by: options.AnsweredBy = None,
     encoding: Annotated[
         Encoding | None,
         typer.Option("--encoding", help="Of a CSV. [default: UTF-8, or UTF-16 by its mark]"),
@@ -141,10 +131,11 @@ def _hand_in(
     campaign: Campaign, answers: dict[bytes, Verdict], source: str, event: str
 ) -> tuple[int, int]:
     """Hand answers in; how many were taken, and how many rewards they have revised."""
+    from verifier_ladder.cli.reopening import revisions_since
+
     cursor = campaign.cursor
     taken = campaign.answer_all(answers, source=source, event=event)
-    campaign.drain(_REVISED)
-    return taken, sum(1 for _ in campaign.revisions(after=cursor, evaluation=None))
+    return taken, len(revisions_since(campaign, cursor))
 
 
 def _facts(found: Results, taken: int, revised: int) -> dict[str, Any]:

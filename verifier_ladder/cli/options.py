@@ -20,11 +20,19 @@ Workers = Annotated[
     int | None, typer.Option("--workers", min=1, max=4096, help="Worker processes.")
 ]
 CampaignName = Annotated[str | None, typer.Argument(help="The campaign. [default: the newest]")]
+InCampaign = Annotated[
+    str | None, typer.Option("--campaign", help="The campaign. [default: the newest]")
+]
 OnlyCampaign = Annotated[str | None, typer.Option("--campaign", help="Only this campaign.")]
 NewCampaign = Annotated[
     str | None, typer.Option("--campaign", help="Its name. [default: the ladder's]")
 ]
 LadderFile = Annotated[Path, typer.Option("--ladder", help="The ladder, in TOML.")]
+RecordedLadder = Annotated[
+    Path | None,
+    typer.Option("--ladder", help="The ladder's TOML, if its verifiers aren't installed."),
+]
+AnsweredBy = Annotated[str | None, typer.Option("--by", help="Who answers. [default: you]")]
 RunName = Annotated[str | None, typer.Argument(help="The run. [default: the newest]")]
 OfCampaign = Annotated[
     str | None,

@@ -18,9 +18,12 @@ if TYPE_CHECKING:
     from verifier_ladder.campaign import Campaign
     from verifier_ladder.ledger import Ledger
     from verifier_ladder.ledger.records import CampaignRow
+    from verifier_ladder.reward import Revision
 
 REVIEWS = "reviews"
 """The run that a reopened campaign is given; no sample belongs to it."""
+_REVISED = 10.0
+"""Seconds in which the revisions of answers normally arrive."""
 
 
 @contextmanager
@@ -45,6 +48,12 @@ def reopened(
         row.name, ladder=recorded_ladder(row, path), ledger=ledger, run=Run(REVIEWS), engine=engine
     ) as campaign:
         yield campaign
+
+
+def revisions_since(campaign: Campaign, cursor: int) -> list[Revision]:
+    """What answers have revised, evaluations too, once the campaign is quiet again."""
+    campaign.drain(_REVISED)
+    return list(campaign.revisions(after=cursor, evaluation=None))
 
 
 def recorded_ladder(row: CampaignRow, path: Path | None = None) -> Ladder:

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from verifier_ladder.reward import Revision
 
 app = output.Noun(help="Answer open questions of the world tier.")
-_REVISED = 10.0
-"""Seconds in which an answer's revision normally arrives."""
 _MOST_SHOWN = 10
 
 
@@ -37,15 +35,10 @@ def review() -> None:
 @app.command("next")
 def next_case(
     *,
-    campaign: Annotated[
-        str | None, typer.Option("--campaign", help="The campaign. [default: the newest]")
-    ] = None,
+    campaign: options.InCampaign = None,
     ledger: options.LedgerAt = None,
     imports: Imported = None,
-    ladder: Annotated[
-        Path | None,
-        typer.Option("--ladder", help="The ladder's TOML, if its verifiers aren't installed."),
-    ] = None,
+    ladder: options.RecordedLadder = None,
     answer: Annotated[
         str | None,
         typer.Option(
@@ -57,7 +50,7 @@ def next_case(
         str | None, typer.Option("--case", help="The start of a case's key, to choose it.")
     ] = None,
     skip: Annotated[int, typer.Option("--skip", min=0, help="Pass over so many open cases.")] = 0,
-    by: Annotated[str | None, typer.Option("--by", help="Who answers. [default: you]")] = None,
+    by: options.AnsweredBy = None,
     unblind: Annotated[
         bool, typer.Option("--unblind", help="Show what other tiers said.")
     ] = False,
@@ -151,7 +144,7 @@ def _record(
     value: Answer, *, store: Ledger, row: CampaignRow, ladder: Path | None, case: OpenCase, by: str
 ) -> list[dict[str, Any]]:
     """Hand the answer in, and wait for what it changes."""
-    from verifier_ladder.cli.reopening import reopened
+    from verifier_ladder.cli.reopening import reopened, revisions_since
 
     with reopened(row, store, ladder) as campaign:
         cursor = campaign.cursor
@@ -162,8 +155,7 @@ def _record(
         if not is_taken:
             output.say("this case had been answered before; nothing was changed")
             return []
-        campaign.drain(_REVISED)
-        revisions = list(campaign.revisions(after=cursor, evaluation=None))
+        revisions = revisions_since(campaign, cursor)
     count = len(revisions)
     output.say(
         f"recorded as answered by {by}; {count} {'reward' if count == 1 else 'rewards'} revised"
