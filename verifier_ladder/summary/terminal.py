@@ -104,7 +104,11 @@ def everything_text(summary: Summary) -> str:
 
 
 def news(summary: Summary) -> list[str]:
-    """Who won, and which tiers have spent their budget while candidates wait."""
+    """Who won, and which tiers have too little budget left for candidates that wait.
+
+    That is no promise: a process that has not yet seen how much more than expected checks take
+    reserves less, and may run one of them.
+    """
     lines = []
     top = summary.tiers[-1].tier if summary.tiers else None
     winner = next((c for c in summary.best if top in c.scores and not c.doubt), None)
@@ -115,7 +119,7 @@ def news(summary: Summary) -> list[str]:
         unit = f" {printable(score.unit)}" if score.unit else ""
         lines.append(f"Best {how}: {printable(winner.content, 60)}, {value}{unit}.")
     lines += [
-        f"The budget of the {_tier_name(tier.tier)} tier is spent: "
+        f"The {_tier_name(tier.tier)} tier has too little budget left for another check: "
         f"{plural(tier.parked, 'candidate waits', 'candidates wait')} for a larger one."
         for tier in summary.tiers if tier.parked and not tier.paused
     ]  # fmt: skip

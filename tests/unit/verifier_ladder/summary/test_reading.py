@@ -383,9 +383,9 @@ def test_who_won_and_who_waits_for_budget_are_told(history: History) -> None:
 
     won, waits = news(summary)
     assert won == f"Best measured: CCO, −5.0 ± 1.0 {UNIT}."
-    assert (
-        waits
-        == "The budget of the high fidelity tier is spent: 1 candidate waits for a larger one."
+    assert waits == (
+        "The high fidelity tier has too little budget left for another check: "
+        "1 candidate waits for a larger one."
     )
     assert {"CCO": False, "O": True} == {one.content: one.parked for one in summary.best}
 
