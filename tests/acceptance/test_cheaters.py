@@ -51,6 +51,9 @@ def test_the_reward_is_fooled_and_audits_name_it(
     assert str(found["audited"]["alarms"]).startswith("['exit-code is being gamed")
     assert page.count("Told and true by step</title>") == 2
     assert 'class="alarm"' in page
+    assert "<h1>A reward that is gamed, and the same reward audited</h1>" in page
+    ends = [f"{each['told']:.2f} told and {each['true']:.2f} true" for each in found.values()]
+    assert page.index(ends[0]) < page.index("an alarm names exit-code") < page.index(ends[1])
 
 
 @pytest.mark.slow

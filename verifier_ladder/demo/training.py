@@ -116,12 +116,17 @@ def run_cheaters(
             train(f"exit-code-{name}", rewarding(), store, seeds, _teller(out, _ALONE)),
             train(f"exit-code-audited-{name}", audited(), store, seeds, _teller(out, _CAUGHT)),
         ]
-        write_report(store, made[1].campaign, page, beside=[made[0].campaign])
-    _say(out, f"{_closing(made)}\n\nBoth curves: {page}   ({monotonic() - began:.0f} s)")
+        write_report(
+            store, made[1].campaign, page, beside=[made[0].campaign], title=_TITLE,
+            lead=_lead(pool(), made),
+        )  # fmt: skip
+    found = "\n".join(_found(made))
+    _say(out, f"\n{found}\n\nBoth curves: {page}   ({monotonic() - began:.0f} s)")
     return made
 
 
 _ALONE = "1. The reward is the exit code of the program with its test behind it"
+_TITLE = "A reward that is gamed, and the same reward audited"
 _CAUGHT = f"2. The same reward, with hidden tests above it for {AUDITED:.0%} of the samples"
 
 
@@ -258,15 +263,28 @@ def _bar(value: float | None) -> str:
     return f"{value:5.2f} {'█' * round(_BAR * min(max(value, 0.0), 1.0)):{_BAR}}"
 
 
-def _closing(made: Sequence[Training]) -> str:
+def _lead(programs: Pool, made: Sequence[Training]) -> str:
+    """What the page begins with: what was done, and what came of it."""
+    return (
+        f"A small policy that picks among {len(programs.cheats)} programs that cheat and "
+        f"{len(programs.honest)} honest ones was trained twice. {' '.join(_found(made))} "
+        "Told is the reward that it learns from, true the share that passes hidden tests. "
+        "Both curves are below; all else on this page is about the training with audits."
+    )
+
+
+def _found(made: Sequence[Training]) -> list[str]:
+    """What came of both trainings, a sentence each."""
     alone, caught = made
     alarm = next((alarm for alarm in caught.alarms if alarm.is_gamed), None)
-    found = (
-        f"An alarm named {alarm.stratum} at step {alarm.last.step}; " if alarm else "No alarm; "
-    )
+    named = f"an alarm names {alarm.stratum} at step {alarm.last.step}" if alarm else "no alarm"
+    found = [
+        f"By the exit code alone, the policy ends with {_ends(alone)}.",
+        f"With audits: {named}, and the policy ends with {_ends(caught)}.",
+    ]
     left = sum(each.unknown for each in made)
-    return (
-        f"\nBy the exit code alone, the policy ends with {alone.told:.2f} told and "
-        f"{alone.true:.2f} true.\nWith audits: {found}it ends with {caught.told:.2f} told and "
-        f"{caught.true:.2f} true." + (f"\n{left} samples had no reward." if left else "")
-    )
+    return [*found, f"{left} samples had no reward."] if left else found
+
+
+def _ends(training: Training) -> str:
+    return f"{training.told:.2f} told and {training.true:.2f} true"

@@ -40,7 +40,13 @@ class Story(NamedTuple):
 
 
 def write_report(
-    ledger: Ledger, campaign: str, path: str | Path, *, beside: Sequence[str] = ()
+    ledger: Ledger,
+    campaign: str,
+    path: str | Path,
+    *,
+    beside: Sequence[str] = (),
+    title: str = "",
+    lead: str = "",
 ) -> Path:
     """Write a campaign's report as one HTML file that needs no network and no script.
 
@@ -50,7 +56,10 @@ def write_report(
         ledger: The ledger.
         campaign: Name of the campaign.
         path: Where to write; missing folders are made.
-        beside: Other campaigns whose curves, told and by their shadow, are shown next to its own.
+        beside: Other campaigns whose curves, told and by their shadow, are shown next to its own;
+            the oldest campaign's come first.
+        title: What the page is called; by default the campaign's name.
+        lead: What the page begins with, before the campaign is summed up.
 
     Returns:
         The path.
@@ -65,7 +74,7 @@ def write_report(
     """
     target = Path(path)
     check_other_file(target, ledger.url)
-    page = render_report(ledger, campaign, beside=beside)
+    page = render_report(ledger, campaign, beside=beside, title=title, lead=lead)
     try:
         make_private_folder(target.parent)
         with replacing(target) as part:
@@ -75,8 +84,15 @@ def write_report(
     return target
 
 
-def render_report(ledger: Ledger, campaign: str, *, beside: Sequence[str] = ()) -> str:
-    """Make the report's HTML.
+def render_report(
+    ledger: Ledger,
+    campaign: str,
+    *,
+    beside: Sequence[str] = (),
+    title: str = "",
+    lead: str = "",
+) -> str:
+    """Make the report's HTML, of what `write_report` takes.
 
     All text from the ledger is stripped of control characters and escaped; drawings are rebuilt
     from paths. The page's security policy allows its own style sheet and nothing else.
@@ -94,15 +110,16 @@ def render_report(ledger: Ledger, campaign: str, *, beside: Sequence[str] = ()) 
     stories = _stories(ledger, summary)
     shown = [*summary.best, *(s.candidate for s in summary.suspicious)]
     molecules = [c.content for c in shown if c.kind == "molecule"]
-    curves = [StepCurves(ledger, name) for name in (campaign, *_known(ledger, beside))]
-    return _render(summary, stories, draw(molecules), curves)
+    curves = [StepCurves(ledger, name) for name in _known(ledger, [campaign, *beside])]
+    return _render(summary, stories, draw(molecules), curves, title=title, lead=lead)
 
 
-def _known(ledger: Ledger, names: Sequence[str]) -> Sequence[str]:
+def _known(ledger: Ledger, names: Sequence[str]) -> list[str]:
+    """The campaigns that are named, the oldest first."""
     known = [row.name for row in ledger.campaigns()]
     if unknown := [name for name in names if name not in known]:
         raise ConfigError(f"the ledger has no campaign {unknown[0]!r}; it has: {', '.join(known)}")
-    return names
+    return [name for name in known if name in names]
 
 
 def _stories(ledger: Ledger, summary: Summary) -> list[Story]:
@@ -134,6 +151,9 @@ def _render(
     stories: Sequence[Story],
     drawings: Mapping[str, Markup],
     curves: Sequence[StepCurves],
+    *,
+    title: str,
+    lead: str,
 ) -> str:
     import jinja2
     from markupsafe import Markup
@@ -164,8 +184,8 @@ def _render(
         order=terminal.order_text(summary) if summary.tiers else "",
         number=amounts.number, resources=amounts.resources_text, plural=amounts.plural,
         Tier=Tier, version=__version__,
-        style=Markup(style), style_hash=_hash(style), lead=_lead(summary),  # noqa: S704
-        news=terminal.news(summary),
+        style=Markup(style), style_hash=_hash(style),  # noqa: S704
+        title=title, leads=[*filter(None, [lead]), _lead(summary), *terminal.news(summary)],
         steps=_steps(summary), measures=_measures(summary), bars=_cost_bars(summary),
         agreement=summary.agreement[:MOST_CHARTS], made_at=time.time(),
         most=max((t.asked for t in summary.tiers), default=0),

@@ -227,14 +227,20 @@ def test_a_place_that_can_not_be_written_is_named(tmp_path: Path) -> None:
         write_report(text_history().ledger, "try", tmp_path / "file" / "report.html")
 
 
-def test_curves_of_a_campaign_and_of_others_stand_beside_each_other() -> None:
+def with_curves(*names: str) -> History:
+    """Campaigns whose learner was told 0.75, where the shadow says 0.25."""
     history = text_history()
-    for name in ("try", "<b>other"):
+    for name in names:
         for campaign, value in ((name, 0.75), (shadow_name(name), 0.25)):
-            told = History(history.ledger, campaign)
+            told = History(history.ledger, campaign, history.ladder)
             item = Item("t", "t", reward=Reward(value))
             block = told._block("score", [item], "curves", 0, range(1))
             history.ledger.append(replace(block, candidates=[told._candidate(item)]))
+    return history
+
+
+def test_curves_of_a_campaign_and_of_others_stand_beside_each_other() -> None:
+    history = with_curves("try", "<b>other")
 
     html = render_report(history.ledger, "try", beside=["<b>other"])
 
@@ -242,6 +248,25 @@ def test_curves_of_a_campaign_and_of_others_stand_beside_each_other() -> None:
     assert html.count("told 0.75 at first and 0.75 at last, by the shadow 0.25 and 0.25") >= 2
     assert "<b>&lt;b&gt;other</b>" in html
     assert "Told and true" not in render_report(text_history().ledger, "try")
+
+
+def test_the_curves_of_the_oldest_campaign_come_first() -> None:
+    history = with_curves("try", "second")
+
+    html = render_report(history.ledger, "second", beside=["try"])
+
+    assert html.index("<figcaption><b>try</b>") < html.index("<figcaption><b>second</b>")
+
+
+def test_a_page_has_the_title_and_the_first_words_it_is_given() -> None:
+    history = text_history()
+    page = assert_safe(render_report(history.ledger, "try", title=HOSTILE[0], lead=HOSTILE[1]))
+    plain = Page(render_report(history.ledger, "try"))
+
+    assert page.words.count(HOSTILE[0]) == 1  # In the head it is "… – verifier-ladder".
+    assert f"{HOSTILE[0]} – verifier-ladder" in page.words
+    assert page.words.index(HOSTILE[0]) < page.words.index(HOSTILE[1])
+    assert "try – verifier-ladder" in plain.words
 
 
 def test_a_campaign_beside_it_that_is_not_there_is_an_error() -> None:
