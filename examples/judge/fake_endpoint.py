@@ -42,17 +42,25 @@ class FakeEndpoint(BaseHTTPRequestHandler):
 
 
 def judged(message: dict[str, Any]) -> dict[str, Any]:
-    """What the schema asks for: which of two answers is better, or two scores of one."""
+    """What the schema asks for: which of two answers is better, ranks, or scores of one."""
     quoted = message["messages"][1]["content"]
-    found = re.findall(r"(\w+) begins ---\n(.*?)\n---", quoted, re.DOTALL)
-    texts = dict(found)
-    if "first" in texts:
-        first, second = (is_sum(texts["prompt"], texts[name]) for name in ("first", "second"))
+    texts = dict(re.findall(r"(\w+) begins ---\n(.*?)\n---", quoted, re.DOTALL))
+    prompt = texts.pop("prompt")
+    right = {name: is_sum(prompt, text) for name, text in texts.items()}
+    fields = message["response_format"]["json_schema"]["schema"]["properties"]
+    blank = {name: "" for name in fields if "comment" in name}
+    if "better" in fields:
+        first, second = right["first"], right["second"]
         better = "equal" if first == second else "first" if first else "second"
-        return {"first_comment": "", "second_comment": "", "better": better}
-    is_right, is_short = is_sum(texts["prompt"], texts["output"]), len(texts["output"]) <= SHORT
-    comment = "Add the numbers again." if not is_right else "" if is_short else "Be brief."
-    return {"comment": comment, "correct": 10 * is_right, "short": 10 * is_short}
+        return {**blank, "better": better}
+    if "rank_1" in fields:
+        behind = 1 + sum(right.values())
+        ranks = {name.replace("answer", "rank"): 1 if right[name] else behind for name in texts}
+        return {**blank, **ranks}
+    is_short = len(texts["output"]) <= SHORT
+    comment = "Add the numbers again." if not right["output"] else "" if is_short else "Be brief."
+    scores = {name: 10 * (is_short if name == "short" else right["output"]) for name in fields}
+    return {**scores, "comment": comment}
 
 
 def is_sum(prompt: str, answer: str) -> bool:

@@ -1,4 +1,4 @@
-"""Every example of the fast tier runs with one command, and says what it is about."""
+"""Examples whose answers are only read run with one command, and say what they are about."""
 
 from pathlib import Path
 
@@ -8,12 +8,20 @@ from typer.testing import CliRunner
 import verifier_ladder as vl
 from verifier_ladder.cli.app import app
 
-FOLDER = Path(__file__).parents[4] / "examples" / "structured"
+EXAMPLES = Path(__file__).parents[4] / "examples"
+FOLDER = EXAMPLES / "structured"
 REWARDS = {
     "json-schema": [1, 0, 0, 0], "table-schema": [1, 0, 0], "exact-match": [1, 1, 0],
     "choice": [1, 0, 0], "f1": [1, pytest.approx(0.8), 0], "numeric": [1, 1, 0, 0],
     "instruction-constraints": [1, 0, 0, 0],
 }  # fmt: skip
+
+
+def rewards(place: Path, folder: Path) -> list[float | None]:
+    """What the rows of an example earn by its ladder."""
+    rows, ladder = place.with_suffix(".jsonl"), place.with_suffix(".toml")
+    result = vl.score_file(rows, ladder=ladder, ledger=folder / "ledger.db")
+    return [reward.value for reward in result.rewards]
 
 
 def test_every_example_is_known() -> None:
@@ -23,11 +31,11 @@ def test_every_example_is_known() -> None:
 
 @pytest.mark.parametrize("name", REWARDS)
 def test_an_example_earns_what_it_should(name: str, tmp_path: Path) -> None:
-    result = vl.score_file(
-        FOLDER / f"{name}.jsonl", ladder=FOLDER / f"{name}.toml", ledger=tmp_path / "ledger.db"
-    )
+    assert REWARDS[name] == rewards(FOLDER / name, tmp_path)
 
-    assert REWARDS[name] == [reward.value for reward in result.rewards]
+
+def test_one_of_two_answers_to_each_task_of_mathematics_is_right(tmp_path: Path) -> None:
+    assert [1, 0] * 4 == rewards(EXAMPLES / "mathematics" / "mathematics", tmp_path)
 
 
 def test_an_example_runs_with_one_command(tmp_path: Path) -> None:

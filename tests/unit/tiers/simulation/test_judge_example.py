@@ -1,5 +1,6 @@
-"""The example of a judge runs with one command, with a fake endpoint of its own."""
+"""The examples of judges run with one command each, with a fake endpoint of their own."""
 
+import csv
 import os
 import subprocess
 import sys
@@ -8,17 +9,28 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[4]
+FOLDER = ROOT / "examples" / "judge"
+REWARDS = {
+    "pointwise": [1, 1, 0, 0], "rubric": [1, 0.75, 0, 0], "pairwise": [1, 1, 0.5, 0.5],
+    "ranking": [5 / 6, 5 / 6, 1 / 6, 1 / 6],
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(("ladder", "mean"), [("ladder", "0.4375"), ("pairs", "0.75")])
-def test_the_example_runs_with_one_command(tmp_path: Path, ladder: str, mean: str) -> None:
-    vladder = Path(sys.executable).with_name("vladder")
+def test_every_example_is_known() -> None:
+    assert REWARDS.keys() == {path.stem for path in FOLDER.glob("*.toml")}
+
+
+@pytest.mark.parametrize("name", REWARDS)
+def test_the_example_runs_with_one_command(tmp_path: Path, name: str) -> None:
+    vladder, scored = Path(sys.executable).with_name("vladder"), tmp_path / "scored.csv"
     done = subprocess.run(
         [sys.executable, "examples/judge/fake_endpoint.py", vladder, "score",
-         "examples/judge/rollouts.jsonl", "--ladder", f"examples/judge/{ladder}.toml",
-         "--ledger", tmp_path / "ledger.db"],
+         "examples/judge/rollouts.jsonl", "--ladder", f"examples/judge/{name}.toml",
+         "--ledger", tmp_path / "ledger.db", "--out", scored],
         cwd=ROOT, capture_output=True, text=True, check=False, env=os.environ,
     )  # fmt: skip
 
     assert 0 == done.returncode, done.stdout + done.stderr
-    assert mean in done.stdout
+    with scored.open(newline="") as rows:
+        rewards = [float(row["reward"]) for row in csv.DictReader(rows)]
+    assert pytest.approx(REWARDS[name]) == rewards
