@@ -34,6 +34,7 @@ class Measured:
         self._may_share = not (self._goes_in_turn or self._is_declared or is_sized)
         self._pace = 0.0
         self._count = 0
+        self._told = 0
         self._logs = [0.0] * len(Resource)
         self._means = [0.0] * len(Resource)
 
@@ -73,7 +74,8 @@ class Measured:
         self._count += 1
         if said.cost is None or not said.is_answer or said.outcome is Outcome.ABSTAIN:
             return
-        weight = 1.0 / min(self._count, _REMEMBERED)
+        self._told += 1
+        weight = 1.0 / min(self._told, _REMEMBERED)
         pairs = zip(said.cost.amounts, check.reserve.amounts, strict=True)
         for place, (took, reserved) in enumerate(pairs):
             self._means[place] += weight * (took - self._means[place])

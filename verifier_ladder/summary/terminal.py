@@ -104,11 +104,7 @@ def everything_text(summary: Summary) -> str:
 
 
 def news(summary: Summary) -> list[str]:
-    """Who won, and which tiers have too little budget left for candidates that wait.
-
-    That is no promise: a process that has not yet seen how much more than expected checks take
-    reserves less, and may run one of them.
-    """
+    """Who won, and which tiers have too little budget left for candidates that wait."""
     lines = []
     top = summary.tiers[-1].tier if summary.tiers else None
     winner = next((c for c in summary.best if top in c.scores and not c.doubt), None)

@@ -75,6 +75,10 @@ def test_a_check_without_an_answer_tells_nothing_of_others() -> None:
 
     assert 1.0 == measured.reserve(expecting(seconds=1.0)).seconds
 
+    measured.note(expecting(seconds=1.0), took(Cost(15.0)))
+
+    assert isclose(15.0 * MARGIN, measured.reserve(expecting(seconds=1.0)).seconds)
+
 
 def test_of_a_verifier_without_a_cost_ever_more_are_taken_at_once() -> None:
     measured = Measured(verifier(batch_size=500))
