@@ -60,6 +60,10 @@ class OwnClock:
         self._seen: Seen | None = None
         self._carried = 0.0
 
+    def skip(self) -> None:
+        """Count nothing of what has passed since the last look: it waits for its turn."""
+        self._looked, self._seen = monotonic(), None
+
     @property
     def wall(self) -> float:
         """Seconds since it began."""

@@ -119,7 +119,7 @@ class WorkerProcess:
                 answered = self.journal.count
                 self.took = self._cpu
             is_loading = at in (NOT_STARTED, LOADING)
-            left = _left(clock, watch, is_loading=is_loading)
+            left = _left(clock, watch, is_loading=is_loading, waits=self._progress.waits[0])
             if left <= 0 and cell[0] == at:
                 return self._hang(watch, clock)
             if not is_loading and (reserved := spending.exceeded()) is not None:
@@ -232,11 +232,17 @@ class WorkerProcess:
         self._progress.close()
 
 
-def _left(clock: OwnClock, watch: Watch, *, is_loading: bool) -> float:
-    """Seconds that a worker has left at least; for its set-up the time of the wall counts."""
+def _left(clock: OwnClock, watch: Watch, *, is_loading: bool, waits: int) -> float:
+    """Seconds that a worker has left at least; for its set-up the time of the wall counts.
+
+    While it waits for a service that is busy for others, none counts.
+    """
     if is_loading:
         return watch.loading - clock.wall
-    clock.look()
+    if waits:
+        clock.skip()
+    else:
+        clock.look()
     left = max(watch.patience - clock.wall, watch.patience - clock.own)
     return min(left, watch.patience * MOST_WAITING - clock.wall)
 

@@ -16,7 +16,7 @@ LOADING = -2
 """It reads the job, imports the verifier and sets it up."""
 DONE = -3
 """All candidates are judged; the answers are being written."""
-_SIZE = 24
+_SIZE = 32
 
 
 def unnamed_file(size: int) -> int:
@@ -67,8 +67,10 @@ class Progress(Inheritable):
         self.spent = memoryview(self._memory)[8:16].cast("d")
         """Cpu-seconds that its process had taken when it began the present request; once its
         verifier is loaded, when it began to judge."""
-        self.paused = memoryview(self._memory)[16:].cast("d")
+        self.paused = memoryview(self._memory)[16:24].cast("d")
         """Until when a service wants not to be asked, by the machine's monotonic clock."""
+        self.waits = memoryview(self._memory)[24:].cast("q")
+        """1 while it waits for a service that is busy for others."""
         self.cell[0] = NOT_STARTED
 
     def close(self) -> None:
@@ -76,6 +78,7 @@ class Progress(Inheritable):
         self.cell.release()
         self.spent.release()
         self.paused.release()
+        self.waits.release()
         self._memory.close()
         super().close()
 

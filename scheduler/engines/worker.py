@@ -35,6 +35,7 @@ from verifier_ladder.scheduler.engines.journal import MOST, Journal
 from verifier_ladder.scheduler.engines.line import FarEnd
 from verifier_ladder.scheduler.engines.progress import DONE, LOADING, Marked, Progress
 from verifier_ladder.scheduler.engines.wire import Encoder, Item
+from verifier_ladder.services.waiting import tell_waits_to
 from verifier_ladder.task import seen_by
 from verifier_ladder.verifiers import MiscountError, Verifier, failure
 
@@ -133,6 +134,7 @@ class Worker:
         self.floor = _data_bytes()
         self._began = 0.0
         self.pid = os.getpid()
+        tell_waits_to(self.wait)
         self.meter: Meter | None = None
         """Notes how far the present request has come."""
 
@@ -145,6 +147,10 @@ class Worker:
         """Tell the lane for how long a service wants not to be asked."""
         until = monotonic() + seconds
         self.progress.paused[0] = max(until, self.progress.paused[0])
+
+    def wait(self, waits: bool) -> None:  # noqa: FBT001 - its only argument
+        """Tell the lane whether it waits for a service that is busy for others."""
+        self.progress.waits[0] = waits
 
     @property
     def seconds(self) -> float:

@@ -208,6 +208,21 @@ def test_a_call_without_end_is_nobodys_reject_and_ends_its_process(
     assert said(pool, judge, "pid")[0].failed_at is None
 
 
+def test_a_call_behind_one_without_end_waits_for_its_turn_and_is_answered(
+    notes: Path, judge: Judge
+) -> None:
+    """It waits longer than it may take: for the other's limit, and the grace behind that."""
+    judge.timeout, judge.services["model"].grace = 1.0, 3.0
+    with WorkerPool(2, name="served") as pool:
+        first = pool.verify(judge, [vl.Candidate("text", "hangs")], lane=0)
+        until((notes / "hangs").exists)
+        second = pool.verify(judge, [vl.Candidate("text", "pid")], lane=1)
+
+        assert "tool" == first.result().verdicts[0].failed_at
+        assert second.result().verdicts[0].failed_at is None
+    assert 2 == len(begun(notes))
+
+
 def test_a_call_without_end_ends_also_while_others_come_and_go(notes: Path, judge: Judge) -> None:
     def come_and_go() -> bool:
         judge.services["model"].start()

@@ -23,6 +23,7 @@ from verifier_ladder.errors import CandidateError, ServiceError, VerifierError
 from verifier_ladder.private import open_shared
 from verifier_ladder.services.messages import pack, receive, send
 from verifier_ladder.services.places import Place
+from verifier_ladder.services.waiting import waiting
 
 if TYPE_CHECKING:
     import socket
@@ -91,18 +92,29 @@ class Connection:
             request = pack((method, arguments, options), f"a call of service {self._name}")
             begun = 0
             for _ in range(_STARTS):
-                self.open()
                 try:
-                    assert self._open is not None  # noqa: S101 - it is open
-                    send(self._open, request)
-                    receive(self._open)  # that it begins
+                    connection = self._begun(request)
                     begun += 1
-                    return self._told(receive(self._open))
+                    return self._told(receive(connection))
                 except (OSError, EOFError):
                     self.close()
                 if begun == TRIES:
                     raise self._error(f"its process died {TRIES} times at this call")
             raise self._error(f"its process died {_STARTS} times before this call began")
+
+    def _begun(self, request: bytes) -> socket.socket:
+        """Ask, and wait until the service begins with it: it may be busy for others till then.
+
+        Raises:
+            OSError: If the connection breaks.
+            EOFError: If it ends.
+        """
+        with waiting():
+            self.open()
+            assert self._open is not None  # noqa: S101 - it is open
+            send(self._open, request)
+            receive(self._open)
+            return self._open
 
     def close(self) -> None:
         """Hang up."""

@@ -31,6 +31,9 @@ class Service:
     been connected for `grace` seconds, also when all were killed, and at once when others wait for
     its GPU memory while nobody works with it.
 
+    **Turns.** What a check waits for calls of others is no part of its `timeout`. One without end
+    is ended with the check that made it, after `grace`, and those behind it go on.
+
     **Crashes** are never held against a candidate: the call is made again, in a new process. So a
     call may be made twice.
 
