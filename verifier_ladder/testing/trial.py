@@ -19,6 +19,7 @@ from hashlib import sha256
 from importlib.resources import files
 from math import isfinite
 from numbers import Real
+from operator import itemgetter
 from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
@@ -540,7 +541,10 @@ _Chosen = tuple[Group, Case, dict[str, Any]]
 
 
 def _chosen(key: AnswerKey, most: int, *, plain_only: bool) -> list[_Chosen]:
-    """The cases to try: all cheats, and of the others as many as wanted, evenly spread."""
+    """The cases to try: all cheats, and of the others as many as wanted, evenly spread.
+
+    Those of all groups take turns, so that a trial that is out of time tells something of each.
+    """
     groups: dict[Group, list[_Chosen]] = {group: [] for group in Group}
     usual = _usual_fields(key)
     for case in key.cases:
@@ -553,8 +557,9 @@ def _chosen(key: AnswerKey, most: int, *, plain_only: bool) -> list[_Chosen]:
             task = _said(key.name, task)
         if task and _has_key(task):
             groups[group].append((group, case, task))
-    cheats = groups.pop(Group.CHEAT)
-    return [*cheats, *(case for of in groups.values() for case in _spread(of, most))]
+    tried = [of if group is Group.CHEAT else _spread(of, most) for group, of in groups.items()]
+    turns = [(place / len(of), case) for of in tried for place, case in enumerate(of)]
+    return [case for _, case in sorted(turns, key=itemgetter(0))]
 
 
 def _has_key(task: Mapping[str, Any]) -> bool:

@@ -82,6 +82,7 @@ def test_a_substring_pays_cheats_and_loses_other_spellings(function: Callable[[s
     assert not trial.unknown
     assert not trial.is_clean
     assert 40 == len(trial.of(Group.RIGHT)) == len(trial.of(Group.WRONG))
+    assert set(Group) == {each.group for each in trial.tried[:3]}  # They take turns.
 
 
 @pytest.mark.parametrize(
@@ -246,8 +247,9 @@ def test_an_unknown_kind_names_the_known_ones() -> None:
 def test_a_page_escapes_what_models_wrote() -> None:
     script = Tried(Group.CHEAT, "<script>alert(1)</script>\x1b[31m", {"answer": "1"}, "a", 1.0, "")
 
-    made = page(Trial("<b>mine</b>", "mathematics", 0.5, 1.0, (script,)))
+    made = page(Trial("<b>mine</b>", "mathematics", 0.5, 1.0, (script,), unreached=3))
 
+    assert "3 more were not reached in this time." in made
     assert "<script" not in made
     assert "<b>mine" not in made
     assert "\x1b" not in made
