@@ -451,7 +451,8 @@ class AnswerKey:
             case for case in self.cases
             if (not case.settings if of is not None else case.among is None)
         ]  # fmt: skip
-        told = (judge or verifier.judge)([case.as_candidate(kind) for case in plain])
+        asked = [case.as_candidate(kind) for case in plain]
+        told = (judge or verifier.judge)(asked) if asked else []
         if len(told) != len(plain):
             raise ConfigError(f"{len(told)} verdicts for {len(plain)} cases")
         given = iter(told)

@@ -312,6 +312,19 @@ def test_a_pool_is_given_each_group_as_one_candidate() -> None:
     assert [each.kind for each in given] == ["group of text"] * len(GROUPS.cases)
 
 
+def test_a_verifier_of_groups_is_not_asked_about_none() -> None:
+    class Best(Longest):
+        def __init__(self, best: float = 1.0) -> None:
+            super().__init__(best=best)
+
+        def verify(self, candidates: Sequence[Candidate]) -> list[float | None]:
+            assert candidates
+            return longest(candidates)
+
+    asked = key(case(candidate="aa", among=["a"], settings={"best": 2.0}))
+    assert not asked.check(Best()).complaints
+
+
 def test_a_member_of_a_group_has_no_turns() -> None:
     with pytest.raises(ValidationError, match="no turns"):
         case(among=["5"], turns=[["look", "a door"]])
