@@ -6,8 +6,9 @@ moment follow from the last snapshot before it and the lessons since.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from verifier_ladder.candidate import SampleId
 from verifier_ladder.ledger import Ledger
@@ -52,21 +53,17 @@ class Learning:
         self._since = 0
 
     def restore(self) -> None:
-        """Learn again what the ledger says was learnt; what waited for its turn has it now."""
+        """Learn again what the ledger says was learnt; what waited for its turn waits again."""
         entries = [
             self._ledger.read(entry).facts
             for entry in self._ledger.entries(kind="belief", campaign=self._campaign)
         ]
         newest = max((i for i, facts in enumerate(entries) if "snapshot" in facts), default=-1)
-        waiting: dict[bytes, Lessons] = {}
         for number, facts in enumerate(entries):
             self._heard.update(bytes.fromhex(key) for key in facts["keys"])
             lessons = Lessons.from_json(facts["lessons"])
             self._judged |= lessons.judged()
-            for key in waiting.keys() & set(lessons.keys):
-                del waiting[key]
-            if "waiting" in facts:
-                waiting |= Lessons.from_json(facts["waiting"]).each()
+            self._take_turns(facts, lessons)
             if number == newest:
                 self._knowledge.restore(facts["snapshot"])
                 self._since = 0
@@ -75,9 +72,20 @@ class Learning:
                 for stored in facts["costs"]:
                     self._knowledge.costs.learn(CostLessons.from_json(stored))
                 self._since += len(facts["keys"])
-        for key, lesson in waiting.items():
-            self._judged |= lesson.judged()
-            self._turns.hear(key, lesson, is_open=False)
+
+    def _take_turns(self, facts: Mapping[str, Any], learnt: Lessons) -> None:
+        """Have candidates take the turns again that they took when an entry was written."""
+        if "turns" not in facts:
+            return
+        told = learnt.each()
+        if "waiting" in facts:
+            waiting = Lessons.from_json(facts["waiting"])
+            self._judged |= waiting.judged()
+            told |= waiting.each()
+        for stored, is_open in facts["turns"]:
+            key = bytes.fromhex(stored)
+            self._turns.hear(key, told.get(key), is_open=is_open)
+        deque(self._turns.due(), maxlen=0)  # It was learnt then.
 
     def hear(self, ended: Sequence[Ended]) -> None:
         """Learn from checks that have ended what they said and what they took."""
@@ -90,21 +98,24 @@ class Learning:
         self._judged |= lessons.judged()
         begun = [key for key, them in said.items() if self._knowledge.is_begun(them[-1].standing)]
         now, later = lessons.parted(set(begun))
-        waiting = later.each()
-        for key in begun:
-            is_open = self._knowledge.is_open(said[key][-1].standing)
+        waiting, nobody_waited = later.each(), not self._turns
+        turns = [(key, self._knowledge.is_open(said[key][-1].standing)) for key in begun]
+        for key, is_open in turns:
             self._turns.hear(key, waiting.get(key), is_open=is_open)
         now = Lessons.joined([now, *self._turns.due()])
         learnt = set(now.keys)
         still = [one for key, one in waiting.items() if key not in learnt]
-        self._write(now, self._costs(fresh), list(fresh), still)
+        if nobody_waited and not self._turns:
+            turns = []  # Whoever had one has had it.
+        self._write(now, self._costs(fresh), list(fresh), still, turns)
 
     def end(self, standings: Iterable[Standing]) -> None:
         """Hear that no more will be said of candidates by themselves."""
-        for standing in standings:
-            self._turns.end(self._knowledge.judgement_key(standing))
-        if due := list(self._turns.due()):
-            self._write(Lessons.joined(due), [], [])
+        keys = map(self._knowledge.judgement_key, standings)
+        turns = [(key, False) for key in keys if self._turns.end(key)]
+        if turns:
+            due = Lessons.joined([self._lessons([]), *self._turns.due()])
+            self._write(due, [], [], turns=turns)
 
     def _said(self, told: Sequence[Ended]) -> dict[bytes, list[Ended]]:
         """The checks about each candidate."""
@@ -156,9 +167,18 @@ class Learning:
         costs: list[CostLessons],
         keys: Sequence[bytes],
         waiting: Sequence[Lessons] = (),
+        turns: Sequence[tuple[bytes, bool]] = (),
     ) -> None:
-        """Learn, and write down what was learnt, and what waits for its turn."""
-        if not (keys or waiting or len(lessons)):
+        """Learn, and write down what was learnt, what waits for its turn, and whose turns change.
+
+        Args:
+            lessons: What is learnt.
+            costs: What is learnt of costs.
+            keys: The checks that have said it.
+            waiting: What waits.
+            turns: Keys of candidates, and whether the top tier is still to speak of them.
+        """
+        if not (keys or waiting or turns or len(lessons)):
             return
         is_over = self._knowledge.prices.is_over
         alarms = self._knowledge.learn(lessons, is_over=is_over)
@@ -172,6 +192,8 @@ class Learning:
         }  # fmt: skip
         if waiting:
             facts["waiting"] = Lessons.joined(waiting).as_json()
+        if turns:
+            facts["turns"] = [[key.hex(), is_open] for key, is_open in turns]
         if is_over:
             facts["is_over"] = True
         if self._since >= _SNAPSHOT:

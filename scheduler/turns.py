@@ -48,10 +48,17 @@ class Turns(Generic[T]):
         turn.is_open = is_open
         turn.lesson = lesson if turn.lesson is None else turn.lesson
 
-    def end(self, subject: Hashable) -> None:
-        """Hear that nobody will speak of a candidate any more."""
-        if subject in self._turns:
-            self._turns[subject].is_open = False
+    def __len__(self) -> int:
+        """Count those that wait or are waited for."""
+        return len(self._turns)
+
+    def end(self, subject: Hashable) -> bool:
+        """Hear that nobody will speak of a candidate any more; whether anybody was to."""
+        turn = self._turns.get(subject)
+        if turn is None or not turn.is_open:
+            return False
+        turn.is_open = False
+        return True
 
     def due(self) -> Iterator[T]:
         """What is learnt now; each once."""

@@ -149,7 +149,9 @@ def lessons(ledger: Ledger) -> list[tuple[str, bool]]:
     """Check key of each lesson, and whether it was a reject, in the order they were learnt."""
     entries = ledger.entries(kind="belief", campaign="code")
     told = [ledger.read(entry).facts["lessons"] for entry in entries]
-    return [(key, n in each["rejected"]) for each in told for n, key in enumerate(each["keys"])]
+    return [
+        (key, n in each.get("rejected", ())) for each in told for n, key in enumerate(each["keys"])
+    ]
 
 
 def test_rejects_by_a_gate_are_learnt_in_their_turn_not_before_all_others() -> None:
@@ -264,6 +266,30 @@ def test_what_waits_for_its_turn_when_a_campaign_is_closed_is_learnt_when_it_is_
 
     assert len(told) == len({key for key, _ in told}) == SAMPLES
     assert sum(is_rejected for _, is_rejected in told) == SAMPLES * 9 / 10
+
+
+@pytest.mark.parametrize("is_cancelled", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_a_restart_changes_nobodys_turn(tmp_path: Path, *, is_cancelled: bool) -> None:
+    """The last are answered first, after a restart or without."""
+
+    def taught(name: str, *, restarts: bool) -> list[tuple[str, bool]]:
+        where: dict[str, Any] = {
+            "ladder": person_behind_a_gate(), "ledger": tmp_path / name, "run": "r", "workers": 1,
+        }  # fmt: skip
+        campaign = vl.Campaign.open("code", **where)
+        climb(campaign, range(1))
+        if is_cancelled:
+            campaign.cancel(step=0, positions=[7])
+        for left in (7, 0):
+            if restarts:
+                campaign.close()
+                campaign = vl.Campaign.open("code", **where)
+            answer(campaign, but=left)
+        campaign.close()
+        with open_ledger(tmp_path / name) as ledger:
+            return lessons(ledger)
+
+    assert taught("again.db", restarts=True) == taught("at-once.db", restarts=False)
 
 
 @pytest.mark.parametrize("is_cancelled", [True, False])

@@ -82,8 +82,22 @@ def test_what_is_said_later_changes_no_lesson() -> None:
     assert list(turns.due()) == ["rejected"]
 
 
-def test_the_end_of_somebody_unknown_is_no_turn() -> None:
+def test_only_the_end_of_somebody_who_was_to_be_spoken_of_changes_anything() -> None:
     turns: Turns[str] = Turns()
+    turns.hear(0, None, is_open=True)
+    turns.hear(1, "rejected", is_open=False)
+
+    assert [turns.end(subject) for subject in (0, 0, 1, "unknown")] == [True, False, False, False]
+    assert list(turns.due()) == ["rejected"]
+
+
+def test_turns_count_those_that_wait_or_are_waited_for() -> None:
+    turns: Turns[str] = Turns()
+    turns.hear(0, None, is_open=True)
+    turns.hear(1, "rejected", is_open=False)
+    assert list(turns.due()) == []
+    assert len(turns) == 2
     turns.end(0)
 
-    assert list(turns.due()) == []
+    assert list(turns.due()) == ["rejected"]
+    assert len(turns) == 0
