@@ -75,10 +75,13 @@ class Revisions:
             reward._replace(revision=int(request.state["revision"]) + 1)
             for reward, request in zip(self.step.rewards, requests, strict=True)
         ]
-        waiting = [escalation.place for escalation in self.step.escalate]
-        waiting += [place for place, r in enumerate(requests) if r.state.get("partial")]
-        for place in waiting:
+        for place in self._going_on():
             self.rewards[place] = awaited(self.rewards[place])
+
+    def _going_on(self) -> list[int]:
+        """Who waits on: for another check, or for the rest of the group."""
+        partial = [place for place, r in enumerate(self.requests) if r.state.get("partial")]
+        return [*(escalation.place for escalation in self.step.escalate), *partial]
 
     def _draws(self, in_time: InTime | None) -> list[Draw | None]:
         shares = in_time.shares if in_time else [1.0] * len(self.requests)

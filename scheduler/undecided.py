@@ -55,7 +55,10 @@ class Undecided:
             return {_AFTER: min(self._begun.values(), default=self._after)}
 
     def steps(self) -> list[tuple[str, int]]:
-        """Runs and steps in which an earlier process may have left such groups."""
+        """Runs and steps in which an earlier process may have left such groups.
+
+        The last member may have been rejected, and its entry hold no sample that waits.
+        """
         newest = self._ledger.newest()
         self._after = self._told_last(newest)
         blocks = map(self._ledger.read, self._ledger.entries(
@@ -63,7 +66,7 @@ class Undecided:
         ))  # fmt: skip
         return list(dict.fromkeys(
             (block.samples.run, block.samples.step) for block in blocks
-            if block.samples is not None and PARTIAL in block.facts
+            if block.samples is not None
         ))  # fmt: skip
 
     def _told_last(self, newest: int) -> int:

@@ -159,6 +159,9 @@ class Withdrawal(Revisions):
         """The requests of draws that speak for cancelled ones from now on."""
         super().__init__(desk, requests, standings, is_held=False)
 
+    def _going_on(self) -> list[int]:
+        return []  # Not even for the rest of a group that is not complete.
+
     def _answered(self, places: Sequence[int]) -> list[Request]:
         return [request for place in places for request in self._waiting[place]]
 

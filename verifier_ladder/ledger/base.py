@@ -195,16 +195,17 @@ class Ledger(WorkQueue, RateBook, AccountBook, Replies):
         run: str,
         step: int,
         *,
-        after: int = 0,
+        after: int | None = None,
         positions: Collection[int] | None = None,
     ) -> Iterator[Entry]:
-        """Entries that hold samples of a step, with an id above `after`, in order.
+        """Entries that hold samples of a step, in order.
 
         Args:
             campaign: The campaign.
             run: The run.
             step: The step.
-            after: The id of an entry.
+            after: A cursor: those with a larger id, up to `newest`, before which none will come.
+                All that are written by now if left out.
             positions: Those that hold one of these samples; all if left out.
         """
 

@@ -157,11 +157,11 @@ class SqlHistory(Store):
         run: str,
         step: int,
         *,
-        after: int = 0,
+        after: int | None = None,
         positions: Collection[int] | None = None,
     ) -> Iterator[Entry]:
         """See `Ledger.step_entries`."""
-        newest = self.newest()
+        first, last = (-_ANY, _ANY) if after is None else (after, self.newest())
         spans = [(-_ANY, _ANY)] if positions is None else list(contiguous([*positions]))
         ids: set[int] = set()
         with self._reading() as connection:
@@ -170,7 +170,7 @@ class SqlHistory(Store):
                 found = connection.exec_driver_sql(
                     "SELECT entry_id FROM span WHERE campaign = ? AND run = ? AND step = ? "
                     f"AND entry_id > ? AND entry_id <= ? AND ({within})",
-                    (campaign, run, step, after, newest, *(end for span in part for end in span)),
+                    (campaign, run, step, first, last, *(end for span in part for end in span)),
                 )
                 ids.update(number for (number,) in found)
         return self._numbered(sorted(ids))

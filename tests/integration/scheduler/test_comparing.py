@@ -585,8 +585,9 @@ def test_cancelling_samples_of_a_step_reads_no_other_step(asked: Asked) -> None:
 # -- what fails -------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("last", "ranks_"), [("aa", [0, 2 / 3, 1 / 3]), ("!", [0, 1 / 2, 0])])
 def test_a_group_that_was_recorded_and_not_decided_is_decided_later(
-    asked: Asked, ledger: Ledger
+    last: str, ranks_: list[float], asked: Asked, ledger: Ledger
 ) -> None:
     class Stumbling(AllTiers):
         falls = True
@@ -599,13 +600,14 @@ def test_a_group_that_was_recorded_and_not_decided_is_decided_later(
 
     policy = Stumbling()
     with opened(ledger, length, judging(asked), policy=policy) as campaign:
+        campaign.score([sample("a", 0, 3), sample("aaa", 1, 3)])
         with pytest.raises(RuntimeError, match="just now"):
-            campaign.score([sample("a", 0, 2), sample("aa", 1, 2)], deadline=LONG)
-        assert [r.pending for r in latest(ledger)] == [True, True]
+            campaign.score([sample(last, 2, 3)], deadline=LONG)
+        assert [r.pending for r in latest(ledger)][:2] == [True, True]
         campaign.score(["b"], step=7, deadline=LONG)
         campaign.drain(LONG)
 
-    assert values(latest(ledger)) == [0, 1 / 2]
+    assert values(latest(ledger)) == pytest.approx(ranks_)
     assert_replays(ledger)
 
 
@@ -707,6 +709,23 @@ def test_the_check_of_a_group_is_cancelled_with_the_last_of_its_members(
 
     assert [r.reason for r in latest(ledger)] == ["it was cancelled"] * 3
     assert values(latest(ledger, 2)) == pytest.approx([0, 1 / 3, 2 / 3])
+    assert_replays(ledger)
+
+
+def test_a_member_that_waits_for_its_judge_and_for_others_is_cancelled_once(
+    asked: Asked, ledger: Ledger
+) -> None:
+    with opened(ledger, length, judging(asked)) as campaign:
+        campaign.pause("simulation")
+        campaign.score([sample("a" * n, n, 4) for n in range(3)], deadline=SOON)
+        assert campaign.cancel(step=1, positions=[2]) == Withdrawn(1, 0)
+        told = [r.reward.pending for r in campaign.revisions() if r.position == 2]
+        campaign.score([sample("aaaa", 3, 4)], deadline=SOON)
+        campaign.resume("simulation")
+        campaign.drain(LONG)
+
+    assert told == [True, False]  # It was asked about, and cancelled.
+    assert values(latest(ledger)) == pytest.approx([0, 1 / 3, 0.2, 2 / 3])
     assert_replays(ledger)
 
 

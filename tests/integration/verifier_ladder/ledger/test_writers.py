@@ -126,9 +126,22 @@ def test_an_entry_is_shown_only_when_none_can_come_before_it(ledger: SqlLedger) 
         first = write(early, Draft(score_block(["early"]), NOW))
         second = ledger.append(score_block(["late"]))
         assert (ledger.newest(), list(ledger.entries(after=1))) == (1, [])
+        assert list(ledger.step_entries(CAMPAIGN, "run", 0, after=1)) == []
         assert set(ledger.verdicts([key("check late")])) == {key("check late")}
     assert [entry.id for entry in ledger.entries(after=1)] == [first, second]
     assert ledger.newest() == second
+
+
+@pytest.mark.parametrize("positions", [None, [0]])
+def test_what_a_step_holds_is_told_whoever_else_writes(
+    positions: list[int] | None, ledger: SqlLedger
+) -> None:
+    first = ledger.append(score_block(["a"]))
+    with ledger._writing() as early:
+        write(early, Draft(score_block(["early"], first=7), NOW))
+        late = ledger.append(score_block(["late"]))
+        found = ledger.step_entries(CAMPAIGN, "run", 0, positions=positions)
+        assert [entry.id for entry in found] == [first, late]
 
 
 def test_a_call_that_fails_holds_nothing_back(ledger: SqlLedger) -> None:
