@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from verifier_ladder.scheduler.engines.watch import Failure
@@ -74,7 +74,9 @@ class Case(Generic[T]):
         control: Control | None = None,
         excuse: Callable[[Failure], bool] = lambda _: False,
         exact: bool = False,
-        answers: dict[int, T] | None = None,
+        tell: Callable[[Mapping[int, T]], object] = lambda _: None,
+        wasted: dict[int, float] | None = None,
+        paid: Container[int] = (),
     ) -> None:
         """Open the case.
 
@@ -88,12 +90,15 @@ class Case(Generic[T]):
             excuse: Tells whether a failure can't be the fault of any candidate, such as a core
                 that the machine did not give.
             exact: Whether the marked position is surely the one that was being judged.
-            answers: Where to put each answer as soon as it is settled.
+            tell: Hears each answer as soon as it is settled.
+            wasted: Where to note what failed attempts took.
+            paid: Positions that can't be charged with more any longer; it may grow.
         """
         self._attempt, self._convict, self._give_up = attempt, convict, give_up
         self._control, self._excuse = control or _NoControl(), excuse
         self._trusted, self._exact = True, exact
-        self._answers: dict[int, T] = {} if answers is None else answers
+        self._tell, self._paid = tell, paid
+        self._answers: dict[int, T] = {}
         self._count = count
         self._failures: dict[int, int] = {}
         self._fresh: dict[int, int] = {}
@@ -103,7 +108,7 @@ class Case(Generic[T]):
         self._unclear = 0.0
         self.seconds = 0.0
         """What all attempts took."""
-        self.wasted: dict[int, float] = {}
+        self.wasted: dict[int, float] = {} if wasted is None else wasted
         """What failed attempts took and no culprit's answer has in it, by the position that is
         charged with it."""
 
@@ -130,8 +135,7 @@ class Case(Generic[T]):
 
     def _record(self, group: list[int], said: Answers[T], *, fresh: bool) -> list[list[int]]:
         again: list[list[int]] = []
-        for place, item in said.sound.items():
-            self._answers[group[place]] = item
+        self._settle({group[place]: item for place, item in said.sound.items()})
         for place, failure in said.suspects.items():
             position = group[place]
             again += self._alone(position, failure._replace(position=position), fresh=fresh)
@@ -156,7 +160,7 @@ class Case(Generic[T]):
         if suspect in group:
             self._charge(suspect, failure)
             if self._exact and self._excuse(failure):
-                self._answers[suspect] = self._give_up(suspect, failure)
+                self._settle({suspect: self._give_up(suspect, failure)})
                 return [[position for position in group if position != suspect]]
             self._failures[suspect] = self._failures.get(suspect, 0) + 1
             others = [p for p in group if p != suspect]
@@ -176,7 +180,7 @@ class Case(Generic[T]):
         self._failures[position] = self._failures.get(position, 0) + 1
         self._fresh[position] = self._fresh.get(position, 0) + fresh
         if self._excuse(failure):
-            self._answers[position] = self._give_up(position, failure)
+            self._settle({position: self._give_up(position, failure)})
             return []
         failure = failure._replace(position=position)
         has_control = self._control.exists(failure)
@@ -190,7 +194,7 @@ class Case(Generic[T]):
             return [[position]]
         is_sane = self._control.passes(failure) if has_control else None
         whole = failure._replace(seconds=self.wasted.pop(position))
-        self._answers[position] = self._convict(position, whole, is_sane)
+        self._settle({position: self._convict(position, whole, is_sane)})
         self._culprits.append(position)
         return []
 
@@ -200,14 +204,20 @@ class Case(Generic[T]):
     def _share_out(self) -> None:
         """Charge what groups wasted before the culprits were known.
 
-        If there are none, those without an answer pay; if all have one, all do.
+        If there are none, those without an answer pay; if all have one, all do. What is paid is
+        left out.
         """
-        payers = self._culprits or self._abandoned or range(self._count)
+        groups = (self._culprits, self._abandoned, range(self._count))
+        open_ = ([p for p in group if p not in self._paid] for group in groups)
+        payers = next(filter(None, open_), [])
         for position in payers if self._unclear else ():
             share = self._unclear / len(payers)
             self.wasted[position] = self.wasted.get(position, 0.0) + share
 
     def _abandon(self, failure: Failure) -> None:
         self._abandoned = [p for p in range(self._count) if p not in self._answers]
-        for position in self._abandoned:
-            self._answers[position] = self._give_up(position, failure)
+        self._settle({p: self._give_up(p, failure) for p in self._abandoned})
+
+    def _settle(self, answers: Mapping[int, T]) -> None:
+        self._answers.update(answers)
+        self._tell(answers)

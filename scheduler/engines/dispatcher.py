@@ -658,7 +658,8 @@ class Dispatcher(ABC):
             for claim in claims for candidate in (proven_candidate(claim.check, verifier),)
         ]  # fmt: skip
         reserve = self._measured.of(verifier).reserve
-        limit = None if verifier.waits else Reservation(self.ledger, claims, reserve)
+        is_apart = verifier.waits or verifier.isolation == "inline"
+        limit = None if is_apart else Reservation(self.ledger, claims, reserve)
         future = refused_here(verifier, candidates) or self._answer(
             verifier, candidates, claims, limit
         )

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
+from functools import partial
 from time import monotonic
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -56,19 +57,19 @@ class BatchFuture(Future[T]):
     def __init__(
         self,
         answered: dict[int, Any] | None = None,
-        told: Callable[[Mapping[int, Any]], Mapping[int, Any]] = dict,
+        told: Callable[[Mapping[int, Any]], Mapping[int, Any]] = lambda answers: answers,
     ) -> None:
         """Start with nothing, or with answers that were there at once.
 
         Args:
             answered: Those.
-            told: Takes out of answers what nobody may be told.
+            told: Makes of answers what others may be told of them.
         """
         super().__init__()
         self._told = told
         self.answered: dict[int, Any] = answered or {}
         """What is settled so far, by position in the batch; filled by the lane."""
-        self.paid: frozenset[int] = frozenset()
+        self.paid: set[int] = set()
         """Which of them have been paid, so that their cost can't change; filled by who pays."""
         self.on_news: Callable[[], None] = _nothing
         """Called when more may be settled, in a lane's thread."""
@@ -89,9 +90,13 @@ class BatchFuture(Future[T]):
             self.took = monotonic() - self._begun
         super().set_result(result)
 
-    def tell(self, answers: Mapping[int, Any]) -> None:
-        """Hear what a worker has said, before the batch is done; for lanes."""
+    def note(self, answers: Mapping[int, Any]) -> None:
+        """Take what is settled, before the batch is done; for lanes."""
         self.answered.update(self._told(answers))
+
+    def tell(self, answers: Mapping[int, Any]) -> None:
+        """Take it, and say that there is news."""
+        self.note(answers)
         self.on_news()
 
     def abandon(self) -> dict[int, Any]:
@@ -145,6 +150,8 @@ class Job(ABC, Generic[T]):
         """Make a job of `count` candidates."""
         self.count, self.lane, self.priority = count, lane, priority
         self.future: BatchFuture[Any] = BatchFuture()
+        self.wasted: dict[int, float] = {}
+        """What failed attempts took, by the position that is charged with it; see `Case`."""
 
     def grant(self) -> Grant:
         """What it needs of this process's environment.
@@ -296,8 +303,10 @@ class VerifyJob(Job[Verdict]):
         self.patience = _patience(verifier, self.count)
         self.exact = is_one_by_one(verifier)
         self._each = self.exact and self.count > 1 and verifier.cost.seconds > _WORTH_TIMING
+        self._told = partial(_charged, self.wasted)
         if verifier.hidden:
-            self.future = BatchFuture(told=self._masked)
+            self._told = partial(_masked, verifier, candidates, self.wasted)
+        self.future = BatchFuture(told=self._told)
 
     def arguments(self, group: Sequence[int]) -> tuple[Any, ...]:
         """Columns, because a batch shares its kind and mostly has no tasks and turns."""
@@ -334,20 +343,9 @@ class VerifyJob(Job[Verdict]):
         return verdict
 
     def answer(self, case: Case[Verdict], items: list[Verdict], lane: int) -> BatchAnswer:
-        """Add what failed attempts cost to the candidates that are charged with them."""
-        for position, seconds in case.wasted.items():
-            cost = items[position].cost or Cost()
-            more = replace(cost, seconds=cost.seconds + seconds)
-            items[position] = replace(items[position], cost=more)
-        if self.thing.hidden:
-            items = list(self._masked(dict(enumerate(items))).values())
-        return BatchAnswer(items, lane, case.seconds)
-
-    def _masked(self, answers: Mapping[int, Any]) -> dict[int, Any]:
-        return {
-            place: without_hidden(self.thing, self._candidates[place], verdict)
-            for place, verdict in answers.items()
-        }
+        """The verdicts as others may be told them."""
+        verdicts = list(self._told(dict(enumerate(items))).values())
+        return BatchAnswer(verdicts, lane, case.seconds)
 
     def subject(self, position: int) -> Candidate:
         """A candidate."""
@@ -536,6 +534,27 @@ def in_the_place(harmless: Candidate, culprit: Candidate) -> Candidate:
         elif name == MESSAGES and MESSAGES in (culprit.task or {}):
             task[name] = [{"role": "assistant", "content": harmless.content}]
     return replace(harmless, task=task if culprit.task is not None else None)
+
+
+def _charged(wasted: Mapping[int, float], verdicts: Mapping[int, Verdict]) -> dict[int, Verdict]:
+    """Verdicts with what failed attempts took that are charged to their candidates."""
+    charged = dict(verdicts)
+    for place in wasted.keys() & charged.keys():
+        cost = charged[place].cost or Cost()
+        more = replace(cost, seconds=cost.seconds + wasted[place])
+        charged[place] = replace(charged[place], cost=more)
+    return charged
+
+
+def _masked(
+    verifier: Verifier, candidates: Sequence[Candidate], wasted: Mapping[int, float],
+    verdicts: Mapping[int, Verdict],
+) -> dict[int, Verdict]:  # fmt: skip
+    """The same, without what is hidden."""
+    return {
+        place: without_hidden(verifier, candidates[place], verdict)
+        for place, verdict in _charged(wasted, verdicts).items()
+    }
 
 
 def suspects(verdicts: Iterable[tuple[int, Verdict]]) -> dict[int, Failure]:

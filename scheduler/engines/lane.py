@@ -169,7 +169,7 @@ class Lane:
             lambda group, fresh: self._attempt(job, group, case.seconds, fresh=fresh),  # noqa: F821 - it is there until it is settled
             job.convict, give_up=job.give_up, excuse=job.excuse, exact=job.exact,
             control=Controls(job, lambda: self._known(job), self._judged),
-            answers=job.future.answered,
+            tell=job.future.note, wasted=job.wasted, paid=job.future.paid,
         )  # fmt: skip
         try:
             items = case.settle()

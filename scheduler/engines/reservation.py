@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from threading import Lock
@@ -11,6 +11,7 @@ from typing import Any
 from verifier_ladder.cost import Amounts, Cost
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import Ledger
+from verifier_ladder.ledger.protocol import MICRO, micro
 from verifier_ladder.ledger.records import CheckRow, Claim
 from verifier_ladder.tier import Tier
 from verifier_ladder.verifiers import Verifier
@@ -22,8 +23,6 @@ _EXPECTED = "expected"
 _STEP = 0.25
 """Share of a reservation that is asked for when it is spent: the end of a budget still pays for
 a small step, and hours of work ask a few dozen times."""
-_DIGITS = 6
-"""Accounts are kept in millionths."""
 LEAST = {Tier.FAST: 0.01, Tier.SIMULATION: 0.25, Tier.HIGH_FIDELITY: 1.0, Tier.WORLD: 0.0}
 """Least cpu-seconds reserved, as where a verifier declares none; the check asks for more as it
 runs."""
@@ -72,10 +71,12 @@ class Reservation:
         """Start at what the claims reserved, as `Ledger.claim` was told to."""
         self._ledger = ledger
         self._open = {claim.check.check_key: claim for claim in claims}
-        self._held = {key: reserve(claim.check).seconds for key, claim in self._open.items()}
+        self._held = {key: micro(reserve(one.check).seconds) for key, one in self._open.items()}
+        self._charged = 0
         self._lock = Lock()
-        self.seconds = sum(self._held.values())
-        """Cpu-seconds that the whole batch may take, those that are settled included."""
+        self.seconds = 0.0
+        """Cpu-seconds that the whole batch may take, those that are charged included."""
+        self._add_up()
 
     def extend(self) -> bool:
         """Reserve a step more for every check; False if a budget does not allow it."""
@@ -84,17 +85,58 @@ class Reservation:
     def extend_by(self, seconds: float) -> bool:
         """Reserve so much more for all checks together; False if a budget does not allow it."""
         with self._lock:
-            share = round(seconds / max(1, len(self._open)), _DIGITS)
-            for key, claim in self._open.items():
-                if not self._ledger.extend(claim, share):
-                    return False
-                self._held[key] += share
-                self.seconds += share
-            return True
+            share = micro(seconds / max(1, len(self._open)))
+            return self._extend(dict.fromkeys(self._open, share))
 
-    def settle(self, claim: Claim, took: float) -> None:
-        """Reserve nothing more for a check that is done; before that is written."""
+    def settle(self, ends: Sequence[tuple[Claim, float]]) -> None:
+        """Reserve nothing more for checks that are done; before that is written.
+
+        None is charged more than is reserved for it. So what it took beyond that is moved to it
+        from others of the batch, and where they have too little, its budget is asked.
+
+        Args:
+            ends: What each of them took.
+        """
         with self._lock:
-            key = claim.check.check_key
-            if self._open.pop(key, None) is not None:
-                self.seconds += took - self._held.pop(key)
+            told = {claim.check.check_key: micro(seconds) for claim, seconds in ends}
+            took = {key: amount for key, amount in told.items() if key in self._open}
+            for campaign in {self._open[key].check.campaign for key in took}:
+                self._even_out(campaign, took)
+            for key, amount in took.items():
+                del self._open[key]
+                self._charged += min(amount, self._held.pop(key))
+            self._add_up()
+
+    def _even_out(self, campaign: str, took: Mapping[bytes, int]) -> None:
+        """Move what is reserved to where it was taken, first from checks that have ended."""
+        alike = [key for key, one in self._open.items() if one.check.campaign == campaign]
+        left = {key: self._held[key] - took.get(key, 0) for key in alike}
+        short = {key: -amount for key, amount in left.items() if amount < 0}
+        spare = {key: left[key] for key in sorted(left, key=lambda key: key not in took)}
+        spare = {key: amount for key, amount in spare.items() if amount > 0}
+        moved = min(sum(short.values()), sum(spare.values()))
+        given = {key: -amount for key, amount in _first(spare, moved).items()}
+        if not self._extend(short | given):
+            self._extend(_first(short, moved) | given)
+
+    def _extend(self, more: Mapping[bytes, int]) -> bool:
+        changes = {key: amount for key, amount in more.items() if amount}
+        asked = [(self._open[key], amount / MICRO) for key, amount in changes.items()]
+        if asked and not self._ledger.extend(asked):
+            return False
+        for key, amount in changes.items():
+            self._held[key] += amount
+        self._add_up()
+        return True
+
+    def _add_up(self) -> None:
+        self.seconds = (self._charged + sum(self._held.values())) / MICRO
+
+
+def _first(amounts: Mapping[bytes, int], total: int) -> dict[bytes, int]:
+    """As much of each, in order, as makes up a total."""
+    parts: dict[bytes, int] = {}
+    for key, amount in amounts.items():
+        parts[key] = min(amount, total)
+        total -= parts[key]
+    return parts

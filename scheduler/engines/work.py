@@ -119,20 +119,26 @@ class Work:
         if not self.future.done() and monotonic() < self._due:
             return [], []
         said = self._settled()
-        self.future.paid = self.future.paid.union(said)
-        for place, verdict in said.items():
-            if self._limit is not None:
-                seconds = verdict.cost.seconds if verdict.cost else 0.0
-                self._limit.settle(self._claims[place], seconds)
-        return [self._claims[place] for place in said], list(said.values())
+        self.future.paid.update(said)
+        claims = [self._claims[place] for place in said]
+        if self._limit is not None:
+            took = [(verdict.cost or Cost()).seconds for verdict in said.values()]
+            self._limit.settle(list(zip(claims, took, strict=True)))
+        return claims, list(said.values())
 
     def _settled(self) -> dict[int, Verdict]:
-        """What has been said of the open ones, as far as another attempt can't better it."""
+        """What has been said of the open ones, as far as another attempt can't better it.
+
+        The last of them is charged with what the batch takes until its end, and so waits for that.
+        """
         if self.future.done():
             verdicts = self.future.result().verdicts
             return {place: verdicts[place] for place in self._claims}
         known = dict(self.future.answered)
-        return {n: known[n] for n in self._claims if n in known and known[n].is_answer}
+        said = {n: known[n] for n in self._claims if n in known and known[n].is_answer}
+        if len(said) == len(self._claims):
+            said.popitem()
+        return said
 
     def written(self, claims: Sequence[Claim]) -> None:
         """Forget checks that have ended."""

@@ -20,14 +20,15 @@ from verifier_ladder.ledger.protocol import (
     asked_by,
     backoff,
     blocks_of,
-    micro,
     micros,
+    moved,
     no_such_check,
     note_of,
     refuse_answers,
     refuse_failures,
     since,
     spent,
+    together,
     verdict_row,
 )
 from verifier_ladder.ledger.records import (
@@ -244,16 +245,21 @@ class MemoryQueue(MemoryLooking):
                     ours.append(Claim(check, claim.fence))
         return ours
 
-    def extend(self, claim: Claim, seconds: float) -> bool:
+    def extend(self, more: Sequence[tuple[Claim, float]]) -> bool:
         """See `Ledger.extend`."""
-        amount = micro(seconds)
+        wanted = [(claim, moved(seconds)) for claim, seconds in more]
         with self._held():
-            work = self._ours(claim)
-            if work is None:
+            changes = [(work, n) for claim, n in wanted if (work := self._ours(claim)) is not None]
+            if len(changes) < len(wanted) or any(w.reserved[0] + n < 0 for w, n in changes):
                 return False
-            if not self._take(work.row.campaign, work.row.tier, (amount, 0, 0, 0)):
-                return False
-            work.reserved = (work.reserved[0] + amount, *work.reserved[1:])
+            sums = together((work.row.campaign, work.row.tier, n) for work, n in changes)
+            for done, (place, amount) in enumerate(sums.items()):
+                if not self._take(*place, (amount, 0, 0, 0)):
+                    for other, taken in list(sums.items())[:done]:
+                        self._put_back(*other, (taken, 0, 0, 0))
+                    return False
+            for work, amount in changes:
+                work.reserved = (work.reserved[0] + amount, *work.reserved[1:])
             return True
 
     def complete(self, completions: Sequence[Completion], *, now: float) -> list[Completion]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from verifier_ladder.cost import LARGEST, Cost
@@ -37,6 +37,32 @@ def micro(amount: float, resource: Resource = Resource.CPU_SECONDS) -> int:
     if not 0 <= amount < LARGEST:
         raise LedgerError(f"{amount!r} is not an amount of {resource.unit}; give 0 or more")
     return round(amount * MICRO)
+
+
+def moved(seconds: float) -> int:
+    """Seconds that are reserved, or given up, in whole millionths.
+
+    Raises:
+        LedgerError: If they are no number, or too many.
+
+    Example:
+        >>> moved(-0.25)
+        -250000
+    """
+    return micro(seconds) if seconds >= 0 else -micro(-seconds)
+
+
+def together(changes: Iterable[tuple[str, int, int]]) -> dict[tuple[str, int], int]:
+    """What changes of each account, by campaign and tier.
+
+    Example:
+        >>> together([("a", 1, 5), ("a", 1, -3)])
+        {('a', 1): 2}
+    """
+    sums: dict[tuple[str, int], int] = {}
+    for campaign, tier, amount in changes:
+        sums[campaign, tier] = sums.get((campaign, tier), 0) + amount
+    return sums
 
 
 def micros(cost: Cost) -> Amounts:

@@ -34,11 +34,12 @@ from verifier_ladder.ledger.holding import (
 from verifier_ladder.ledger.looking import SqlLooking
 from verifier_ladder.ledger.protocol import (
     LONGEST_BACKOFF,
-    micro,
+    moved,
     no_such_check,
     refuse_answers,
     refuse_failures,
     since,
+    together,
     verdict_row,
 )
 from verifier_ladder.ledger.records import Answer, Block, CheckState, Claim, Completion
@@ -81,22 +82,20 @@ class SqlQueue(SqlClaiming, SqlLooking):
         ]
 
     @contained
-    def extend(self, claim: Claim, seconds: float) -> bool:
+    def extend(self, more: Sequence[tuple[Claim, float]]) -> bool:
         """See `Ledger.extend`."""
-        amount = micro(seconds)
-        check = claim.check
+        wanted = {_name(claim): moved(seconds) for claim, seconds in more}
         with self._writing(tell=False) as connection:
-            held = hold_claims(connection, [claim])
-            payers = [row.campaign for row in held.values()]
-            balances = Balances(connection)
-            balances.hold(payers)
-            if not any(balances.take(name, check.tier, (amount, 0, 0, 0)) for name in payers):
+            rows = hold_claims(connection, [claim for claim, _ in more])
+            cpu = [reserved(row)[0] + wanted[name] for name, row in rows.items()]
+            if rows.keys() != wanted.keys() or min(cpu, default=0) < 0:
                 return False
-            cpu = RESERVED[0]
-            connection.exec_driver_sql(
-                f"UPDATE check_queue SET {cpu} = {cpu} + ? WHERE check_key = ?",
-                (amount, check.check_key),
-            )
+            sums = together((row.campaign, row.tier, wanted[name]) for name, row in rows.items())
+            balances = Balances(connection)
+            balances.hold({campaign for campaign, _ in sums})
+            if not all(balances.take(*place, (n, 0, 0, 0)) for place, n in sums.items()):
+                return False
+            change(connection, [key for key, _ in rows], "state = 1", **{RESERVED[0]: cpu})
             balances.write()
         return True
 

@@ -110,8 +110,17 @@ class WorkQueue(ABC):
         """
 
     @abstractmethod
-    def extend(self, claim: Claim, seconds: float) -> bool:
-        """Reserve more cpu time for a claimed check; False if its budget does not allow it."""
+    def extend(self, more: Sequence[tuple[Claim, float]]) -> bool:
+        """Reserve more cpu time for claimed checks: all of it, or nothing.
+
+        Args:
+            more: How many seconds more each check reserves. Where they are negative it gives so
+                much up, as for another check of the same campaign and tier.
+
+        Returns:
+            False if a budget does not allow it, if a claim is lost, or if a check has not reserved
+            what it is to give up.
+        """
 
     @abstractmethod
     def complete(self, completions: Sequence[Completion], *, now: float) -> list[Completion]:

@@ -213,17 +213,28 @@ class AccountTests:
         ledger.set_caps(CAMPAIGN, {(1, CPU): 10.0})
         enqueue(ledger, check_row("a", reserve=Cost(4.0)))
         (claimed,) = claim(ledger)
-        assert ledger.extend(claimed, 6.0)
-        assert not ledger.extend(claimed, 0.001)
+        assert ledger.extend([(claimed, 6.0)])
+        assert not ledger.extend([(claimed, 0.001)])
         assert account(ledger).reserved == 10.0
         ledger.complete([completion(claimed, costing(Verdict.accept(1.0), 9.0))], now=NOW)
         assert account(ledger).settled == 9.0
+
+    def test_what_is_reserved_may_be_moved_though_the_cap_is_reached(self, ledger: Ledger) -> None:
+        ledger.set_caps(CAMPAIGN, {(1, CPU): 8.0})
+        enqueue(ledger, *(check_row(name, reserve=Cost(4.0)) for name in "ab"))
+        first, second = claim(ledger)
+        assert not ledger.extend([(first, 4.5), (second, -4.5)])
+        assert not ledger.extend([(first, 3.0), (second, -2.0)])
+        assert ledger.extend([(first, 3.0), (second, -3.0)])
+        assert account(ledger).reserved == 8.0
+        ledger.complete([completion(first, costing(Verdict.accept(1.0), 9.0))], now=NOW)
+        assert account(ledger)[3:5] == (7.0, 1.0)
 
     def test_a_lost_claim_reserves_no_more(self, ledger: Ledger) -> None:
         enqueue(ledger, check_row("a", reserve=Cost(4.0)))
         (claimed,) = claim(ledger)
         ledger.release([claimed], now=NOW)
-        assert not ledger.extend(claimed, 1.0)
+        assert not ledger.extend([(claimed, 1.0)])
 
     def test_a_waiting_case_keeps_its_reservation(self, ledger: Ledger) -> None:
         enqueue(ledger, check_row("a", reserve=Cost(4.0)))

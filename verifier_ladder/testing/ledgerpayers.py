@@ -60,7 +60,7 @@ class PayerTests:
         assert ledger.accounts(CAMPAIGN)[0] == Account(TOTAL, CPU, 10.0, 0.0, 0.0, 0.0, 0, 5.0)
         ledger.keep(CAMPAIGN, Cost(4.0))
         (claimed,) = claim(ledger)
-        assert not ledger.extend(claimed, 0.5)
+        assert not ledger.extend([(claimed, 0.5)])
 
     def test_what_is_kept_back_is_there_for_what_is_charged(self, ledger: Ledger) -> None:
         ledger.set_caps(CAMPAIGN, {(TOTAL, CPU): 10.0})
@@ -87,8 +87,8 @@ class PayerTests:
         ledger.set_caps(CAMPAIGN, {(TOTAL, CPU): 5.0})
         enqueue(ledger, check_row("a", reserve=Cost(4.0)))
         (claimed,) = claim(ledger)
-        assert ledger.extend(claimed, 1.0)
-        assert not ledger.extend(claimed, 0.5)
+        assert ledger.extend([(claimed, 1.0)])
+        assert not ledger.extend([(claimed, 0.5)])
         assert amounts(ledger) == {(TOTAL, CPU): 5.0, (1, CPU): 5.0}
 
     # -- who pays --------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ class PayerTests:
         enqueue(ledger, check_row("a"))
         claims = claim(ledger)
         ledger.pause(CAMPAIGN, 1)
-        assert ledger.extend(claims[0], 1.0)
+        assert ledger.extend([(claims[0], 1.0)])
         assert len(ledger.complete([completion(claims[0])], now=NOW)) == 1
 
     def test_another_campaign_takes_over_what_is_paused(self, ledger: Ledger) -> None:

@@ -244,13 +244,50 @@ def test_calls_at_work_at_once_are_charged_what_they_took_when_they_are_told(
         (tmp_path / f"{number}").touch()
         until(partial(future.answered.__contains__, number))
     paid = seconds(future.answered[place] for place in range(3))
-    future.paid = frozenset({0, 1, 2})
+    future.paid.update({0, 1, 2})
     (tmp_path / "3").touch()
     said = future.result()
 
     # What the last of them burnt may have been seen a look later.
     assert sum(paid) >= 2 * BURNT
     assert paid == seconds(said.verdicts)[:3]
+    assert pytest.approx(said.seconds) == sum(seconds(said.verdicts))
+
+
+class Waiting(vl.Verifier):
+    """Dies at its first candidate, once; then waits for a file at all but that."""
+
+    name, version, timeout = "waiting", "1", 300.0
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = str(folder)
+        super().__init__()
+
+    def verify(self, candidates: Sequence[Candidate]) -> list[float]:
+        died, done = Path(self.folder, "died"), Path(self.folder, "done")
+        if not died.exists():
+            died.touch()
+            burn = time.process_time() + BURNT
+            while time.process_time() < burn:
+                pass
+            DEEDS["crash"]()
+        while candidates[0].content != "0" and not done.exists():
+            time.sleep(0.01)
+        return [1.0] * len(candidates)
+
+
+def test_an_answer_that_is_told_early_is_charged_what_its_failed_attempt_took(
+    pool: WorkerPool, until: Until, tmp_path: Path
+) -> None:
+    future = pool.verify(Waiting(tmp_path), texts("0123"))
+    until(lambda: 0 in future.answered)
+    paid = seconds([future.answered[0]])
+    future.paid.add(0)
+    (tmp_path / "done").touch()
+    said = future.result()
+
+    assert paid[0] >= BURNT
+    assert paid == seconds(said.verdicts)[:1]
     assert pytest.approx(said.seconds) == sum(seconds(said.verdicts))
 
 

@@ -241,7 +241,7 @@ class LedgerMachine(RuleBasedStateMachine):
             "die": lambda ledger: ledger.fail(lost, retry_at=None, now=now),
             "release": lambda ledger: ledger.release(claims, now=now),
             "wait": lambda ledger: ledger.wait(claims, deadline=now + more, now=now),
-            "extend": lambda ledger: [ledger.extend(claimed, more) for claimed in claims[:1]],
+            "extend": lambda ledger: ledger.extend(list(zip(claims, (more, -more), strict=False))),
             "heartbeat": lambda ledger: ledger.heartbeat(claims, lease=more, now=now, begun=begun),
         }
         self.both(calls[how], crash)

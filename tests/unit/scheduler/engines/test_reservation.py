@@ -2,50 +2,71 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import isclose
+from operator import itemgetter
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.memory import MemoryLedger
+from verifier_ladder.ledger.records import Block, Claim
 from verifier_ladder.scheduler.engines.reservation import Reservation
 from verifier_ladder.testing.records import (
     CAMPAIGN,
     CPU,
     NOW,
+    account,
     check_row,
     claim,
     completion,
+    costing,
     enqueue,
 )
 from verifier_ladder.verdict import Verdict
 
 CAP = 30.0
+
+
+def end(ledger: MemoryLedger, limit: Reservation, *took: tuple[Claim, float]) -> None:
+    """Checks that took so much are paid, and written."""
+    limit.settle(took)
+    said = [completion(c, costing(Verdict.accept(1.0), each)) for c, each in took]
+    ledger.complete(said, now=NOW)
+
+
+def batch(ledger: MemoryLedger, *campaigns: str, cap: float) -> list[Claim]:
+    """Checks of these campaigns, each with its cap, that reserve a quarter of a second."""
+    for name in campaigns:
+        ledger.set_caps(name, {(1, CPU): cap})
+    for n, name in enumerate(campaigns):
+        row = check_row(f"c{n}", campaign=name, reserve=Cost(0.25))
+        ledger.append(Block("score", name), enqueue=[(row, [])])
+    return claim(ledger)
+
+
+def spent(ledger: MemoryLedger, campaign: str = CAMPAIGN) -> float:
+    return sum(row.settled for row in ledger.accounts(campaign))
+
+
 STEPS = st.lists(st.none() | st.tuples(st.integers(0, 4), st.integers(0, 8)), max_size=12)
 
 
 @given(STEPS)
-def test_the_batch_may_spend_what_was_taken_and_what_is_reserved(
+def test_the_batch_may_spend_what_is_charged_and_what_is_reserved(
     steps: list[tuple[int, int] | None],
 ) -> None:
     with MemoryLedger() as ledger:
         enqueue(ledger, *(check_row(f"c{n}", reserve=Cost(2.0)) for n in range(5)))
         ledger.set_caps(CAMPAIGN, {(1, CPU): CAP})
         claims = claim(ledger)
-        limit, open_, taken = Reservation(ledger, claims), dict(enumerate(claims)), 0.0
+        limit, open_ = Reservation(ledger, claims), dict(enumerate(claims))
         for step in steps:
             if step is None:
                 limit.extend()
             elif (done := open_.pop(step[0], None)) is not None:
-                took = float(step[1])
-                limit.settle(done, took)
-                said = replace(Verdict.accept(1.0), cost=Cost(took))
-                ledger.complete([completion(done, said)], now=NOW)
-                taken += took
-            (account,) = [row for row in ledger.accounts(CAMPAIGN) if row[:2] == (1, CPU)]
-            assert isclose(limit.seconds, account.reserved + taken, abs_tol=1e-6)
+                end(ledger, limit, (done, float(step[1])))
+            assert isclose(limit.seconds, spent(ledger) + account(ledger).reserved)
 
 
 def test_a_batch_whose_checks_have_all_ended_asks_for_nothing() -> None:
@@ -54,7 +75,51 @@ def test_a_batch_whose_checks_have_all_ended_asks_for_nothing() -> None:
         (only,) = claim(ledger)
         limit = Reservation(ledger, [only])
 
-        limit.settle(only, 1.0)
-        limit.settle(only, 1.0)
+        limit.settle([(only, 1.0)])
+        limit.settle([(only, 1.0)])
 
         assert (True, 1.0) == (limit.extend(), limit.seconds)
+
+
+@given(st.permutations([0.9, 0.04, 0.06, 0.0]), st.integers(0, 3))
+def test_one_that_took_more_than_its_part_is_charged_what_it_took(
+    took: list[float], early: int
+) -> None:
+    with MemoryLedger() as ledger:
+        claims = batch(ledger, *[CAMPAIGN] * 4, cap=1.0)
+        limit = Reservation(ledger, claims)
+
+        dear_first = sorted(zip(claims, took, strict=True), key=itemgetter(1), reverse=True)
+        end(ledger, limit, *dear_first[:early])
+        end(ledger, limit, *dear_first[early:])
+
+        assert 1.0 == account(ledger).settled
+
+
+def test_what_a_batch_has_not_reserved_is_asked_of_the_budget() -> None:
+    with MemoryLedger() as ledger:
+        claims = batch(ledger, CAMPAIGN, CAMPAIGN, cap=1.0)
+        limit = Reservation(ledger, claims)
+
+        end(ledger, limit, (claims[0], 0.9), (claims[1], 0.1))
+
+        assert (1.0, 1.0) == (account(ledger).settled, limit.seconds)
+
+
+def test_what_a_budget_does_not_have_is_neither_charged_nor_let_others_spend_more() -> None:
+    with MemoryLedger() as ledger:
+        claims = batch(ledger, CAMPAIGN, CAMPAIGN, cap=0.6)
+        limit = Reservation(ledger, claims)
+
+        end(ledger, limit, (claims[0], 0.9))
+
+        assert (0.5, 0.0, 0.5) == (*account(ledger)[3:5], limit.seconds)
+
+
+def test_no_campaign_pays_with_what_another_has_reserved() -> None:
+    with MemoryLedger() as ledger:
+        claims = batch(ledger, CAMPAIGN, "another", cap=0.25)
+
+        end(ledger, Reservation(ledger, claims), (claims[0], 0.5), (claims[1], 0.0))
+
+        assert [0.25, 0.0] == [spent(ledger, one.check.campaign) for one in claims]

@@ -1,0 +1,32 @@
+"""Work: which checks of a batch are paid, and when."""
+
+from __future__ import annotations
+
+import pytest
+
+from verifier_ladder.cost import Cost
+from verifier_ladder.function import FunctionVerifier
+from verifier_ladder.ledger.records import Claim
+from verifier_ladder.scheduler.engines import work
+from verifier_ladder.scheduler.engines.job import BatchAnswer, BatchFuture
+from verifier_ladder.testing.records import check_row, costing
+from verifier_ladder.verdict import Verdict
+
+
+def test_the_last_of_a_batch_is_paid_when_it_is_known_what_the_batch_took(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(work, "_LONG", 0.0)
+    claims = [Claim(check_row(word), 1) for word in "ab"]
+    future: BatchFuture[BatchAnswer] = BatchFuture()
+    at_work = work.Work(FunctionVerifier(float, name="f", version="1"), claims, future, None)
+    future.tell({0: costing(Verdict.accept(1.0), 0.5), 1: costing(Verdict.accept(1.0), 0.5)})
+
+    early, _ = at_work.settled()
+    at_work.written(early)
+    paid = set(future.paid)
+    future.set_result(BatchAnswer([costing(Verdict.accept(1.0), 2.0)] * 2, 0, 2.5))
+    late, said = at_work.settled()
+
+    assert ([claims[0]], {0}) == (early, paid)
+    assert ([claims[1]], [Cost(2.0)]) == (late, [verdict.cost for verdict in said])
