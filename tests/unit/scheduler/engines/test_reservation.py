@@ -118,8 +118,9 @@ def test_what_a_budget_does_not_have_is_neither_charged_nor_let_others_spend_mor
 
 def test_no_campaign_pays_with_what_another_has_reserved() -> None:
     with MemoryLedger() as ledger:
-        claims = batch(ledger, CAMPAIGN, "another", cap=0.25)
+        claims = batch(ledger, "another", CAMPAIGN, CAMPAIGN, cap=0.5)
+        by_payer = sorted(claims, key=lambda one: one.check.campaign != "another")
 
-        end(ledger, Reservation(ledger, claims), (claims[0], 0.5), (claims[1], 0.0))
+        end(ledger, Reservation(ledger, by_payer), *zip(by_payer, [0.0, 0.5, 0.0], strict=True))
 
-        assert [0.25, 0.0] == [spent(ledger, one.check.campaign) for one in claims]
+        assert (0.0, 0.5) == (spent(ledger, "another"), spent(ledger))
