@@ -247,12 +247,13 @@ class MemoryQueue(MemoryLooking):
 
     def extend(self, more: Sequence[tuple[Claim, float]]) -> bool:
         """See `Ledger.extend`."""
-        wanted = [(claim, moved(seconds)) for claim, seconds in more]
+        wanted = together((claim.check.check_key, moved(n)) for claim, n in more)
         with self._held():
-            changes = [(work, n) for claim, n in wanted if (work := self._ours(claim)) is not None]
-            if len(changes) < len(wanted) or any(w.reserved[0] + n < 0 for w, n in changes):
+            ours = {claim.check.check_key: self._ours(claim) for claim, _ in more}
+            changes = [(work, wanted[key]) for key, work in ours.items() if work is not None]
+            if min((work.reserved[0] + n for work, n in changes), default=-1) < 0:
                 return False
-            sums = together((work.row.campaign, work.row.tier, n) for work, n in changes)
+            sums = together(((work.row.campaign, work.row.tier), n) for work, n in changes)
             for done, (place, amount) in enumerate(sums.items()):
                 if not self._take(*place, (amount, 0, 0, 0)):
                     for other, taken in list(sums.items())[:done]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from verifier_ladder.cost import LARGEST, Cost
 from verifier_ladder.errors import LedgerError
@@ -11,6 +11,7 @@ from verifier_ladder.ledger.records import Block, CheckRow, Completion, Request,
 from verifier_ladder.resource import Resource
 from verifier_ladder.verdict import Verdict
 
+K = TypeVar("K", bound=Hashable)
 ATTEMPTS = 5
 """At how many attempts a check whose lease runs out is dead."""
 PARKED = "budget"
@@ -52,16 +53,16 @@ def moved(seconds: float) -> int:
     return micro(seconds) if seconds >= 0 else -micro(-seconds)
 
 
-def together(changes: Iterable[tuple[str, int, int]]) -> dict[tuple[str, int], int]:
-    """What changes of each account, by campaign and tier.
+def together(changes: Iterable[tuple[K, int]]) -> dict[K, int]:
+    """How much each changes by, all its changes together.
 
     Example:
-        >>> together([("a", 1, 5), ("a", 1, -3)])
-        {('a', 1): 2}
+        >>> together([("a", 5), ("b", 1), ("a", -3)])
+        {'a': 2, 'b': 1}
     """
-    sums: dict[tuple[str, int], int] = {}
-    for campaign, tier, amount in changes:
-        sums[campaign, tier] = sums.get((campaign, tier), 0) + amount
+    sums: dict[K, int] = {}
+    for name, amount in changes:
+        sums[name] = sums.get(name, 0) + amount
     return sums
 
 

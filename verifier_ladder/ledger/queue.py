@@ -84,13 +84,13 @@ class SqlQueue(SqlClaiming, SqlLooking):
     @contained
     def extend(self, more: Sequence[tuple[Claim, float]]) -> bool:
         """See `Ledger.extend`."""
-        wanted = {_name(claim): moved(seconds) for claim, seconds in more}
+        wanted = together((_name(claim), moved(seconds)) for claim, seconds in more)
         with self._writing(tell=False) as connection:
             rows = hold_claims(connection, [claim for claim, _ in more])
             cpu = [reserved(row)[0] + wanted[name] for name, row in rows.items()]
-            if rows.keys() != wanted.keys() or min(cpu, default=0) < 0:
+            if min(cpu, default=-1) < 0:
                 return False
-            sums = together((row.campaign, row.tier, wanted[name]) for name, row in rows.items())
+            sums = together(((row.campaign, row.tier), wanted[n]) for n, row in rows.items())
             balances = Balances(connection)
             balances.hold({campaign for campaign, _ in sums})
             if not all(balances.take(*place, (n, 0, 0, 0)) for place, n in sums.items()):

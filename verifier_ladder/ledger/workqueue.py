@@ -115,11 +115,12 @@ class WorkQueue(ABC):
 
         Args:
             more: How many seconds more each check reserves. Where they are negative it gives so
-                much up, as for another check of the same campaign and tier.
+                much up, as for another check of the same campaign and tier. Claims that are lost
+                are left out.
 
         Returns:
-            False if a budget does not allow it, if a claim is lost, or if a check has not reserved
-            what it is to give up.
+            False if a budget does not allow it, if all claims are lost, or if a check has not
+            reserved what it is to give up.
         """
 
     @abstractmethod

@@ -236,6 +236,20 @@ class AccountTests:
         ledger.release([claimed], now=NOW)
         assert not ledger.extend([(claimed, 1.0)])
 
+    def test_a_lost_claim_does_not_keep_others_from_reserving(self, ledger: Ledger) -> None:
+        enqueue(ledger, *(check_row(name, reserve=Cost(4.0)) for name in "ab"))
+        lost, ours = claim(ledger)
+        ledger.release([lost], now=NOW)
+        assert ledger.extend([(lost, -1.0), (ours, 3.0)])
+        assert account(ledger).reserved == 7.0
+
+    def test_a_check_that_is_named_twice_reserves_both(self, ledger: Ledger) -> None:
+        enqueue(ledger, check_row("a", reserve=Cost(4.0)))
+        (claimed,) = claim(ledger)
+        assert not ledger.extend([(claimed, -3.0), (claimed, -3.0)])
+        assert ledger.extend([(claimed, 2.0), (claimed, -1.0)])
+        assert account(ledger).reserved == 5.0
+
     def test_a_waiting_case_keeps_its_reservation(self, ledger: Ledger) -> None:
         enqueue(ledger, check_row("a", reserve=Cost(4.0)))
         ledger.wait(claim(ledger), deadline=NOW + 10, now=NOW)

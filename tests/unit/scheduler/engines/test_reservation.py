@@ -124,3 +124,14 @@ def test_no_campaign_pays_with_what_another_has_reserved() -> None:
         end(ledger, Reservation(ledger, by_payer), *zip(by_payer, [0.0, 0.5, 0.0], strict=True))
 
         assert (0.0, 0.5) == (spent(ledger, "another"), spent(ledger))
+
+
+def test_a_check_that_was_lost_does_not_keep_others_from_being_charged() -> None:
+    with MemoryLedger() as ledger:
+        claims = batch(ledger, *[CAMPAIGN] * 3, cap=1.0)
+        limit = Reservation(ledger, claims)
+        ledger.release(claims[1:2], now=NOW)
+
+        end(ledger, limit, *zip(claims, [0.9, 0.0, 0.1], strict=True))
+
+        assert 1.0 == account(ledger).settled
