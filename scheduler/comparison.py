@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from verifier_ladder.candidate import Candidate
-from verifier_ladder.group import apart, group_of, with_share
+from verifier_ladder.group import apart, group_of, with_judged, with_share
 from verifier_ladder.hidden import without_hidden
 from verifier_ladder.keys import group_key, member_key
 from verifier_ladder.scheduler.replicates import combined
@@ -114,7 +114,7 @@ class Comparison:
         if self.size == 1:
             member.learn(self.verifier.name, verdict)
             return
-        said, before = apart(verdict, self.size), 0
+        said, before = with_judged(apart(verdict, self.size)), 0
         for key, count in self.rows:
             if key == plain:
                 told = said[before : before + count]

@@ -28,7 +28,7 @@ _KIND: Final = "group of "
 _BYTES: Final = "«bytes»"
 _MEMBERS: Final = "members"
 _IS_JUDGED: Final = "group_judged"
-"""Evidence of who abstains on one member: whether it has judged another one of the group."""
+"""Evidence of what is said of one member: whether any of its group was judged."""
 _ROOM: Final = 48 * 1024
 """Bytes that what is said of all members may take; of each, its share."""
 MOST_MEMBERS: Final = 1024
@@ -119,34 +119,34 @@ def is_told_together(verdict: Verdict) -> bool:
 
 
 def apart(verdict: Verdict, count: int) -> list[Verdict]:
-    """What is said of each member; of one that is declined, whether another one was judged.
+    """What is said of each member.
 
     If the check of the group failed, or was blamed on it as a whole, nobody knows which member
     brought that about: nothing is known of any of them, and none is rejected.
     """
     rows = verdict.evidence.get(_MEMBERS) if verdict.outcome is Outcome.ACCEPT else None
     if isinstance(rows, list) and len(rows) == count:
-        said = [_verdict(row) for row in rows]
-        is_judged = any(one.outcome is not Outcome.ABSTAIN for one in said)
-        return [
-            replace(one, evidence={**one.evidence, _IS_JUDGED: is_judged})
-            if one.outcome is Outcome.ABSTAIN else one
-            for one in said
-        ]  # fmt: skip
+        return [_verdict(row) for row in rows]
     reason = f"its group was not judged: {verdict.reason}"
     boundary = verdict.failed_at or "verifier"
     evidence = {k: v for k, v in verdict.evidence.items() if k in {"cause", "log"}}
     return [Verdict.abstain(reason, failed_at=boundary, evidence=evidence)] * count
 
 
+def with_judged(said: Sequence[Verdict]) -> list[Verdict]:
+    """What is said of each member, with whether any of them was judged: accepted or rejected."""
+    is_judged = any(one.outcome is not Outcome.ABSTAIN for one in said)
+    return [replace(one, evidence={**one.evidence, _IS_JUDGED: is_judged}) for one in said]
+
+
 def is_passed_over(verdict: Verdict) -> bool:
-    """Whether a member's verdict gives no score, though its group was judged.
+    """Whether a member's verdict without a score tells that its group was judged.
 
     Its reward is unknown then: what other tiers say of it is on another scale than the rewards of
-    the rest. An accept without a score, or without the scores that the reward rule weighs, is such
-    a verdict as well: who accepts a member has judged it.
+    the rest. An accept may be without a score, or without those that the reward rule weighs.
+    Verdicts that don't tell are older, and their rewards are what the fast tier says.
     """
-    return verdict.outcome is Outcome.ACCEPT or verdict.evidence.get(_IS_JUDGED) is True
+    return verdict.evidence.get(_IS_JUDGED) is True
 
 
 def _row(verdict: Verdict, share: int) -> dict[str, Any]:

@@ -31,6 +31,8 @@ from verifier_ladder.ledger.records import Block, CheckState, Entry
 from verifier_ladder.ledger.values import dumps
 from verifier_ladder.resource import Resource
 from verifier_ladder.scheduler.policies import AllTiers
+from verifier_ladder.scheduler.standing import Standing
+from verifier_ladder.scheduler.survey import Survey
 from verifier_ladder.scheduler.withdrawal import Withdrawn
 from verifier_ladder.summary import summarise
 
@@ -298,6 +300,15 @@ def test_a_declined_member_is_unknown_where_the_others_were_rejected(ledger: Led
     assert values(rewards) == [None, 0, 0]
     assert [reward.is_rejected for reward in rewards] == [False, True, True]
     assert_replays(ledger)
+
+
+def test_an_old_verdict_that_does_not_tell_of_its_group_leaves_what_the_fast_tier_says(
+    asked: Asked,
+) -> None:
+    ladder = vl.Ladder("compared", [length, judging(asked)], policy="all_tiers")
+    old = Standing(vl.Candidate("text", "a?"), b"", "a?")
+    old.verdicts = {"length": vl.Verdict.accept(0.2), "rank": vl.Verdict.accept()}
+    assert not Survey(ladder, old).is_known
 
 
 def test_equal_members_are_declined_only_together(ledger: Ledger) -> None:
