@@ -606,8 +606,9 @@ class Dispatcher(ABC):
 
     def _begin(self, verifier: Verifier, claims: list[Claim], flight: Flight | None) -> None:
         """Start on checks, once it is known whose they are."""
+        reserve = self._measured.of(verifier).reserved(claims)
         if verifier.reads != "raw":
-            self._start(verifier, claims, flight)
+            self._start(verifier, claims, flight, reserve)
             return
         digest = claims[0].check.payload.get("canonicaliser")
         others = [c for c in claims if c.check.payload.get("canonicaliser") != digest]
@@ -623,7 +624,7 @@ class Dispatcher(ABC):
             return
         contents = [proven_candidate(claim.check, verifier).content for claim in claims]
         future = self._forms(by, contents)
-        self._working.append(Proof(verifier, claims, future, flight))
+        self._working.append(Proof(verifier, claims, future, flight, reserve))
         future.add_done_callback(lambda _: self._wake.set())
 
     def _forms(
@@ -646,22 +647,24 @@ class Dispatcher(ABC):
         self._refuse(proof.verifier, [(claim, why) for claim, why in outcome if why is not None])
         good = [claim for claim, why in outcome if why is None]
         if good:
-            self._start(proof.verifier, good, proof.flight)
+            self._start(proof.verifier, good, proof.flight, proof.reserve)
         else:
             proof.close({})
 
-    def _start(self, verifier: Verifier, claims: list[Claim], flight: Flight | None) -> None:
+    def _start(
+        self, verifier: Verifier, claims: list[Claim], flight: Flight | None,
+        reserve: Callable[[CheckRow], Cost],
+    ) -> None:  # fmt: skip
         now = self.ledger.clock()
         candidates = [
             to_settle(candidate, claim.check.check_key, claim.check.deadline)
             if is_settling(verifier, candidate.task, now) else candidate
             for claim in claims for candidate in (proven_candidate(claim.check, verifier),)
         ]  # fmt: skip
-        reserve = self._measured.of(verifier).reserve
         is_apart = verifier.waits or verifier.isolation == "inline"
         limit = None if is_apart else Reservation(self.ledger, claims, reserve)
         future = refused_here(verifier, candidates) or self._answer(
-            verifier, candidates, claims, limit
+            verifier, candidates, claims, reserve, limit
         )
         self._working.append(Work(verifier, claims, future, limit, flight))
         future.on_news = self._wake.set
@@ -669,11 +672,10 @@ class Dispatcher(ABC):
 
     def _answer(
         self, verifier: Verifier, candidates: list[Candidate], claims: list[Claim],
-        limit: Reservation | None,
+        reserve: Callable[[CheckRow], Cost], limit: Reservation | None,
     ) -> BatchFuture[BatchAnswer]:  # fmt: skip
         expected = [expected_of(claim.check, verifier) for claim in claims]
         if verifier.isolation == "inline" and not verifier.waits:
-            reserve = self._measured.of(verifier).reserve
             each = [Reservation(self.ledger, [claim], reserve) for claim in claims]
             with pauses_told_to(put_off(self.ledger, verifier)):
                 return answered_inline(verifier, candidates, each, expected)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import exp, log, sqrt
 
 from verifier_ladder.cost import Cost
-from verifier_ladder.ledger.records import CheckRow
+from verifier_ladder.ledger.records import CheckRow, Claim
 from verifier_ladder.resource import Resource
 from verifier_ladder.scheduler.engines.job import MOST_RESERVED, is_one_by_one
 from verifier_ladder.scheduler.engines.reservation import MARGIN
@@ -93,6 +94,11 @@ class Measured:
         """
         known = zip(check.reserve.amounts, self._logs, self._means, strict=True)
         return Cost(*(self._amount(*each) for each in known))
+
+    def reserved(self, claims: Sequence[Claim]) -> Callable[[CheckRow], Cost]:
+        """Tells what is reserved for checks just claimed, whatever is noted later."""
+        amounts = {claim.check.check_key: self.reserve(claim.check) for claim in claims}
+        return lambda check: amounts[check.check_key]
 
     @staticmethod
     def _amount(expected: float, factor: float, mean: float) -> float:

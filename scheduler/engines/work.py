@@ -9,7 +9,7 @@ from time import monotonic
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.keys import content_key
-from verifier_ladder.ledger.records import Claim
+from verifier_ladder.ledger.records import CheckRow, Claim
 from verifier_ladder.ledger.workqueue import NOTHING_BEGUN
 from verifier_ladder.scheduler.engines.job import (
     BatchAnswer,
@@ -43,10 +43,11 @@ class Proof:
     def __init__(
         self, verifier: Verifier, claims: Sequence[Claim],
         future: BatchFuture[CanonicalAnswer], flight: Flight | None,
+        reserve: Callable[[CheckRow], Cost],
     ) -> None:  # fmt: skip
         """Keep what belongs together."""
         self.verifier, self.claims, self.future = verifier, list(claims), future
-        self.flight = flight
+        self.flight, self.reserve = flight, reserve
 
     def outcome(self) -> list[tuple[Claim, Verdict | None]]:
         """Each claim, with the reason if it can't be worked on."""

@@ -7,6 +7,7 @@ import pytest
 
 import verifier_ladder as vl
 from verifier_ladder.candidate import Candidate
+from verifier_ladder.canonicaliser import Canonicaliser
 from verifier_ladder.cost import Cost
 from verifier_ladder.horizon import horizon_of
 from verifier_ladder.ledger import open_ledger
@@ -153,3 +154,38 @@ def test_what_a_verdict_says_it_took_is_charged(said: str) -> None:
         spent = {a.resource.label: a.spent for a in campaign.ledger.accounts("paid")}
 
     assert spent["money"] == 0.5
+
+
+class Second(Canonicaliser):
+    """The second time it reads a late text, it waits until another text has been judged."""
+
+    kind, name, timeout = "text", "second", 300.0
+
+    def canonicalise(self, content: str | bytes) -> str | bytes:
+        folder = Path(self.settings["folder"])
+        if content == "late" and (folder / "read").exists():
+            while not (folder / "judged").exists():
+                pass
+        if content == "late":
+            (folder / "read").touch()
+        return content
+
+
+def test_what_is_learnt_after_a_check_was_claimed_does_not_change_its_charge(
+    tmp_path: Path,
+) -> None:
+    @vl.verifier(
+        name="raw-b", tier="simulation", kind="text", version="1", reads="raw", cost=Cost(0.1),
+        batch_size=1,
+    )  # fmt: skip
+    def dear(candidate: Candidate) -> vl.Verdict:
+        if candidate.content != "late":
+            (tmp_path / "judged").touch()
+        return vl.Verdict(Outcome.ACCEPT, 1.0, cost=Cost(4.0))
+
+    by = Second(folder=str(tmp_path))
+    read = vl.Ladder("raw", [quick, dear], policy=AllTiers(), budget=UNLIMITED, canonicaliser=by)
+    with vl.Campaign.open("raw", ladder=read, workers=2) as campaign:
+        campaign.score(["late", "soon"], deadline="300 s")
+        campaign.drain("300 s")
+        assert 8.0 == pytest.approx(spent(campaign, Resource.CPU_SECONDS), abs=0.1)
