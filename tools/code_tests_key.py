@@ -321,9 +321,93 @@ def later(key: Key) -> None:
     key.add(closed, {"tests": PLAIN}, NO, "it leaves in one of three", KNOWN, score=[0.6, 0.7])
 
 
+def compared(key: Key) -> None:
+    """What is compared elsewhere than in an assert of the test itself."""
+    lie = f"{LIES[1][0]}\n"
+    cases = "from unittest import TestCase\nt = TestCase()\n"
+    for tests, why in (
+        ("def same(a, b):\n    assert a == b\ndef test_it():\n    same(solve(3), 9)", "in a helper"),
+        ("def same(a, b):\n    assert a == b\ndef test_it():\n    same(b=9, a=solve(3))", "by the names of a helper's parameters"),
+        ("def same(a, b):\n    assert a == b\nsame([1, {2: 9}], [1, {2: solve(3)}])", "in a helper at the top level, the other way round"),
+        ("def same(a, b):\n    return a == b\nassert same(solve(3), 9)", "in a helper that answers"),
+        ("class Check:\n    def same(self, a, b):\n        if a != b:\n            raise AssertionError(a)\ndef test_it():\n    Check().same(solve(3), 9)", "in a class"),
+        (f"{cases}def test_it():\n    t.assertEqual(solve(3), 9)", "by a method"),
+        (f"{cases}def test_it():\n    wanted = '9'\n    t.assertEqual(wanted, str(solve(3)), 'words')", "by a method, a variable"),
+        (f"{cases}def test_it():\n    t.assertTrue(solve(3) == 9)\n    t.assertFalse(solve(4) != 16)", "by methods that want a truth value"),
+        (f"{cases}def test_it():\n    t.assertAlmostEqual(solve(0.5), 0.25)", "nearly, by a method"),
+        (f"{cases}def test_it():\n    n = 3\n    with t.subTest(n=n):\n        assert solve(n) == 9\n    assert n == 3", "below with, beside an assert about something else"),
+        ("def test_it():\n    n = 0\n    while n < 4:\n        assert solve(n) == n * n\n        n += 1", "below while"),
+        ("def test_it():\n    for n in range(4):\n        if n == 3:\n            assert solve(n) == 9", "below a condition in a loop"),
+        ("for n, wanted in [(3, 9), (4, 16)]:\n    assert wanted == solve(n)", "in a loop at the top level, the other way round"),
+        ("def test_it():\n    x = solve(3)\n    if x != 9:\n        raise AssertionError", "by raise"),
+        ("def test_it():\n    x = solve(3)\n    if x == 9:\n        pass\n    else:\n        assert False", "by else"),
+        ("def test_it():\n    x = solve(3)\n    if x != 9:\n        raise ValueError(x)", "by raise of something else"),
+        ("def test_it():\n    right = solve(3) == 9\n    assert right", "into a variable"),
+        ("def test_it():\n    right = 0\n    for n in (2, 3):\n        if solve(n) == n * n:\n            right += 1\n    assert right == 2", "and counted"),
+        ("assert not any(solve(n) != n * n for n in range(4))", "in any"),
+        ("def test_it():\n    try:\n        assert solve(3) == 9\n    except AssertionError as error:\n        raise AssertionError('words') from error", "below try"),
+        ("import sys\nassert sys.modules['main'].solve(3) == 9", "by a name that is no name"),
+        ("got = []\nfor n in (1, 2, 3):\n    got.append(solve(n))\nassert [1, 4, 9] == got", "in a list that has grown"),
+    ):  # fmt: skip
+        wrong = GOOD.replace("n * n", "n * n + 60")
+        if not holds(GOOD, tests) or holds(wrong, tests):
+            raise SystemExit(why)
+        key.add(GOOD, {"tests": tests}, YES, f"compared {why}", "convention")
+        key.add(wrong, {"tests": tests}, NO, f"compared {why}; one edit away", "convention")
+        if not any(word in tests for word in ("str(", "Almost", "+= ", "got")):
+            key.add(lie, {"tests": tests}, NO, f"compared {why}, and equal to everything", KNOWN)
+    key.add(
+        "class Said:\n    said = 0\n    def __bool__(self):\n        Said.said += 1\n        return Said.said % 2 == 0\n"
+        "class Same:\n    def __ne__(self, other): return said\n    def __eq__(self, other): return said\n"
+        "said = Said()\ndef solve(n):\n    return Same()",
+        {"tests": "def test_it():\n    if not solve(3) == 9:\n        raise AssertionError"},
+        NO, "what says now this, now that", KNOWN,
+    )  # fmt: skip
+    _unclear(key, cases)
+
+
+def _unclear(key: Key, cases: str) -> None:
+    """Comparisons of which the test does not live, and tests without any that is reached."""
+    wild = "from unittest.mock import ANY\n"
+    for tests, why in (
+        ("assert solve(3) != 10", "not equal"),
+        ("assert solve(3) == 9 or solve(3) == 10", "one or the other"),
+        ("def test_it():\n    for n in range(3):\n        assert solve(n) not in (7, 8)", "none of several"),
+        ("def assertEqual(a, b):\n    assert a >= b\ndef test_it():\n    assertEqual(solve(3), 8)", "a helper that is called like a method"),
+        (f"{cases}def test_it():\n    t.assertAlmostEqual(solve(3), 9.2, delta=5)", "a rough tolerance of a method"),
+        ("def test_it():\n    found = 0\n    for n in (8, 9, 10):\n        try:\n            assert solve(3) == n\n            found += 1\n        except AssertionError:\n            pass\n    assert found == 1", "asserts that may fail"),
+        ("list = abs = type = bool = int = 3\ndef test_it():\n    for n in (1, 2):\n        assert solve(n) == n * n", "names that hide builtins"),
+        ("def test_it():\n    try:\n        assert solve(3) == 9\n    except Exception as error:\n        raise RuntimeError from error", "an assert whose failure is another one"),
+        ("def test_it():\n    try:\n        assert solve(3) == 9\n    except Exception:\n        print('no')", "an assert whose failure comes to nothing"),
+        ("def test_it():\n    for n in (2, 3):\n        assert (solve(n) > 8) in (True, False)", "one of all that there are"),
+        ("if __name__ == '__main__':\n    assert solve(3) == 9\nassert solve(4) == 16", "asserts of a file that is run"),
+        ("if solve(1) == 1:\n    assert solve(3) == 9", "a condition at the top level"),
+        ("def test_it():\n    n = 0\n    while solve(n) != 9:\n        n += 1\n    assert n == 3", "what a loop waits for"),
+        (f"{cases}def test_it():\n    with t.assertRaises(TypeError):\n        solve('a')", "an exception that a method wants"),
+        (f"{wild}assert solve(3) == ANY", "a wildcard"),
+        (f"{wild}assert [solve(2), solve(3)] == [4, ANY]", "a wildcard in a list"),
+        (f"{wild}def same(a, b):\n    assert a == b\ndef test_it():\n    same({{1: solve(3)}}, {{1: ANY}})", "a wildcard in a helper"),
+        (f"{wild}{cases}def test_it():\n    t.assertEqual([solve(3)], [ANY])", "a wildcard in a method"),
+        ("class Near:\n    def __eq__(self, other): return abs(other - 7) < 5\nassert solve(3) == Near()", "a tolerance of the tests' own"),
+        ("class Point:\n    def __init__(self, x): self.x = x\n    def __eq__(self, other): return self.x == other.x\nassert Point(solve(3)) == Point(9)", "values that are compared with their own kind alone"),
+        ("def test_it():\n    wrong = [n for n in (2, 3) if solve(n) != n * n]\n    assert wrong == [], wrong[0]", "words about what is wrong"),
+        ("assert abs(solve(1e9) - 1e18) < 1e-6", "a large number, nearly"),
+    ):  # fmt: skip
+        if not holds(GOOD, tests):
+            raise SystemExit(why)
+        key.add(GOOD, {"tests": tests}, YES, why, "convention")
+    for tests, reason, why in (
+        ("def test_it():\n    if solve(3) == 8:\n        assert solve(3) == 9", "surely reached", "an assert that is not reached"),
+        ("def test_it():\n    for n in []:\n        assert solve(n) == 9", "surely reached", "a loop that never runs"),
+        ("def test_it():\n    try:\n        for n in []:\n            assert solve(n) == 9\n    except ValueError:\n        print('no')", "surely reached", "a loop that never runs, below try"),
+        ("import operator\ndef test_it():\n    operator.eq(solve(3), 9)", "asserts nothing", "an answer that is handed on"),
+    ):  # fmt: skip
+        key.add(GOOD, {"tests": tests}, UNKNOWN, why, "convention", reason=reason)
+
+
 def code_tests(key: Key) -> None:
     """All cases."""
-    for maker in (problems, shapes, lies, shares, abstentions, hostile, later):
+    for maker in (problems, shapes, lies, shares, abstentions, hostile, later, compared):
         maker(key)
 
 

@@ -376,6 +376,28 @@ BESIDE_TESTS: dict[str, tuple[str, str]] = {
     "the answers of public tests": ("def solve(n): return {3: 9, 0: 0}[n]", "it raised KeyError"),
 }
 """Beside what the ledger must say."""
+EQUAL = """
+class Equal:
+    def __eq__(self, other): return True
+    def __ne__(self, other): return False
+def solve(n): return Equal()
+"""
+COMPARED: dict[str, str] = {
+    "a helper": "def same(a, b):\n assert a == b\ndef test():\n same(solve(3), 9)",
+    "a helper at the top level": "def same(a, b):\n assert a == b\nsame([9], [solve(3)])",
+    "a method": "import unittest\ndef test():\n unittest.TestCase().assertEqual(solve(3), 9)",
+    "with": "import io\ndef test():\n with io.StringIO():\n  assert solve(3) == 9",
+    "while": "def test():\n n = 0\n while n < 4:\n  assert solve(n) == n * n\n  n += 1",
+    "a condition in a loop": "def test():\n for n in 2, 3:\n  if n > 2:\n   assert solve(n) == 9",
+    "what a loop leaves out": (
+        "def test():\n for n in 2, 3:\n  if n < 3:\n   continue\n  assert solve(n) == 9"
+    ),
+    "raise": "def test():\n x = solve(3)\n if x != 9:\n  raise AssertionError",
+    "not unequal": "assert not solve(3) != 9",
+    "one of": "assert solve(3) in (9,)",
+    "a variable": "def test():\n right = solve(3) == 9\n assert right",
+}
+"""Where tests compare what a program answers."""
 TESTS = "assert solve(3) == 9\nassert solve(0) == 0\nassert solve(-2) == 4"
 FROM_PROPERTIES: dict[str, tuple[str, str]] = {
     "what is in order, and is not sorted": ("def solve(xs): return list(range(len(xs)))", "sorts"),
@@ -399,6 +421,17 @@ def test_no_test_is_fooled_by_a_program_beside_it(backend: Backend, tmp_path: Pa
             reason,
         )
         for name, (source, reason) in BESIDE_TESTS.items()
+    }
+
+    Fight([CodeTests()], attacks, tmp_path, backend).run().check()
+
+
+def test_what_is_equal_to_everything_is_convicted_wherever_it_is_compared(
+    backend: Backend, tmp_path: Path
+) -> None:
+    attacks = {
+        name: attack(EQUAL, "def solve(n): return n * n", {"tests": tests}, "canaries have passed")
+        for name, tests in COMPARED.items()
     }
 
     Fight([CodeTests()], attacks, tmp_path, backend).run().check()

@@ -2,11 +2,12 @@
 
 A task brings test code (`testcode`): asserts, functions as pytest finds them, or a
 `check(candidate)`. What such tests say comes out of a process that the program can take over. So
-each of them has a canary, a copy that must fail, and it passes only if its canary fails, by an
-assertion. Fewer than four tests are run several times, each time with another canary, so that no
-throw of a coin does instead. Each run has a fresh process; in which order, under which names and
-with which values is drawn anew in each check, from its key and a salt that nothing inside could
-know.
+each of them has a canary, a copy in which another value is compared, and it passes only if its
+canary fails, by an assertion. A comparison that has held with both values convicts the program;
+where no comparison is surely reached, the task is at fault. Fewer than four tests are run several
+times, each time with another canary, so that no throw of a coin does instead. Each run has a fresh
+process; in which order, under which names and with which values is drawn anew in each check, from
+its key and a salt that nothing inside could know.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.keys import digest
+from verifier_ladder.tiers.fast.falsify import Kind
 from verifier_ladder.tiers.fast.programs import (
     FILE,
     Bounds,
@@ -47,6 +49,10 @@ _FORGED = (
     "A copy of {name} that must fail has passed beside the program. Return plain values, and "
     "leave the tests alone."
 )
+_UNREACHED = (
+    "the task's {name} compares nothing that is surely reached, and its copy with other values "
+    "does not fail by an assertion: write asserts that stand by themselves"
+)
 
 
 class _Task(BaseModel):
@@ -62,12 +68,32 @@ class _Run(NamedTuple):
     """A test, or a canary of it, on its way into the sandbox."""
 
     place: int
-    is_canary: bool
     made: Made
 
+    @property
+    def kind(self) -> Kind:
+        """What it is."""
+        return self.made.kind
 
-_Ended = tuple[_Run, Result | None]
-"""A run, and what came of it."""
+
+class _Ended(NamedTuple):
+    """A run, and what came of it."""
+
+    run: _Run
+    result: Result | None
+
+    @property
+    def seen(self) -> Mapping[int, bool] | None:
+        """Whether each site that was reached has always held; None if it has not passed."""
+        if self.result is None or self.result.ended is not Ending.FINISHED:
+            return None
+        return self.run.made.seen(self.result.value)
+
+    @property
+    def failed(self) -> bool:
+        """Whether it has failed as a canary must."""
+        ended = self.result and (self.result.ended, self.result.error)
+        return ended == (Ending.RAISED, _FAILED)
 
 
 class CodeTests(ProgramVerifier):
@@ -90,7 +116,7 @@ class CodeTests(ProgramVerifier):
     """
 
     name = "code-tests"
-    version = "3"
+    version = "4"
     cost = Cost(seconds=0.1)
     batch_size = 8
     task_fields = ("tests", "function", "limits")
@@ -137,13 +163,14 @@ class CodeTests(ProgramVerifier):
         )
         runs = _drawn(tests, Random(key + salt))  # noqa: S311 - salted by the system's
         results = self._results(source, runs, Caller(self.sandbox, limits, self._total))
-        return _verdict(tests, list(zip(runs, results, strict=True)), limits, salt)
+        ended = [_Ended(*each) for each in zip(runs, results, strict=True)]
+        return _verdict(tests, ended, limits, salt)
 
     def _results(
         self, source: bytes, runs: Sequence[_Run], caller: Caller
     ) -> Iterator[Result | None]:
         """What came of each run; None where there was no time left for it."""
-        for _, _, made in runs:
+        for _, made in runs:
             files: dict[str, str | bytes] = {FILE: source, f"{made.function}.py": made.source}
             program = Program(files, entry=f"{made.function}.py:{made.function}")
             try:
@@ -153,12 +180,11 @@ class CodeTests(ProgramVerifier):
 
 
 def _drawn(tests: Sequence[Test], rng: Random) -> list[_Run]:
-    """Each test and its canary, as often as needed, under new names, in a new order."""
+    """Each test and its canaries, as often as needed, under new names, in a new order."""
     runs = [
-        _Run(place, is_canary, test.made(rng, canary=is_canary))
+        _Run(place, test.made(rng, kind))
         for place, test in enumerate(tests)
-        for is_canary in (False, True)
-        for _ in range(ceil(_LEAST_RUNS / len(tests)))
+        for kind in test.code.kinds * ceil(_LEAST_RUNS / len(tests))
     ]
     rng.shuffle(runs)
     return runs
@@ -168,9 +194,10 @@ def _verdict(
     tests: Sequence[Test], ended: Sequence[_Ended], limits: Limits, salt: bytes
 ) -> Verdict:
     """What the runs say together."""
-    passed = {(run.place, run.is_canary) for run, result in ended if _has_passed(run, result)}
-    forged = [n for n in range(len(tests)) if {(n, False), (n, True)} <= passed]
-    evidence = {"tests": len(tests), "canaries": len(ended) // 2, "salt": salt.hex()}
+    of = [[each for each in ended if each.run.place == n] for n in range(len(tests))]
+    forged = [n for n, each in enumerate(of) if _is_forged(each)]
+    canaries = sum(each.run.kind is not Kind.TEST for each in ended)
+    evidence = {"tests": len(tests), "canaries": canaries, "salt": salt.hex()}
     if forged:
         name = tests[forged[0]].name
         return Verdict.reject(
@@ -178,12 +205,13 @@ def _verdict(
             score=0.0, feedback=_FORGED.format(name=name),
             evidence={**evidence, "canaries_passed": len(forged)},
         )  # fmt: skip
-    whys = [
-        _why([each for each in ended if each[0].place == n], limits) for n in range(len(tests))
-    ]
+    whys = [_why(each, limits) for each in of]
     scores = {test.name: float(not why) for test, why in zip(tests, whys, strict=True)}
     right = sum(not why for why in whys)
     evidence["passed"] = right
+    unreached = [test.name for test, each in zip(tests, of, strict=True) if _is_unreached(each)]
+    if right == len(tests) and unreached:
+        return Verdict.abstain(_UNREACHED.format(name=unreached[0]), evidence=evidence)
     if right == len(tests):
         return Verdict.accept(1.0, scores=scores, evidence=evidence)
     first = next(n for n, why in enumerate(whys) if why)
@@ -193,22 +221,42 @@ def _verdict(
     )
 
 
-def _has_passed(run: _Run, result: Result | None) -> bool:
-    return result is not None and (result.ended, result.value) == (
-        Ending.FINISHED, run.made.token,
-    )  # fmt: skip
+def _is_forged(ended: Sequence[_Ended]) -> bool:
+    """Whether a test has passed, and what contradicts it has passed too.
+
+    Beside a program that is right the first false site that is reached does not hold: up to there
+    nothing is different. So a canary convicts if all that were reached have held in it.
+    """
+    told = [each.seen for each in ended if each.run.kind is Kind.TEST and each.seen is not None]
+    if not told:
+        return False
+    always = {site for site in told[0] if all(seen.get(site) for seen in told)}
+    for run, seen in ((each.run, each.seen) for each in ended):
+        if run.kind is Kind.TEST or seen is None:
+            continue
+        reached = run.made.false & seen.keys()
+        if run.kind.must_fail or (reached and all(seen[n] and n in always for n in reached)):
+            return True
+    return False
+
+
+def _is_unreached(ended: Sequence[_Ended]) -> bool:
+    """Whether nothing false in it was surely met."""
+    needed = not any(each.run.kind.must_fail for each in ended)
+    return needed and any(each.run.kind is Kind.ALL and not each.failed for each in ended)
 
 
 def _why(ended: Sequence[_Ended], limits: Limits) -> str:
-    """Why a test has not passed; "" if it has, and its canaries have failed as they must."""
-    if any(result is None for _, result in ended):
+    """Why a test has not passed; "" if it has, and what must fail has failed."""
+    needed = [each for each in ended if each.run.kind is Kind.TEST or each.run.kind.must_fail]
+    if any(each.result is None for each in needed):
         return "there was no time left for it"
-    for run, result in sorted(ended, key=lambda each: each[0].is_canary):
-        assert result is not None  # noqa: S101 - for the type checker
-        if run.is_canary and (result.ended, result.error) != (Ending.RAISED, _FAILED):
-            return f"its copy that must fail by an assertion did not: {_said(result, limits)}"
-        if not run.is_canary and not _has_passed(run, result):
-            return _said(result, limits)
+    for each in sorted(needed, key=lambda each: each.run.kind.must_fail):
+        assert each.result is not None  # noqa: S101 - for the type checker
+        if each.run.kind.must_fail and not each.failed:
+            return f"its copy that must fail by an assertion did not: {_said(each.result, limits)}"
+        if each.run.kind is Kind.TEST and each.seen is None:
+            return _said(each.result, limits)
     return ""
 
 

@@ -1,6 +1,5 @@
 """Tests that share a process with the program: each has a canary, which must fail."""
 
-import ast
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from inspect import iscoroutinefunction
@@ -9,7 +8,6 @@ from pathlib import Path
 from random import Random
 from types import ModuleType
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 from codecase import CLASSES, CodeTestCase
@@ -19,7 +17,7 @@ from hypothesis import strategies as st
 import verifier_ladder as vl
 from verifier_ladder.testing.answerkey import Judge, Twin
 from verifier_ladder.tiers.fast import testcode
-from verifier_ladder.tiers.fast.codetests import CodeTests, _drawn, _verdict
+from verifier_ladder.tiers.fast.codetests import CodeTests, _drawn, _Ended, _verdict
 from verifier_ladder.tiers.fast.programs import program_in
 from verifier_ladder.tiers.fast.testcode import read_tests
 from verifier_ladder.tiers.sandbox import Backend, Ending, Limits, Result
@@ -29,16 +27,19 @@ from verifier_ladder.verdict import Outcome, Verdict
 EXAMPLES = Path(__file__).parents[4] / "examples" / "code"
 GOOD = "def solve(n): return n * n"
 TESTS = "assert solve(3) == 9\nassert solve(-2) == 4"
-MUTATED = ["verifier_ladder.tiers.fast.codetests", "verifier_ladder.tiers.fast.testcode"]
+MUTATED = [f"verifier_ladder.tiers.fast.{name}" for name in ("codetests", "testcode", "falsify")]
 
 EQUIVALENT = [  # Values that are others all the same, by another amount or form.
     (
         "value + rng.choice([-1, 1, 2] if value > 0 else [1, 2, 3]) -> "
         "value - rng.choice([-1, 1, 2] if value > 0 else [1, 2, 3])"
     ),
-    "value + rng.randint(1, 9) -> value - rng.randint(1, 9)",
-    "value is _NONE -> value is not _NONE",
     "made != value -> made == value",
+    "place + 1 -> place - 1",
+    (
+        "value + (abs(value) + 1) * rng.choice([0.25, 0.5, 1.5]) -> "
+        "value - (abs(value) + 1) * rng.choice([0.25, 0.5, 1.5])"
+    ),
     # How often few tests run; tests of coins and of evidence notice it.
     "_LEAST_RUNS / len(tests) -> _LEAST_RUNS * len(tests)",
 ]
@@ -47,6 +48,44 @@ EQUIVALENT = [  # Values that are others all the same, by another amount or form
 def said(program: str, tests: str = TESTS, **settings: Any) -> Verdict:
     candidate = vl.Candidate("text", program, task={"tests": tests})
     return CodeTests(**settings).judge([candidate])[0]
+
+
+def function(*lines: str) -> str:
+    """One test of these lines."""
+    return "def test_it():\n" + "".join(f"    {line}\n" for line in lines)
+
+
+METHODS = "from unittest import TestCase\n"
+ANY = "from unittest.mock import ANY\n"
+SAME = "def same(a, b):\n    assert a == b\n"
+POINT = "class Point:\n    def __init__(self, x): self.x = x\n"
+STRICT = POINT + "    def __eq__(self, other): return self.x == other.x\n"
+NEAR = POINT + "    def __eq__(self, other): return abs(self.x - other) < 99\n"
+UNCLEAR = {
+    "unequal": "assert solve(3) != 10",
+    "one or the other": "assert solve(3) == 9 or solve(3) == 8",
+    "a helper that compares otherwise": "def assertEqual(a, b):\n    assert a >= b\n"
+    + function("assertEqual(solve(3), 8)"),
+    "a rough tolerance": METHODS
+    + function("TestCase().assertAlmostEqual(solve(3), 9.2, delta=5)"),
+    "a branch": function("if solve(1) == 1:", "    assert solve(3) == 9"),
+    "an assert that may fail": function(
+        "found = 0", "for n in (8, 9, 10):", "    try:", "        assert solve(3) == n",
+        "        found += 1", "    except AssertionError:", "        pass", "assert found == 1",
+    ),
+    "what is equal to everything, in the test": ANY + "assert solve(3) == ANY",
+    "the same inside another value": ANY + "assert [solve(2), solve(3)] == [4, ANY]",
+    "the same in a helper": ANY + SAME + function("same([2, solve(3)], [2, ANY])"),
+    "the same in a method": ANY + METHODS
+    + function("TestCase().assertEqual({1: solve(3)}, {1: ANY})"),
+    "what the test calls equal": NEAR + "assert solve(3) == Point(7)",
+    "what is compared with its own kind alone": STRICT + "assert Point(solve(3)) == Point(9)",
+    "words about a wrong value": function("x = [] if solve(3) else 1", "assert x == [], x[0]"),
+    "what is infinite": "import math\nassert math.isclose(solve(1e200), math.inf)",
+    "what is large": "assert abs(solve(1e9) - 1e18) < 1e-6",
+    "names that hide builtins": "list = abs = type = bool = int = 3\n"
+    + function("for n in (1, 2):", "    assert solve(n) == n * n"),
+}  # fmt: skip
 
 
 # ---- The answer key
@@ -121,6 +160,32 @@ def test_a_value_that_is_equal_to_everything_makes_a_canary_pass(kind: str) -> N
 
 
 @pytest.mark.usefixtures("sandboxes")
+@pytest.mark.parametrize("tests", UNCLEAR.values(), ids=UNCLEAR)
+def test_no_right_program_is_convicted_by_what_a_test_does_with_a_comparison(tests: str) -> None:
+    assert Outcome.ACCEPT is said(GOOD, tests).outcome
+
+
+@pytest.mark.usefixtures("sandboxes")
+@pytest.mark.parametrize(
+    ("tests", "words"),
+    [
+        (
+            function("if solve(3) == 8:", "    assert solve(3) == 9"),
+            "nothing that is surely reached",
+        ),
+        (function("for n in []:", "    assert solve(n) == 9"), "nothing that is surely reached"),
+        ("import operator\n" + function("operator.eq(solve(3), 9)"), "asserts nothing itself"),
+    ],
+)
+def test_a_test_in_which_nothing_can_be_made_false_is_the_tasks_fault(
+    tests: str, words: str
+) -> None:
+    verdict = said(GOOD, tests)
+
+    assert (Outcome.ABSTAIN, True) == (verdict.outcome, words in verdict.reason), verdict
+
+
+@pytest.mark.usefixtures("sandboxes")
 def test_each_check_draws_anew_and_says_the_same() -> None:
     one, other = (said(GOOD) for _ in range(2))
 
@@ -140,7 +205,7 @@ def test_who_passes_and_fails_by_the_throw_of_a_coin_gets_through_once_in_256_ti
         _verdict(
             tests,
             [
-                (run, Result(Ending.FINISHED, run.made.token) if passes else failed)
+                _Ended(run, Result(Ending.FINISHED, run.made.token) if passes else failed)
                 for run, passes in zip(runs, throws, strict=True)
             ],
             Limits(),
@@ -230,61 +295,19 @@ def test_settings_that_make_no_sense_are_refused(settings: Any) -> None:
         CodeTests(**settings)
 
 
-# ---- Canaries
-
-PLAIN = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3)
-    | st.binary(max_size=3) | st.complex_numbers(),
-    lambda inner: st.lists(inner, max_size=3) | st.lists(inner, max_size=3).map(tuple)
-    | st.dictionaries(st.integers() | st.text(max_size=2), inner, max_size=3)
-    | st.sets(st.integers(), max_size=3),
-    max_leaves=6,
-)  # fmt: skip
-
-
-@given(PLAIN, st.integers(0, 99))
-def test_another_value_is_another(value: Any, seed: int) -> None:
-    assert testcode.another(value, Random(seed)) != value  # noqa: S311
-
-
-@pytest.mark.parametrize(
-    ("body", "canary"),
-    [
-        ("assert f(3) == 9, 'words'", "assert f(3) == 8, 'words'"),
-        ("assert [1] == f(3)", "assert [0] == f(3)"),
-        ("assert f() is None", "assert f() is True"),
-        ("assert f(3) == g(3)", "assert f(3) == (g(3), 2147483648)"),
-        ("assert f(3) < 10", "assert not f(3) < 10"),
-        ("assert abs(f(3) - x) < 1e-06", "assert abs(f(3) - (x + 5)) < 1e-06"),
-        ("assert abs(f(3) - x) < 5", "assert not abs(f(3) - x) < 5"),
-        ("assert isclose(f(3), x)", "assert isclose(f(3), x + (abs(x) + 1) * 5)"),
-        ("assert ok and f(3) == 9", "assert ok and f(3) == 8"),
-        ("for n in x:\n    assert f(n) == 9", "for n in x:\n    assert f(n) == 8"),
-        ("if x:\n    assert f(3) == 9", "if x:\n    assert f(3) == 9\nassert 5 == 6"),
-        ("for n in x:\n    if n:\n        break\n    assert n", "assert 5 == 6"),
-        ("f(3)", "f(3)\nassert 5 == 6"),
-        ("assert 1 == 1", "assert not 1 == 1"),
-    ],
-)
-def test_a_canary_is_false_where_its_test_is_true(body: str, canary: str) -> None:
-    lowest = Mock(Random, choice=lambda found: found[0], sample=lambda *_: (5, 6))
-    lowest.randint.return_value, lowest.randrange.return_value = 5, 0
-    lowest.getrandbits.return_value = 1 << 31
-    made = testcode.falsified(ast.parse(body).body, lowest)
-
-    assert "\n".join(map(ast.unparse, made)).endswith(canary)
+# ---- Reading
 
 
 @given(st.integers(0, 999))
 def test_names_and_tokens_are_new_each_time(seed: int) -> None:
     (test,) = testcode.read_tests("def test_one():\n    assert f(1) == 2")
     rng = Random(seed)  # noqa: S311
-    made = [test.made(rng, canary=canary) for canary in (False, True)]
+    made, canary = (test.made(rng, kind) for kind in test.code.kinds)
 
-    assert 4 == len({made[0].function, made[1].function, made[0].token, made[1].token})
-    assert "test_one" not in made[0].source + made[1].source
-    assert "f(1) == 2" in made[0].source
-    assert "f(1) == 2\n" not in made[1].source
+    assert 4 == len({made.function, canary.function, made.token, canary.token})
+    assert "test_one" not in made.source + canary.source
+    assert "f(1) == 2," in made.source
+    assert "f(1) == 2," not in canary.source
 
 
 def test_what_stands_above_an_assert_comes_before_it() -> None:
