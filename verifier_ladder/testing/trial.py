@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import inspect
+import json
 import sys
 from base64 import b64encode
 from collections import Counter
@@ -383,11 +384,15 @@ async def _awaited(said: Any) -> Any:
     return await said
 
 
+_ARGUMENTS = "arguments.json"
 _INSIDE = """
-import asyncio, importlib, inspect, sys
+import asyncio, importlib, inspect, json, os, sys
 sys.path[:0] = {paths!r}
 
-def solve(**arguments):
+def solve():
+    with open({arguments!r}) as file:
+        arguments = json.load(file)
+    os.remove({arguments!r})
     found = importlib.import_module({module!r})
     for name in {attribute!r}.split("."):
         found = getattr(found, name)
@@ -405,7 +410,10 @@ def plain(said):
         said = said.tolist()
     return [plain(each) for each in said] if isinstance(said, (list, tuple)) else said
 """
-"""Calls the function inside the sandbox, where hostile programs may do to it what they can."""
+"""Calls the function inside the sandbox, where hostile programs may do to it what they can.
+
+Its arguments come as a file, which may be larger than the arguments of a program. It is gone
+before any program could read in it what is expected."""
 
 
 class ConfinedTrial(RewardTrial):
@@ -423,10 +431,14 @@ class ConfinedTrial(RewardTrial):
         folders = tuple(dict.fromkeys([str(file.parent), *paths]))
         self.sandbox = Sandbox(Warmth(read=folders), needs=("files",))
         main = _INSIDE.format(
-            paths=list(folders), module=module.__name__, attribute=plain(function).__qualname__
-        )
+            paths=list(folders), module=module.__name__, attribute=plain(function).__qualname__,
+            arguments=_ARGUMENTS,
+        )  # fmt: skip
         # The file itself goes along: a folder may be closed to the sandbox's user.
-        self._program = Program({"main.py": main, f"{module.__name__}.py": file.read_bytes()})
+        self._files: dict[str, str | bytes] = {
+            "main.py": main,
+            f"{module.__name__}.py": file.read_bytes(),
+        }
         super().__init__(function, calling, kind)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -434,8 +446,9 @@ class ConfinedTrial(RewardTrial):
         return {**super().__getstate__(), "function": None}
 
     def _one(self, text: str, task: Mapping[str, Any]) -> Verdict | float | None:
-        given = Input(kwargs=self.calling.arguments(text, task))
-        (result,) = self.sandbox.run(self._program, [given], _LIMITS)
+        given = json.dumps(self.calling.arguments(text, task))
+        program = Program({**self._files, _ARGUMENTS: given})
+        (result,) = self.sandbox.run(program, [Input()], _LIMITS)
         if result.ended is not Ending.FINISHED:
             said = f"{result.error}: {result.message}" if result.error else result.message
             return Verdict.abstain(f"the reward function {result.ended} {said}".strip())
@@ -500,7 +513,15 @@ def try_reward(
         raise SandboxError(rewards[0].reason)
     name = verifier.name if isinstance(found, Verifier) else _name(found)
     tried = tuple(
-        Tried(group, str(case.content), _shown(task), case.why, reward.value, reward.reason)
+        Tried(
+            group,
+            str(case.content),
+            _shown(task),
+            case.why,
+            # A function rejects nothing: it crashed or took too long, again and again.
+            None if is_function and reward.is_rejected else reward.value,
+            reward.reason,
+        )
         for (group, case, task), reward in zip(cases, rewards, strict=True)
         if not reward.pending
     )

@@ -14,6 +14,7 @@ from verifier_ladder.errors import ConfigError, SandboxError
 from verifier_ladder.testing.answerkey import AnswerKey
 from verifier_ladder.testing.trial import Calling, Group, Trial, Tried, page, try_reward
 from verifier_ladder.tiers.fast.mathematics import Mathematics
+from verifier_ladder.verdict import Outcome
 
 SUBSTRING = """
 import asyncio, os, subprocess, sys
@@ -51,6 +52,9 @@ def unread(completions, answer):
     if "x" in completions[0]:
         raise ValueError("no number")
     return [1.0]
+
+def is_long(completion, test):
+    return float(len(completion) > 1 << 20)
 
 def exit_status(completion, test):
     program = completion.rpartition("```python")[2].partition("```")[0] + chr(10) + test
@@ -104,12 +108,13 @@ def test_what_raises_has_no_reward_and_what_crashes_costs_no_other(
 ) -> None:
     trial = try_reward(function("fragile"), "mathematics", most=8, seconds=240)
 
-    assert trial.unknown
-    assert all("either" in each.content for each in trial.unknown)
-    crashed = [each for each in trial.tried if "exit code 3" in each.reason]
+    crashed = [each for each in trial.unknown if "exit code 3" in each.reason]
+    raised = [each for each in trial.unknown if each not in crashed]
     assert crashed
     assert all("approximately" in each.content for each in crashed)
-    assert len(trial.tried) > len(trial.unknown) + len(crashed)
+    assert raised
+    assert all("either" in each.content for each in raised)
+    assert len(trial.tried) > len(trial.unknown)
 
 
 def test_an_error_about_what_was_written_is_no_reward_either(
@@ -182,6 +187,25 @@ def test_a_function_about_code_is_called_inside_the_sandbox(
 
     paid = {each.content for each in trial.paid(Group.CHEAT)}
     assert EXITS <= paid
+
+
+def test_a_long_answer_reaches_a_function_inside_the_sandbox(
+    function: Callable[[str], Any],
+    require: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = AnswerKey.named("code-functions")
+    case = next(each for each in whole.cases if each.hostile and each.outcome is Outcome.REJECT)
+    long = case.model_copy(update={"candidate": "#" * (3 << 19)})
+    monkeypatch.setattr(AnswerKey, "named", lambda _: replace(whole, cases=(long,)))
+
+    try:
+        trial = try_reward(function("is_long"), "code", seconds=300)
+    except SandboxError as error:
+        require("a sandbox with files", False, str(error))  # noqa: FBT003
+        return
+
+    assert [1.0] == [each.value for each in trial.tried]
 
 
 def test_a_case_about_settings_of_the_built_in_verifier_is_not_tried(
