@@ -226,12 +226,12 @@ def test_numbers_of_csv_are_compared_as_they_are_written() -> None:
 
 
 def test_a_text_that_stands_twice_in_a_files_dictionary_is_read_as_it_is() -> None:
-    """A reader that takes texts by their place would read `b` where the file says `a`."""
-    twice = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int32()), pa.array(["a", "a", "b"]))
-    column = {"name": "s", "type": "text"}
-    content = file(pa.table({"s": twice}))
+    """A reader that takes texts by their place would read a, b, d where the file says a, a, b."""
+    texts = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2], pa.int32()), ["a", "c", "b", "d"])
+    out, before = io.BytesIO(), b"\x01\0\0\0a\x01\0\0\0c\x01\0\0\0b"
+    parquet.write_table(pa.table({"s": texts}), out, compression="none")
+    content = out.getvalue().replace(before, before.replace(b"c", b"a"))
+    column = {"name": "s", "type": "text", "values": ["a", "b"]}
 
-    assert (
-        Outcome.ACCEPT is judge(content, [{**column, "values": ["a"]}], format="parquet").outcome
-    )
-    assert Outcome.REJECT is judge(content, [{**column, "unique": True}], format="parquet").outcome
+    assert Outcome.ACCEPT is judge(content, [column], format="parquet").outcome
+    assert Outcome.REJECT is judge(content, [column], format="parquet", key=["s"]).outcome
