@@ -356,7 +356,8 @@ class Dispatcher(ABC):
             self._follow(jump)
         now = monotonic()
         if now >= self._duties.reap:
-            self.ledger.reap(now=self.ledger.clock())
+            if self.ledger.reap(now=self.ledger.clock()):
+                self._look_again()  # Samples wait for what has expired, or was lost too often.
             self._queue_due()
             self._duties.reap = now + _REAP
         if now >= self._duties.heartbeat:
