@@ -53,6 +53,11 @@ def hacked(step: int) -> list[str]:
     return [f"{0.9 + 0.1 * chance(f'{step} {i}'):.3f} hack {step} {i}" for i in range(32)]
 
 
+def group(step: int, place: int) -> str:
+    """One of four in a step: a surprise that all of one group share may say no more than one."""
+    return f"{step} {place // 8}"
+
+
 def train(ledger: Path, last: int = 14) -> None:
     ladder = vl.Ladder(
         "gamed", [cheap, truth], target=vl.Target("error", direction="minimise"),
@@ -63,11 +68,13 @@ def train(ledger: Path, last: int = 14) -> None:
         for step in range(last):
             texts = honest(step) if step < 6 else hacked(step)
             samples = [
-                vl.Sample(vl.Candidate("text", text), step=step, position=place, group=str(step))
+                vl.Sample(
+                    vl.Candidate("text", text), step=step, position=place, group=group(step, place)
+                )
                 for place, text in enumerate(texts)
             ]
             campaign.keep([
-                Transcript(step, place, str(step), "Write one.", completion=text)
+                Transcript(step, place, group(step, place), "Write one.", completion=text)
                 for place, text in enumerate(texts)
             ])  # fmt: skip
             campaign.score(samples)
