@@ -117,6 +117,7 @@ class WorkerProcess:
                 self.took = self._cpu
             if self.journal.count != answered:  # Calls at work at once end in any place.
                 answered = self.journal.count
+                self._measure()  # After they were counted: an earlier reading lacks their last.
                 self.took = self._cpu
             is_loading = at in (NOT_STARTED, LOADING)
             left = _left(clock, watch, is_loading=is_loading, waits=self._progress.waits[0])
