@@ -17,6 +17,7 @@ from enum import Enum, auto
 from random import Random
 from typing import Any, NamedTuple, TypeGuard
 
+from verifier_ladder.tiers.fast.literals import another, is_plain, read, written
 from verifier_ladder.tiers.fast.programs import FILE
 
 MODULE = FILE.removesuffix(".py")
@@ -262,7 +263,7 @@ class Falsifiable:
 
     def _is_written_down(self, node: ast.expr) -> bool:
         """Whether its falsehood rests on no object that such a call might treat in its own way."""
-        return not _raises(node, self._calls) or any(map(_is_plain, node.args[:2]))
+        return not _raises(node, self._calls) or any(map(is_plain, node.args[:2]))
 
     # ---- Changing
 
@@ -277,7 +278,7 @@ class Falsifiable:
                 ast.Call(ast.Name("abs"), [part], []), [ast.Lt() | ast.LtE()], [most]
             ):
                 found = _distant(node, part, most, names, rng)
-            case ast.Compare(left, [op], [right]) if not _is_plain(left):
+            case ast.Compare(left, [op], [right]) if not is_plain(left):
                 other = self._other_side(op, right, rng)
                 found = other and ast.Compare(left, [op], [other])
             case ast.Call(args=[first, second]) if _is_closeness(node):
@@ -292,19 +293,19 @@ class Falsifiable:
             case ast.Is() | ast.IsNot(), ast.Constant(value):
                 return ast.Constant(not value)
             case ast.In() | ast.NotIn(), _:
-                return self._others(_read(right), rng)
+                return self._others(read(right), rng)
         return None
 
     def _other_pair(
         self, left: ast.expr, right: ast.expr, names: Names, rng: Random
     ) -> list[ast.expr] | None:
         """Two arguments that are not equal where these are; None if there are no such."""
-        if _is_plain(left) and _is_plain(right):
+        if is_plain(left) and is_plain(right):
             return None
-        if _is_plain(left):
-            return [_written(self._another(_read(left), rng)), right]
-        if _is_plain(right):
-            return [left, _written(self._another(_read(right), rng))]
+        if is_plain(left):
+            return [written(self._another(read(left), rng)), right]
+        if is_plain(right):
+            return [left, written(self._another(read(right), rng))]
         own = self._own(left, right)
         if own is None and self._is_lenient:
             return None
@@ -320,7 +321,7 @@ class Falsifiable:
         name, words = _name(node), {each.arg for each in node.keywords} <= _WORDS
         is_clear = not (name in _ROUGH and (more or not words))
         if name in _ARRAYS and not any(
-            isinstance(_read(each), (list, tuple)) for each in node.args
+            isinstance(read(each), (list, tuple)) for each in node.args
         ):
             is_clear = False
         pair = self._other_pair(first, second, names, rng) if is_clear else None
@@ -333,7 +334,7 @@ class Falsifiable:
         others = [self._another(each, rng) for each in values]
         if not others or any(each in values for each in others):
             return None
-        return _written(type(values)(others))
+        return written(type(values)(others))
 
     def _another(self, value: Any, rng: Random) -> Any:
         """Another value, one that nothing here is compared with if there is one."""
@@ -637,7 +638,7 @@ def _taken(statements: Sequence[ast.stmt]) -> Iterator[Any]:
     for node in _nodes(statements):
         if isinstance(node, ast.Compare):
             for each in (node.left, *node.comparators):
-                value = _read(each)
+                value = read(each)
                 yield from value if isinstance(value, (list, tuple, set)) else ()
                 yield value
 
@@ -672,7 +673,7 @@ def _distant(
     test: ast.Compare, difference: ast.expr, most: ast.expr, names: Names, rng: Random
 ) -> ast.expr | None:
     """Of `abs(a - b) < 1e-9` the same with a distant b; None if the bound is not small."""
-    bound = _read(most)
+    bound = read(most)
     if not isinstance(bound, (int, float)) or bound > _COARSEST:
         return None
     match difference:
@@ -697,95 +698,3 @@ def _is_closeness(test: ast.Call) -> bool:
 def _further(value: ast.expr, names: Names, rng: Random) -> ast.expr:
     """A value on the other side of zero, and further from it."""
     return _call(names.distant, value, ast.Constant(rng.randint(_LEAST_FACTOR, _MOST_FACTOR)))
-
-
-def _is_plain(node: ast.expr) -> bool:
-    return _read(node) is not _NONE
-
-
-_NONE = object()
-
-
-def _read(node: ast.expr) -> Any:
-    """The value of a literal; `_NONE` of anything else."""
-    try:
-        return ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return _NONE
-
-
-def _written(value: Any) -> ast.expr:
-    """A value as an expression; infinity has no name, so `repr` would not do."""
-    if isinstance(value, dict):
-        return ast.Dict(
-            [_written(key) for key in value], [_written(each) for each in value.values()]
-        )
-    if isinstance(value, (list, set)):
-        kind = ast.List if isinstance(value, list) else ast.Set
-        return kind([_written(each) for each in value])
-    if isinstance(value, tuple):
-        return ast.Tuple([_written(each) for each in value], ast.Load())
-    return ast.Constant(value)
-
-
-def another(value: Any, rng: Random) -> Any:
-    """Another value that looks much like a literal's value, and is not equal to it.
-
-    Example:
-        >>> [another(value, Random(1)) for value in (True, 9, "abc", [1, 2], None)]
-        [False, 8, 'ebc', [3, 2], 0]
-    """
-    for kind, change in _CHANGES:
-        if isinstance(value, kind):
-            return change(value, rng)
-    return 0 if value is None else None
-
-
-def _another_int(value: int, rng: Random) -> int:
-    return value + rng.choice([-1, 1, 2] if value > 0 else [1, 2, 3])
-
-
-def _another_float(value: float, rng: Random) -> float:
-    if value - value != 0:  # Infinite, or no number.
-        return float(rng.randint(0, 9))
-    return value + (abs(value) + 1) * rng.choice([0.25, 0.5, 1.5])
-
-
-def _another_text(value: Any, rng: Random) -> Any:
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    letter: Any = rng.choice(letters)
-    if isinstance(value, bytes):
-        letter = letter.encode()
-    place = rng.randrange(len(value) + 1)
-    made = value[:place] + letter + value[place + 1 :]
-    return made if made != value else value + letter
-
-
-def _another_list(value: Any, rng: Random) -> Any:
-    if not value:
-        return type(value)([0])
-    place = rng.randrange(len(value))
-    return type(value)([*value[:place], another(value[place], rng), *value[place + 1 :]])
-
-
-def _another_set(value: set[Any], rng: Random) -> set[Any]:
-    return value | {next(n for n in range(rng.randrange(100), 10_000) if n not in value)}
-
-
-def _another_dict(value: dict[Any, Any], rng: Random) -> dict[Any, Any]:
-    if not value:
-        return {0: 0}
-    key = rng.choice(list(value))
-    return {**value, key: another(value[key], rng)}
-
-
-_CHANGES: tuple[tuple[Any, Callable[[Any, Random], Any]], ...] = (
-    (bool, lambda value, _: not value),
-    (int, _another_int),
-    (float, _another_float),
-    (complex, lambda value, rng: complex(_another_float(value.real, rng), value.imag)),
-    ((str, bytes), _another_text),
-    ((list, tuple), _another_list),
-    (set, _another_set),
-    (dict, _another_dict),
-)

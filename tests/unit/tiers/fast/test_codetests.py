@@ -27,7 +27,10 @@ from verifier_ladder.verdict import Outcome, Verdict
 EXAMPLES = Path(__file__).parents[4] / "examples" / "code"
 GOOD = "def solve(n): return n * n"
 TESTS = "assert solve(3) == 9\nassert solve(-2) == 4"
-MUTATED = [f"verifier_ladder.tiers.fast.{name}" for name in ("codetests", "testcode", "falsify")]
+MUTATED = [
+    f"verifier_ladder.tiers.fast.{name}"
+    for name in ("codetests", "testcode", "falsify", "literals")
+]
 
 EQUIVALENT = [  # Values that are others all the same, by another amount or form.
     (

@@ -7,21 +7,12 @@ from random import Random
 from typing import Any
 from unittest.mock import Mock
 
+import plainvalues
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verifier_ladder.tiers.fast.falsify import Falsifiable, Kind, Names, another
-
-PLAIN = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3)
-    | st.binary(max_size=3) | st.complex_numbers(),
-    lambda inner: st.lists(inner, max_size=3) | st.lists(inner, max_size=3).map(tuple)
-    | st.dictionaries(st.integers() | st.text(max_size=2), inner, max_size=3)
-    | st.sets(st.integers(), max_size=3),
-    max_leaves=6,
-)  # fmt: skip
-
+from verifier_ladder.tiers.fast.falsify import Falsifiable, Kind, Names
 
 NAMES = Names("seen", "differ", "differing", "distant")
 
@@ -41,12 +32,7 @@ def tools(sites: int) -> Names:
     return Names(*(space[name] for name in NAMES))
 
 
-@given(PLAIN, st.integers(0, 99))
-def test_another_value_is_another(value: Any, seed: int) -> None:
-    assert another(value, Random(seed)) != value  # noqa: S311
-
-
-@given(PLAIN)
+@given(plainvalues.VALUES)
 def test_of_two_equal_values_two_are_made_that_differ(value: Any) -> None:
     differ: Any = tools(0).differ
 
