@@ -37,7 +37,7 @@ def main() -> None:
             time.sleep(0.2)  # Whoever is just asked about waits for nobody, and is no case.
         for revision in campaign.revisions():
             print(f"after    {FORECASTS[revision.position]:<26} {_words(revision.reward)}")
-        (late,) = campaign.score(given[:1], deadline=0)
+        (late,) = campaign.score(given[:1], deadline=60)
         print(f"too late {FORECASTS[0]:<26} {_words(late)}: {late.reason}")
 
 

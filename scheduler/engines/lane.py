@@ -53,12 +53,13 @@ class Hearing(Generic[T]):
         """Deliver what was there at the last look; what is newer may not be written whole.
 
         Args:
-            took: Cpu-seconds that those who have answered took.
+            took: Cpu-seconds that those who have answered took, also those who wait to be told.
         """
         whole, self._whole = self._whole, self._journal.count
         start = len(self._items)
         if whole > start:
-            said = self._said(start, whole, max(0.0, took - sum(self._charged)))
+            share = max(0.0, took - sum(self._charged)) / max(1, self._whole - start)
+            said = self._said(start, whole, share * (whole - start))
             new = len(self._items) - start
             self._charged += [said.seconds / max(1, new)] * new
             group = self._group[start:whole]
