@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from decimal import Context
+from functools import reduce
 from math import fsum, inf, sqrt
 from sys import float_info
 from typing import Any
 
 from verifier_ladder.cost import Cost
+from verifier_ladder.measurement import IN_LOGS, is_bound
 from verifier_ladder.verdict import NO_EVIDENCE, Outcome, TurnVerdict, Verdict, mean_of
 
 
@@ -20,7 +23,9 @@ def combined(verdicts: Sequence[Verdict]) -> Verdict:
     takes more than half of them to reject, for a reject ends a climb. The score is the mean of
     theirs. Its uncertainty is √(s²/n + u²): s is the standard deviation of their n scores, so
     that s/√n is that of the mean, and u² is the mean square of the uncertainties they report,
-    which repeating doesn't make smaller (JCGM 100:2008, "GUM", 4.2.3 and 5.1.2). Numbers in
+    which repeating doesn't make smaller (JCGM 100:2008, "GUM", 4.2.3 and 5.1.2). Scores that
+    are marked `IN_LOGS` are averaged by their logarithms. Where one of them is a bound there is
+    no mean, for those that are numbers are not like those that are not. Numbers in
     their evidence and scores of turns are means too; words are those of the first that is of
     the majority's opinion. What all took is added up.
 
@@ -42,11 +47,13 @@ def combined(verdicts: Sequence[Verdict]) -> Verdict:
     is_rejected = 2 * counts[Outcome.REJECT] > len(answers)
     outcome = Outcome.REJECT if is_rejected else Outcome.ACCEPT
     alike = [verdict for verdict in answers if verdict.outcome is outcome]
-    scored = [verdict for verdict in answers if verdict.score is not None]
+    bounds = sum(is_bound(verdict.evidence) for verdict in verdicts)
+    scored = [] if bounds else [verdict for verdict in answers if verdict.score is not None]
     told = {"of": len(verdicts), "answered": len(answers), "accepted": counts[Outcome.ACCEPT]}
+    if bounds:
+        told["bounds"] = bounds
     return Verdict(
-        outcome, _mean([verdict.score for verdict in scored]), _uncertainty(scored),
-        answers[0].unit,
+        outcome, *_average(scored), answers[0].unit,
         next((verdict.reason for verdict in alike if verdict.reason), ""),
         next((verdict.feedback for verdict in alike if verdict.feedback), ""),
         None, _turns(answers),
@@ -69,14 +76,32 @@ def _scores(answers: Sequence[Verdict]) -> dict[str, float]:
     }
 
 
-def _uncertainty(scored: Sequence[Verdict]) -> float | None:
-    """Of the mean of scores; None if a single answer tells nothing of it."""
+_LOGS = Context(prec=30)
+"""`math.log` differs in the last bit between machines; these logarithms are the same on all."""
+
+
+def _average(scored: Sequence[Verdict]) -> tuple[float | None, float | None]:
+    """The mean of scores and its uncertainty, by their logarithms where all are marked so."""
+    scores = [verdict.score for verdict in scored if verdict.score is not None]
     own = [verdict.uncertainty for verdict in scored if verdict.uncertainty is not None]
+    if not scores:
+        return None, None
+    if not all(v.evidence.get(IN_LOGS) is True and (v.score or 0.0) > 0.0 for v in scored):
+        return mean_of(scores), _uncertainty(scores, own)
+    logs = [_LOGS.ln(_LOGS.create_decimal_from_float(score)) for score in scores]
+    mean = float(_LOGS.exp(_LOGS.divide(reduce(_LOGS.add, logs), len(logs))))
+    shares = [v.uncertainty / v.score for v in scored if v.score and v.uncertainty is not None]
+    spread = _uncertainty(list(map(float, logs)), shares)
+    return mean, None if spread is None else min(spread * mean, float_info.max)
+
+
+def _uncertainty(scores: Sequence[float], own: Sequence[float]) -> float | None:
+    """Of the mean of scores; None if a single answer tells nothing of it."""
     reported = _norm(own) / sqrt(len(own)) if own else 0.0
-    count, mean = len(scored), _mean([verdict.score for verdict in scored])
-    if mean is None or (count == 1 and not own):
+    count, mean = len(scores), mean_of(scores)
+    if count == 1 and not own:
         return None
-    away = [(verdict.score or 0.0) - mean for verdict in scored]
+    away = [score - mean for score in scores]
     error = _norm(away) / sqrt(count * (count - 1)) if count > 1 else 0.0
     return min(_norm([error, reported]), float_info.max)
 

@@ -23,6 +23,7 @@ from verifier_ladder.case import (
 from verifier_ladder.containment import words_of
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import CandidateError, ConfigError, VerifierError
+from verifier_ladder.measurement import BOUND, IN_LOGS, Bound
 from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.single import SingleVerifier
 from verifier_ladder.tiers.tasks import TaskError
@@ -67,6 +68,12 @@ class WorldVerifier(SingleVerifier):
     """Smallest answer that can be true, in `unit`."""
     high: float | None = None
     """Largest answer that can be true, in `unit`."""
+    passes: str | None = None
+    """The inequality that an answer must meet, such as `< 10`: one that does not is a reject, and
+    a bound is judged by it. None: all that can be true is accepted."""
+    in_logs: bool = False
+    """Whether repeated answers are averaged by their logarithms, as those of concentrations are;
+    then only what is greater than 0 can be true."""
     patience: float | None = None
     """Seconds until a case expires, from its settlement time if it has one; None for never."""
     settles_at: str | None = None
@@ -87,6 +94,18 @@ class WorldVerifier(SingleVerifier):
         bounds = {"low": self.low, "high": self.high}
         check_values(f"verifier {self.name}", dict.fromkeys(bounds, "float | None"), bounds)
         check_bounds(self.low, self.high)
+        self._wanted = self._passing()
+
+    def _passing(self) -> Bound | None:
+        """What passes; None where everything does.
+
+        Raises:
+            ConfigError: If that is no inequality.
+        """
+        try:
+            return None if self.passes is None else Bound.read(str(self.passes))
+        except ConfigError as error:
+            raise ConfigError(f"verifier {self.name}: passes: {error}") from None
 
     def _take_settlement(self) -> None:
         """See that a verifier which settles reads the time, and costs nobody's attention.
@@ -185,8 +204,8 @@ class WorldVerifier(SingleVerifier):
         """Make a verdict of an answer from outside.
 
         Args:
-            value: A number in `unit`, a verdict, or None to decline; True or False only where
-                numbers go from 0 to 1 and have no unit.
+            value: A number in `unit`, a `Bound` in it, a verdict, or None to decline; True or
+                False only where numbers go from 0 to 1 and have no unit.
 
         Raises:
             VerifierError: If it is neither, not finite, or outside the bounds.
@@ -195,6 +214,8 @@ class WorldVerifier(SingleVerifier):
             return Verdict.abstain(f"{self.name} declined to answer")
         if isinstance(value, Verdict):
             return self._checked(value)
+        if isinstance(value, Bound):
+            return self._bounded(value)
         if isinstance(value, bool) and self.takes_yes:
             return as_verdict(value)
         if isinstance(value, bool) or not isinstance(value, Real):
@@ -204,6 +225,32 @@ class WorldVerifier(SingleVerifier):
                 f"{self.name} takes {wanted}, not {given}; text is not read as one"
             )
         return self._checked(Verdict.accept(self._number(value), unit=self.unit))
+
+    def _bounded(self, bound: Bound) -> Verdict:
+        """What an inequality decides: it passes, fails, or says too little for either."""
+        told = self._with_unit(bound)
+        for limit in self._limits():
+            if bound.excludes(limit):
+                raise VerifierError(f"{told} can't be an answer of {self.name}: it is {limit}")
+        evidence = {BOUND: bound.as_json()}
+        if self._wanted is not None and bound.within(self._wanted):
+            return Verdict.accept(unit=self.unit, evidence=evidence)
+        if self._wanted is not None and bound.excludes(self._wanted):
+            return replace(self._failing(Verdict.accept(unit=self.unit), told), evidence=evidence)
+        return Verdict.abstain(f"{self.name}: {told}, a bound and no number", evidence=evidence)
+
+    def _limits(self) -> list[Bound]:
+        """The inequalities that every answer must meet to be true."""
+        least = [] if self.low is None else [Bound(">=", self.low)]
+        most = [] if self.high is None else [Bound("<=", self.high)]
+        return [*least, *most, *([Bound(">", 0.0)] if self.in_logs else [])]
+
+    def _failing(self, verdict: Verdict, told: str) -> Verdict:
+        wanted = self._with_unit(self._wanted)
+        return replace(
+            verdict, outcome=Outcome.REJECT, reason=f"{told}, and {wanted} is wanted",
+            feedback=verdict.feedback or f"The {self.name} must be {wanted}.",
+        )  # fmt: skip
 
     def _number(self, value: Real) -> float:
         try:
@@ -240,10 +287,27 @@ class WorldVerifier(SingleVerifier):
                 f"{_bound(self.low, 'minus infinity')} and {_bound(self.high, 'infinity')}"
                 f"{' ' + self.unit if self.unit else ''}"
             )
+        return verdict if score is None else self._scored(verdict, score)
+
+    def _scored(self, verdict: Verdict, score: float) -> Verdict:
+        """A verdict with a number that can be true: whether it passes, and how it is averaged."""
+        if self.in_logs:
+            if score <= 0.0:
+                raise VerifierError(
+                    f"{score:g} can't be an answer of {self.name}, which is averaged in logs: it "
+                    "must be > 0; write a bound for what was not seen"
+                )
+            verdict = replace(verdict, evidence={**verdict.evidence, IN_LOGS: True})
+        is_failing = self._wanted is not None and not self._wanted.allows(score)
+        if verdict.outcome is Outcome.ACCEPT and is_failing:
+            return self._failing(verdict, self._with_unit(f"{score:g}"))
         return verdict
 
     def _in_unit(self) -> str:
         return f" in {self.unit}" if self.unit else ""
+
+    def _with_unit(self, amount: object) -> str:
+        return f"{amount} {self.unit}" if self.unit else f"{amount}"
 
 
 def check_bounds(low: float | None, high: float | None) -> None:

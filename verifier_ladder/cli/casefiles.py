@@ -19,6 +19,7 @@ from verifier_ladder.containment import text_of
 from verifier_ladder.errors import ConfigError, VerifierError
 from verifier_ladder.hidden import Hidden
 from verifier_ladder.ledger.records import Answer
+from verifier_ladder.measurement import BOUND_SIGNS, FAILED, Bound
 from verifier_ladder.private import replacing, unwritable
 from verifier_ladder.rollouts.records import (
     LONGEST_LINE,
@@ -307,9 +308,10 @@ class _Reader:
             return check.check_key, None
         self._refuse_twice(check.check_key, record.line)
         result = _result(cell, values, verifier)
-        verdict = self._said(check, result.value)
-        if (extra := result.beside()) is not None:
-            verdict = self._said(check, replace(verdict, **extra))
+        plain = self._said(check, result.value)
+        verdict = result.onto(plain)
+        if verdict is not plain:
+            verdict = self._said(check, verdict)
         answer = Answer(check.check_key, verdict, self._source, "")
         try:
             refuse_contradictions([answer], self.told)
@@ -398,18 +400,17 @@ def _check_identity(values: Mapping[str, Any], check: CheckRow) -> None:
 class _Result(NamedTuple):
     """What a row says, in the unit of its verifier."""
 
-    value: bool | float | None
+    value: bool | float | Bound | Verdict | None
     uncertainty: float | None
     evidence: dict[str, Any]
 
-    def beside(self) -> dict[str, Any] | None:
-        """What it says beside its value, as fields of a verdict; None for nothing."""
-        made: dict[str, Any] = {}
-        if self.uncertainty is not None:
-            made["uncertainty"] = self.uncertainty
-        if self.evidence:
-            made["evidence"] = self.evidence
-        return made or None
+    def onto(self, verdict: Verdict) -> Verdict:
+        """The verdict with what the row says beside its value."""
+        if self.uncertainty is None and not self.evidence:
+            return verdict
+        spread = verdict.uncertainty if self.uncertainty is None else self.uncertainty
+        evidence = {**verdict.evidence, **self.evidence}
+        return replace(verdict, uncertainty=spread, evidence=evidence)
 
 
 def _result(cell: Any, values: Mapping[str, Any], verifier: Verifier) -> _Result:
@@ -418,10 +419,16 @@ def _result(cell: Any, values: Mapping[str, Any], verifier: Verifier) -> _Result
     text = "" if note is None else mended(str(note)).strip()[:_LONGEST_NOTE]
     evidence: dict[str, Any] = {"note": text} if text else {}
     unit = "" if (given := values.get(UNIT)) is None else str(given).strip()
-    if isinstance(value, (bool, NoneType)) or _plain(unit) in _spellings(verifier.unit):
+    if isinstance(value, Bound) and spread is not None:
+        raise RowError(f"{value} is a bound, which has no uncertainty; leave that column empty")
+    if isinstance(value, (bool, NoneType, Verdict)) or _plain(unit) in _spellings(verifier.unit):
         return _Result(value, spread, evidence)
-    converted = _converted(value, spread, unit, verifier)
-    return _Result(*converted, {**evidence, "reported": {VALUE: value, UNIT: unit}})
+    number = value.value if isinstance(value, Bound) else value
+    made, spread = _converted(number, spread, unit, verifier)
+    told = str(value) if isinstance(value, Bound) else value
+    evidence = {**evidence, "reported": {VALUE: told, UNIT: unit}}
+    in_unit = replace(value, value=made) if isinstance(value, Bound) else made
+    return _Result(in_unit, spread, evidence)
 
 
 def _converted(value: float, spread: float | None, unit: str, verifier: Verifier) -> Converted:
@@ -446,13 +453,16 @@ def _plain(text: str) -> str:
     return unicodedata.normalize("NFKC", mended(text)).replace("\r\n", "\n").strip()
 
 
-def _value(cell: Any) -> bool | float | None:
+def _value(cell: Any) -> bool | float | Bound | Verdict | None:
     if isinstance(cell, (bool, int, float)):
         return cell
     if not isinstance(cell, str):
         raise RowError(f"the column {VALUE!r} holds {words(cell)}; write a number")
+    text = cell.strip()
+    if text.lower() == "failed":
+        return Verdict.abstain("the measurement failed", evidence={FAILED: True})
     try:
-        return read_answer(cell)
+        return Bound.read(text) if text.startswith(BOUND_SIGNS) else read_answer(text)
     except ConfigError as error:
         hint = "; say --decimal-comma if the file has decimal commas" if "," in cell else ""
         raise RowError(f"the column {VALUE!r}: {error}{hint}") from None

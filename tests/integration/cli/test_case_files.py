@@ -177,6 +177,44 @@ def test_another_unit_is_converted_and_what_was_reported_is_kept(
     assert {"value": 0.0075, "unit": "mg"} == verdict.evidence["reported"]
 
 
+def verdict_of(folder: Path, row: dict[str, Any]) -> vl.Verdict:
+    with vl.open_ledger(folder / "ledger.db") as ledger:
+        return ledger.verdicts([bytes.fromhex(row["case"])]).popitem()[1]
+
+
+def test_a_bound_is_no_number_and_is_told(run: Run, folder: Path, rows: Rows) -> None:
+    path = filled(folder, rows, {0: "≤ 0.05"}, unit="mg", note="below detection")
+
+    assert 1 == told(run("in", path, "--json"))["taken"]
+
+    verdict = verdict_of(folder, rows[0])
+    assert (vl.Outcome.ABSTAIN, None) == (verdict.outcome, verdict.score)
+    assert "scale: <= 50 µg, a bound and no number" == verdict.reason
+    assert {"relation": "<=", "value": 50.0} == verdict.evidence["bound"]
+    assert {"value": "<= 0.05", "unit": "mg"} == verdict.evidence["reported"]
+    assert "below detection" == verdict.evidence["note"]
+
+
+def test_another_bound_is_another_answer(run: Run, folder: Path, rows: Rows) -> None:
+    assert 0 == run("in", filled(folder, rows, {0: "< 5"})).exit_code
+
+    assert 1 == told(run("in", filled(folder, rows, {0: "< 5.0"}), "--json"))["known"]
+    assert 1 == run("in", filled(folder, rows, {0: "< 4"})).exit_code
+
+
+def test_a_failed_measurement_is_told_and_earns_what_was_believed(
+    run: Run, folder: Path, rows: Rows
+) -> None:
+    path = filled(folder, rows, {0: "Failed"}, note="the pan fell")
+
+    assert 1 == told(run("in", path, "--json"))["taken"]
+
+    verdict = verdict_of(folder, rows[0])
+    assert (vl.Outcome.ABSTAIN, None) == (verdict.outcome, verdict.failed_at)
+    assert "the measurement failed" == verdict.reason
+    assert (True, "the pan fell") == itemgetter("measurement_failed", "note")(verdict.evidence)
+
+
 def test_the_same_file_again_changes_nothing(run: Run, folder: Path, rows: Rows) -> None:
     path = filled(folder, rows, dict.fromkeys(range(4), "7"))
     assert 4 == told(run("in", path, "--json"))["taken"]
@@ -199,7 +237,10 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "no unit": ({"unit": ""}, "no unit is given; scale takes µg"),
     "out of bounds": ({"value": "101"}, "must lie between 0 and 100 µg"),
     "no number": ({"value": "7,5"}, "'7,5' is no answer"),
-    "a bound": ({"value": "< 0.1"}, "'< 0.1' is no answer"),
+    "half a bound": ({"value": "< "}, "'<' is no bound"),
+    "a range": ({"value": "< 0.1 and more"}, "is no bound"),
+    "a bound that can't be": ({"value": "> 100"}, "can't be an answer of scale: it is <= 100"),
+    "a bound that is sure": ({"value": "< 1", "uncertainty": "1"}, "a bound, which has no"),
     "yes": ({"value": "yes"}, "not yes or no"),
     "not finite": ({"value": "nan"}, "is no answer"),
     "an unknown case": ({"case": "ab" * 32}, "has not asked the world about abababababababab"),

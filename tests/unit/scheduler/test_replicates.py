@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isclose, sqrt
+from math import isclose, log, sqrt
 from statistics import mean, stdev
 
 import pytest
@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.function import FunctionVerifier
+from verifier_ladder.measurement import Bound
 from verifier_ladder.scheduler.replicates import combined
 from verifier_ladder.scheduler.standing import Standing
+from verifier_ladder.tiers.world.case import WorldVerifier
 from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict
 
 LOST = Verdict.abstain("the service is down", failed_at="tool")
@@ -144,3 +146,55 @@ def test_it_does_not_matter_in_which_order_they_end(
         standing.hear(JUDGE, number, verdicts[number])
 
     assert {"judge": combined(verdicts)} == standing.verdicts
+
+
+def reads(verifier: WorldVerifier, *values: object) -> list[Verdict]:
+    return [verifier.answered(Candidate("text", "a"), value) for value in values]
+
+
+class Potency(WorldVerifier):
+    name, version, kind, passes, in_logs = "potency-replicates", "1", "text", "< 10", True
+
+
+def test_concentrations_are_averaged_in_logs() -> None:
+    said = combined(reads(Potency(), 0.01, 1.0))
+
+    assert 0.1 == said.score
+    assert log(100.0) / 2 * 0.1 == pytest.approx(said.uncertainty)
+    assert 0.3 == combined(reads(Potency(), 0.3, 0.3, 0.3)).score
+
+
+def test_relative_uncertainties_of_logs_do_not_shrink() -> None:
+    verdicts = reads(Potency(), *[Verdict.accept(4.0, uncertainty=0.4)] * 2)
+
+    assert 0.4 == pytest.approx(combined(verdicts).uncertainty)
+
+
+@pytest.mark.parametrize(
+    ("values", "outcome"),
+    [
+        ((0.11, 0.13, Bound("<", 0.1)), Outcome.ACCEPT),
+        ((20.0, Bound(">", 100.0), 9.0), Outcome.REJECT),
+        ((Bound("<", 50.0), 9.0), Outcome.ACCEPT),
+    ],
+)
+def test_a_bound_enters_no_mean_and_none_is_made_without_it(
+    values: tuple[object, ...], outcome: Outcome
+) -> None:
+    said = combined(reads(Potency(), *values))
+
+    assert (outcome, None, None) == (said.outcome, said.score, said.uncertainty)
+    assert 1 == said.evidence["replicates"]["bounds"]
+
+
+def test_bounds_that_decide_nothing_abstain() -> None:
+    said = combined(reads(Potency(), Bound("<", 50.0), Bound("<", 50.0)))
+
+    assert Outcome.ABSTAIN is said.outcome
+    assert "potency-replicates: < 50, a bound and no number" == said.reason
+
+
+def test_evidence_that_is_called_a_bound_is_averaged_as_ever() -> None:
+    said = combined([Verdict.accept(x, evidence={"bound": x}) for x in (1.0, 2.0)])
+
+    assert (1.5, 1.5) == (said.score, said.evidence["bound"])

@@ -8,6 +8,7 @@ import pytest
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.case import Case, to_settle
 from verifier_ladder.errors import CandidateError, ConfigError, VerifierError
+from verifier_ladder.measurement import Bound
 from verifier_ladder.task import seen_by
 from verifier_ladder.tiers.world.case import WAITING, WorldVerifier, check_bounds, is_waiting
 from verifier_ladder.verdict import Outcome, Verdict
@@ -195,3 +196,65 @@ def test_what_is_no_forecast_is_rejected_also_where_it_might_be_settled() -> Non
     for is_due in (True, False):
         verdict = asked(lambda _: pytest.fail("it was asked"), "soup", is_due=is_due)
         assert (Outcome.REJECT, "not a number") == (verdict.outcome, verdict.reason)
+
+
+class Potency(WorldVerifier):
+    """A concentration that is wanted to be small."""
+
+    name, version, kind, unit, low, passes, in_logs = (
+        "potency",
+        "1",
+        "text",
+        "µM",
+        0.0,
+        "< 10",
+        True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "outcome", "score"),
+    [
+        (9.9, "accept", 9.9),
+        (10.0, "reject", 10.0),
+        (Bound("<", 0.1), "accept", None),
+        (Bound("<", 10.0), "accept", None),
+        (Bound("<=", 10.0), "abstain", None),
+        (Bound("<", 11.0), "abstain", None),
+        (Bound(">", 9.0), "abstain", None),
+        (Bound(">=", 10.0), "reject", None),
+        (Bound(">", 100.0), "reject", None),
+        (Verdict.accept(12.0, unit="µM"), "reject", 12.0),
+        (Verdict.reject("it is coloured", score=1.0), "reject", 1.0),
+    ],
+)
+def test_what_passes_is_an_inequality_that_bounds_are_judged_by(
+    value: Any, outcome: str, score: float | None
+) -> None:
+    verdict = Potency().answered(SOUP, value)
+
+    assert (outcome, score) == (verdict.outcome.value, verdict.score)
+    assert isinstance(value, Bound) is ("bound" in verdict.evidence)
+    assert (outcome != "accept") is bool(verdict.reason)
+    assert (outcome == "reject") >= bool(verdict.feedback)
+
+
+def test_a_reject_tells_what_was_wanted() -> None:
+    verdict = Potency().answered(SOUP, Bound(">", 100.0))
+
+    assert "> 100 µM, and < 10 µM is wanted" == verdict.reason
+    assert "The potency must be < 10 µM." == verdict.feedback
+
+
+@pytest.mark.parametrize("value", [0, -1.0, Bound("<", 0.0), Bound("<=", 0.0)])
+def test_what_has_no_logarithm_is_no_answer_where_logs_are_averaged(value: Any) -> None:
+    with pytest.raises(VerifierError, match="can't be an answer of potency"):
+        Potency().answered(SOUP, value)
+
+
+def test_what_passes_must_be_an_inequality() -> None:
+    class Odd(Potency):
+        name, passes = "odd", "10"
+
+    with pytest.raises(ConfigError, match=r"verifier odd: passes: '10' is no bound"):
+        Odd()
