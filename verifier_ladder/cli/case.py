@@ -16,10 +16,13 @@ if TYPE_CHECKING:
     from verifier_ladder.badrow import BadRow
     from verifier_ladder.campaign import Campaign
     from verifier_ladder.cli.casefiles import Results
+    from verifier_ladder.ledger import Ledger
+    from verifier_ladder.plates import Layout
     from verifier_ladder.verdict import Verdict
 
 app = output.Noun(help="Write open questions as a work order, and read results.")
 _MOST_SHOWN = 20
+_LONGEST_COUNT = 5
 Encoding = Literal["utf-8", "cp1252"]
 
 
@@ -42,27 +45,131 @@ def case_out(
     unblind: Annotated[
         bool, typer.Option("--unblind", help="Tell what other tiers said.")
     ] = False,
+    plates: Annotated[
+        int | None, typer.Option("--plates", help="Put them on plates of 96 or 384 wells.")
+    ] = None,
+    replicates: Annotated[
+        int, typer.Option("--replicates", min=1, help="Wells of each case.")
+    ] = 1,
+    control: Annotated[
+        list[str] | None,
+        typer.Option("--control", metavar="NAME=N", help="Wells of a control on each plate."),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, help="Of the wells. [default: by chance]")
+    ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Also cases that lie on plates already.")
+    ] = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Write open cases as a work order, with columns for the results.
 
     Nothing in it tells what other tiers said, or what verifiers hide of a task. Cases stay open
-    until results come in. Exits with 1, and writes nothing, if no case is open.
+    until results come in. On plates a row is a well, and no more wells leave than were approved.
+    Exits with 1, and writes nothing, if no case is open.
     """
     from verifier_ladder.cli.casefiles import work_order, write_order
     from verifier_ladder.cli.reopening import recorded_ladder
 
     import_all(imports)
-    with ledger_to_read(ledger) as store:
+    layout = _layout(plates, replicates, control or [], seed, again=again)
+    opened = ledger_to_read(ledger) if layout is None else existing_ledger(ledger)
+    with opened as store:
         row = only_campaign(store, campaign)
         rows = work_order(store, row.name, recorded_ladder(row, ladder), verifier, unblind=unblind)
-    if rows:
-        write_order(out, rows)
-    facts = {"cases": len(rows), "file": str(out) if rows else None}
-    words = f"{_count(len(rows), 'open case')} written to {printable(out)}; fill in value, unit …"
+        cases = len(rows)
+        if layout is not None and rows:
+            rows, cases = _leave(store, row.name, layout, rows, out, again=again)
+        elif rows:
+            with write_order(out, rows):
+                pass
+    facts = {"cases": cases, "rows": len(rows), "file": str(out) if rows else None}
+    words = f"{_count(cases, 'open case')} written to {printable(out)}; fill in value, unit …"
     output.say_done(facts, words if rows else "no open case", as_json=as_json)
     if not rows:
         raise typer.Exit(output.Exit.FAILED)
+
+
+def _layout(
+    size: int | None, replicates: int, controls: list[str], seed: int | None, *, again: bool
+) -> Layout | None:
+    from secrets import randbelow
+
+    from verifier_ladder.errors import ConfigError
+    from verifier_ladder.plates import Layout
+
+    if size is None:
+        if replicates > 1 or controls or seed is not None or again:
+            raise ConfigError(
+                "--replicates, --control, --seed and --again are about plates: give --plates 96 "
+                "or 384 too"
+            )
+        return None
+    counts: dict[str, int] = {}
+    for control in controls:
+        name, _, count = control.rpartition("=")
+        if not (count.isdecimal() and len(count) < _LONGEST_COUNT) or name in counts:
+            raise ConfigError(f"--control {control!r:.60}: write each once, as NAME=WELLS")
+        counts[name] = int(count)
+    return Layout(size, randbelow(2**32) if seed is None else seed, replicates, counts)
+
+
+def _leave(
+    ledger: Ledger,
+    campaign: str,
+    layout: Layout,
+    rows: list[dict[str, Any]],
+    out: Path,
+    *,
+    again: bool,
+) -> tuple[list[dict[str, Any]], int]:
+    """Put the most valuable cases on plates, as many as may leave; the rows, and how many cases.
+
+    Raises:
+        ConfigError: If not even one may leave.
+    """
+    from verifier_ladder.cli.casefiles import CASE, on_plates, write_order
+    from verifier_ladder.cli.reopening import REVIEWS
+    from verifier_ladder.errors import ConfigError
+    from verifier_ladder.plates import Batches, send
+    from verifier_ladder.run import Run
+
+    batches = Batches(ledger, campaign)
+    waiting = rows if again else [r for r in rows if bytes.fromhex(r[CASE]) not in batches.cases]
+    if not waiting:
+        return [], 0
+    chosen = waiting[: layout.cases_in(batches.left)]
+    if not chosen:
+        raise ConfigError(
+            f"{batches.left:,} wells may leave, too few for one case with the controls; have more "
+            "approved, with `vladder case approve`"
+        )
+    wells = layout.draw([bytes.fromhex(row[CASE]) for row in chosen])
+    placed = on_plates(chosen, wells)
+    with write_order(out, placed):
+        send(ledger, campaign, layout, wells, by=Run(REVIEWS).user or "unknown")
+    return placed, len(chosen)
+
+
+@app.command("approve")
+def case_approve(
+    *,
+    wells: Annotated[int, typer.Option("--wells", min=1, help="Wells, controls and all.")],
+    by: Annotated[str, typer.Option("--by", help="Who approves it.")],
+    campaign: options.InCampaign = None,
+    ledger: options.LedgerAt = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Approve that so many wells more may leave on plates; the ledger keeps who said so."""
+    from verifier_ladder.plates import Batches, approve
+
+    with existing_ledger(ledger) as store:
+        name = only_campaign(store, campaign).name
+        approve(store, name, wells, by=by)
+        left = Batches(store, name).left
+    words = f"{_count(wells, 'well')} approved by {printable(by)}; {left:,} may leave"
+    output.say_done({"approved": wells, "left": left}, words, as_json=as_json)
 
 
 @app.command("in")
@@ -104,7 +211,8 @@ def case_in(
     with existing_ledger(ledger) as store:
         row = only_campaign(store, campaign)
         written = Written(encoding, decimal_comma, sheet)
-        found = read_results(file, store, recorded_ladder(row, ladder), source, written)
+        asked = recorded_ladder(row, ladder)
+        found = read_results(file, store, row.name, asked, source, written=written)
         is_refused = bool(found.bad_rows) and not only_good
         taken, revised = 0, 0
         if found.answers and not is_refused:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import NoneType
@@ -19,7 +21,8 @@ from verifier_ladder.containment import text_of
 from verifier_ladder.errors import ConfigError, VerifierError
 from verifier_ladder.hidden import Hidden
 from verifier_ladder.ledger.records import Answer
-from verifier_ladder.measurement import BOUND_SIGNS, FAILED, Bound
+from verifier_ladder.measurement import BOUND, BOUND_SIGNS, FAILED, Bound, is_bound
+from verifier_ladder.plates import Batches, Well
 from verifier_ladder.private import replacing, unwritable
 from verifier_ladder.rollouts.records import (
     LONGEST_LINE,
@@ -33,9 +36,10 @@ from verifier_ladder.rollouts.rows import RowError
 from verifier_ladder.rollouts.workbook import sheet_rows
 from verifier_ladder.scheduler.answering import refuse_contradictions, said
 from verifier_ladder.scheduler.candidates import candidate_of
+from verifier_ladder.scheduler.replicates import combined
 from verifier_ladder.text import csv_cell, decimal, mended
 from verifier_ladder.units import Converted, convert
-from verifier_ladder.verdict import Verdict
+from verifier_ladder.verdict import Outcome, Verdict
 
 if TYPE_CHECKING:
     from verifier_ladder.ladder import Ladder
@@ -44,7 +48,10 @@ if TYPE_CHECKING:
     from verifier_ladder.verifiers import Verifier
 
 CASE, VALUE, UNIT, UNCERTAINTY, NOTE = "case", "value", "unit", "uncertainty", "note"
-READ = (CASE, "verifier", "candidate", VALUE, UNIT, UNCERTAINTY, NOTE)
+PLATE, WELL, DIGEST = "plate", "well", "digest"
+READ = (
+    CASE, PLATE, WELL, DIGEST, "verifier", "candidate", VALUE, UNIT, UNCERTAINTY, NOTE,
+)  # fmt: skip
 """Columns of a results file that are looked at."""
 _KEY_DIGITS = 64
 _LONGEST_NOTE = 2000
@@ -95,7 +102,7 @@ def _order_row(case: OpenCase, hidden: set[str], *, replicates: int) -> dict[str
     task = case.candidate.task or {}
     secret = Hidden([value for name, value in task.items() if name in hidden])
     return {
-        CASE: case.check_key.hex(), "verifier": case.verifier,
+        CASE: case.check_key.hex(), DIGEST: case.content_key.hex(), "verifier": case.verifier,
         "question": secret.masked(case.question), "kind": case.candidate.kind,
         "candidate": _content(case.candidate.content),
         "task": {name: value for name, value in task.items() if name not in hidden},
@@ -108,8 +115,37 @@ def _content(content: str | bytes) -> str:
     return f"hex:{content.hex()}" if isinstance(content, bytes) else content
 
 
-def write_order(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write a work order, as CSV or as one JSON array; the file is there when it is whole.
+def on_plates(rows: Sequence[dict[str, Any]], wells: Sequence[Well]) -> list[dict[str, Any]]:
+    """A work order with a row for each well.
+
+    Args:
+        rows: A row for each case.
+        wells: The wells in use, with these cases in them.
+
+    Raises:
+        ConfigError: If several verifiers ask, for a plate is for one of them.
+    """
+    asking = dict.fromkeys(row["verifier"] for row in rows)
+    if len(asking) > 1:
+        raise ConfigError(
+            f"a plate is for one verifier; say with --verifier which: {', '.join(asking)}"
+        )
+    by_case = {row[CASE]: row for row in rows}
+    blank = {
+        **dict.fromkeys(rows[0]), "verifier": rows[0]["verifier"], UNIT: rows[0][UNIT],
+    }  # fmt: skip
+    made = []
+    for plate, well, case, control in wells:
+        of = {**blank, "candidate": f"control: {control}"} if case is None else by_case[case.hex()]
+        made.append({CASE: of[CASE], PLATE: plate, WELL: well, **of})
+    return made
+
+
+@contextmanager
+def write_order(path: Path, rows: Sequence[Mapping[str, Any]]) -> Iterator[None]:
+    """Write a work order, as CSV or as one JSON array.
+
+    The file is there at the end of the block, whole; if that raises, it is not.
 
     Text that a spreadsheet would run as a formula gets an apostrophe in front in CSV.
 
@@ -122,6 +158,7 @@ def write_order(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     try:
         with replacing(path) as partial:
             write(partial, rows)
+            yield
     except OSError as error:
         raise unwritable(path, error) from error
 
@@ -175,14 +212,21 @@ class Results:
 
 
 def read_results(
-    path: Path, ledger: Ledger, ladder: Ladder, source: str, written: Written = _PLAIN
+    path: Path,
+    ledger: Ledger,
+    campaign: str,
+    ladder: Ladder,
+    source: str,
+    *,
+    written: Written = _PLAIN,
 ) -> Results:
     """Read a results file; nothing is written.
 
     Args:
         path: CSV or TSV, JSON lines or a JSON array, .xlsx; also gzip and Parquet.
         ledger: The ledger that has asked.
-        ladder: The ladder of the campaign that has asked.
+        campaign: The campaign that has asked.
+        ladder: Its ladder.
         source: Who answers.
         written: How the file is written.
 
@@ -198,17 +242,27 @@ def read_results(
         else:
             records.append(record)
     _check_columns(path, records)
-    reader = _Reader(ledger, ladder, source, records, decimal_comma=written.decimal_comma)
+    comma = written.decimal_comma
+    reader = _Reader(ledger, campaign, ladder, source, records, decimal_comma=comma)
+    by_case: dict[bytes, list[_Row]] = defaultdict(list)
     for record in records:
         try:
-            key, verdict = reader.answer(record)
+            row = reader.row(record)
         except RowError as error:
             found.bad_rows.append(BadRow(record.line, str(error)))
             continue
-        if verdict is None:
+        if row is None:
             found.blank += 1
-        elif key in reader.told:
-            found.known += 1
+        elif row.case is not None:
+            by_case[row.case].append(row)
+    for key, rows in by_case.items():
+        try:
+            verdict = reader.answer(key, rows)
+        except RowError as error:
+            found.bad_rows.append(BadRow(rows[0].line, str(error)))
+            continue
+        if key in reader.told:
+            found.known += len(rows)
         else:
             found.answers[key] = verdict
     found.bad_rows.sort()
@@ -275,12 +329,24 @@ def _check_columns(path: Path, records: Sequence[Record]) -> None:
             )
 
 
+class _Row(NamedTuple):
+    """A row with a value."""
+
+    line: int
+    case: bytes | None
+    """Key of its case; None for a control."""
+    verdict: Verdict
+    well: Well | None
+    """Where it lies; None if on no plate."""
+
+
 class _Reader:
     """Reads the rows of one file against the queue and the ledger, asked once for all."""
 
     def __init__(
         self,
         ledger: Ledger,
+        campaign: str,
         ladder: Ladder,
         source: str,
         records: Sequence[Record],
@@ -288,36 +354,143 @@ class _Reader:
         decimal_comma: bool,
     ) -> None:
         self._ladder, self._source, self._has_comma = ladder, source, decimal_comma
-        self._lines: dict[bytes, int] = {}
+        self._asking = {each.name: each for each in ladder.verifiers if each.waits}
+        self._lines: dict[object, int] = {}
+        self._controls: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
+        self._batches = Batches(ledger, campaign)
+        self._placed = self._batches.cases
         keys = list({key for record in records if (key := _key(record.values)) is not None})
         self._checks = {check.check_key: check for check in ledger.checks(keys=keys)}
         self.told = ledger.verdicts(keys)
         """What was answered before."""
 
-    def answer(self, record: Record) -> tuple[bytes, Verdict | None]:
-        """The case of a row, and what it is answered with; None where the row has no value.
+    def row(self, record: Record) -> _Row | None:
+        """What a row says by itself; None where it has no value.
 
         Raises:
             RowError: If the row can't be used; it says what to do.
         """
         values = {**record.values, **self._numbers(record.values)}
+        well = self._well(values)
+        if well is not None and well.case is None:
+            return self._control(record.line, values, well)
         check, verifier = self._case(values)
+        self._check_place(values, check, well)
         _check_identity(values, check)
-        cell = values.get(VALUE)
-        if cell is None or (isinstance(cell, str) and not cell.strip()):
-            return check.check_key, None
-        self._refuse_twice(check.check_key, record.line)
+        if _is_blank(cell := values.get(VALUE)):
+            return None
+        self._refuse_twice(check.check_key if well is None else well[:2], record.line)
         result = _result(cell, values, verifier)
         plain = self._said(check, result.value)
         verdict = result.onto(plain)
         if verdict is not plain:
             verdict = self._said(check, verdict)
-        answer = Answer(check.check_key, verdict, self._source, "")
+        return _Row(record.line, check.check_key, verdict, well)
+
+    def answer(self, key: bytes, rows: Sequence[_Row]) -> Verdict:
+        """What the rows of one case say together.
+
+        Raises:
+            RowError: If they are not all of its wells on one plate, or contradict an answer that
+                was given before.
+        """
+        check, verdict = self._checks[key], rows[0].verdict
+        if rows[0].well is not None:
+            verdict = self._said(check, self._on_plate(check, rows))
+        answer = Answer(key, verdict, self._source, "")
         try:
             refuse_contradictions([answer], self.told)
         except ConfigError as error:
             raise RowError(str(error)) from None
-        return check.check_key, verdict
+        return verdict
+
+    def _on_plate(self, check: CheckRow, rows: Sequence[_Row]) -> Verdict:
+        """The verdict of wells: put together as replicates are, and then judged as an answer."""
+        wells = {row.well.well: row.verdict for row in rows if row.well is not None}
+        plates = sorted({row.well.plate for row in rows if row.well is not None})
+        if len(plates) > 1:
+            raise RowError(
+                f"this case lies on {' and '.join(plates)}; hand in the results of one of them"
+            )
+        missing = self._batches.of(check.check_key, plates[0]) - wells.keys()
+        if missing:
+            raise RowError(
+                f"this case lies in the wells {', '.join(sorted(missing))} of {plates[0]} too, "
+                "whose rows are missing, empty or bad; write their values, or `failed`"
+            )
+        whole = combined(list(wells.values()))
+        verifier = self._asking[check.verifier]
+        if whole.score is not None and getattr(verifier, "passes", None) is not None:
+            whole = replace(whole, outcome=Outcome.ACCEPT, reason="", feedback="")
+        told: dict[str, Any] = {PLATE: plates[0]}
+        told["wells"] = {name: _read(said) for name, said in wells.items()}
+        if all(FAILED in said.evidence for said in wells.values()):
+            whole = Verdict.abstain("the measurement failed", evidence={FAILED: True})
+        if controls := self._controls.get(plates[0]):
+            told["controls"] = {name: list(reads) for name, reads in controls.items()}
+        return replace(whole, evidence={**whole.evidence, **told})
+
+    def _well(self, values: Mapping[str, Any]) -> Well | None:
+        """The well that a row names; None if it names none.
+
+        Raises:
+            RowError: If nothing of this campaign lies there.
+        """
+        plate, well = (str(values.get(name) or "").strip() for name in (PLATE, WELL))
+        if not plate and not well:
+            return None
+        found = self._batches.wells.get((plate, well.upper()))
+        if found is None:
+            raise RowError(
+                f"nothing of this campaign lies in the well {well!r:.20} of the plate "
+                f"{plate!r:.40}; copy both columns from the work order"
+            )
+        return found
+
+    def _check_place(self, values: Mapping[str, Any], check: CheckRow, well: Well | None) -> None:
+        """Refuse a row whose case does not lie in its well.
+
+        Raises:
+            RowError: If it is so.
+        """
+        if well is None and check.check_key in self._placed:
+            raise RowError(
+                "this case lies on a plate; keep the columns 'plate' and 'well' of its work order"
+            )
+        if well is not None and well.case != check.check_key:
+            raise RowError(
+                f"the case {check.check_key.hex()[:16]} does not lie in the well {well.well} of "
+                f"the plate {well.plate}: plates or wells may have been swapped. Take all columns "
+                "from one row of the work order"
+            )
+        if well is not None and _is_blank(values.get(DIGEST)):
+            raise RowError("keep the column 'digest' of the work order, which names the candidate")
+
+    def _control(self, line: int, values: Mapping[str, Any], well: Well) -> _Row | None:
+        """Keep what a control reads.
+
+        Raises:
+            RowError: If the row names a case, or its value can't be read.
+        """
+        if not _is_blank(values.get(CASE)):
+            raise RowError(
+                f"the well {well.well} of the plate {well.plate} holds the control "
+                f"{well.control!r}, and no case: plates or wells may have been swapped"
+            )
+        if _is_blank(cell := values.get(VALUE)):
+            return None
+        verifier = self._asking.get(str(values.get("verifier") or "").strip())
+        if verifier is None:
+            raise RowError("keep the column 'verifier' of the work order, which tells the unit")
+        self._refuse_twice(well[:2], line)
+        value = _result(cell, values, verifier).value
+        if type(value) in {int, float} and decimal(str(value)) is None:
+            raise RowError(f"{value!r:.60} is no finite number")
+        told = _read(value) if isinstance(value, Verdict) else value
+        self._controls[well.plate][well.control].append(
+            str(told) if isinstance(told, Bound) else told
+        )
+        return _Row(line, None, Verdict.accept(), well)
 
     def _numbers(self, values: Mapping[str, Any]) -> dict[str, str]:
         """The cells that had a decimal comma, with a point.
@@ -337,12 +510,12 @@ class _Reader:
                 )
         return {name: cell.replace(",", ".") for name, cell in texts.items()}
 
-    def _refuse_twice(self, key: bytes, line: int) -> None:
+    def _refuse_twice(self, key: object, line: int) -> None:
         first = self._lines.setdefault(key, line)
         if first != line:
             raise RowError(
-                f"line {first} answers this case too; a case takes one answer, and each replicate "
-                "is a case of its own"
+                f"line {first} answers this case too; a case takes one answer, and a well one; "
+                "each replicate is a case or a well of its own"
             )
 
     def _case(self, values: Mapping[str, Any]) -> tuple[CheckRow, Verifier]:
@@ -353,13 +526,12 @@ class _Reader:
                 f"{_KEY_DIGITS} digits"
             )
         check = self._checks.get(key)
-        asking = {each.name: each for each in self._ladder.verifiers if each.waits}
-        if check is None or check.verifier not in asking:
+        if check is None or check.verifier not in self._asking:
             raise RowError(
                 f"the campaign has not asked the world about {key.hex()[:16]}; see that the "
                 "ledger and the campaign are those of the work order"
             )
-        return check, asking[check.verifier]
+        return check, self._asking[check.verifier]
 
     def _said(self, check: CheckRow, value: object) -> Verdict:
         try:
@@ -368,6 +540,19 @@ class _Reader:
             raise RowError(str(error)) from None
         except Exception as error:  # A verifier's own reading of answers may raise anything.
             raise RowError(f"{check.verifier}: {text_of(error)}") from error
+
+
+def _is_blank(cell: Any) -> bool:
+    return cell is None or (isinstance(cell, str) and not cell.strip())
+
+
+def _read(verdict: Verdict) -> Any:
+    """What was read in a well, as JSON tells it."""
+    if is_bound(verdict.evidence):
+        return "{relation} {value}".format_map(verdict.evidence[BOUND])
+    if verdict.score is None:
+        return "failed" if FAILED in verdict.evidence else verdict.outcome.value
+    return verdict.score
 
 
 def _key(values: Mapping[str, Any]) -> bytes | None:
@@ -387,7 +572,9 @@ def _check_identity(values: Mapping[str, Any], check: CheckRow) -> None:
         RowError: If it is so.
     """
     content = _content(candidate_of(check.payload).content)
-    for column, expected in (("verifier", check.verifier), ("candidate", content)):
+    digest = check.content_key.hex()
+    identity = (("verifier", check.verifier), ("candidate", content), (DIGEST, digest))
+    for column, expected in identity:
         cell = values.get(column)
         if cell is not None and _plain(str(cell)) not in _spellings(expected):
             raise RowError(

@@ -1,0 +1,221 @@
+"""Plates: open cases in wells that chance has chosen, which leave under an approval."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from random import Random
+from typing import Any, Final, NamedTuple
+
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.ledger import Ledger
+from verifier_ladder.ledger.records import Block
+
+SIZES: Final = {96: (8, 12), 384: (16, 24)}
+"""Rows and columns of a plate, by its number of wells."""
+APPROVAL, BATCH = "approval", "batch"
+"""Kinds of entries: that so many wells more may leave, and which have left."""
+_CONTROL = "control:"
+_NAME = re.compile(r"[\w.+-][\w .+-]{0,39}")
+_LARGEST_SEED = 2**53
+
+
+class Well(NamedTuple):
+    """A well of a plate, and what is in it."""
+
+    plate: str
+    """The plate's name; its first part names the batch."""
+    well: str
+    """Its place, such as B7."""
+    case: bytes | None
+    """Key of the case; None for a control."""
+    control: str = ""
+    """Name of the control."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a batch is put on plates.
+
+    Example:
+        >>> layout = Layout(96, seed=7, replicates=3, controls={"blank": 6})
+        >>> layout.cases_in(96), layout.cases_in(48), layout.cases_in(8)
+        (30, 14, 0)
+        >>> sorted(well.control for well in layout.draw([b"a"]))
+        ['', '', '', 'blank', 'blank', 'blank', 'blank', 'blank', 'blank']
+    """
+
+    size: int
+    """Wells of a plate: 96 or 384."""
+    seed: int
+    """By which the wells are drawn."""
+    replicates: int = 1
+    """Wells of each case, all on one plate."""
+    controls: Mapping[str, int] = field(default_factory=dict)
+    """Wells of each control on each plate, by its name."""
+
+    def __post_init__(self) -> None:
+        """Refuse what fits on no plate.
+
+        Raises:
+            ConfigError: If it does not fit.
+        """
+        if self.size not in SIZES:
+            raise ConfigError(f"plates of {self.size} wells are not known; choose 96 or 384")
+        if not 0 <= self.seed < _LARGEST_SEED:
+            raise ConfigError(f"seed {self.seed}: give a number from 0 to 2**53 - 1")
+        for name, count in self.controls.items():
+            if not _NAME.fullmatch(name) or count < 1:
+                raise ConfigError(
+                    f"control {name!r:.60}={count}: give a name of up to 40 letters, digits and "
+                    "spaces, and at least one well"
+                )
+        if self.replicates < 1 or self._cases < 1:
+            raise ConfigError(
+                f"{self.replicates} wells of a case and {self._taken} of controls don't fit on a "
+                f"plate of {self.size}; give fewer, and at least one of a case"
+            )
+
+    @property
+    def _taken(self) -> int:
+        return sum(self.controls.values())
+
+    @property
+    def _cases(self) -> int:
+        """The most cases of one plate."""
+        return (self.size - self._taken) // self.replicates
+
+    def cases_in(self, wells: int) -> int:
+        """How many cases so many wells have room for, with the controls of each plate."""
+        full = self._cases * self.replicates + self._taken
+        rest = wells % full - self._taken
+        return wells // full * self._cases + max(0, rest // self.replicates)
+
+    def draw(self, cases: Sequence[bytes]) -> list[Well]:
+        """Put cases on plates; the same cases in the same order lie in the same wells.
+
+        Returns:
+            The wells in use, plate by plate in the order in which they are read.
+        """
+        chance = Random(self.seed)  # noqa: S311 - it is to be repeated
+        told = repr([self.size, self.seed, self.replicates, sorted(self.controls.items()), cases])
+        batch = f"P{sha256(told.encode()).hexdigest()[:8]}"
+        found: list[Well] = []
+        for number, start in enumerate(range(0, len(cases), self._cases), 1):
+            part = cases[start : start + self._cases]
+            held: list[tuple[bytes | None, str]] = [
+                *((case, "") for case in part for _ in range(self.replicates)),
+                *((None, name) for name, count in self.controls.items() for _ in range(count)),
+            ]
+            places = chance.sample(range(self.size), len(held))
+            found += [
+                Well(f"{batch}-{number}", self._name(place), *what)
+                for place, what in sorted(zip(places, held, strict=True), key=lambda one: one[0])
+            ]
+        return found
+
+    def _name(self, place: int) -> str:
+        row, column = divmod(place, SIZES[self.size][1])
+        return f"{chr(ord('A') + row)}{column + 1}"
+
+    def as_json(self) -> dict[str, Any]:
+        """The layout as JSON values."""
+        return {
+            "size": self.size, "seed": self.seed, "replicates": self.replicates,
+            "controls": dict(self.controls),
+        }  # fmt: skip
+
+
+class Batches:
+    """What a campaign may send to a laboratory, and what it has sent.
+
+    Approvals and batches are added up in the order of their entries. A batch that goes beyond
+    what was approved before it is void: nothing lies in its wells.
+
+    Example:
+        >>> from verifier_ladder.ledger import open_ledger
+        >>> ledger = open_ledger(":memory:")
+        >>> approve(ledger, "try", 8, by="ada")
+        >>> wells = Layout(96, seed=7, replicates=3).draw([b"a", b"b"])
+        >>> send(ledger, "try", Layout(96, seed=7, replicates=3), wells, by="bob")
+        >>> Batches(ledger, "try").left
+        2
+    """
+
+    def __init__(self, ledger: Ledger, campaign: str) -> None:
+        """Read them from the ledger."""
+        self.left = 0
+        """Wells that may still leave."""
+        self.wells: dict[tuple[str, str], Well] = {}
+        """All wells that have left, by plate and place."""
+        kinds = (APPROVAL, BATCH)
+        entries = [one for k in kinds for one in ledger.entries(kind=k, campaign=campaign)]
+        for entry in sorted(entries, key=lambda entry: entry.id):
+            facts = ledger.read(entry).facts
+            if entry.kind == APPROVAL:
+                self.left += int(facts["wells"])
+            else:
+                self._take(_wells(facts["plates"]))
+
+    def _take(self, wells: Sequence[Well]) -> None:
+        if len(wells) <= self.left:
+            self.left -= len(wells)
+            self.wells |= {(well.plate, well.well): well for well in wells}
+
+    @property
+    def cases(self) -> set[bytes]:
+        """Keys of the cases that lie on plates."""
+        return {well.case for well in self.wells.values() if well.case is not None}
+
+    def of(self, case: bytes, plate: str) -> set[str]:
+        """The wells of a case on a plate."""
+        return {
+            well.well for well in self.wells.values() if (well.case, well.plate) == (case, plate)
+        }
+
+
+def approve(ledger: Ledger, campaign: str, wells: int, *, by: str) -> None:
+    """Record that so many wells more may leave, controls and all.
+
+    Raises:
+        ConfigError: If that is not a number of wells, or nobody says so.
+    """
+    if wells < 1 or not by.strip():
+        raise ConfigError(
+            f"{wells} wells approved by {by!r:.60}: give a number above 0 and a name"
+        )
+    ledger.append(Block(APPROVAL, campaign, facts={"wells": wells, "by": by.strip()}))
+
+
+def send(ledger: Ledger, campaign: str, layout: Layout, wells: Sequence[Well], *, by: str) -> None:
+    """Record that a batch leaves.
+
+    Raises:
+        ConfigError: If it goes beyond what was approved, or lies on plates that have left.
+    """
+    before = Batches(ledger, campaign)
+    if not wells or (wells[0].plate, wells[0].well) in before.wells:
+        raise ConfigError("this very batch has left before; give another seed, or none")
+    plates: dict[str, dict[str, str]] = {}
+    for well in wells:
+        held = f"{_CONTROL}{well.control}" if well.case is None else well.case.hex()
+        plates.setdefault(well.plate, {})[well.well] = held
+    if len(wells) <= before.left:
+        facts = {**layout.as_json(), "by": by, "plates": plates}
+        ledger.append(Block(BATCH, campaign, facts=facts))
+    after = Batches(ledger, campaign)
+    if (wells[0].plate, wells[0].well) not in after.wells:
+        raise ConfigError(
+            f"{len(wells):,} wells would leave, and {after.left:,} may; have more approved, with "
+            "`vladder case approve`"
+        )
+
+
+def _wells(plates: Mapping[str, Mapping[str, str]]) -> list[Well]:
+    return [
+        Well(plate, well, None, held.removeprefix(_CONTROL)) if held.startswith(_CONTROL)
+        else Well(plate, well, bytes.fromhex(held))
+        for plate, wells in plates.items() for well, held in wells.items()
+    ]  # fmt: skip
