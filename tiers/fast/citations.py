@@ -61,11 +61,21 @@ _HIDES = (
     r"|<(script|style|template|noscript)\b.*?(?:</\1\s*>{0})"
     r"|<(\w+)\b[^<>]{{0,500}}?(?:(?<![:\w-])hidden(?![\w-])|display\s{{0,9}}:\s{{0,9}}none"
     r"|visibility\s{{0,9}}:\s{{0,9}}hidden)[^<>]{{0,500}}>.*?(?:</\2\s*>{0})"
-    r"|^ {{0,3}}\[(?!\d{{1,4}}\])[^\]\n]{{1,200}}\]:[^\n]*$"
 )
+_LABEL, *_TITLES = (
+    # Escaped or not; there are no blank lines in one.
+    rf"{begins}(?:\\(?:[^\n]|(?=\n))|\n(?![ \t\r]*\n)|[^{begins}{ends}\\\n])*{ends}"
+    for begins, ends in ((r"\[", r"\]"), ('"', '"'), ("'", "'"), (r"\(", r"\)"))
+)
+_DEFINES = (
+    rf"|^ {{0,3}}(?!\[\d{{1,4}}\]){_LABEL}:[ \t]*(?:\r?\n[ \t]*)?"
+    r"(?:<[^<>\n]*>|[^\x00-\x20\x7f<][^\x00-\x20\x7f]*)"
+    rf"(?:(?:[ \t]+|[ \t]*\r?\n[ \t]*)(?:{'|'.join(_TITLES)}))?[ \t\r]*$"
+)
+"""A link reference definition of CommonMark. A number is the label of an entry of ours."""
 _FLAGS = re.DOTALL | re.IGNORECASE | re.MULTILINE
-_UNSEEN = re.compile(_HIDES.format(r"|\Z"), _FLAGS)
-_UNSEEN_IN_SOURCES = re.compile(_HIDES.format(""), _FLAGS)
+_UNSEEN = re.compile(_HIDES.format(r"|\Z") + _DEFINES, _FLAGS)
+_UNSEEN_IN_SOURCES = re.compile(_HIDES.format("") + _DEFINES, _FLAGS)
 """Only what ends: a source may speak of an element."""
 _ENTRY = re.compile(r"\s{0,8}\[(\d{1,4})\][:.]?[ \t]+(\S.*)")
 _HEADING = re.compile(
@@ -130,7 +140,7 @@ class Citations(SingleVerifier):
     """
 
     name = "citations"
-    version = "2"
+    version = "3"
     tier = Tier.FAST
     kind = "text"
     domain = "research"

@@ -207,9 +207,31 @@ def test_a_citation_that_nobody_sees_is_none(hidden: str) -> None:
 
     assert Outcome.ACCEPT is judged(f"{cited}\n\n[1] a").outcome
     assert "no citation" in judged(f"All is well.\n{hidden.format(cited)}\n\n[1] a").reason
-    source = {"a": f"{hidden.format(SOURCE)}</span>\nAll is well and was."}
+    source = {"a": f"{hidden.format(SOURCE)}\n</span>\nAll is well and was."}
     assert Outcome.REJECT is judged(f"{cited}\n\n[1] a", sources=source).outcome
     assert Outcome.ACCEPT is judged('"All is well and was" [1]\n\n[1] a', sources=source).outcome
+
+
+@pytest.mark.parametrize("before", ["[a note]: ", "[a]: so, ", "[a]: b ", "[a]:\n\n", "    [a]: "])
+def test_a_source_may_have_a_label_before_its_words(before: str) -> None:
+    cited = f'"{SOURCE[:40].rpartition(" ")[0]}" [1]'
+
+    assert Outcome.ACCEPT is judged(f"{cited}\n\n[1] a", sources={"a": before + SOURCE}).outcome
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        '[a]: b "{}"', "   [a]:\n  <b c> '{}'", "[a]: <>\n({})", '[a]: b "so\n{}\nis it" ',
+        '[a]: b "\\"{}"', "[{}]: b",
+    ],
+)  # fmt: skip
+def test_the_words_of_a_link_reference_definition_are_not_seen(definition: str) -> None:
+    words = SOURCE[:40].rpartition(" ")[0]
+    source = {"a": f"All is well.\n\n{definition.format(words)}\n\nAll was well and is."}
+
+    assert Outcome.REJECT is judged(f'"{words}" [1]\n\n[1] a', sources=source).outcome
+    assert Outcome.ACCEPT is judged('"All was well and is" [1]\n\n[1] a', sources=source).outcome
 
 
 @pytest.mark.parametrize(
