@@ -63,8 +63,9 @@ _HIDES = (
     r"|visibility\s{{0,9}}:\s{{0,9}}hidden)[^<>]{{0,500}}>.*?(?:</\2\s*>{0})"
 )
 _LABEL, *_TITLES = (
-    # Escaped or not; there are no blank lines in one.
-    rf"{begins}(?:\\(?:[^\n]|(?=\n))|\n(?![ \t\r]*\n)|[^{begins}{ends}\\\n])*{ends}"
+    # Escaped or not; there are no blank lines in one. What could be given back, the machine keeps
+    # for each character: nothing is.
+    rf"{begins}(?:\\(?:[^\n]|(?=\n))|\n(?![ \t\r]*\n)|[^{begins}{ends}\\\n]++)*+{ends}"
     for begins, ends in ((r"\[", r"\]"), ('"', '"'), ("'", "'"), (r"\(", r"\)"))
 )
 _DEFINES = (

@@ -2,6 +2,7 @@
 
 import json
 import re
+import tracemalloc
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -232,6 +233,19 @@ def test_the_words_of_a_link_reference_definition_are_not_seen(definition: str) 
 
     assert Outcome.REJECT is judged(f'"{words}" [1]\n\n[1] a', sources=source).outcome
     assert Outcome.ACCEPT is judged('"All was well and is" [1]\n\n[1] a', sources=source).outcome
+
+
+@pytest.mark.parametrize("begins", ["[", '[a]: b "', "[a]: b\n("])
+def test_what_has_no_end_takes_no_memory_for_each_of_its_characters(begins: str) -> None:
+    text = f"{SOURCE}\n\n{begins}" + "x\n" * 50_000
+    tracemalloc.start()
+    try:
+        judged('"It did not rain in May" [1]\n\n[1] a', sources={"a": text})
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert most < 60 * len(text)
 
 
 @pytest.mark.parametrize(
