@@ -210,8 +210,9 @@ class WorkerProcess:
         if self.pid is not None and not self.dead:
             try:
                 os.killpg(self.pid, signal.SIGKILL)
-            except ProcessLookupError:  # the group exists once the worker is set up
-                with contextlib.suppress(ProcessLookupError):
+            except (ProcessLookupError, PermissionError):
+                # The group exists once the worker is set up; all in it may be another user's.
+                with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.kill(self.pid, signal.SIGKILL)
 
     def kill(self) -> None:

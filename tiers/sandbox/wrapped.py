@@ -163,14 +163,25 @@ class Wrapped:
         for pipe in (self._input, self._output):
             with suppress(OSError):
                 pipe.close()
-        if os.getpid() == self._owner:
-            try:
-                self._process.wait(timeout=5.0)  # It sees that its input has ended.
-            except subprocess.TimeoutExpired:
-                with suppress(ProcessLookupError):
-                    os.killpg(self._process.pid, signal.SIGKILL)
-                self._process.wait()
-        self._errors.close()
+        try:
+            if os.getpid() == self._owner:
+                self._end()
+        finally:
+            self._errors.close()
+
+    def _end(self) -> None:
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=5.0)  # It sees that its input has ended.
+            return
+        try:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        except PermissionError:  # Waiting for it could take for ever.
+            raise SandboxError(
+                f"the command does not end, and belongs to another user: end process {self.pid}"
+            ) from None
+        self._process.wait()
 
 
 def _there(pipe: IO[bytes] | None) -> IO[bytes]:

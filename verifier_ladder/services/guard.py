@@ -106,17 +106,30 @@ def _opened(pid: int) -> int:
 
 
 def end_family() -> NoReturn:
-    """End this process, its group, and all below it, which may have sessions of their own."""
-    here = os.getpid()
+    """End this process, its group, and all below it, which may have sessions of their own.
+
+    The kernel refuses to end a process of another user. It is left, named in the log, and what is
+    below it is ended.
+    """
+    spared = {os.getpid()}
+    refused: list[int] = []
     for _ in range(_ROUNDS):
         below = [
-            each.pid for each in metering.family(here) or ()
-            if each.pid != here and each.fields[0] != "Z"
+            each.pid for each in metering.family(os.getpid()) or ()
+            if each.pid not in spared and each.fields[0] != "Z"
         ]  # fmt: skip
         for pid in below:
-            with suppress(ProcessLookupError):
+            try:
                 os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+            except PermissionError:
+                refused.append(pid)
+        spared.update(refused)
         if not below:
             break
+    if refused:
+        with suppress(OSError):  # Nobody may read it any more.
+            os.write(2, f"left running, for they belong to another user: {refused}\n".encode())
     os.killpg(os.getpgid(0), signal.SIGKILL)
     raise AssertionError("it was ended")
