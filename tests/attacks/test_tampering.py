@@ -245,6 +245,36 @@ NOTHING: dict[str, tuple[str, str, str]] = {
         "class InvalidOperation(Exception): pass\ndef solve(): raise InvalidOperation",
         "import decimal\ndef solve(): return decimal.Decimal('one')",
     ),
+    "an exception of its own that names a module": (
+        "raise decimal.InvalidOperation",
+        "class InvalidOperation(Exception): __module__ = 'decimal'\n"
+        "def solve(): raise InvalidOperation",
+        "import decimal\ndef solve(): raise decimal.InvalidOperation",
+    ),
+    "an exception of its own that stands in a module": (
+        "raise json.JSONDecodeError",
+        "import json.decoder\nclass JSONDecodeError(ValueError): __module__ = 'json.decoder'\n"
+        "json.JSONDecodeError = json.decoder.JSONDecodeError = JSONDecodeError\n"
+        "def solve(): raise JSONDecodeError",
+        "import json\ndef solve(): return json.loads('')",
+    ),
+    "an exception of its own in a module of its own": (
+        "raise decimal.InvalidOperation",
+        "import sys, types\nsys.modules['decimal'] = decimal = types.ModuleType('decimal')\n"
+        "class InvalidOperation(Exception): __module__ = 'decimal'\n"
+        "decimal.InvalidOperation = InvalidOperation\ndef solve(): raise InvalidOperation",
+        "import decimal\ndef solve(): return decimal.Decimal('two')",
+    ),
+    "an exception of its own that names a module which is not there": (
+        "raise queue.Empty",
+        "class Empty(Exception): __module__ = '_queue'\ndef solve(): raise Empty",
+        "import queue\ndef solve(): return queue.Queue().get_nowait()",
+    ),
+    "an exception of its own that names a package": (
+        "raise asyncio.TimeoutError",
+        "class TimeoutError(Exception): __module__ = 'asyncio'\ndef solve(): raise TimeoutError",
+        "def solve(): raise TimeoutError",
+    ),
     "an exception of another name": (
         "raise Empty",
         "class Full(Exception): pass\ndef solve(): raise Full",

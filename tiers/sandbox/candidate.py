@@ -7,7 +7,6 @@ nothing else. Only the standard library is imported here.
 from __future__ import annotations
 
 import atexit
-import builtins
 import json
 import math
 import os
@@ -35,12 +34,10 @@ _handle: Callable[..., object] = vars(signal.signal).get("__wrapped__", signal.s
 """Sets a handler without making it an enum, which costs a fresh process 2 % of an input."""
 _parse = json.JSONDecoder().raw_decode
 _MOST_WORDS = 2000
-_OWN_ERRORS = tuple(
-    each
-    for each in vars(builtins).values()
-    if isinstance(each, type) and issubclass(each, BaseException)
-)
-"""Python's own exceptions, as they were before any program was loaded."""
+_LOADED: set[str] = set()
+"""Modules that were there before any program."""
+_KNOWN: dict[int, tuple[type[BaseException], str]] = {}
+"""Exceptions that were there before any program, by identity, and as what each is told."""
 
 
 def packed(limits: Mapping[str, Any], request: Mapping[str, Any], files: Sequence[bytes]) -> bytes:
@@ -107,6 +104,16 @@ def _be_ended_first(box: Namespaces | Landlock) -> None:
         os.close(fd)
 
 
+def know_exceptions() -> None:
+    """Remember all exceptions: the zygote's, before any program may make others like them."""
+    _LOADED.update(sys.modules)
+    kinds: list[type[BaseException]] = [BaseException]
+    for kind in kinds:
+        kinds += type.__subclasses__(kind)
+        is_own = kind.__module__ == "builtins"
+        _KNOWN[id(kind)] = kind, kind.__name__ if is_own else f"{kind.__module__}.{kind.__name__}"
+
+
 def limit_all() -> None:
     """Set the limits that are the same for all inputs: the zygote's, which they inherit."""
     _set_limits(
@@ -143,12 +150,13 @@ def _set_limits(*limits: tuple[int, int, int]) -> None:
 def _run_function(request: dict[str, Any], folder: str) -> int:
     """Call a function; tell its value, or what it raised."""
     write, encode, flush = os.write, values.encode, _flush
+    name = request["file"].rpartition("/")[2].removesuffix(".py")
     try:
         args, kwargs = values.restore(request["arguments"])
-        module = _module(request, folder, request["file"].rpartition("/")[2].removesuffix(".py"))
+        module = _module(request, folder, name)
         value = getattr(module, request["function"])(*args, **kwargs)
     except BaseException as error:  # noqa: BLE001 - a candidate raises anything
-        return _tell_error(error)
+        return _tell_error(error, name)
     try:
         answer = b"v" + encode(value)
     except values.ValueTextError as error:
@@ -166,7 +174,7 @@ def _run_script(request: dict[str, Any], folder: str) -> int:
     try:
         _module(request, folder, "__main__")
     except BaseException as error:  # noqa: BLE001 - a candidate raises anything
-        status = _tell_error(error)
+        status = _tell_error(error, "__main__")
     # As the interpreter does at its end.
     if "threading" in sys.modules:
         sys.modules["threading"]._shutdown()  # noqa: SLF001
@@ -211,7 +219,7 @@ def _module(request: dict[str, Any], folder: str, name: str) -> ModuleType:
     return module
 
 
-def _tell_error(error: BaseException) -> int:
+def _tell_error(error: BaseException, program: str) -> int:
     """Tell what was raised: to the worker in short, to stderr in full. Gives the exit status."""
     if isinstance(error, SystemExit):
         _flush()
@@ -219,7 +227,7 @@ def _tell_error(error: BaseException) -> int:
             return (error.code or 0) & 0xFF
         os.write(2, f"{error.code}\n".encode(errors="replace"))
         return 1
-    told = (_class_of(error), str(error)[:_MOST_WORDS], getattr(error, "errno", None))
+    told = (told_as(type(error), program), str(error)[:_MOST_WORDS], getattr(error, "errno", None))
     answer = b"e" + values.encode(tuple(x if type(x) in {str, int} else None for x in told))
     try:
         traceback.print_exception(type(error), error, _beyond_ours(error.__traceback__))
@@ -229,13 +237,29 @@ def _tell_error(error: BaseException) -> int:
     return 1
 
 
-def _class_of(error: BaseException) -> str:
-    """Its class: the bare name of one of Python's own, any other behind its module's name."""
-    kind = type(error)
-    # By identity alone: what a class says of itself, its name and `==`, is the program's word.
-    if any(kind is own for own in _OWN_ERRORS):
-        return kind.__name__
-    return f"{kind.__module__}.{kind.__name__}"[:200]
+def told_as(kind: type[BaseException], program: str) -> str:
+    """The bare name of a class of Python's own, that of any other behind its module's.
+
+    By identity: what a class says of itself is the program's word. So one that was not there
+    before the program is of no module that was. Of one that came later it is if it stands there.
+
+    Args:
+        kind: The class.
+        program: The name of the program's module, for classes that are of no other.
+    """
+    if known := _KNOWN.get(id(kind)):
+        return known[1]
+    module = kind.__module__
+    is_there = module not in _LOADED and _standing(module, kind.__qualname__) is kind
+    return f"{module if is_there else program}.{kind.__name__}"[:200]
+
+
+def _standing(module: str, path: str) -> object:
+    """What stands in a module at a path; None if nothing does."""
+    found: object = sys.modules.get(module)
+    for name in path.split("."):
+        found = getattr(found, name, None)
+    return found
 
 
 def _beyond_ours(trace: TracebackType | None) -> TracebackType | None:

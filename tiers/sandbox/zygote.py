@@ -44,6 +44,7 @@ from verifier_ladder.tiers.sandbox.candidate import (
     ANNOUNCED,
     RESULT,
     become_candidate,
+    know_exceptions,
     limit_all,
     read_part,
 )
@@ -102,6 +103,7 @@ def main(options: dict[str, Any]) -> None:
         channel.sendall(FAILED + str(error).encode())
         return
     _make_plain(options["paths"], box.folder)
+    know_exceptions()
     limit_all()
     gc.collect()
     gc.freeze()

@@ -1,6 +1,8 @@
 """Code: functions are called in the sandbox, and what they return is compared outside."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from verifier_ladder.testing.answerkey import AnswerKey, Judge, Twin
 from verifier_ladder.tiers.fast.code import (
     CodeCompiles,
     CodeFunctions,
+    Raises,
     call,
     expectation,
     is_same,
@@ -273,3 +276,47 @@ def test_a_verifier_tells_where_it_sees_what_it_judges_by() -> None:
 
     assert "outside" == json.loads(done.output)["observed"]
     assert "outside" == CodeFunctions().as_json()["observed"]
+
+
+_PUBLIC = """
+import contextlib, importlib, io, json, os, sys, warnings
+from verifier_ladder.tiers.sandbox import candidate
+
+warnings.simplefilter("ignore")
+candidate.know_exceptions()
+private = {"antigravity", "distutils", "idlelib", "lib2to3", "test", "this", "turtledemo"}
+more = {"concurrent.futures", "curses.panel", "xml.sax"}
+for name in (sys.stdlib_module_names - private) | more:
+    with contextlib.suppress(ImportError):
+        importlib.import_module(name)
+found = {}
+for name, module in sorted(sys.modules.items()):
+    parts = name.split(".")
+    if parts[0] not in sys.stdlib_module_names - private or any(p[0] == "_" for p in parts):
+        continue
+    is_python = getattr(module, "__file__", None) and module.__file__.endswith(".py")
+    for each in getattr(module, "__all__", None) or dir(module):
+        kind = getattr(module, each, None)
+        if each[0] == "_" or not isinstance(kind, type) or not issubclass(kind, BaseException):
+            continue
+        told = candidate.told_as(kind, "main")
+        home = told.rpartition(".")[0]
+        private_name = "_" + name.replace(".", "_")
+        is_its_own = home in {name, private_name} or home.startswith(f"{name}.")
+        if hasattr(module, "__all__") or not is_python or is_its_own:
+            found[f"{name}.{each}"] = told
+os.write(1, json.dumps(found).encode())
+"""
+"""Public names of exceptions → as what the sandbox tells them; names that a module has only
+because it imports them are none of its own."""
+
+
+def test_every_public_name_of_the_standard_library_means_its_class_alone() -> None:
+    ran = subprocess.run([sys.executable, "-c", _PUBLIC], capture_output=True, check=True)
+    told: dict[str, str] = json.loads(ran.stdout)
+    classes = set(told.values())
+
+    assert "json.decoder.JSONDecodeError" == told["json.JSONDecodeError"]
+    assert not {each for each in classes if each.startswith("main.")}
+    for name, own in told.items():
+        assert {own} == {each for each in classes if Raises(name).is_met_by(each)}, name
