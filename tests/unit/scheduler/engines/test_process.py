@@ -11,7 +11,7 @@ from verifier_ladder.scheduler.engines.process import WorkerProcess
 def test_a_group_of_another_user_is_no_failure_of_its_lane(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked = []
+    asked: list[int] = []
 
     def refuse(pid: int, _: int) -> NoReturn:
         asked.append(pid)
