@@ -65,15 +65,18 @@ _HIDES = (
 _LABEL, *_TITLES = (
     # Escaped or not; there are no blank lines in one. What could be given back, the machine keeps
     # for each character: nothing is.
-    rf"{begins}(?:\\(?:[^\n]|(?=\n))|\n(?![ \t\r]*\n)|[^{begins}{ends}\\\n]++)*+{ends}"
+    rf"{begins}(?:\\(?:[^\n]|(?=\n))|\n(?![ \t]*\n)|[^{begins}{ends}\\\n]++)*+{ends}"
     for begins, ends in ((r"\[", r"\]"), ('"', '"'), ("'", "'"), (r"\(", r"\)"))
 )
+_INSIDE = r"(?:(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])(?=[ \t]))){1,8}[ \t]?)?"
+"""Block quotes and items of lists."""
 _DEFINES = (
-    rf"|^ {{0,3}}(?!\[\d{{1,4}}\]){_LABEL}:[ \t]*(?:\r?\n[ \t]*)?"
-    r"(?:<[^<>\n]*>|[^\x00-\x20\x7f<][^\x00-\x20\x7f]*)"
-    rf"(?:(?:[ \t]+|[ \t]*\r?\n[ \t]*)(?:{'|'.join(_TITLES)}))?[ \t\r]*$"
+    rf"|^{_INSIDE} {{0,3}}(?!\[(?:\d{{1,4}}|\s*)\]){_LABEL}:[ \t]*(?:\n[ \t]*)?"
+    r"(?:<(?:\\[^\n]|[^<>\\\n]++)*+>|[^\x00-\x20\x7f<][^\x00-\x20\x7f]*)"
+    rf"(?:(?:[ \t]+|[ \t]*\n[ \t]*)(?:{'|'.join(_TITLES)}))?[ \t]*$"
 )
-"""A link reference definition of CommonMark. A number is the label of an entry of ours."""
+"""A link reference definition of CommonMark, and what would be one if it did not go on with the
+paragraph before it. A number is the label of an entry of ours."""
 _FLAGS = re.DOTALL | re.IGNORECASE | re.MULTILINE
 _UNSEEN = re.compile(_HIDES.format(r"|\Z") + _DEFINES, _FLAGS)
 _UNSEEN_IN_SOURCES = re.compile(_HIDES.format("") + _DEFINES, _FLAGS)
@@ -130,7 +133,8 @@ class Citations(SingleVerifier):
     `citation_1` and so on. Feedback tells of each that fails what to mend.
 
     **Limits.** It reads words, not meaning: a true quotation may be beside the point, or cut out
-    of a sentence that says the opposite. Nothing is fetched: the task brings the sources.
+    of a sentence that says the opposite. Nothing is fetched: the task brings the sources. Titles
+    of links and attributes of elements count as seen: they are shown to who points at them.
 
     Example:
         >>> task = {"sources": {"a": "The harbour is 14 m deep since 2019."}}
@@ -210,7 +214,7 @@ def _read(folder: Path) -> dict[str, str]:
 
 
 def _checked(given: Mapping[str, str]) -> dict[str, str]:
-    made = {_name(name): _UNSEEN_IN_SOURCES.sub("", text) for name, text in given.items()}
+    made = {_name(name): _seen(text, _UNSEEN_IN_SOURCES) for name, text in given.items()}
     if len(made) < len(given) or not all(made):
         raise TaskError("the task's sources make no sense: a name is empty, or there twice")
     if not all(map(plain, made.values())):
@@ -218,6 +222,11 @@ def _checked(given: Mapping[str, str]) -> dict[str, str]:
     if sum(map(len, made.values())) > _LARGEST:
         raise TaskError(f"the task's sources are too long: {_LARGEST} characters are read")
     return made
+
+
+def _seen(text: str, unseen: re.Pattern[str]) -> str:
+    """A text without what nobody sees; its lines end as CommonMark lets them."""
+    return unseen.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def _name(text: str) -> str:
@@ -253,7 +262,7 @@ def citations_in(content: str | bytes, form: str = "any") -> tuple[list[Citation
             f"the output is {len(text)} characters long; at most {LONGEST} are read",
             feedback=f"Write at most {LONGEST} characters.",
         )
-    text = _UNSEEN.sub("", text.rpartition("</think>")[2])
+    text = _seen(text.rpartition("</think>")[2], _UNSEEN)
     if form == "json" or (form == "any" and _is_json(text)):
         found: list[Citation] = list(islice(_in_json(text), MOST + 1))
         coverage = None

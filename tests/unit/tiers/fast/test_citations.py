@@ -213,18 +213,24 @@ def test_a_citation_that_nobody_sees_is_none(hidden: str) -> None:
     assert Outcome.ACCEPT is judged('"All is well and was" [1]\n\n[1] a', sources=source).outcome
 
 
-@pytest.mark.parametrize("before", ["[a note]: ", "[a]: so, ", "[a]: b ", "[a]:\n\n", "    [a]: "])
-def test_a_source_may_have_a_label_before_its_words(before: str) -> None:
-    cited = f'"{SOURCE[:40].rpartition(" ")[0]}" [1]'
+@pytest.mark.parametrize(
+    "labelled",
+    [
+        "[a note]: {}", "[a]: so, {}", "[a]: b {}", "[a]:\n\n{}", "    [a]: {}", "[ ]: b '{}'",
+        "[]: b '{}'", "-[a]: b '{}'",
+    ],
+)  # fmt: skip
+def test_a_source_may_have_a_label_before_its_words(labelled: str) -> None:
+    cited, source = f'"{SOURCE[:40].rpartition(" ")[0]}" [1]', labelled.format(SOURCE)
 
-    assert Outcome.ACCEPT is judged(f"{cited}\n\n[1] a", sources={"a": before + SOURCE}).outcome
+    assert Outcome.ACCEPT is judged(f"{cited}\n\n[1] a", sources={"a": source}).outcome
 
 
 @pytest.mark.parametrize(
     "definition",
     [
         '[a]: b "{}"', "   [a]:\n  <b c> '{}'", "[a]: <>\n({})", '[a]: b "so\n{}\nis it" ',
-        '[a]: b "\\"{}"', "[{}]: b",
+        '[a]: b "\\"{}"', "[{}]: b", "[a]: <b\\>c> '{}'", "> - 1.\t[a]: b '{}'", "\r[a]: b '{}'\r",
     ],
 )  # fmt: skip
 def test_the_words_of_a_link_reference_definition_are_not_seen(definition: str) -> None:
