@@ -265,6 +265,16 @@ NOTHING: dict[str, tuple[str, str, str]] = {
         "decimal.InvalidOperation = InvalidOperation\ndef solve(): raise InvalidOperation",
         "import decimal\ndef solve(): return decimal.Decimal('two')",
     ),
+    "an exception of its own whose module's name is equal to no other": (
+        "raise json.JSONDecodeError",
+        "import sys, types\n"
+        "class Name(str):\n def __eq__(self, other): return self is other\n"
+        " __hash__ = object.__hash__\n"
+        "name = Name('json.decoder')\nclass JSONDecodeError(ValueError): __module__ = name\n"
+        "sys.modules[name] = types.SimpleNamespace(JSONDecodeError=JSONDecodeError)\n"
+        "def solve(): raise JSONDecodeError",
+        "import json\ndef solve(): return json.loads('one')",
+    ),
     "an exception of its own that names a module which is not there": (
         "raise queue.Empty",
         "class Empty(Exception): __module__ = '_queue'\ndef solve(): raise Empty",

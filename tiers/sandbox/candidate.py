@@ -250,7 +250,11 @@ def told_as(kind: type[BaseException], program: str) -> str:
     if known := _KNOWN.get(id(kind)):
         return known[1]
     module = kind.__module__
-    is_there = module not in _LOADED and _standing(module, kind.__qualname__) is kind
+    is_there = (
+        type(module) is str  # Of no class that would say itself what it is equal to.
+        and module not in _LOADED
+        and _standing(module, kind.__qualname__) is kind
+    )
     return f"{module if is_there else program}.{kind.__name__}"[:200]
 
 
