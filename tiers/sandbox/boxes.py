@@ -312,17 +312,13 @@ class Landlock:
 
     def clear(self) -> None:
         """End what an input has left, and remove its folder; the zygote calls it."""
-        try:
-            _end_children()
-        finally:
-            _remove(self.folder)
+        _end_children()
+        _remove(self.folder)
 
     def close(self) -> None:
         """End what is left, and remove all folders."""
-        try:
-            _end_children()
-        finally:
-            _remove(self._home)
+        _end_children()
+        _remove(self._home)
 
 
 class Bare(Landlock):
@@ -349,13 +345,11 @@ class Bare(Landlock):
 
     def kill(self, candidate: int) -> None:
         """End everything that the candidate has started, also what has left its group."""
-        try:
-            super().kill(candidate)
-        finally:
-            for _ in range(_SWEEPS):
-                for process in self.processes():
-                    with suppress(ProcessLookupError, PermissionError):
-                        os.kill(process, signal.SIGKILL)
+        super().kill(candidate)
+        for _ in range(_SWEEPS):
+            for process in self.processes():
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(process, signal.SIGKILL)
 
 
 BOXES: dict[str, Callable[[dict[str, Any]], Namespaces | Landlock]] = {
@@ -419,33 +413,22 @@ def _children(process: str) -> list[int]:
 
 
 def _end_children() -> None:
-    """End all that this process is to wait for, and what comes to it while it does so.
-
-    Raises:
-        PermissionError: If some belong to another user; all others have been ended.
-    """
-    refused: set[int] = set()
+    """End all that this process is to wait for, and what comes to it while it does so."""
     with suppress(ChildProcessError):  # There is none, or none any more.
         os.waitpid(-1, os.WNOHANG)
-        while children := set(_children("self")) - refused:
-            refused |= {child for child in children if not _end(child)}
-            for child in children - refused:
-                os.waitpid(child, 0)
-    if refused:
-        raise PermissionError(f"processes of another user can't be ended: {sorted(refused)}")
+        while children := _children("self"):
+            for child in children:
+                _end(child)
+            os.wait()
 
 
-def _end(child: int) -> bool:
-    """End a child and its group; False if the kernel refuses to end the child."""
-    # A candidate can't leave its group; whoever is in ours is no candidate.
-    if (group := os.getpgid(child)) != os.getpgrp():
-        with suppress(ProcessLookupError, PermissionError):
+def _end(child: int) -> None:
+    with suppress(ProcessLookupError):
+        # A candidate can't leave its group; whoever is in ours is no candidate.
+        if (group := os.getpgid(child)) == os.getpgrp():
+            os.kill(child, signal.SIGKILL)
+        else:
             os.killpg(group, signal.SIGKILL)
-    try:
-        os.kill(child, signal.SIGKILL)
-    except PermissionError:
-        return False
-    return True
 
 
 def _threads_of(user: int) -> int:
