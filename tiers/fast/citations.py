@@ -14,8 +14,8 @@ r"""The verifier `citations`: every quotation stands, word for word, in the sour
 | `json` | `{"answer": …, "citations": [{"quote": "words", "source": "name"}]}`, or that list |
 
 What is thought aloud before `</think>`, and what nobody sees there or in a source, don't count:
-comments of HTML and Markdown, and elements that are hidden. How words are compared:
-`verifier_ladder.tiers.fast.quotation`.
+comments of HTML, link reference definitions of Markdown, and elements that are hidden. How words
+are compared: `verifier_ladder.tiers.fast.quotation`.
 """
 
 # ruff: noqa: RUF001  # Marks that end sentences of other scripts are meant.
