@@ -10,7 +10,9 @@ as the same is decided by the kind of the expected answer:
 - an **interval**, union or inequality wants the same set of real numbers;
 - an **equation** wants the same one up to a factor;
 - a **quantity** wants a unit that converts to the expected one;
-- a **ratio** may be multiplied by a number; a time of day, a word or a letter is compared as such.
+- a **ratio** may be multiplied by a number, and one of two parts written as quotient or decimal
+  fraction; a time of day, a word or a letter is compared as such;
+- a number **with a base** (`1011_2`) wants the same base.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ from verifier_ladder.tiers.fast.mathnumbers import (
     names,
 )
 from verifier_ladder.tiers.fast.mathsets import FLIPPED, NotSolvedError, RealLine, difference
-from verifier_ladder.tiers.fast.mathtext import Tree, UnreadableError, read
+from verifier_ladder.tiers.fast.mathtext import Tree, read
+from verifier_ladder.tiers.fast.mathtokens import UnreadableError
 from verifier_ladder.tiers.fast.mathunits import unit_worth
 
 _MOST_MEMBERS = 40
@@ -231,6 +234,8 @@ class _Comparison:
             return wanted == said
         if _is_infinite(wanted) or _is_infinite(said):
             return wanted == said
+        if (base := _base(wanted)) and base != _base(said):
+            return False
         evaluator, tolerance = self._evaluator, self._expected.tolerance
         if tolerance and not names(wanted) and not names(said):
             left = evaluator.value(wanted, sign=signs[0])
@@ -264,8 +269,8 @@ class _Comparison:
         self._numbers(wanted[1], ("mul", said[1], ("num", have[0] / want[0])))
 
     def _ratios(self, wanted: Tree, said: Tree) -> None:
-        if said[0] == "div" and len(wanted) == 3:  # noqa: PLR2004  # Of two parts.
-            said = ("ratio", said[1], said[2])
+        if len(wanted) == 3:  # noqa: PLR2004  # Of two parts.
+            said = _as_ratio(said)
         self._need(said, {"ratio"})
         if len(said) != len(wanted):
             raise DifferentError("the ratio has another number of parts")
@@ -464,6 +469,22 @@ def _is_label(tree: Tree) -> bool:
 
 def _label(tree: Tree) -> str:
     return str(tree[1]) if tree[0] == "sym" else "*"
+
+
+def _base(tree: Tree) -> int | None:
+    """The base that a number is written in, behind its sign; None if none is written."""
+    while tree[0] == "neg":
+        tree = tree[1]
+    return int(tree[2]) if tree[0] == "based" else None
+
+
+def _as_ratio(tree: Tree) -> Tree:
+    """A quotient or a decimal fraction as a ratio; a whole number tells one part only."""
+    if tree[0] == "div":
+        return ("ratio", tree[1], tree[2])
+    if tree[0] == "num" and tree[1].denominator > 1:
+        return ("ratio", tree, ("num", Fraction(1)))
+    return tree
 
 
 def _is_many(tree: Tree) -> bool:

@@ -2,7 +2,8 @@ r"""The verifier `mathematics`: the one final answer of an output against the ex
 
 Where the answer stands, the strongest mark first:
 
-1. `\boxed{…}`, `\fbox{…}` or `<answer>…</answer>`,
+1. `\boxed{…}`, `\fbox{…}` or `<answer>…</answer>`; without braces a box holds what stands between
+   it and the end of its formula, one number, letter or fraction: `$\boxed 42$`,
 2. a line that begins with `####`,
 3. `the answer is …`, `Answer: …`,
 4. the last line, or the only formula between dollar signs in it.
@@ -27,7 +28,7 @@ from verifier_ladder.cost import Cost
 from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.mathanswer import Expected
 from verifier_ladder.tiers.fast.mathnumbers import TooLargeError, UndefinedError, mpmath
-from verifier_ladder.tiers.fast.mathtext import LONGEST, UnreadableError
+from verifier_ladder.tiers.fast.mathtokens import LONGEST, UnreadableError
 from verifier_ladder.tiers.single import SingleVerifier
 from verifier_ladder.tiers.tasks import TaskError
 from verifier_ladder.tiers.versions import versions
@@ -37,7 +38,13 @@ HOW = "Write the one final answer alone in \\boxed{…}."
 """What to tell a model whose answer can't be found or read."""
 _LONGEST_OUTPUT = 1_000_000
 _MOST_MARKS = 32
-_BOX = re.compile(r"\\f?boxed\s*\{")
+_BOX = re.compile(
+    r"\\f?boxed(?![A-Za-z])\s*(?:\{"
+    r"|(?P<bare>[-−]?(?:\d+(?:[.,/]\d+)*|[A-Za-z]|\\[A-Za-z]+(?:\s?\d|\{[^{}$]*\}){0,2}))"
+    r"(?=\s{0,4}\.?\s{0,4}(?:\$|\\\)|\\\])))"
+)
+"""A box; without braces one number, letter or command, of which the end of the formula says that
+nothing follows."""
 _TAG = re.compile(r"<answer>", re.IGNORECASE)
 _END_TAG = re.compile(r"</answer>", re.IGNORECASE)
 _HASHES = re.compile(r"^####[ \t]*(.*)$", re.MULTILINE)
@@ -114,7 +121,7 @@ class Mathematics(SingleVerifier):
     """
 
     name = "mathematics"
-    version = "2"
+    version = "3"
     tier = Tier.FAST
     kind = "mathematics"
     domain = "mathematics"
@@ -373,6 +380,10 @@ def _boxes(text: str) -> tuple[list[str], int]:
     found: list[str] = []
     end = 0
     while (match := _BOX.search(text, end)) and len(found) <= _MOST_MARKS:
+        if match["bare"]:
+            found.append(match["bare"])
+            end = match.end()
+            continue
         close = _closing(text, match.end())
         found.append(text[match.end() : close])
         end = close + 1

@@ -198,6 +198,8 @@ class Evaluator:
     def _of_num(self, tree: Tree) -> Number:
         return tree[1]
 
+    _of_based = _of_num
+
     def _of_neg(self, tree: Tree) -> Number:
         return -self.compute(tree[1])
 
@@ -563,6 +565,6 @@ _EXACT: dict[str, Callable[..., Number]] = {
     "min": _extreme(-1),
 }  # fmt: skip
 EXPRESSIONS = frozenset(
-    "num sym const neg add mul div pow pm percent degree call".split()  # noqa: SIM905 - shorter
+    "num based sym const neg add mul div pow pm percent degree call".split()  # noqa: SIM905 - shorter
 )
 """Kinds of tree that have a value."""

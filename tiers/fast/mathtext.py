@@ -6,8 +6,9 @@ so the only costs are the text's length and depth, and both are bounded.
 
 A tree is a tuple that begins with the name of its kind:
 
-- expressions: `num` (a Fraction), `sym`, `const` (pi, e, i, inf), `neg`, `add`, `mul`, `div`,
-  `pow`, `call` (name, arguments), `pm` (sign), `percent`, `degree`
+- expressions: `num` (a Fraction), `based` (a Fraction, the base it is written in), `sym`, `const`
+  (pi, e, i, inf), `neg`, `add`, `mul`, `div`, `pow`, `call` (name, arguments), `pm` (sign),
+  `percent`, `degree`
 - collections: `list` (joined by, items), `set`, `tuple`, `pair` (left, right, items), `matrix`,
   `ratio`, `union`, `meet`, `without`, `reals`, `empty`, `ellipsis`
 - statements: `rel` (operators, parts), `quantity` (expression, unit), `word`, `clock`
@@ -19,217 +20,20 @@ import re
 from fractions import Fraction
 from typing import Any
 
-from verifier_ladder.tiers.fast.mathunits import UNITS
+from verifier_ladder.tiers.fast.mathtokens import (
+    DEEPEST,
+    JOINTS,
+    UnreadableError,
+    as_fraction,
+    in_base,
+    tokens,
+)
 
 Tree = tuple[Any, ...]
 
-LONGEST = 2000
-"""Characters of the longest answer that is read."""
-DEEPEST = 120
-"""Steps into each other that one place of an answer may be away from its beginning.
-
-A fraction in braces is five steps, a pair of brackets four, so 23 of them are read. A step is some
-three calls, of which Python allows a thousand.
-"""
 MOST_NODES = 600
-_EXPONENT = 10_000
-"""Largest power of ten that a number in scientific notation may have."""
-
-
-class UnreadableError(ValueError):
-    """Text that can't be read as mathematics; the message says where it went wrong."""
-
-
-_SIGNS = {
-    "−": "-", "–": "-", "×": "*", "·": "*", "÷": "/", "≤": "<=", "≥": ">=", "≠": "!=", "≈": "~",
-    "∈": " in ", "∪": "\\cup ", "∩": "\\cap ", "∞": "\\infty ", "π": "\\pi ", "±": "\\pm ",
-    "∓": "\\mp ", "√": "\\sqrt ", "°": "^\\circ ", "…": "\\ldots ", "∅": "\\emptyset ",
-    "ℝ": "\\mathbb{R}", "²": "^{2}", "³": "^{3}", "½": "\\frac12 ", "¼": "\\frac14 ",
-    "¾": "\\frac34 ", "θ": "\\theta ", "λ": "\\lambda ", "α": "\\alpha ", "β": "\\beta ",
-    "\u00a0": " ", "\u2009": " ", "\u202f": " ", "′": "'", "\u2010": "-",
-}  # fmt: skip
-"""Characters of typography; any other that is not ASCII makes the text unreadable."""
-_TYPOGRAPHY = str.maketrans(_SIGNS)
-_SPACING = re.compile(
-    r"(?<!\\)\\(?:[,;:! ]|quad\b|qquad\b|displaystyle\b|textstyle\b|left\b\.?|right\b\.?"
-    r"|big\w*\b|Big\w*\b|limits\b|boldsymbol\b|bm\b)|~|(?<!\\)\$|\*\*(?!\s*[\d(-])|`"
-)
-_GROUPS = re.compile(r"(?<=\d)(?:\\,|,\\!)(?=\d{3}(?!\d))")
-"""Separators of thousands that are spaces."""
-_WRAPPED = re.compile(r"\*\*(.*)\*\*", re.DOTALL)
-_TOKEN = re.compile(
-    r"(?P<space>\s+)"
-    r"|(?P<repeat>\d*\.\d*\\(?:overline|bar)\{\d+\})"
-    r"|(?P<clock>(?<![\d:])\d{1,2}:\d\d(?![\d:]))"
-    r"|(?P<grouped>\d{1,3}(?:(?:\{,\}|\\,)\d{3})+(?:\.\d+)?(?!\d))"
-    r"|(?P<thousands>[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?(?!\d))"
-    r"|(?P<science>(?:\d+\.?\d*|\.\d+)[eE][+-]?\d+(?![\w^]))"
-    r"|(?P<number>\d+\.\d+|\.\d+|\d+)"
-    r"|(?P<text>\\(?:text|textbf|textit|textrm|texttt|mathrm|mathbf|mathit|mathsf|operatorname|mbox"
-    r"|boxed|fbox)\*?\s*\{)"
-    r"|(?P<reals>\\mathbb\s*\{?R\}?)"
-    r"|(?P<begin>\\begin\{[pbvB]?matrix\})|(?P<end>\\end\{[pbvB]?matrix\})"
-    r"|(?P<row>\\\\)"
-    r"|(?P<brace>\\[{}]|\\lbrace|\\rbrace)"
-    r"|(?P<dollar>\\\$)|(?P<percent>\\?%)"
-    r"|(?P<command>\\[A-Za-z]+)"
-    r"|(?P<letters>[A-Za-z]+)"
-    r"|(?P<dots>\.\.\.+)"
-    r"|(?P<op><=|>=|!=|\*\*|[-+*/^_=<>!~()\[\]{},;:|&'.])",
-    re.ASCII,
-)
-
-
-def _words(text: str) -> list[str]:
-    return text.split()
-
-
-_FUNCTIONS = frozenset(
-    _words(
-        "sin cos tan cot sec csc sinh cosh tanh arcsin arccos arctan asin acos atan ln log lg exp "
-        "sqrt abs floor ceil gcd lcm max min"
-    )
-)
-_ALIASES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}
-_GREEK = frozenset(
-    _words(
-        "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta kappa lambda mu nu xi "
-        "rho sigma tau phi varphi chi psi omega "
-        "Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega ell"
-    )
-)
-_OPERATORS = {
-    "\\cdot": "*", "\\times": "*", "\\ast": "*", "\\div": "/", "\\le": "<=", "\\leq": "<=",
-    "\\leqslant": "<=", "\\ge": ">=", "\\geq": ">=", "\\geqslant": ">=", "\\lt": "<", "\\gt": ">",
-    "\\ne": "!=", "\\neq": "!=", "\\approx": "~", "\\sim": "~", "\\equiv": "=", "\\in": "in",
-    "\\cup": "cup", "\\cap": "cap", "\\setminus": "without", "\\backslash": "without",
-    "\\pm": "+-", "\\mp": "-+", "\\ldots": "...", "\\dots": "...", "\\cdots": "...",
-    "\\infty": "inf", "\\pi": "pi", "\\emptyset": "empty", "\\varnothing": "empty", "**": "^",
-    "\\mid": "|", "\\vert": "|", "\\lvert": "|", "\\rvert": "|", "\\lor": "or", "\\land": "and",
-    "\\colon": ":", "\\circ": "circ", "\\degree": "circ",
-}  # fmt: skip
 _RELATIONS = frozenset({"=", "<", ">", "<=", ">=", "!=", "~", "in"})
-_JOINTS = {",": ",", ";": ",", "and": "and", "or": "or", ", and": "and", ", or": "or"}
 _CONSTANTS = frozenset({"pi", "inf", "i", "e"})
-_WORDS_FOR = {"infinity": "inf", "infty": "inf", "inf": "inf", "pi": "pi", "in": "in",
-              "and": "and", "or": "or", "union": "cup"}  # fmt: skip
-_AS_WORD = frozenset({"yes", "no", "odd", "even", "true", "none", "not", "nan", "xor", "if", "is"})
-_NAMED = re.compile(r"[A-Za-z][A-Za-z .'/^0-9-]*")
-_JOINED = frozenset("/^0123456789")
-"""What follows the first letter of a formula, or of a unit, but of no word."""
-_SHORT = 3
-"""Letters that may be a product of names; longer runs are words."""
-
-
-def _balanced(text: str, start: int) -> int:
-    """Where the brace that was opened just before `start` closes."""
-    depth = 1
-    at = start
-    while at < len(text):
-        sign = text[at]
-        if sign == "\\":
-            at += 1
-        elif sign == "{":
-            depth += 1
-        elif sign == "}":
-            depth -= 1
-            if not depth:
-                return at
-        at += 1
-    raise UnreadableError("a brace is never closed")
-
-
-def tokens(text: str, depth: int = 0) -> list[tuple[str, str]]:
-    """Split text into pairs of kind and value.
-
-    Raises:
-        UnreadableError: If a character is none of mathematics, or text is nested too deep.
-    """
-    if depth > DEEPEST:
-        raise UnreadableError("the answer is nested too deep")
-    found: list[tuple[str, str]] = []
-    at = 0
-    while at < len(text):
-        match = _TOKEN.match(text, at)
-        if match is None:
-            raise UnreadableError(f"unexpected {text[at]!r}")
-        kind, value = str(match.lastgroup), match[0]
-        at = match.end()
-        if kind == "text":
-            close = _balanced(text, at)
-            found += _quoted(text[at:close], depth)
-            at = close + 1
-        elif kind != "space":
-            found += _token(kind, value)
-        elif found and found[-1][0] == "num":
-            found.append(("gap", " "))
-    return found
-
-
-def _quoted(inner: str, depth: int) -> list[tuple[str, str]]:
-    r"""What stands in `\text{…}`: a joint, words, or mathematics."""
-    plain = inner.strip(" .")
-    joint = _JOINTS.get(plain.strip(",").strip())
-    if joint:
-        return [("op", joint)]
-    if (plain in _FUNCTIONS and plain not in UNITS) or plain in {"infinity", "pi"}:
-        return _letters(plain)
-    if _NAMED.fullmatch(plain) and (not _JOINED & set(plain[1:2]) or _is_unit(plain)):
-        return [("words", " ".join(plain.split()))]
-    return [("op", "{"), *tokens(inner, depth + 1), ("op", "}")]
-
-
-def _is_unit(text: str) -> bool:
-    return all(part in UNITS for part in re.findall(r"[A-Za-z]+", text))
-
-
-def _token(kind: str, value: str) -> list[tuple[str, str]]:  # noqa: PLR0911 - one for each kind
-    if kind in {"grouped", "thousands"}:
-        return [("num" if kind == "grouped" else "thousands", value)]
-    if kind in {"number", "science", "repeat"}:
-        return [("num", value)]
-    if kind in {"clock", "dollar", "percent", "reals", "begin", "end", "row"}:
-        return [(kind, value)]
-    if kind == "brace":
-        return [("op", "\\{" if value in {"\\{", "\\lbrace"} else "\\}")]
-    if kind == "dots":
-        return [("op", "...")]
-    if kind == "letters":
-        return _letters(value)
-    if kind == "command":
-        return _command(value)
-    return [("op", _OPERATORS.get(value, value))]
-
-
-def _letters(run: str) -> list[tuple[str, str]]:
-    name = run.lower()
-    if run in _FUNCTIONS:
-        return [("func", _ALIASES.get(run, run))]
-    if name in _WORDS_FOR:
-        return [("op", _WORDS_FOR[name])]
-    if len(run) > _SHORT or (len(run) > 1 and name in _AS_WORD):
-        return [("words", run)]
-    if len(run) > 1 and (run in UNITS):
-        return [("words", run)]
-    return [("sym", letter) for letter in run]
-
-
-def _command(value: str) -> list[tuple[str, str]]:
-    name = value[1:]
-    if value in _OPERATORS:
-        return [("op", _OPERATORS[value])]
-    if name in _FUNCTIONS:
-        return [("func", name)]
-    if name in {"frac", "dfrac", "tfrac", "cfrac"}:
-        return [("frac", value)]
-    if name in {"binom", "dbinom", "tbinom"}:
-        return [("binom", value)]
-    if name in _GREEK:
-        return [("sym", name)]
-    brackets = {"lfloor": "floor(", "rfloor": "floor)", "lceil": "ceil(", "rceil": "ceil)"}
-    if name in brackets:
-        return [("op", brackets[name])]
-    raise UnreadableError(f"{value} is not understood")
 
 
 class _Reader:
@@ -241,6 +45,8 @@ class _Reader:
         self._depth = 0
         self._depth_of_brackets = 0
         self._nodes = 0
+        self._script_at = -1
+        """Where a script without braces begins: a number there is all of it."""
 
     # ---- Tokens
 
@@ -294,7 +100,7 @@ class _Reader:
                 break
             while following := self._take("and", "or"):
                 joint = following
-            joints.add(_JOINTS[joint])
+            joints.add(JOINTS[joint])
             parts.append(self._relation())
         if not joints:
             return parts[0]
@@ -375,7 +181,7 @@ class _Reader:
     def _starts_factor(self) -> bool:
         """Whether the next token multiplies what stands before it, without a sign."""
         kind, value = self._peek()
-        if kind in {"num", "thousands"}:
+        if kind in {"num", "thousands", "based"}:
             raise UnreadableError("two numbers stand side by side")
         if kind == "op":
             return value in {"(", "{", "pi", "inf", "floor(", "ceil("}
@@ -424,14 +230,18 @@ class _Reader:
             return ("neg", self._script())
         if self._take("+"):
             return self._script()
+        self._script_at = self._at
         return self._power()
 
     def _group(self) -> Tree:
         """The argument of a command: a group in braces, or one token; of digits, one digit."""
         self._skip_gap()
         kind, value = self._peek()
-        if kind == "num" and value.isdigit() and len(value) > 1:
-            self._tokens[self._at] = ("num", value[1:])
+        if kind == "num" and value.isdigit():
+            self._next()
+            if value[1:]:
+                self._at -= 1
+                self._tokens[self._at] = ("num", value[1:])
             return ("num", Fraction(int(value[0])))
         if kind == "op" and value == "{":
             return self._braced()
@@ -448,7 +258,7 @@ class _Reader:
     def _atom(self) -> Tree:  # noqa: PLR0911 - one for each kind
         self._skip_gap()
         kind, value = self._next()
-        if kind in {"num", "thousands"}:
+        if kind in {"num", "thousands", "based"}:
             return self._number(kind, value)
         simple = {"frac": self._fraction, "binom": self._binomial, "begin": self._matrix}
         if kind in simple:
@@ -475,22 +285,25 @@ class _Reader:
             kind = "thousands" if "," in rest else "num"
             self._tokens[self._at : self._at] = [("op", ","), (kind, rest)]
             return ("num", Fraction(first))
+        if kind == "based":
+            return _based(value)
         left = ("num", as_fraction(value))
-        follows = self._peek()[0]
-        if not value.isdigit():
+        is_script = self._at - 1 == self._script_at
+        if is_script or not value.isdigit():
             return left
-        if follows == "frac" and (mixed := self._mixed()):
-            return ("add", left, mixed)
-        if follows == "gap" and (mixed := self._spaced()):
-            return ("add", left, mixed)
-        return left
+        part = self._mixed() or self._spaced()
+        return ("add", left, part) if part else left
 
     def _mixed(self) -> Tree | None:
         """A fraction of two whole numbers after a whole number, which is added."""
         start = self._at
-        self._next()
-        tree = self._fraction()
-        if tree[1][0] == "num" and tree[2][0] == "num":
+        self._skip_gap()
+        ahead = self._tokens[self._at : self._at + 2]
+        if ahead[0][0] != "frac" and not (ahead[0] == ("op", "{") and ahead[1][0] == "frac"):
+            self._at = start
+            return None
+        tree = self._atom()
+        if tree[0] == "div" and tree[1][0] == tree[2][0] == "num":
             return tree
         # A factor: kept as it was read, because to read twice at each level takes 2^depth steps.
         self._tokens[start : self._at] = [("read", tree)]
@@ -499,6 +312,8 @@ class _Reader:
 
     def _spaced(self) -> Tree | None:
         """`1/2` after a whole number and a space."""
+        if self._peek()[0] != "gap":
+            return None
         ahead = self._tokens[self._at + 1 : self._at + 4]
         kinds = [kind for kind, _ in ahead]
         if kinds == ["num", "op", "num"] and ahead[1][1] == "/":
@@ -656,6 +471,12 @@ class _Reader:
                 raise UnreadableError("a matrix is never closed")
 
 
+def _based(text: str) -> Tree:
+    """A number with its base as index; in base ten it is one like any other."""
+    value, base = in_base(text)
+    return ("num", value) if base == 10 else ("based", value, base)  # noqa: PLR2004
+
+
 def _call(name: str, index: Tree | None, arguments: tuple[Tree, ...], power: Tree | None) -> Tree:
     if name == "sqrt":
         return ("call", "root", arguments[0], index or ("num", Fraction(2)))
@@ -667,31 +488,6 @@ def _call(name: str, index: Tree | None, arguments: tuple[Tree, ...], power: Tre
         return ("call", "arc" + name, *arguments)
     tree = ("call", name, *arguments)
     return ("pow", tree, power) if power else tree
-
-
-def as_fraction(text: str) -> Fraction:
-    r"""The exact value of a number as it is written.
-
-    Raises:
-        UnreadableError: If its power of ten is beyond bounds.
-
-    Example:
-        >>> as_fraction(r"0.\overline{3}"), as_fraction("1,234"), as_fraction("1.5e3")
-        (Fraction(1, 3), Fraction(1234, 1), Fraction(1500, 1))
-    """
-    plain = (
-        text.replace("{,}", "").replace("\\,", "").replace(",", "").replace("\\bar", "\\overline")
-    )
-    if "\\overline" in plain:
-        head, _, period = plain.partition("\\overline{")
-        whole, _, digits = head.partition(".")
-        period = period[:-1]
-        shown = Fraction(int((whole + digits) or "0"), 10 ** len(digits))
-        return shown + Fraction(int(period), (10 ** len(period) - 1) * 10 ** len(digits))
-    mantissa, _, exponent = plain.lower().partition("e")
-    if len(exponent) > len("-10000") or abs(int(exponent or 0)) > _EXPONENT:
-        raise UnreadableError("a power of ten is too large")
-    return Fraction(mantissa) * Fraction(10) ** int(exponent or 0)
 
 
 def read(text: str, *, units: bool = False) -> Tree:
@@ -711,27 +507,4 @@ def read(text: str, *, units: bool = False) -> Tree:
         >>> read(r"\frac12 x")
         ('mul', ('div', ('num', Fraction(1, 1)), ('num', Fraction(2, 1))), ('sym', 'x'))
     """
-    if len(text) > LONGEST:
-        raise UnreadableError(f"the answer is longer than {LONGEST} characters")
-    plain = text.strip()
-    while inner := _WRAPPED.fullmatch(plain):
-        plain = inner[1].strip()
-    plain = _GROUPS.sub("{,}", plain.translate(_TYPOGRAPHY))
-    plain = _SPACING.sub(" ", plain)
-    plain = plain.strip().rstrip(".")
-    if not plain:
-        raise UnreadableError("the answer is empty")
-    found = tokens(plain)
-    if units:
-        found = _with_units(found)
-    return _Reader(found).answer()
-
-
-def _with_units(found: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Single letters behind a number that are units."""
-    made: list[tuple[str, str]] = []
-    for token in found:
-        if token[0] == "sym" and token[1] in UNITS and made and made[-1][0] in {"gap", "num"}:
-            token = ("words", token[1])  # noqa: PLW2901
-        made.append(token)
-    return made
+    return _Reader(tokens(text, units=units)).answer()

@@ -67,7 +67,15 @@ TWINS = {
 
 MODULES = [
     f"verifier_ladder.tiers.fast.{name}"
-    for name in ("mathunits", "mathtext", "mathnumbers", "mathsets", "mathanswer", "mathematics")
+    for name in (
+        "mathunits",
+        "mathtokens",
+        "mathtext",
+        "mathnumbers",
+        "mathsets",
+        "mathanswer",
+        "mathematics",
+    )
 ]
 EQUAL = (
     "said[0] not in EXPRESSIONS or wanted[0] not in EXPRESSIONS -> "
