@@ -30,6 +30,8 @@ URL: Final = "OPENAI_BASE_URL"
 """The variable that holds the address, where the settings name none."""
 NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 """Names of variables and of criteria."""
+ANYBODY: Final = "any"
+"""The fingerprint that has whoever answers believed."""
 _LOG = logging.getLogger("verifier_ladder")
 _PATH = "/chat/completions"
 _SAMPLING = frozenset({
@@ -114,7 +116,8 @@ class EndpointSettings(TypedDict, total=False):
     sampling: Mapping[str, Any] | None
     """How the model is sampled, such as `temperature`, `seed` and `max_tokens`."""
     fingerprint: str
-    """Who must answer, as evidence tells it; whoever does if left out."""
+    """Who must answer, as evidence tells it. If left out, who has answered a process first must
+    answer it for as long as it lives; with `"any"` whoever does is believed."""
     prices: Sequence[float]
     """What a million tokens cost, in and out."""
 
@@ -158,7 +161,7 @@ class ChatEndpoint:
         self.prices = _prices(prices)
         self.secrets = _variable(api_key)
         self.env = () if url else (URL,)
-        self._last = ""
+        self._first, self._last, self._refused = "", "", ""
         headers = {"Authorization": f"Bearer ${api_key}"} if api_key else None
         self._connect = partial(HttpService, headers=headers, timeout=timeout, retries=retries)
         self._service = self._connect(url) if url else None
@@ -202,12 +205,29 @@ class ChatEndpoint:
         return self._service
 
     def _refuse_another(self, now: str) -> None:
+        """Refuse whoever is not the one that must answer.
+
+        The check key is made before anybody answers. So two who answer one process must not both
+        be filed under it.
+
+        Raises:
+            ToolError: If somebody else has answered.
+        """
         wanted = self.settings["fingerprint"]
-        if wanted and now != wanted:
-            raise ToolError(
-                f"the judge is {now!r} and must be {wanted!r}; set its fingerprint anew, which "
+        if wanted == ANYBODY:
+            return
+        must = wanted or self._first
+        self._first = must or now
+        if must and now != must:
+            why = "" if wanted else ", who has answered this process first"
+            told = (
+                f"the judge is {now!r} and must be {must!r}{why}; set its fingerprint anew, which "
                 "has everything judged again"
             )
+            if now != self._refused:
+                self._refused = now
+                _LOG.warning("ALARM: %s", told)
+            raise ToolError(told)
 
     def told(self, said: Sequence[Completion]) -> dict[str, str]:
         """Evidence of who has answered last, and who did before if that was another."""

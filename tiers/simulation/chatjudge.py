@@ -198,7 +198,7 @@ class JudgeSettings(ChatSettings, total=False):
 class ChatVerifier(AsyncVerifier):
     """Base of verifiers that ask a language model, or two: it holds what both have as settings."""
 
-    version = "1"
+    version = "2"
     kind = "text"
     domain = "text"
     capabilities = ("reasoning",)

@@ -40,7 +40,8 @@ class Judge(ChatJudge):
 
     The score is in the range that is set; with criteria it is their mean by weight, and each is
     a named score. The model's comment is the feedback. Evidence tells who has answered
-    (`fingerprint`), and `fingerprint_before` where that has changed since the last answer.
+    (`fingerprint`). Who answers as somebody else later is not believed, or with
+    `fingerprint="any"` is told as `fingerprint` beside `fingerprint_before`.
 
     **Two judges.** With `second`, another model is asked the same. The score is their mean; where
     they disagree, the verdict is an abstention that is kept.

@@ -52,7 +52,7 @@ _CHANGES = (
     ("len(used) < len(said) or not any(self.prices)",
      "len(used) < len(said) and (not any(self.prices))"),
     ("len(used) < len(said)", "len(used) >= len(said)"),
-    # Who has answered, which evidence and the log tell; `test_a_judge_that_changes_is_told`.
+    # Who has answered, which evidence and the log tell; `test_a_judge_that_may_change_is_told`.
     ("said[-1].fingerprint if said else ''", "said[-1].fingerprint if not said else ''"),
     ("now or before", "now and before"), ("now == before", "now != before"),
     ("not before or not now or now == before",
@@ -60,6 +60,8 @@ _CHANGES = (
     ("{'fingerprint': now} if now else {}", "{'fingerprint': now} if not now else {}"),
     ("if self._found.shift: _LOG.warning('ALARM: %s', self._found.shift)",
      "if not self._found.shift: _LOG.warning('ALARM: %s', self._found.shift)"),
+    # Who has answered first; `test_a_judge_that_changes_is_unknown_until_it_is_back`.
+    ("must or now", "must and now"), ("now != self._refused", "now == self._refused"),
     # What feedback says; `test_two_judges_that_agree_give_their_mean_and_what_…`.
     ("each.score or 0.0", "each.score and 0.0"),
     ("kept['feedback'] or f'The judge gave {score:g} of {high:g}.'",
@@ -299,8 +301,25 @@ def test_two_judges_that_agree_give_their_mean_and_what_the_stricter_one_says(
     assert {"fingerprint": "fake-2026 fp_1"} == verdict.evidence["second"]
 
 
-def test_a_judge_that_changes_is_told(fake: FakeJudge, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_judge_that_changes_is_unknown_until_it_is_back(
+    fake: FakeJudge, caplog: pytest.LogCaptureFixture
+) -> None:
     ours, sample = made(fake), [Candidate("text", "42", task=SUM)]
+    before = ours.judge(sample)[0]
+    fake.fingerprint = "fp_2"
+    changed = [ours.judge(sample)[0] for _ in range(2)]
+    fake.fingerprint = "fp_1"
+
+    assert [(Outcome.ABSTAIN, "tool")] * 2 == [(each.outcome, each.failed_at) for each in changed]
+    assert "'fake-2026 fp_2' and must be 'fake-2026 fp_1'" in changed[0].reason
+    assert 1 == caplog.text.count("ALARM")
+    assert [Outcome.ACCEPT] * 2 == [before.outcome, ours.judge(sample)[0].outcome]
+
+
+def test_a_judge_that_may_change_is_told(
+    fake: FakeJudge, caplog: pytest.LogCaptureFixture
+) -> None:
+    ours, sample = made(fake, fingerprint="any"), [Candidate("text", "42", task=SUM)]
     before = ours.judge(sample)[0].evidence
     fake.fingerprint = "fp_2"
     after = ours.judge(sample)[0].evidence
