@@ -472,6 +472,51 @@ def group_bounds() -> Iterator[str]:
                    among=["42", "44"], settings=given, reason=reason)  # fmt: skip
 
 
+def group_left_out() -> Iterator[str]:
+    """Members that are left out, by their length or a refusal, and the others without them."""
+    task, plain = (
+        {"prompt": "What is 17 + 25?", "reference": "It is 42"},
+        {"prompt": "What is 1 + 2?"},
+    )
+    hand = partial(ranked, source="by hand")
+
+    def left(
+        said: str, others: list[str], given: dict[str, Any], reason: str, why: str, **more: Any
+    ) -> str:
+        asked = more.get("asked", task)
+        return case(said, asked, "abstain", why, "by hand",
+                    among=others, settings=given, reason=reason)  # fmt: skip
+
+    all_fit, two_fit, one_fits = ({"max_group_characters": most} for most in (31, 30, 26))
+    yield hand("42", ["43", "044"], 1.0, task, "as many characters as may be", settings=all_fit)
+    yield hand("43", ["42", "044"], 0.25, task, "as many characters as may be", settings=all_fit)
+    yield left("042", ["43", "44"], two_fit, "one of the longest", "one character too many")
+    without = "the others are ranked without the longest"
+    yield hand("42", ["43", "044"], 1.0, task, without, settings=two_fit)
+    yield hand("43", ["42", "044"], 0.0, task, without, settings=two_fit)
+    yield left("42", ["43"], one_fits, "no other output", "no room for a second one")
+    yield left("43", ["42"], one_fits, "one of the longest", "no room for it")
+    yield left("42", ["43"], {"max_group_characters": 25}, "one of the longest", "no room for any")
+    yield left("42" + 4 * "\u200b", ["43", "44"], {"max_group_characters": 60}, "one of the longest",
+               "characters that are written out are longer")  # fmt: skip
+    yield left("43", ["42", "44"], {"max_group_characters": 0}, "max_group_characters",
+               "a setting without sense")  # fmt: skip
+    refuses, forbids, three = (
+        {"model": each} for each in ("refuses-forty-two", "forbids-forty-two", "refuses-three")
+    )
+    without = "the others are ranked without a refused one"
+    yield hand("3", ["42", "4"], 1.0, plain, without, settings=refuses)
+    yield hand("4", ["42", "3"], 0.0, plain, without, settings=refuses)
+    yield hand("3", ["42", "4"], 1.0, plain, without, settings=forbids)
+    refused = "refuses this output"
+    yield left("42", ["3", "4"], refuses, refused, "refused together and alone", asked=plain)
+    yield left("3", ["42"], refuses, "no other output", "alone beside a refused one", asked=plain)
+    yield left("3", ["4", "5"], three, refused, "refused together, and none alone", asked=plain)
+    yield hand("3", ["4"], 1.0, plain, "a pair, of a judge that refuses three", settings=three)
+    yield left("3", ["42"], {"model": "no-control"}, "can't be read",
+               "a judge that answers about nothing harmless", asked=plain)  # fmt: skip
+
+
 def faults() -> Iterator[str]:
     """What the models of the tests' endpoint have for faults, by their names."""
     form = "must hold comment, score and no more"
@@ -534,6 +579,12 @@ if __name__ == "__main__":
         "judge": [*sums(), *tasks(), *hostile(), *bounds(), *unseen()],
         "judge-faults": list(faults()),
         "pairwise-judge": [*pairs(), *pair_tasks(), *pair_hostile(), *pair_bounds()],
-        "ranking-judge": [*groups(), *group_tasks(), *group_hostile(), *group_bounds()],
+        "ranking-judge": [
+            *groups(),
+            *group_tasks(),
+            *group_hostile(),
+            *group_bounds(),
+            *group_left_out(),
+        ],
     }
     print("\n".join(written[sys.argv[1]]))

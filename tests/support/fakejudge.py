@@ -24,6 +24,8 @@ KNOWN = {
     for text, grade in ((each.output, each.grade), (each.reference, 1.0 - each.grade))
 }
 """What it knows beside sums: what built-in canaries are about."""
+ASKED = frozenset({"prompt", "reference"})
+"""What is no output."""
 SAFE = "\n\t\u200c\u200d\ufe0e\ufe0f"
 
 
@@ -55,17 +57,19 @@ class FakeJudge(Service):
             return FAULTS[model]
         if model in WITH_FORTY_TWO:
             about, other = WITH_FORTY_TWO[model]
-            if texts["output"] == "42":
+            if "42" in (text for name, text in texts.items() if name not in ASKED):
                 return about
             if other is not None:
                 return other
+        if model == "refuses-three" and "answer_3" in texts:
+            return REFUSAL
         if model == "refuses-once" and len(self.asked) % 2:
             return REFUSAL
         return 200, self.judged(message, texts)
 
     def judged(self, message: dict[str, Any], texts: dict[str, str]) -> dict[str, Any]:
         """What it thinks of what is shown."""
-        shown = {name: text for name, text in texts.items() if name not in {"prompt", "reference"}}
+        shown = {name: text for name, text in texts.items() if name not in ASKED}
         if self.refused & {*shown.values()}:
             return completion(None, refusal="I can't help with that.")
         flipped = message["model"] == "contrary"

@@ -6,8 +6,10 @@ number of each alone. It is asked twice, in both orders, and believed where both
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import ceil
 from typing import Any, Unpack
 
 from verifier_ladder.arguments import checked
@@ -31,7 +33,7 @@ from verifier_ladder.tiers.simulation.chatjudge import (
     judged_text,
     noted,
 )
-from verifier_ladder.tiers.simulation.judgeform import TEXT, Form, Texts, number
+from verifier_ladder.tiers.simulation.judgeform import TEXT, Form, Texts, number, quoted
 from verifier_ladder.tiers.tasks import TaskError, read_task
 from verifier_ladder.verdict import Verdict, mean_of
 from verifier_ladder.verifiers import failure
@@ -45,6 +47,7 @@ Answer with JSON alone, as the schema says: for each answer a comment of one sen
 its author what to do better, and nothing of the other answers; then for each its rank, from 1 \
 (best) to {count} (worst). Answers that are as good as each other have the same rank. In which \
 order they stand means nothing. Never tell a reference answer in a comment."""
+_ALONE = Verdict.abstain("there is no other output to rank")
 _HARMLESS: Texts = {"prompt": "What is 2 + 2?", "answer_1": "2 + 2 = 4", "answer_2": "It is 5."}
 
 
@@ -56,11 +59,15 @@ class RankingJudge(ChatVerifier):
     that is compared with fewer than half of the others is an abstention that is kept.
 
     Equal outputs are shown once. A member that is no text, or too long, is rejected, and the
-    others are ranked without it. All members must have one task.
+    others are ranked without it. All members must have one task. Where all together are too long
+    to be sent, the longest abstain, and the others are ranked.
 
     A canary is ranked beside its `reference`: its grade is 1 if it is better, 0 if it is worse.
 
-    **Failures** and refusals are as those of `judge`, of the group as a whole.
+    **Refusals.** Where the judge refuses a group, it is asked about each output alone. Those that
+    it refuses again abstain, and the others are ranked without them.
+
+    **Failures** are as those of `judge`, of the group as a whole.
 
     Example:
         >>> RankingJudge(model="qwen3-32b", url="http://127.0.0.1:8000/v1").scope
@@ -72,12 +79,13 @@ class RankingJudge(ChatVerifier):
     scope = "group"
     asks = 2
 
-    @checked(**LEAST, most=2)
+    @checked(**LEAST, most=2, max_group_characters=1)
     def __init__(
         self,
         *,
         instructions: str = _INSTRUCTIONS,
         most: int = 16,
+        max_group_characters: int = 400_000,
         **settings: Unpack[ChatSettings],
     ) -> None:
         """Describe the judge; nothing is asked yet.
@@ -85,15 +93,22 @@ class RankingJudge(ChatVerifier):
         Args:
             instructions: By what to rank.
             most: How many different outputs are ranked at most; of larger groups it abstains.
+            max_group_characters: Of prompt, reference and different outputs together, as they are
+                quoted; the longest outputs are left out until the others fit.
             settings: What every verifier takes that asks a model: `chatjudge.ChatSettings`.
 
         Raises:
             ConfigError: If a setting makes no sense.
         """
-        own = {"instructions": instructions, "most": most}
+        own = {
+            "instructions": instructions, "most": most,
+            "max_group_characters": max_group_characters,
+        }  # fmt: skip
         is_own = instructions != _INSTRUCTIONS
         known = () if is_own else built_in(0.0, 1.0, compared=True)
         super().__init__(_form(instructions, 2), own, known, **settings)
+        again = (ANSWERS + 1) * (self.asks + ceil(most / self.concurrency))
+        self.timeout += settings.get("timeout", 60.0) * again  # What a refusal takes beside.
         if not all(each.reference not in {None, "", each.output} for each in self.watch.canaries):
             raise ConfigError("canaries: give each a reference, another answer to rank it beside")
 
@@ -129,52 +144,121 @@ class RankingJudge(ChatVerifier):
             ToolError: If there is none.
         """
         most = self.settings["most"]
-        if len(shown) < 2:  # noqa: PLR2004
-            return dict.fromkeys(shown, Verdict.abstain("there is no other output to rank"))
         if len(shown) > most:
             why = f"the group has more than {most} different outputs"
             return dict.fromkeys(shown, Verdict.abstain(why))
+        fitting = self._fitting(task, shown)
+        verdicts = dict.fromkeys(shown, _left_out(self.settings["max_group_characters"]))
+        if len(fitting) < 2:  # noqa: PLR2004
+            return verdicts | dict.fromkeys(fitting, _ALONE)
         seen = await self.watch.look(self.graded)
         if seen.shift:
             shifted = Verdict.abstain(seen.shift, failed_at="tool")
-            return _paid(dict.fromkeys(shown, shifted), seen.cost)
-        verdicts = await self._compared(task, shown)
-        noticed = seen._replace(cost=None)
-        return _paid({text: noted(noticed, v) for text, v in verdicts.items()}, seen.cost)
+            return _paid(verdicts | dict.fromkeys(fitting, shifted), seen.cost)
+        noticed, found = seen._replace(cost=None), await self._compared(task, fitting)
+        verdicts |= {text: noted(noticed, verdict) for text, verdict in found.items()}
+        return _paid(verdicts, seen.cost)
+
+    def _fitting(self, task: JudgedTask, shown: Sequence[str]) -> list[str]:
+        """The shortest outputs, as many as may be sent together."""
+        asked = len(quoted(task.asked)) + len(quoted(task.reference or ""))
+        room = self.settings["max_group_characters"] - asked
+        fitting = set()
+        for size, text in sorted((len(quoted(each)), each) for each in shown):
+            room -= size
+            if room < 0:
+                break
+            fitting.add(text)
+        return [each for each in shown if each in fitting]
 
     async def _compared(self, task: JudgedTask, shown: Sequence[str]) -> dict[str, Verdict]:
         """A verdict on each of some different outputs, which are shown in both orders.
+
+        Where that is refused, those that are refused alone are left out, and the others shown.
 
         Raises:
             ToolError: If there is none.
         """
         said: list[Completion] = []
-        endpoint, orders = self.members[0], [list(shown), list(shown)[::-1]]
-        form, answers = _form(self.settings["instructions"], len(shown)), []
-        for order in orders:
-            texts = {"prompt": task.asked, "reference": task.reference, **_numbered(order)}
-            answer = await answer_to(endpoint, (form, texts), (self.form, _HARMLESS), said)
-            if answer is None:
-                break
-            answers.append(answer)
-        verdicts = self._verdicts(orders, answers, endpoint.told(said))
-        money = endpoint.paid(said)
+        ranked = list(shown)
+        answers = await self._answers(task, ranked, said)
+        if not answers:
+            ranked = await self._judged_alone(task, shown, said)
+            if 1 < len(ranked) < len(shown):
+                answers = await self._answers(task, ranked, said)
+        told, money = self.members[0].told(said), self.members[0].paid(said)
+        refused = Verdict.abstain(REFUSES, evidence={"refusals": ANSWERS, **told})
+        verdicts = dict.fromkeys(shown, refused)
+        if answers:
+            verdicts |= self._verdicts([ranked, ranked[::-1]], answers, told)
+        elif len(ranked) == 1:
+            verdicts[ranked[0]] = _ALONE
         return _paid(verdicts, None if money is None else Cost(money=money))
+
+    async def _answers(
+        self, task: JudgedTask, shown: Sequence[str], said: list[Completion]
+    ) -> list[dict[str, Any]]:
+        """The answers about some outputs, in both orders; none if one is refused.
+
+        Raises:
+            ToolError: If there is none.
+        """
+        answers = []
+        for order in (shown, shown[::-1]):
+            answer = await self._asked(task, order, said)
+            if answer is None:
+                return []
+            answers.append(answer)
+        return answers
+
+    async def _judged_alone(
+        self, task: JudgedTask, shown: Sequence[str], said: list[Completion]
+    ) -> list[str]:
+        """Those of some outputs about which the judge answers if it is shown nothing else.
+
+        Raises:
+            ToolError: If that can't be told.
+        """
+        gate = asyncio.Semaphore(self.concurrency)
+
+        async def alone(text: str) -> dict[str, Any] | None:
+            async with gate:
+                return await self._asked(task, [text], said)
+
+        answers = await asyncio.gather(*map(alone, shown))
+        return [text for text, answer in zip(shown, answers, strict=True) if answer is not None]
+
+    async def _asked(
+        self, task: JudgedTask, order: Sequence[str], said: list[Completion]
+    ) -> dict[str, Any] | None:
+        """The answer about outputs in one order; None if it is refused.
+
+        Raises:
+            ToolError: If there is none.
+        """
+        form = _form(self.settings["instructions"], len(order))
+        texts = {"prompt": task.asked, "reference": task.reference, **_numbered(order)}
+        return await answer_to(self.members[0], (form, texts), (self.form, _HARMLESS), said)
 
     @staticmethod
     def _verdicts(
         orders: Sequence[Sequence[str]], answers: Sequence[Mapping[str, Any]],
         told: Mapping[str, Any],
     ) -> dict[str, Verdict]:  # fmt: skip
-        if len(answers) < len(orders):
-            refused = Verdict.abstain(REFUSES, evidence={"refusals": ANSWERS, **told})
-            return dict.fromkeys(orders[0], refused)
         ranks = [
             {text: answer[f"rank_{n}"] for n, text in enumerate(order, 1)}
             for order, answer in zip(orders, answers, strict=True)
         ]
         comments = {text: answers[0][f"comment_{n}"] for n, text in enumerate(orders[0], 1)}
         return {text: _verdict(text, ranks, comments[text], told) for text in orders[0]}
+
+
+def _left_out(most: int) -> Verdict:
+    """What is said of an output that the others leave no room for."""
+    return Verdict.abstain(
+        f"the outputs of the group are too long together, and this is one of the longest; at most "
+        f"{most} characters are sent at once"
+    )
 
 
 def _paid(verdicts: dict[str, Verdict], cost: Cost | None) -> dict[str, Verdict]:

@@ -20,6 +20,16 @@ from verifier_ladder.verdict import Outcome, Verdict
 
 FROZEN = "aba3f7300f685a45668a1e6c7e3d42690cd3cbcbc96312cdd06359d3573970e8"
 SUM = {"prompt": "What is 17 + 25?", "reference": "It is 42"}
+EQUIVALENT = [  # How long a check may take; `test_a_check_may_take_as_long_as_a_refusal_does`.
+    "ANSWERS + 1 -> ANSWERS - 1",
+    "most / self.concurrency -> most * self.concurrency",
+    "self.asks + ceil(most / self.concurrency) -> self.asks - ceil(most / self.concurrency)",
+    (
+        "(ANSWERS + 1) * (self.asks + ceil(most / self.concurrency)) -> "
+        "(ANSWERS + 1) / (self.asks + ceil(most / self.concurrency))"
+    ),
+    "settings.get('timeout', 60.0) * again -> settings.get('timeout', 60.0) / again",
+]
 
 
 def made(fake: FakeJudge, **settings: Any) -> RankingJudge:
@@ -82,7 +92,7 @@ def test_the_answer_key_notices_edits_of_what_is_about_ranks(
 ) -> None:
     monkeypatch.setenv(URL, fake.url)
     key, settings = AnswerKey.named("ranking-judge"), {"model": "fake"}
-    found = mutation_test(key, RankingJudge, settings=settings)
+    found = mutation_test(key, RankingJudge, settings=settings, equivalent=EQUIVALENT)
 
     assert len(found.caught) >= 10
     assert found.share_caught >= LEAST_CAUGHT, found.survived
@@ -176,12 +186,56 @@ def test_a_judge_that_fails_is_unknown_and_never_zero(fake: FakeJudge, reply: An
     assert {(Outcome.ABSTAIN, "tool")} == {(each.outcome, each.failed_at) for each in verdicts}
 
 
-def test_a_refusal_that_repeats_is_kept_where_the_control_is_judged(fake: FakeJudge) -> None:
-    fake.refused = {"42"}
-    verdicts = said(fake, "42", "43")
+def test_outputs_too_long_together_are_ranked_without_the_longest(fake: FakeJudge) -> None:
+    long, hidden = "x" * 40, "\u200b" * 9  # Each of the latter is quoted with eight characters.
+    verdicts = said(fake, long, "42", "43", hidden, max_group_characters=60)
+
+    assert [None, 1.0, 0.0, None] == [each.score for each in verdicts]
+    assert {"at most 60 characters are sent at once"} == {
+        each.reason.rpartition("; ")[2] for each in verdicts if each.score is None
+    }
+    assert 2 == len(fake.asked)
+    assert not [1 for _, message in fake.asked if long in message["messages"][1]["content"]]
+
+
+def test_an_output_that_leaves_no_room_for_another_is_not_shown(fake: FakeJudge) -> None:
+    verdicts = said(fake, "42", "43", max_group_characters=27)
 
     assert {(Outcome.ABSTAIN, None)} == {(each.outcome, each.failed_at) for each in verdicts}
-    assert {2} == {each.evidence["refusals"] for each in verdicts}
+    assert [] == fake.asked
+
+
+def test_a_member_that_is_refused_alone_abstains_and_the_others_are_ranked(
+    fake: FakeJudge,
+) -> None:
+    fake.refused = {"44"}
+    verdicts = said(fake, "42", "43", "44")
+
+    assert [1.0, 0.0, None] == [each.score for each in verdicts]
+    assert (Outcome.ABSTAIN, None, 2) == (
+        verdicts[2].outcome, verdicts[2].failed_at, verdicts[2].evidence["refusals"],
+    )  # fmt: skip
+
+
+def test_a_group_is_unjudged_where_no_member_is_refused_alone(fake: FakeJudge) -> None:
+    verdicts = said(fake, "42", "43", "44", model="refuses-three")
+
+    assert {(Outcome.ABSTAIN, None, 2)} == {
+        (each.outcome, each.failed_at, each.evidence["refusals"]) for each in verdicts
+    }
+
+
+def test_who_is_left_by_refusals_alone_has_no_other_to_be_ranked_with(fake: FakeJudge) -> None:
+    fake.refused = {"42"}
+    refused, left = said(fake, "42", "43")
+
+    assert 2 == refused.evidence["refusals"]
+    assert (Outcome.ABSTAIN, "there is no other output to rank") == (left.outcome, left.reason)
+
+
+def test_a_check_may_take_as_long_as_a_refusal_does(fake: FakeJudge) -> None:
+    assert 60.0 * (2 * 3 + 1 + 3 * (2 + 2)) == made(fake, timeout=60.0).timeout
+    assert 60.0 * (2 * 3 + 1 + 3 * (2 + 3)) == made(fake, timeout=60.0, concurrency=6).timeout
 
 
 def test_nothing_of_a_hostile_member_leaves_its_quotation(fake: FakeJudge) -> None:
@@ -221,8 +275,8 @@ def test_a_refusal_is_paid_for(fake: FakeJudge) -> None:
     fake.refused = {"42"}
     costs = [each.cost for each in said(fake, "42", "43", prices=[2.5, 10.0])]
 
-    assert 3 == len(fake.asked)
-    assert pytest.approx(3 * 0.0035) == sum(each.money for each in costs if each is not None)
+    assert 3 + 3 + 1 == len(fake.asked)  # Together, then alone: twice, and a harmless one.
+    assert pytest.approx(7 * 0.0035) == sum(each.money for each in costs if each is not None)
 
 
 # ---- Replies that are no answer
