@@ -55,7 +55,7 @@ from verifier_ladder.verdict import Verdict
 
 LEAST_PAIRS, MOST_PAIRS = 7, 60
 WIDEST = 0.15
-"""Width from which on an interval says nothing, as a share of the larger of the ratio and the one
+"""Width from which on an interval earns nothing, as a share of the larger of the ratio and the one
 that is asked for."""
 NARROW = 0.07
 """Width at which no pairs are added any more."""
@@ -128,7 +128,8 @@ class CodePerformance(ProgramVerifier):
 
     It accepts if the whole interval of the ratio lies below the one that the task asks for, and
     rejects if not, or at the first value that is wrong. Where the interval stays wider than 15 %,
-    it abstains, on whichever side of the ratio it lies: so much noise may have moved it there.
+    it abstains, unless all of it lies above: a program that is slower, however much its time
+    varies, is not spared by noise, which may be its own.
 
     The named score `speedup` is how many times as fast as the reference it is.
 
@@ -197,7 +198,7 @@ def concluded(found: Estimate, asked: float, pairs: int) -> Verdict:
     """What an estimated ratio amounts to where another one is asked for, after so many pairs."""
     evidence = {"ratio": found.ratio, "low": found.low, "high": found.high, "pairs": pairs}
     told = f"it takes {found} of the reference's processor time, in {pairs} pairs"
-    if found.width(asked) > WIDEST:
+    if found.low <= asked and found.width(asked) > WIDEST:
         return Verdict.abstain(
             f"{told}: that is wider than {WIDEST:.0%}, so nothing is said; a quieter machine or "
             "larger inputs would do", evidence=evidence,

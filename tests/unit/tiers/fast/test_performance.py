@@ -163,10 +163,12 @@ def test_an_interval_holds_its_middle_and_moves_with_the_values(
         (0.001, 0.005, Outcome.ACCEPT),  # Of so quick a program nobody needs two digits.
         (0.30, 0.60, Outcome.ABSTAIN),
         (-0.05, 0.08, Outcome.ABSTAIN),
-        (0.60, 0.90, Outcome.ABSTAIN),
+        (0.50, 0.90, Outcome.ABSTAIN),
+        (0.51, 0.90, Outcome.REJECT),  # Noise of its own buys a slower program nothing.
+        (0.60, 9.00, Outcome.REJECT),
     ],
 )
-def test_a_wide_interval_says_nothing_on_whichever_side_it_lies(
+def test_a_wide_interval_earns_nothing_and_spares_no_slower_program(
     low: float, high: float, outcome: Outcome
 ) -> None:
     found = Estimate((low + high) / 2, low, high)
