@@ -12,7 +12,7 @@ as the same is decided by the kind of the expected answer:
 - a **quantity** wants a unit that converts to the expected one;
 - a **ratio** may be multiplied by a number, and one of two parts written as quotient or decimal
   fraction; a time of day, a word or a letter is compared as such;
-- a number **with a base** (`1011_2`) wants the same base.
+- a number **with a base** (`1011_2`) wants the same base, and one without wants ten.
 """
 
 from __future__ import annotations
@@ -234,7 +234,7 @@ class _Comparison:
             return wanted == said
         if _is_infinite(wanted) or _is_infinite(said):
             return wanted == said
-        if (base := _base(wanted)) and base != _base(said):
+        if _base(wanted) != _base(said):
             return False
         evaluator, tolerance = self._evaluator, self._expected.tolerance
         if tolerance and not names(wanted) and not names(said):
@@ -471,11 +471,20 @@ def _label(tree: Tree) -> str:
     return str(tree[1]) if tree[0] == "sym" else "*"
 
 
-def _base(tree: Tree) -> int | None:
-    """The base that a number is written in, behind its sign; None if none is written."""
+def _base(tree: Tree) -> int:
+    """The base that a number is written in, ten unless it tells one; 0 for a calculation of those.
+
+    To write a number in another base is what such a task asks for, so the question is no answer.
+    """
     while tree[0] == "neg":
         tree = tree[1]
-    return int(tree[2]) if tree[0] == "based" else None
+    if tree[0] == "based":
+        return int(tree[2])
+    return 0 if _holds_base(tree) else 10
+
+
+def _holds_base(tree: Any) -> bool:
+    return isinstance(tree, tuple) and (tree[:1] == ("based",) or any(map(_holds_base, tree)))
 
 
 def _as_ratio(tree: Tree) -> Tree:

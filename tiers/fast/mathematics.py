@@ -21,6 +21,7 @@ import re
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
+from itertools import islice
 from typing import Any, NamedTuple
 
 from verifier_ladder.candidate import Candidate
@@ -355,7 +356,7 @@ def _strong(text: str) -> tuple[list[str], int]:
     r"""What stands in boxes and tags or is offered beside them, and where the last of them ends.
 
     Raises:
-        _NoAnswerError: If it is denied: "not \boxed{42}".
+        _NoAnswerError: If it is denied: "not \boxed{42}"; or if there are too many tags.
     """
     found, end = _boxes(text)
     if first := _BOX.search(text):
@@ -363,11 +364,12 @@ def _strong(text: str) -> tuple[list[str], int]:
         if _DENIAL.search(before) or _DENIED.match(text, end):
             raise _NoAnswerError("the answer is denied")
         found += [match[1] for match in _FIRST.finditer(before)]
-    for match in _TAG.finditer(text):
+    tags = list(islice(_TAG.finditer(text), _MOST_MARKS + 1))
+    if len(tags) > _MOST_MARKS:  # Each looks for its end in all of the text.
+        raise _NoAnswerError("the output holds too many answers")
+    for match in tags:
         close = _END_TAG.search(text, match.end())
         inner = text[match.end() : close.start() if close else len(text)]
-        if len(found) > _MOST_MARKS:
-            break
         if not _BOX.search(inner):
             found.append(inner)
         end = max(end, close.end() if close else len(text))

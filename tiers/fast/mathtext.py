@@ -11,6 +11,7 @@ A tree is a tuple that begins with the name of its kind:
   `percent`, `degree`
 - collections: `list` (joined by, items), `set`, `tuple`, `pair` (left, right, items), `matrix`,
   `ratio`, `union`, `meet`, `without`, `reals`, `empty`, `ellipsis`
+- `circ`, the sign of degrees, which is no answer of its own
 - statements: `rel` (operators, parts), `quantity` (expression, unit), `word`, `clock`
 """
 
@@ -206,10 +207,9 @@ class _Reader:
         self._deeper()
         base = self._postfix(self._atom())
         if self._take("^"):
-            if self._take("circ"):
-                base = ("degree", base)
-            else:
-                base = self._postfix(("pow", base, self._script()))
+            script = self._script()
+            is_degree = script == ("circ",)
+            base = ("degree", base) if is_degree else self._postfix(("pow", base, script))
         self._depth -= 1
         return base
 
@@ -404,6 +404,8 @@ class _Reader:
             return ("empty",)
         if value == "...":
             return ("ellipsis",)
+        if value == "circ":
+            return ("circ",)
         if value == "{":
             self._at -= 1
             return self._braced()

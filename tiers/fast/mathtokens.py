@@ -45,7 +45,7 @@ _SIGNS = {
 """Characters of typography; any other that is not ASCII makes the text unreadable."""
 _TYPOGRAPHY = str.maketrans(_SIGNS)
 _SPACING = re.compile(
-    r"(?<!\\)\\(?:[,;:! ]|quad\b|qquad\b|displaystyle\b|textstyle\b|left\b\.?|right\b\.?"
+    r"(?<!\\)\\(?:[,;:! ]|\Z|quad\b|qquad\b|displaystyle\b|textstyle\b|left\b\.?|right\b\.?"
     r"|big\w*\b|Big\w*\b|limits\b|boldsymbol\b|bm\b)|~|(?<!\\)\$|\*\*(?!\s*[\d(-])|`"
 )
 _GROUPS = re.compile(r"(?<=\d)(?:\\,|,\\!)(?=\d{3}(?!\d))")
