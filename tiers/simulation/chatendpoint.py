@@ -161,7 +161,8 @@ class ChatEndpoint:
         self.prices = _prices(prices)
         self.secrets = _variable(api_key)
         self.env = () if url else (URL,)
-        self._first, self._last, self._refused = "", "", ""
+        self._first, self._last = "", ""
+        self._refused: set[str] = set()
         headers = {"Authorization": f"Bearer ${api_key}"} if api_key else None
         self._connect = partial(HttpService, headers=headers, timeout=timeout, retries=retries)
         self._service = self._connect(url) if url else None
@@ -188,7 +189,7 @@ class ChatEndpoint:
         }  # fmt: skip
         reply = await service.post(orjson.dumps(message), _PATH)
         completion = _completion(service, reply)
-        if completion is not _REFUSAL:
+        if not completion.is_refusal:  # A filter may refuse in a name of its own.
             self._refuse_another(completion.fingerprint)
         return completion
 
@@ -221,11 +222,11 @@ class ChatEndpoint:
         if must and now != must:
             why = "" if wanted else ", who has answered this process first"
             told = (
-                f"the judge is {now!r} and must be {must!r}{why}; set its fingerprint anew, which "
-                "has everything judged again"
+                f"the judge is {now!r} and must be {must!r}{why}; set its fingerprint anew, or to "
+                f"{ANYBODY!r} if several answer in turn, which has everything judged again"
             )
-            if now != self._refused:
-                self._refused = now
+            if now not in self._refused:
+                self._refused.add(now)
                 _LOG.warning("ALARM: %s", told)
             raise ToolError(told)
 

@@ -61,7 +61,9 @@ _CHANGES = (
     ("if self._found.shift: _LOG.warning('ALARM: %s', self._found.shift)",
      "if not self._found.shift: _LOG.warning('ALARM: %s', self._found.shift)"),
     # Who has answered first; `test_a_judge_that_changes_is_unknown_until_it_is_back`.
-    ("must or now", "must and now"), ("now != self._refused", "now == self._refused"),
+    ("must or now", "must and now"), ("now not in self._refused", "now in self._refused"),
+    ("'' if wanted else ', who has answered this process first'",
+     "'' if not wanted else ', who has answered this process first'"),
     # What feedback says; `test_two_judges_that_agree_give_their_mean_and_what_…`.
     ("each.score or 0.0", "each.score and 0.0"),
     ("kept['feedback'] or f'The judge gave {score:g} of {high:g}.'",
@@ -306,14 +308,28 @@ def test_a_judge_that_changes_is_unknown_until_it_is_back(
 ) -> None:
     ours, sample = made(fake), [Candidate("text", "42", task=SUM)]
     before = ours.judge(sample)[0]
-    fake.fingerprint = "fp_2"
-    changed = [ours.judge(sample)[0] for _ in range(2)]
+    changed = []
+    for fake.fingerprint in ("fp_2", "fp_3", "fp_2"):
+        changed += ours.judge(sample)
     fake.fingerprint = "fp_1"
 
-    assert [(Outcome.ABSTAIN, "tool")] * 2 == [(each.outcome, each.failed_at) for each in changed]
-    assert "'fake-2026 fp_2' and must be 'fake-2026 fp_1'" in changed[0].reason
-    assert 1 == caplog.text.count("ALARM")
+    assert [(Outcome.ABSTAIN, "tool")] * 3 == [(each.outcome, each.failed_at) for each in changed]
+    assert "'fake-2026 fp_2' and must be 'fake-2026 fp_1', who has" in changed[0].reason
+    assert 2 == caplog.text.count("ALARM")  # Once for each other one.
     assert [Outcome.ACCEPT] * 2 == [before.outcome, ours.judge(sample)[0].outcome]
+
+
+@pytest.mark.parametrize("settings", [{}, {"fingerprint": "fake-2026 fp_1"}])
+def test_a_filter_that_refuses_in_a_name_of_its_own_is_no_other_judge(
+    fake: FakeJudge, settings: dict[str, Any]
+) -> None:
+    ours, sample = made(fake, **settings), [Candidate("text", "42", task=SUM)]
+    refusal = completion(None, refusal="Filtered.", fingerprint="filter")
+    fake.replies = [(200, {}, refusal)] * 2
+    refused, believed = (ours.judge(sample)[0] for _ in range(2))
+
+    assert (None, 2) == (refused.failed_at, refused.evidence["refusals"])
+    assert Outcome.ACCEPT is believed.outcome
 
 
 def test_a_judge_that_may_change_is_told(
