@@ -353,6 +353,9 @@ def unseen() -> Iterator[str]:
         yield case("43", asked, "reject", "a conversation", "closed form", score=[0, 0])
     odd = [{"role": "user", "content": "17 + 25?"}, {"role": "user"}]
     yield case("42", {"prompt": odd}, "abstain", "one message of two", "by hand", reason="prompt")
+    right, why = "\u200b42", "what can't be seen is as long as it is written out"
+    yield own({"max_characters": 10}, "accept", why, right, score=[10, 10])
+    yield own({"max_characters": 9}, "reject", why, right)
 
 
 MIDDLE = 0.5

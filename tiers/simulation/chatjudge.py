@@ -36,7 +36,7 @@ from verifier_ladder.tiers.simulation.chatendpoint import (
     Completion,
     EndpointSettings,
 )
-from verifier_ladder.tiers.simulation.judgeform import Form, Texts
+from verifier_ladder.tiers.simulation.judgeform import Form, Texts, quoted
 from verifier_ladder.tiers.tasks import TaskError, read_task
 from verifier_ladder.verdict import NO_EVIDENCE, Verdict, mean_of
 
@@ -146,12 +146,14 @@ def judged_text(content: str | bytes, most: int) -> str:
     """What is judged of an output: what is thought aloud before `</think>` is not.
 
     Raises:
-        CandidateError: If it is no text, or has more than `most` characters.
+        CandidateError: If it is no text, or has more than `most` characters as it is quoted.
     """
     text = text_of(content).rpartition("</think>")[2]
-    if len(text) > most:
+    size = len(text) if len(text) > most else len(quoted(text))
+    if size > most:
         raise CandidateError(
-            f"the output has {len(text)} characters; at most {most} are judged",
+            f"the output has {size} characters, those that can't be seen as they are written out; "
+            f"at most {most} are judged",
             feedback=f"Write at most {most} characters.",
         )
     return text
@@ -177,7 +179,7 @@ class ChatSettings(EndpointSettings, total=False):
     rate: Rate | str | None
     """How many of them may be asked about in a time, on all hosts: `"10/s"`."""
     max_characters: int
-    """Of the longest output; 100 000 if left out."""
+    """Of the longest output, as it is quoted; 100 000 if left out."""
     canaries: Sequence[Mapping[str, Any]] | str
     """Outputs whose grade is known, 12 or more, each with `prompt`, `output`, `grade` and perhaps
     `reference`; or `"built-in"`. A judge that grades more than a tenth of them otherwise has
