@@ -90,10 +90,13 @@ class CanaryWatch:
         self._lock = asyncio.Lock()
         self._until = 0.0
         self._found = Look()
+        self._graded: dict[int, Verdict] = {}
+        """Of a grading that is not done, by the canary's place."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Travel without what was found here."""
-        return {k: v for k, v in vars(self).items() if k not in {"_lock", "_until", "_found"}}
+        found = {"_lock", "_until", "_found", "_graded"}
+        return {k: v for k, v in vars(self).items() if k not in found}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Arrive with nothing graded."""
@@ -123,14 +126,26 @@ class CanaryWatch:
         return self._found._replace(cost=sum(costs, Cost()) if costs else None)
 
     async def graded(self, grade: Grade) -> list[Verdict]:
-        """A verdict on each canary now."""
+        """A verdict on each canary now.
+
+        If one can't be judged, the others stay graded: a service that is asked for too much at
+        once would be asked for as much again, and never get through.
+
+        Raises:
+            ToolError: If one can't be judged now.
+        """
         gate = asyncio.Semaphore(self._at_once)
 
-        async def one(canary: Canary) -> Verdict:
+        async def one(place: int) -> None:
             async with gate:
-                return await grade(canary)
+                self._graded[place] = await grade(self.canaries[place])
 
-        return list(await asyncio.gather(*map(one, self.canaries)))
+        places = range(len(self.canaries))
+        left = [one(place) for place in places if place not in self._graded]
+        for failure in await asyncio.gather(*left, return_exceptions=True):
+            if failure is not None:
+                raise failure
+        return [self._graded.pop(place) for place in places]
 
     def _of(self, verdicts: Sequence[Verdict]) -> Look:
         pairs = list(zip(self.canaries, (each.score for each in verdicts), strict=True))

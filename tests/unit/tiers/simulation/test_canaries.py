@@ -103,6 +103,17 @@ def test_a_judge_that_is_away_is_no_shift(fake: FakeJudge) -> None:
     assert Outcome.ACCEPT is said(judge, "42")[0].outcome
 
 
+def test_a_canary_that_was_graded_is_not_asked_about_again_where_another_one_failed(
+    fake: FakeJudge,
+) -> None:
+    judge = made(fake, canaries=own())
+    fake.replies = [(500, {}, {})] * 2
+    outcomes = [said(judge, "42")[0].outcome for _ in range(2)]
+
+    assert [Outcome.ABSTAIN, Outcome.ACCEPT] == outcomes
+    assert 12 + 2 + 1 == len(fake.asked)
+
+
 def test_grades_of_now_are_a_new_version(fake: FakeJudge) -> None:
     fake.mistaken = {"1", "2", "3"}
     shifted = made(fake, canaries=own())
