@@ -70,7 +70,7 @@ def judge() -> Iterator[FakeJudge]:
 def fight(
     judge: FakeJudge, attacks: dict[str, Attack], folder: Path, model: str, kind: str = "judge"
 ) -> Fight:
-    made = JUDGES[kind](model=model, url=judge.url, timeout=300.0)
+    made = JUDGES[kind](model=model, url=judge.url, timeout=300.0, canaries=[])
     return Fight([made], attacks, folder).run()
 
 

@@ -161,7 +161,7 @@ class CanaryWatch:
         return Look(
             f"the judge has shifted: {len(off)} of {len(pairs)} canaries are graded otherwise "
             f"({told}); give the canaries the grades of now, which has everything judged again, "
-            "or bring back the judge that gave those before"
+            "or bring back the judge that gave those before; canaries=[] has none graded"
         )
 
 
@@ -202,7 +202,7 @@ def built_in(low: float, high: float, *, compared: bool) -> tuple[Canary, ...]:
 
 
 def canary_watch(
-    given: Sequence[Mapping[str, Any]] | str,
+    given: Sequence[Mapping[str, Any]] | str | None,
     known: Sequence[Canary],
     *,
     low: float,
@@ -214,7 +214,7 @@ def canary_watch(
     """The watch that settings ask for.
 
     Args:
-        given: Fields of each canary, or `"built-in"`, or none.
+        given: Fields of each canary, or `"built-in"`, or none; if left out, those that come along.
         known: Those that come along; none where the judge has a question of its own.
         low: The least grade.
         high: The largest.
@@ -226,6 +226,8 @@ def canary_watch(
     Raises:
         ConfigError: If they are too few, or make no sense.
     """
+    if given is None:
+        given = BUILT_IN if known else ()
     canaries = _named(known) if given == BUILT_IN else _given(given, low, high)
     share = _APART_OF_KNOWN if given == BUILT_IN else _APART
     every = seconds(period)

@@ -180,10 +180,11 @@ class ChatSettings(EndpointSettings, total=False):
     """How many of them may be asked about in a time, on all hosts: `"10/s"`."""
     max_characters: int
     """Of the longest output, as it is quoted; 100 000 if left out."""
-    canaries: Sequence[Mapping[str, Any]] | str
+    canaries: Sequence[Mapping[str, Any]] | str | None
     """Outputs whose grade is known, 12 or more, each with `prompt`, `output`, `grade` and perhaps
-    `reference`; or `"built-in"`. A judge that grades more than a tenth of them otherwise has
-    shifted, and abstains."""
+    `reference`; or `"built-in"`, which they are if left out, where the question is the one that
+    comes along. A judge that grades more than a tenth of them otherwise has shifted, and abstains.
+    With `[]` none is graded."""
     canary_period: float | str
     """Time after which they are graded again; a day if left out."""
     canary_apart: float | None
@@ -218,7 +219,7 @@ class ChatVerifier(AsyncVerifier):
         low: float = 0.0,
         high: float = 1.0,
         second: Mapping[str, Any] | None = None,
-        canaries: Sequence[Mapping[str, Any]] | str = (),
+        canaries: Sequence[Mapping[str, Any]] | str | None = None,
         canary_period: float | str = "1 d",
         canary_apart: float | None = None,
         timeout: float = 60.0,
@@ -247,8 +248,9 @@ class ChatVerifier(AsyncVerifier):
             at_once=concurrency,
         )  # fmt: skip
         self.tools = {"template": form.digest}
-        if watch.canaries:
+        if canaries is not None:
             told["canaries"] = canaries if canaries == BUILT_IN else list(canaries)
+        if watch.canaries:
             self.tools["canaries"] = digest([each.model_dump() for each in watch.canaries]).hex()
         self.secrets = tuple(name for each in self.members for name in each.secrets)
         self.env = tuple(dict.fromkeys(name for each in self.members for name in each.env))

@@ -48,6 +48,33 @@ def test_a_judge_that_knows_what_is_right_is_asked_on(fake: FakeJudge, kind: Any
     assert ours.asks * (12 + 2) == len(fake.asked)
 
 
+@pytest.mark.parametrize("kind", [Judge, PairwiseJudge])
+def test_canaries_that_come_along_are_graded_by_default(fake: FakeJudge, kind: Any) -> None:
+    ours = kind(model="fake", url=fake.url, least=0.5, timeout=300.0)
+    named = kind(model="fake", url=fake.url, least=0.5, timeout=300.0, canaries="built-in")
+
+    assert 0 == said(ours, "42")[0].evidence["canaries_off"]
+    assert ours.asks * (12 + 1) == len(fake.asked)
+    assert ours.tools == named.tools
+
+
+def test_a_judge_that_knows_nothing_is_not_believed(fake: FakeJudge) -> None:
+    (verdict,) = said(made(fake, model="contrary"), "43")
+
+    assert (Outcome.ABSTAIN, "tool") == (verdict.outcome, verdict.failed_at)
+    assert "12 of 12 canaries" in verdict.reason
+
+
+@pytest.mark.parametrize("settings", [{"canaries": []}, {"criteria": {"correct": "Is it?"}}])
+def test_no_canary_is_graded_where_none_comes_along_or_is_wanted(
+    fake: FakeJudge, settings: dict[str, Any]
+) -> None:
+    verdict = said(made(fake, **settings), "42")[0]
+
+    assert 1 == len(fake.asked)
+    assert "canaries_off" not in verdict.evidence
+
+
 def test_canaries_are_graded_again_when_the_period_is_over(fake: FakeJudge) -> None:
     daily, always = made(fake, canaries=own()), made(fake, canaries=own(), canary_period=ALWAYS)
     for judge in (daily, daily, always, always):

@@ -72,6 +72,8 @@ _CHANGES = (
     ("() if url else (URL,)", "() if not url else (URL,)"),
     # How many different sides there are is the same from either side.
     ("score >= least", "score < least"),
+    # Whether canaries are left out; `test_canaries_that_come_along_are_graded_by_default`.
+    ("BUILT_IN if known else ()", "BUILT_IN if not known else ()"),
     # References of built-in canaries, which this judge is not shown.
     ("right if n % 2 else wrong", "right if not n % 2 else wrong"),
 )  # fmt: skip
@@ -81,9 +83,10 @@ SUM = {"prompt": "What is 17 + 25?", "reference": "4711 is no sum"}
 
 
 def made(fake: FakeJudge, **settings: Any) -> module.Judge:
-    return module.Judge(
-        **{"model": "fake", "url": fake.url, "least": 5.0, "timeout": 300.0, **settings}
-    )
+    return module.Judge(**{
+        "model": "fake", "url": fake.url, "least": 5.0, "timeout": 300.0, "canaries": [],
+        **settings,
+    })  # fmt: skip
 
 
 def said(fake: FakeJudge, output: str | bytes = "42", **settings: Any) -> Verdict:
@@ -108,7 +111,7 @@ class TestJudge(VerifierTestCase):
     @pytest.fixture
     def verifier(self, steady: FakeJudge, monkeypatch: pytest.MonkeyPatch) -> module.Judge:
         monkeypatch.setenv(URL, steady.url)
-        return module.Judge(model="fake", least=5.0)
+        return module.Judge(model="fake", least=5.0, canaries=[])
 
     @pytest.fixture
     def answer_key(self) -> AnswerKey:

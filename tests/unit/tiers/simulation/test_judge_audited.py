@@ -49,7 +49,9 @@ def outputs(fake: FakeJudge, count: int) -> list[Candidate]:
 def card_of(
     ledger: Any, fake: FakeJudge, samples: Sequence[Candidate], audit: float, seed: int = 0
 ) -> ReportCard:
-    judge = Judge(model="fake", url=fake.url, least=5.0, timeout=300.0, concurrency=16)
+    judge = Judge(
+        model="fake", url=fake.url, least=5.0, timeout=300.0, concurrency=16, canaries=[]
+    )
     ladder = vl.Ladder("audited", [judge, People(seed)], policy=NEVER, audit=audit)
     name = f"seed {seed}"
     spec = {**ladder.as_json(), "seed": seed.to_bytes(16, "big").hex()}

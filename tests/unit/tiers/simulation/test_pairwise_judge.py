@@ -22,7 +22,9 @@ SUM = {"prompt": "What is 17 + 25?", "reference": "It is 42"}
 
 
 def said(fake: FakeJudge, output: str = "42", task: Any = SUM, **settings: Any) -> Verdict:
-    ours = PairwiseJudge(**{"model": "fake", "url": fake.url, "timeout": 300.0, **settings})
+    ours = PairwiseJudge(**{
+        "model": "fake", "url": fake.url, "timeout": 300.0, "canaries": [], **settings
+    })  # fmt: skip
     return ours.judge([Candidate("text", output, task=task)])[0]
 
 
@@ -43,7 +45,7 @@ class TestPairwiseJudge(VerifierTestCase):
     @pytest.fixture
     def verifier(self, steady: FakeJudge, monkeypatch: pytest.MonkeyPatch) -> PairwiseJudge:
         monkeypatch.setenv(URL, steady.url)
-        return PairwiseJudge(model="fake")
+        return PairwiseJudge(model="fake", canaries=[])
 
 
 @pytest.mark.slow  # Each mutant asks the endpoint about all of the key.
@@ -51,7 +53,7 @@ def test_the_answer_key_notices_edits_of_what_is_about_pairs(
     fake: FakeJudge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(URL, fake.url)
-    key, settings = AnswerKey.named("pairwise-judge"), {"model": "fake"}
+    key, settings = AnswerKey.named("pairwise-judge"), {"model": "fake", "canaries": []}
     found = mutation_test(key, PairwiseJudge, settings=settings)
 
     assert len(found.caught) >= 10
@@ -67,7 +69,7 @@ def test_the_answer_key_is_the_frozen_one() -> None:
 
 def test_nothing_of_a_hostile_output_leaves_its_quotation(fake: FakeJudge) -> None:
     hostile = [case for case in AnswerKey.named("pairwise-judge").cases if case.hostile]
-    ours = PairwiseJudge(model="fake", url=fake.url)
+    ours = PairwiseJudge(model="fake", url=fake.url, canaries=[])
     found = ours.judge([case.as_candidate("text") for case in hostile])
 
     assert len(fake.asked) > 120
@@ -189,7 +191,7 @@ def test_a_setting_without_sense_is_refused(settings: dict[str, Any]) -> None:
 
 def test_abstentions_are_kept_and_counted(fake: FakeJudge) -> None:
     fake.preferred, fake.refused = "first", {"4711"}
-    ours = PairwiseJudge(model="fake", url=fake.url)
+    ours = PairwiseJudge(model="fake", url=fake.url, canaries=[])
     samples = [Candidate("text", text, task=SUM) for text in ("42", "4711", "43")]
     ledger = vl.open_ledger(":memory:")
     with vl.Campaign.open("pairs", ladder=vl.Ladder("pairs", [ours]), ledger=ledger) as campaign:

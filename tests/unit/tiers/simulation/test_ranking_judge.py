@@ -33,7 +33,9 @@ EQUIVALENT = [  # How long a check may take; `test_a_check_may_take_as_long_as_a
 
 
 def made(fake: FakeJudge, **settings: Any) -> RankingJudge:
-    return RankingJudge(**{"model": "fake", "url": fake.url, "timeout": 300.0, **settings})
+    return RankingJudge(**{
+        "model": "fake", "url": fake.url, "timeout": 300.0, "canaries": [], **settings
+    })  # fmt: skip
 
 
 def said(
@@ -79,7 +81,7 @@ class TestRankingJudge(VerifierTestCase):
     @pytest.fixture
     def verifier(self, steady: FakeJudge, monkeypatch: pytest.MonkeyPatch) -> RankingJudge:
         monkeypatch.setenv(URL, steady.url)
-        return RankingJudge(model="fake")
+        return RankingJudge(model="fake", canaries=[])
 
     @pytest.fixture
     def candidates(self) -> list[Candidate]:
@@ -91,7 +93,7 @@ def test_the_answer_key_notices_edits_of_what_is_about_ranks(
     fake: FakeJudge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(URL, fake.url)
-    key, settings = AnswerKey.named("ranking-judge"), {"model": "fake"}
+    key, settings = AnswerKey.named("ranking-judge"), {"model": "fake", "canaries": []}
     found = mutation_test(key, RankingJudge, settings=settings, equivalent=EQUIVALENT)
 
     assert len(found.caught) >= 10
@@ -313,7 +315,7 @@ class Stumbles(RankingJudge):
 
 def test_a_judge_that_stumbles_over_a_reply_is_unknown_with_its_boundary(fake: FakeJudge) -> None:
     samples = [Candidate("text", each, task=SUM) for each in ("42", "43")]
-    judge = Stumbles(model="fake", url=fake.url, timeout=300.0)
+    judge = Stumbles(model="fake", url=fake.url, timeout=300.0, canaries=[])
     ladder = vl.Ladder("stumbles", [judge])
     with vl.Campaign.open("stumbles", ladder=ladder, ledger=":memory:") as campaign:
         rewards = campaign.score(samples, groups=["a", "a"])
