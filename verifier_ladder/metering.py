@@ -4,8 +4,9 @@ The kernel tells a process what its children took once they have ended and were 
 that stays, such as a model's server, is looked at while it lives. What a child took moves from the
 one place to the other when it is waited for, so that nothing counts twice.
 
-A helper that runs on another machine, or knows exactly what its processes took, reports that: it
-counts instead of what can be seen of them.
+A helper that knows exactly what its processes took reports that: it counts instead of what can be
+seen of them. What the kernel shows nobody here, as of a service or of another machine, is charged
+when it is known.
 
 A process that keeps its tree (`keep_tree`) stays the ancestor of everything below it, also of what
 a child leaves behind when it ends.
@@ -52,6 +53,33 @@ class Member(NamedTuple):
 
 
 _SOURCES: list[tuple[Callable[[], float], Callable[[], Iterable[int]]]] = []
+_CHARGED: list[list[float] | memoryview[float]] = [[0.0]]
+
+
+def charge(seconds: float) -> None:
+    """Count what was done for this process where the kernel does not show it.
+
+    Args:
+        seconds: Cpu-seconds that a service, or another machine, says it took.
+
+    Example:
+        >>> before = charged()
+        >>> charge(0.5)
+        >>> charged() > before
+        True
+    """
+    _CHARGED[0][0] += seconds
+
+
+def charged() -> float:
+    """Cpu-seconds that were charged so far, or since `charge_to`."""
+    return _CHARGED[0][0]
+
+
+def charge_to(cell: list[float] | memoryview[float]) -> None:
+    """Count in a cell from now on, such as one that another process reads."""
+    cell[0] = 0.0
+    _CHARGED[0] = cell
 
 
 def report(source: Callable[[], float], instead_of: Callable[[], Iterable[int]]) -> None:
@@ -121,8 +149,8 @@ def seconds() -> float:
 
 
 def reported() -> float:
-    """Cpu-seconds that helpers of this process report."""
-    return sum(source() for source, _ in _SOURCES)
+    """Cpu-seconds that helpers of this process report, and those that were charged."""
+    return charged() + sum(source() for source, _ in _SOURCES)
 
 
 def in_tree(without: Collection[int] = ()) -> float:

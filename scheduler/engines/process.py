@@ -11,7 +11,6 @@ from time import monotonic
 
 from verifier_ladder.environment import THREADS, harmless, hide_declared
 from verifier_ladder.masking import NO_MASK
-from verifier_ladder.metering import seconds_of
 from verifier_ladder.scheduler.engines.child import Child
 from verifier_ladder.scheduler.engines.journal import Journal
 from verifier_ladder.scheduler.engines.line import Line
@@ -109,16 +108,16 @@ class WorkerProcess:
         self._at = at = NOT_STARTED
         answered = 0
         clock = OwnClock(self._process.pid, watch.patience)
-        spending = Spending(self._process.pid, watch, self._progress.spent)
+        spending = Spending(watch, self._measured)
         while True:
             if cell[0] != at:
                 self._at = at = cell[0]
                 clock.begin()
-                self.took = self._cpu
+                self.took = self._taken
             if self.journal.count != answered:  # Calls at work at once end in any place.
                 answered = self.journal.count
-                self._measure()  # After they were counted: an earlier reading lacks their last.
-                self.took = self._cpu
+                # Measured after they were counted: an earlier look lacks their last.
+                self.took = self._measured()
             is_loading = at in (NOT_STARTED, LOADING)
             left = _left(clock, watch, is_loading=is_loading, waits=self._progress.waits[0])
             if left <= 0 and cell[0] == at:
@@ -137,7 +136,7 @@ class WorkerProcess:
             if (reply := self._line.hear(max(pause, 0.005))) is not None:
                 self._look_for_pause(watch)
                 return reply
-            self._measure()
+            self._measured()
             if self._process.exitcode is not None:
                 self.signal_death()  # a child of the dead worker may hold its pipes open
 
@@ -167,7 +166,7 @@ class WorkerProcess:
     def _death(self, error: Exception) -> Failure:
         if self.pid is None:
             return self._failure("start", f"could not be started: {error}")
-        self._measure()  # The kernel forgets it once it is joined.
+        self._measured()  # The kernel forgets it once it is joined.
         self.signal_death()  # one that hung up and lives on; a dead one keeps its exit code
         self._process.join(1.0)
         code = self._process.exitcode
@@ -191,19 +190,22 @@ class WorkerProcess:
 
     def _failure(self, cause: str, message: str) -> Failure:
         at: int = self._progress.cell[0]
-        self._measure()
+        seconds = self._measured()
         if at != self._at:
-            self.took = self._cpu
-        return Failure(cause, message, at if at >= 0 else None, self._cpu)
+            self.took = seconds
+        return Failure(cause, message, at if at >= 0 else None, seconds)
 
-    def _measure(self) -> None:
-        """Note the cpu time it has taken for the present request: sleeping takes none."""
-        if self.pid is None or self._progress.cell[0] == NOT_STARTED:
-            return
-        cpu = seconds_of(self.pid)
-        before = self._progress.spent[0]  # as the worker says, which may have been spoiled
-        if 0.0 <= before <= cpu:
-            self._cpu = max(self._cpu, cpu - before)
+    def _measured(self) -> float:
+        """The cpu time it has taken for the present request: sleeping and loading take none."""
+        if self.pid is None or self._progress.cell[0] in (NOT_STARTED, LOADING):
+            return self._cpu
+        self._cpu = max(self._cpu, self._progress.used(self.pid))
+        return self._taken
+
+    @property
+    def _taken(self) -> float:
+        """The same at the last look; what services took is known sooner, with their answers."""
+        return self._cpu + self._progress.elsewhere
 
     def signal_death(self) -> None:
         """Kill it and its children; from another thread, its lane then notices and cleans up."""

@@ -10,13 +10,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from verifier_ladder.cost import LARGEST
+from verifier_ladder.metering import seconds_of
+
 NOT_STARTED = -1
 """The worker has not taken the job yet."""
 LOADING = -2
 """It reads the job, imports the verifier and sets it up."""
 DONE = -3
 """All candidates are judged; the answers are being written."""
-_SIZE = 32
+_SIZE = 40
 
 
 def unnamed_file(size: int) -> int:
@@ -69,16 +72,30 @@ class Progress(Inheritable):
         verifier is loaded, when it began to judge."""
         self.paused = memoryview(self._memory)[16:24].cast("d")
         """Until when a service wants not to be asked, by the machine's monotonic clock."""
-        self.waits = memoryview(self._memory)[24:].cast("q")
+        self.waits = memoryview(self._memory)[24:32].cast("q")
         """1 while it waits for a service that is busy for others."""
+        self.charged = memoryview(self._memory)[32:].cast("d")
+        """Cpu-seconds that it was charged since then for what others did (`metering.charge`)."""
         self.cell[0] = NOT_STARTED
+
+    def used(self, pid: int) -> float:
+        """Cpu-seconds that its processes have taken for the present request, as the kernel tells.
+
+        0.0 where it says what can't be, here and in `elsewhere`: a candidate may have spoiled it.
+        """
+        cpu, before = seconds_of(pid), self.spent[0]
+        return cpu - before if 0.0 <= before <= cpu else 0.0
+
+    @property
+    def elsewhere(self) -> float:
+        """Cpu-seconds that others have taken for it, such as services."""
+        charged = self.charged[0]
+        return charged if 0.0 <= charged < LARGEST else 0.0
 
     def close(self) -> None:
         """Give the memory back too."""
-        self.cell.release()
-        self.spent.release()
-        self.paused.release()
-        self.waits.release()
+        for view in (self.cell, self.spent, self.paused, self.waits, self.charged):
+            view.release()
         self._memory.close()
         super().close()
 

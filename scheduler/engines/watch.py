@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from time import monotonic
 from typing import NamedTuple, Protocol
 
-from verifier_ladder.metering import seconds_of
 from verifier_ladder.verdict import Verdict
 
 _LEAST_PAUSE = 0.1
@@ -66,10 +65,9 @@ class Watch(NamedTuple):
 class Spending:
     """Compares what a process has spent with what is reserved, no more often than needed."""
 
-    def __init__(self, pid: int, watch: Watch, base: Sequence[float]) -> None:
-        """Count what a process takes beyond `base[0]`, which it may move itself."""
-        self._pid, self._limit, self._earlier = pid, watch.limit, watch.spent
-        self._base = base
+    def __init__(self, watch: Watch, taken: Callable[[], float]) -> None:
+        """Add what earlier attempts have taken to what the process has `taken` by now."""
+        self._limit, self._earlier, self._taken = watch.limit, watch.spent, taken
         self._next = monotonic()
 
     @property
@@ -82,7 +80,7 @@ class Spending:
         limit = self._limit
         if limit is None or monotonic() < self._next:
             return None
-        spent = self._earlier + seconds_of(self._pid) - self._base[0]
+        spent = self._earlier + self._taken()
         while spent >= limit.seconds:
             reserved = limit.seconds
             try:

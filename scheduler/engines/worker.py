@@ -140,6 +140,7 @@ class Worker:
 
     def begin(self) -> None:
         """Cost counts from now on."""
+        metering.charge_to(self.progress.charged)
         self.progress.spent[0] = metering.in_tree()  # as its lane sees it
         self._began = metering.seconds()
 

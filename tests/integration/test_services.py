@@ -47,8 +47,10 @@ class Model(vl.Service):
         return os.getpid()
 
     def spins(self) -> float:
+        """Take a while of the processor; how long, as it counts itself."""
+        began = time.process_time()
         spin()
-        return 1.0
+        return time.process_time() - began
 
     def dies(self, times: int) -> float:
         """Be killed so often, each time in the midst of the call."""
@@ -267,6 +269,41 @@ def test_a_check_is_charged_for_its_calls_and_not_for_the_set_up(
     costs = [verdict.cost.seconds for verdict in verdicts if verdict.cost]
     assert 0.9 * USED <= costs[1] <= 1.5 * USED
     assert max(costs[0], costs[2]) <= 0.5 * USED
+
+
+def test_an_answer_that_is_told_early_is_charged_for_its_calls(
+    notes: Path, judge: Judge, pool: WorkerPool
+) -> None:
+    candidates = [vl.Candidate("text", content) for content in ("spins", "hangs")]
+    future = pool.verify(judge, candidates)
+    until((notes / "hangs").exists)
+    until(lambda: 0 in future.answered)
+    early = future.answered[0]
+    future.abandon()
+    late = future.result().verdicts[0]
+
+    assert early.score is not None
+    for verdict in (early, late):
+        assert verdict.cost is not None
+        assert verdict.cost.seconds >= early.score
+
+
+class Reserved:
+    """A budget that has no more."""
+
+    seconds = USED / 2
+
+    def extend(self) -> bool:
+        return False
+
+
+def test_what_services_take_is_part_of_what_a_batch_may_spend(
+    judge: Judge, pool: WorkerPool
+) -> None:
+    judge.timeout = 5.0
+    *_, hung = said(pool, judge, "spins", "hangs", limit=Reserved())
+
+    assert "budget" == hung.failed_at
 
 
 def test_what_a_method_raises_is_raised_where_it_was_asked(judge: Judge) -> None:

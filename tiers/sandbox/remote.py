@@ -17,6 +17,7 @@ from time import monotonic
 from typing import Any
 from urllib.parse import parse_qs, urlsplit, urlunsplit
 
+from verifier_ladder import metering
 from verifier_ladder.errors import ConfigError, SandboxError
 from verifier_ladder.text import printable
 from verifier_ladder.tiers.sandbox.outcome import UNREADABLE, Told
@@ -77,6 +78,8 @@ class Remote:
 
     kind = "remote"
     pid = 0
+    seconds = 0.0
+    """Nothing that is still to be charged."""
 
     def __init__(self, url: str, token: str, warmth: Warmth) -> None:
         """Describe the service; it is asked with the first input.
@@ -86,7 +89,6 @@ class Remote:
         """
         self._shape, self._address = checked_address(url)
         self._token, self._warmth = token, warmth
-        self.seconds = 0.0
         self._client = _httpx().Client(follow_redirects=False)
 
     def run(self, request: bytes, stdin: bytes, limits: Limits) -> Told:
@@ -107,7 +109,7 @@ class Remote:
         except UNREADABLE as error:
             why = printable(str(error), _SAID)
             raise SandboxError(f"{_WHO} answered what is no answer: {why}") from None
-        self.seconds += took
+        metering.charge(took)
         return told
 
     def _fusion(self, program: str, seconds: float) -> str:

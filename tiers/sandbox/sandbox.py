@@ -177,7 +177,10 @@ class Sandbox:
 
     @property
     def seconds(self) -> float:
-        """Seconds of processor time of all inputs so far, what carries them out included."""
+        """Seconds of processor time of all inputs so far, what carries them out included.
+
+        None of those on another machine: they are charged as they end.
+        """
         zygote = self._zygote
         return self._lost + (zygote.seconds if zygote else 0.0)
 

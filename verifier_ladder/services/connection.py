@@ -47,9 +47,6 @@ _BEGIN = (
 )
 """The first process ends at once, so that the second has no parent but the system."""
 _SUBREAPER, _IS_SUBREAPER = 36, 37  # of prctl
-_CHARGED = [0.0]
-"""Cpu-seconds that services took for calls of this process."""
-metering.report(lambda: _CHARGED[0], tuple)
 
 
 class Connection:
@@ -206,7 +203,7 @@ class Connection:
     def _told(self, reply: Sequence[Any]) -> Any:
         """What the method returned or raised; what it took is charged to who asks."""
         kind, cpu, wall, value = reply
-        _CHARGED[0] += cpu
+        metering.charge(cpu)
         self.busy += wall
         if kind == "done":
             return value

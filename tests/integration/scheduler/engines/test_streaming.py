@@ -25,7 +25,7 @@ from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.function import FunctionVerifier
 from verifier_ladder.metering import seconds_of
-from verifier_ladder.scheduler.engines import process
+from verifier_ladder.scheduler.engines import progress
 from verifier_ladder.scheduler.engines.pool import WorkerPool
 from verifier_ladder.verdict import Verdict
 
@@ -252,7 +252,7 @@ def test_calls_at_work_at_once_are_charged_what_they_took_when_they_are_told(
             until((tmp_path / f"{number} done").exists)
         return took
 
-    monkeypatch.setattr(process, "seconds_of", late)
+    monkeypatch.setattr(progress, "seconds_of", late)
     future = pool.verify(Burning(tmp_path), texts("0123"))
     for number in range(3):
         until(partial(future.answered.__contains__, number))
