@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from verifier_ladder.scheduler.engines.watch import Failure
@@ -76,7 +76,6 @@ class Case(Generic[T]):
         exact: bool = False,
         tell: Callable[[Mapping[int, T]], object] = lambda _: None,
         wasted: dict[int, float] | None = None,
-        paid: Container[int] = (),
     ) -> None:
         """Open the case.
 
@@ -92,12 +91,11 @@ class Case(Generic[T]):
             exact: Whether the marked position is surely the one that was being judged.
             tell: Hears each answer as soon as it is settled.
             wasted: Where to note what failed attempts took.
-            paid: Positions that can't be charged with more any longer; it may grow.
         """
         self._attempt, self._convict, self._give_up = attempt, convict, give_up
         self._control, self._excuse = control or _NoControl(), excuse
         self._trusted, self._exact = True, exact
-        self._tell, self._paid = tell, paid
+        self._tell = tell
         self._answers: dict[int, T] = {}
         self._count = count
         self._failures: dict[int, int] = {}
@@ -204,12 +202,9 @@ class Case(Generic[T]):
     def _share_out(self) -> None:
         """Charge what groups wasted before the culprits were known.
 
-        If there are none, those without an answer pay; if all have one, all do. What is paid is
-        left out.
+        If there are none, those without an answer pay; if all have one, all do.
         """
-        groups = (self._culprits, self._abandoned, range(self._count))
-        open_ = ([p for p in group if p not in self._paid] for group in groups)
-        payers = next(filter(None, open_), [])
+        payers = self._culprits or self._abandoned or range(self._count)
         for position in payers if self._unclear else ():
             share = self._unclear / len(payers)
             self.wasted[position] = self.wasted.get(position, 0.0) + share

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
+from threading import Lock
 from time import monotonic
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -69,8 +70,9 @@ class BatchFuture(Future[T]):
         self._told = told
         self.answered: dict[int, Any] = answered or {}
         """What is settled so far, by position in the batch; filled by the lane."""
-        self.paid: set[int] = set()
-        """Which of them have been paid, so that their cost can't change; filled by who pays."""
+        self.paid: dict[int, Any] = {}
+        """Those that have been paid; whatever comes later, they stand."""
+        self._paying, self._is_settled = Lock(), False
         self.on_news: Callable[[], None] = _nothing
         """Called when more may be settled, in a lane's thread."""
         self.is_abandoned = False
@@ -92,12 +94,33 @@ class BatchFuture(Future[T]):
 
     def note(self, answers: Mapping[int, Any]) -> None:
         """Take what is settled, before the batch is done; for lanes."""
-        self.answered.update(self._told(answers))
+        told = self._told(answers)
+        with self._paying:
+            self.answered.update(_as_paid(told, self.paid))
 
     def tell(self, answers: Mapping[int, Any]) -> None:
         """Take it, and say that there is news."""
         self.note(answers)
         self.on_news()
+
+    def pay(self, choose: Callable[[Mapping[int, Any]], Mapping[int, Any]]) -> Mapping[int, Any]:
+        """Take answers that are paid before the batch is done; none once it is being settled.
+
+        Args:
+            choose: Takes them out of all that are known.
+        """
+        with self._paying:
+            if self._is_settled:
+                return {}
+            chosen = choose(dict(self.answered))
+            self.paid.update(chosen)
+            return chosen
+
+    def settle(self) -> Mapping[int, Any]:
+        """The answers that have been paid; no more are until there is a result. For lanes."""
+        with self._paying:
+            self._is_settled = True
+        return self.paid
 
     def abandon(self) -> dict[int, Any]:
         """Stop waiting; gives what was settled until now."""
@@ -262,7 +285,7 @@ class Job(ABC, Generic[T]):
         else:
             evidence |= {"cause": failure.cause, **alone}
             said = Verdict.abstain(message, failed_at="engine", evidence=evidence)
-        return self.failed(replace(said, cost=Cost(failure.seconds)))
+        return self.failed(_taking(said, failure.seconds))
 
     def _convict_raised(
         self, failure: Failure, said: Verdict, alone: Mapping[str, Any], *, sane: bool
@@ -275,8 +298,7 @@ class Job(ABC, Generic[T]):
             said = replace(Verdict.reject(reason, evidence=evidence), cost=said.cost)
         elif alone:
             said = replace(said, evidence={**said.evidence, **alone})
-        cost = replace(said.cost or Cost(), seconds=failure.seconds)
-        return self.failed(replace(said, cost=cost))
+        return self.failed(_taking(said, failure.seconds))
 
     def _out_of_memory(self) -> str:
         if self.memory is None:
@@ -344,8 +366,9 @@ class VerifyJob(Job[Verdict]):
 
     def answer(self, case: Case[Verdict], items: list[Verdict], lane: int) -> BatchAnswer:
         """The verdicts as others may be told them."""
-        verdicts = list(self._told(dict(enumerate(items))).values())
-        return BatchAnswer(verdicts, lane, case.seconds)
+        told = self._told(dict(enumerate(items)))
+        verdicts = _as_paid(told, self.future.settle())
+        return BatchAnswer(list(verdicts.values()), lane, case.seconds)
 
     def subject(self, position: int) -> Candidate:
         """A candidate."""
@@ -540,10 +563,39 @@ def _charged(wasted: Mapping[int, float], verdicts: Mapping[int, Verdict]) -> di
     """Verdicts with what failed attempts took that are charged to their candidates."""
     charged = dict(verdicts)
     for place in wasted.keys() & charged.keys():
-        cost = charged[place].cost or Cost()
-        more = replace(cost, seconds=cost.seconds + wasted[place])
-        charged[place] = replace(charged[place], cost=more)
+        charged[place] = _taking(charged[place], _seconds(charged[place]) + wasted[place])
     return charged
+
+
+def _as_paid(
+    verdicts: Mapping[int, Verdict], paid: Mapping[int, Verdict]
+) -> Mapping[int, Verdict]:
+    """Verdicts as they were paid, where they were; what that leaves is charged to the others.
+
+    What is paid early may miss what its batch took later, or what another attempt took for it.
+    """
+    known = {place: paid[place] for place in verdicts.keys() & paid.keys()}
+    if not known:
+        return verdicts
+    took = {place: _seconds(verdict) for place, verdict in verdicts.items()}
+    owed = sum(took[place] - _seconds(verdict) for place, verdict in known.items())
+    open_ = [place for place in verdicts if place not in known]
+    whole = sum(took[place] for place in open_)
+    settled = {**verdicts, **known}
+    for place in open_:
+        part = owed * (took[place] / whole if whole else 1.0 / len(open_))
+        settled[place] = _taking(verdicts[place], took[place] + part)
+    return settled
+
+
+def _seconds(verdict: Verdict) -> float:
+    return (verdict.cost or Cost()).seconds
+
+
+def _taking(verdict: Verdict, seconds: float) -> Verdict:
+    """The verdict with what it took of the processor, as far as accounts can count that."""
+    counted = min(max(0.0, seconds), MOST_RESERVED)
+    return replace(verdict, cost=replace(verdict.cost or Cost(), seconds=counted))
 
 
 def _masked(

@@ -46,8 +46,8 @@ class Hearing(Generic[T]):
         self._job, self._group, self._journal, self._mask = job, group, journal, mask
         self._items: list[Any] = []
         self._whole = 0
-        self._charged: list[float] = []
-        """What each answer is charged that was told of while the worker went on."""
+        self._charged = 0.0
+        """What answers are charged that were told of while the worker went on."""
 
     def look(self, took: float) -> None:
         """Deliver what was there at the last look; what is newer may not be written whole.
@@ -58,10 +58,9 @@ class Hearing(Generic[T]):
         whole, self._whole = self._whole, self._journal.count
         start = len(self._items)
         if whole > start:
-            share = max(0.0, took - sum(self._charged)) / max(1, self._whole - start)
+            share = max(0.0, took - self._charged) / (max(whole, self._whole) - start)
             said = self._said(start, whole, share * (whole - start))
-            new = len(self._items) - start
-            self._charged += [said.seconds / max(1, new)] * new
+            self._charged += said.seconds
             group = self._group[start:whole]
             self._job.future.tell({group[place]: item for place, item in said.sound.items()})
 
@@ -79,21 +78,7 @@ class Hearing(Generic[T]):
         if len(items) != asked or (costs is not None and len(costs) != asked):
             raise EngineError(f"{len(items)} answers for {asked} candidates")
         Cost(seconds)  # refuses what nobody can have spent
-        costs = self._shares(asked, seconds) if costs is None else costs
         return self._mask(self._job.read(self._group, items, costs, seconds))
-
-    def _shares(self, count: int, seconds: float) -> list[float] | None:
-        """What each of the first answers is charged of what they took together; None if alike.
-
-        What has been paid is paid: the others share the rest.
-        """
-        paid = self._job.future.paid
-        charged = zip(self._group, self._charged, strict=False)
-        fixed = {place: each for place, (n, each) in enumerate(charged) if n in paid}
-        if not fixed or count == len(fixed):
-            return None
-        share = max(0.0, seconds - sum(fixed.values())) / (count - len(fixed))
-        return [fixed.get(place, share) for place in range(count)]
 
     def failed(self, failure: Failure, took: float) -> Answers[T]:
         """What it had said before it failed; the worker must be dead."""
@@ -108,8 +93,6 @@ class Hearing(Generic[T]):
             if not self._items:
                 return Answers([], 0.0)
             costs = self._job.costs(self._journal, start, len(self._items))
-            if costs is None and start == 0:
-                costs = self._shares(len(self._items), seconds)
             took = seconds if costs is None else sum(costs)
             group = self._group[start : len(self._items)]
             return self._mask(self._job.read(group, self._items[start:], costs, took))
@@ -170,7 +153,7 @@ class Lane:
             lambda group, fresh: self._attempt(job, group, case.seconds, fresh=fresh),  # noqa: F821 - it is there until it is settled
             job.convict, give_up=job.give_up, excuse=job.excuse, exact=job.exact,
             control=Controls(job, lambda: self._known(job), self._judged),
-            tell=job.future.note, wasted=job.wasted, paid=job.future.paid,
+            tell=job.future.note, wasted=job.wasted,
         )  # fmt: skip
         try:
             items = case.settle()

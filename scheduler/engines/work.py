@@ -113,32 +113,34 @@ class Work:
     @property
     def pause(self) -> float | None:
         """Seconds until something of it should be written; None if it will say so itself."""
-        return self._due - monotonic() if not self.future.done() and self._settled() else None
+        is_due = not self.future.done() and self._payable(dict(self.future.answered))
+        return self._due - monotonic() if is_due else None
 
     def settled(self) -> tuple[list[Claim], list[Verdict]]:
         """What should be written now: nothing, if it began or was written just now."""
-        if not self.future.done() and monotonic() < self._due:
+        if self.future.done():
+            verdicts = self.future.result().verdicts
+            said: Mapping[int, Verdict] = {place: verdicts[place] for place in self._claims}
+        elif monotonic() < self._due:
             return [], []
-        said = self._settled()
-        self.future.paid.update(said)
+        else:
+            said = self.future.pay(self._payable)
         claims = [self._claims[place] for place in said]
         if self._limit is not None:
             took = [(verdict.cost or Cost()).seconds for verdict in said.values()]
             self._limit.settle(list(zip(claims, took, strict=True)))
         return claims, list(said.values())
 
-    def _settled(self) -> dict[int, Verdict]:
+    def _payable(self, known: Mapping[int, Verdict]) -> dict[int, Verdict]:
         """What has been said of the open ones, as far as another attempt can't better it.
 
-        The last of them is charged with what the batch takes until its end, and so waits for that.
+        The last that is not paid is charged with what the batch takes until its end, and so waits
+        for that.
         """
-        if self.future.done():
-            verdicts = self.future.result().verdicts
-            return {place: verdicts[place] for place in self._claims}
-        known = dict(self.future.answered)
         said = {n: known[n] for n in self._claims if n in known and known[n].is_answer}
-        if len(said) == len(self._claims):
-            said.popitem()
+        unpaid = [n for n in self._claims if n not in self.future.paid]
+        if all(n in said for n in unpaid):
+            del said[unpaid[-1]]
         return said
 
     def written(self, claims: Sequence[Claim]) -> None:

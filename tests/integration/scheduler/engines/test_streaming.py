@@ -256,8 +256,7 @@ def test_calls_at_work_at_once_are_charged_what_they_took_when_they_are_told(
     future = pool.verify(Burning(tmp_path), texts("0123"))
     for number in range(3):
         until(partial(future.answered.__contains__, number))
-    paid = seconds(future.answered[place] for place in range(3))
-    future.paid.update({0, 1, 2})
+    paid = seconds(future.pay(lambda known: {n: known[n] for n in range(3)}).values())
     (tmp_path / "3").touch()
     said = future.result()
 
@@ -294,8 +293,7 @@ def test_an_answer_that_is_told_early_is_charged_what_its_failed_attempt_took(
 ) -> None:
     future = pool.verify(Waiting(tmp_path), texts("0123"))
     until(lambda: 0 in future.answered)
-    paid = seconds([future.answered[0]])
-    future.paid.add(0)
+    paid = seconds(future.pay(lambda known: {0: known[0]}).values())
     (tmp_path / "done").touch()
     said = future.result()
 

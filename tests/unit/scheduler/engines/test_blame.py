@@ -207,19 +207,6 @@ def test_a_worker_that_can_not_start_abandons_all() -> None:
     assert {0: 1.0, 1: 1.0, 2: 1.0} == case.wasted
 
 
-def test_what_nobody_is_to_blame_for_is_shared_by_those_who_are_not_paid() -> None:
-    batch = Batch(3, set(), "none")
-    said = iter([Answers[int]([], 0.0, failure=Failure("crash", "crashed", seconds=3.0))])
-    case = Case(
-        3, lambda group, fresh: next(said, batch.attempt(group, fresh)), batch.convict,
-        give_up=lambda _, __: ABANDONED, paid={1},
-    )  # fmt: skip
-
-    case.settle()
-
-    assert {0: 1.5, 2: 1.5} == case.wasted
-
-
 @given(
     st.sets(st.integers(0, 20), max_size=4),
     st.sampled_from(["exact", "last", "none"]),

@@ -30,3 +30,19 @@ def test_the_last_of_a_batch_is_paid_when_it_is_known_what_the_batch_took(
 
     assert ([claims[0]], {0}) == (early, paid)
     assert ([claims[1]], [Cost(2.0)]) == (late, [verdict.cost for verdict in said])
+
+
+def test_one_that_is_not_paid_stays_though_another_could_not_be_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(work, "_LONG", 0.0)
+    claims = [Claim(check_row(word), 1) for word in "ab"]
+    future: BatchFuture[BatchAnswer] = BatchFuture()
+    at_work = work.Work(FunctionVerifier(float, name="f", version="1"), claims, future, None)
+    future.tell({1: costing(Verdict.accept(1.0), 0.5)})
+    at_work.settled()
+    future.tell({0: costing(Verdict.accept(1.0), 0.5)})
+
+    again, _ = at_work.settled()
+
+    assert ([claims[1]], {1}) == (again, set(future.paid))
