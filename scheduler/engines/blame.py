@@ -30,6 +30,15 @@ class Answers(NamedTuple, Generic[T]):
         return {n: item for n, item in enumerate(self.items) if n not in self.suspects}
 
 
+class Compared(NamedTuple):
+    """How a control went."""
+
+    passes: bool | None
+    """Whether it was judged; None if there is none."""
+    seconds: float = 0.0
+    """What that took, if it was tried for this."""
+
+
 class Control(Protocol):
     """**Protocol:** tells whether the verifier is well on a candidate that is harmless."""
 
@@ -37,7 +46,7 @@ class Control(Protocol):
         """Whether there is one that a candidate which failed so may be compared with."""
         ...
 
-    def passes(self, failure: Failure) -> bool:
+    def compare(self, failure: Failure) -> Compared:
         """Whether it is judged in the place of the candidate that failed."""
         ...
 
@@ -50,7 +59,10 @@ class _NoControl:
         del failure
         return False
 
-    passes = exists
+    def compare(self, failure: Failure) -> Compared:
+        """It can't be judged."""
+        del failure
+        return Compared(passes=None)
 
 
 class Case(Generic[T]):
@@ -83,7 +95,8 @@ class Case(Generic[T]):
             count: Candidates in the batch.
             attempt: Tries these positions; in a fresh worker if the flag is set.
             convict: Makes the answer of a culprit, whose failure tells what all its attempts
-                took; the flag says whether a control has passed, None that there was none.
+                took, and its control; the flag says whether that has passed, None that there
+                was none.
             give_up: Makes the answer of a candidate whose worker failed through no fault of its.
             control: Tells whether the verifier is well on harmless candidates.
             excuse: Tells whether a failure can't be the fault of any candidate, such as a core
@@ -190,9 +203,10 @@ class Case(Generic[T]):
             is_enough = self._fresh[position] >= 1 + has_control
         if not is_enough:
             return [[position]]
-        is_sane = self._control.passes(failure) if has_control else None
-        whole = failure._replace(seconds=self.wasted.pop(position))
-        self._settle({position: self._convict(position, whole, is_sane)})
+        control = self._control.compare(failure)
+        self.seconds += control.seconds
+        whole = failure._replace(seconds=self.wasted.pop(position) + control.seconds)
+        self._settle({position: self._convict(position, whole, control.passes)})
         self._culprits.append(position)
         return []
 

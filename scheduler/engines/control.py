@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
+from verifier_ladder.scheduler.engines.blame import Answers, Compared
 from verifier_ladder.scheduler.engines.job import Job
 from verifier_ladder.scheduler.engines.watch import Failure
 
@@ -45,15 +46,15 @@ class Controls(Generic[T]):
     """Tries the controls of one job: the declared one, or else a candidate that has passed."""
 
     def __init__(
-        self, job: Job[T], known: Callable[[], Any], attempt: Callable[[Job[T], bool], T | None]
-    ) -> None:
+        self, job: Job[T], known: Callable[[], Any],
+        attempt: Callable[[Job[T], bool], Answers[T]],
+    ) -> None:  # fmt: skip
         """Try nothing yet.
 
         Args:
             job: The job whose candidates may fail.
             known: Gives a candidate that has passed, if one is known.
-            attempt: Runs a job of one candidate, in a fresh worker if the flag is set; None if it
-                came to no answer.
+            attempt: Runs a job of one candidate, in a fresh worker if the flag is set.
         """
         self._job, self._known, self._attempt = job, known, attempt
         self._found: dict[Hashable, bool] = {}
@@ -62,17 +63,20 @@ class Controls(Generic[T]):
         """Whether there is one that a candidate which failed so may be compared with."""
         return self._control(failure) is not None
 
-    def passes(self, failure: Failure) -> bool:
+    def compare(self, failure: Failure) -> Compared:
         """Whether it is judged in the place of the candidate that failed."""
         control = self._control(failure)
         if control is None:
-            return False
+            return Compared(passes=None)
         is_fresh = failure.cause != "raised"
         name = (is_fresh, control.alike)
-        if name not in self._found:
-            said = self._attempt(control, is_fresh)
-            self._found[name] = said is not None and control.is_answer(said)
-        return self._found[name]
+        if name in self._found:
+            return Compared(self._found[name])
+        said = self._attempt(control, is_fresh)
+        is_answered = said.failure is None and control.is_answer(said.items[0])
+        self._found[name] = is_answered
+        seconds = said.seconds + (said.failure.seconds if said.failure else 0.0)
+        return Compared(is_answered, seconds)
 
     def _control(self, failure: Failure) -> Job[T] | None:
         if failure.position is None:

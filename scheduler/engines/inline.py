@@ -129,9 +129,9 @@ def _settled(job: Job[T], first: list[T], judge: Callable[[Sequence[Any]], list[
         said = answers.pop() if answers else judge([job.subject(place) for place in group])
         return Answers(said, 0.0, _failing(said))
 
-    def judged(control: Job[T], fresh: bool) -> T | None:  # noqa: FBT001
+    def judged(control: Job[T], fresh: bool) -> Answers[T]:  # noqa: FBT001
         del fresh
-        return judge([control.subject(0)])[0]
+        return Answers(judge([control.subject(0)]), 0.0)
 
     control = Controls(job, lambda: _PASSED.get(job.thing), judged)
     case = Case(

@@ -385,7 +385,9 @@ class VerifyJob(Job[Verdict]):
         if harmless is None:
             return None
         stand_in = in_the_place(harmless, self._candidates[position])
-        return VerifyJob(self.thing, [stand_in], lane=None, priority=0.0, limit=None, seeds=None)
+        return VerifyJob(
+            self.thing, [stand_in], lane=None, priority=0.0, limit=self.limit, seeds=None
+        )
 
     def is_of_content(self, failure: Failure) -> bool:
         """See `Job`; never of a learner's reward function: its trainer reads failures as masks.

@@ -152,7 +152,10 @@ class Lane:
             job.count,
             lambda group, fresh: self._attempt(job, group, case.seconds, fresh=fresh),  # noqa: F821 - it is there until it is settled
             job.convict, give_up=job.give_up, excuse=job.excuse, exact=job.exact,
-            control=Controls(job, lambda: self._known(job), self._judged),
+            control=Controls(
+                job, lambda: self._known(job),
+                lambda control, fresh: self._attempt(control, [0], case.seconds, fresh=fresh),  # noqa: F821
+            ),
             tell=job.future.note, wasted=job.wasted,
         )  # fmt: skip
         try:
@@ -161,11 +164,6 @@ class Lane:
             return job.answer(case, items, self.number)
         finally:
             del case  # It holds what it is called by, and so itself, with all its candidates.
-
-    def _judged(self, job: Job[Any], fresh: bool) -> Any:  # noqa: FBT001 - see Controls
-        """What a worker says of a job's only candidate; None if that fails."""
-        said = self._attempt(job, [0], 0.0, fresh=fresh)
-        return None if said.failure is not None or said.suspects else said.items[0]
 
     def _known(self, job: Job[Any]) -> Any:
         """A candidate that has passed: of this batch, or else of one before."""

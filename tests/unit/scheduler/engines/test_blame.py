@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verifier_ladder.scheduler.engines.blame import Answers, Case
+from verifier_ladder.scheduler.engines.blame import Answers, Case, Compared
 from verifier_ladder.scheduler.engines.watch import Failure
 
 CULPRIT, ABANDONED = -1, -2
@@ -20,9 +20,8 @@ class Told:
     def exists(self, failure: Failure) -> bool:
         return failure.cause != "alone"
 
-    def passes(self, failure: Failure) -> bool:
-        del failure
-        return self.sane
+    def compare(self, failure: Failure) -> Compared:
+        return Compared(self.sane, 0.25) if self.exists(failure) else Compared(passes=None)
 
 
 class Batch:
@@ -183,6 +182,15 @@ def test_a_culprit_fails_in_two_fresh_workers_before_a_control_is_asked() -> Non
 
 def test_a_control_that_fails_too_acquits() -> None:
     assert [CULPRIT] == Batch(1, {0}).case(sane=False).settle()
+
+
+def test_a_culprit_is_charged_for_its_control() -> None:
+    batch = Batch(1, {0})
+    case = batch.case(sane=True)
+
+    case.settle()
+
+    assert ({0: 3.25}, 3.25) == (batch.charged, case.seconds)
 
 
 def test_running_out_of_memory_is_tried_again_alone() -> None:

@@ -17,12 +17,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verifier_ladder.candidate import Candidate
-from verifier_ladder.cost import Cost
+from verifier_ladder.cost import LARGEST, Cost
 from verifier_ladder.function import FunctionVerifier
 from verifier_ladder.ledger.records import Claim
 from verifier_ladder.masking import NO_MASK
 from verifier_ladder.scheduler.engines import lane, wire, work
-from verifier_ladder.scheduler.engines.job import BatchFuture
+from verifier_ladder.scheduler.engines.job import MOST_RESERVED, BatchFuture
 from verifier_ladder.scheduler.engines.journal import Journal
 from verifier_ladder.scheduler.engines.pool import WorkerPool
 from verifier_ladder.scheduler.engines.watch import Failure
@@ -42,14 +42,15 @@ class Classed(Verifier):
 
 
 VERIFIERS = (Classed(), FunctionVerifier(float, name="function", version="1"))
+BAD = "bad"
 ENDS = ("lies", "dies", "dies unseen", "is stopped")
 
 
 class Script:
     """What happens to a batch: drawn at random, and added up."""
 
-    def __init__(self, random: Random, ends: list[str]) -> None:
-        self.random, self.ends = random, ends
+    def __init__(self, random: Random, ends: Sequence[str] = ()) -> None:
+        self.random, self.ends = random, list(ends)
         self.taken = self.charged = 0.0
         self.begins = Event()
         self.work: Work
@@ -64,6 +65,11 @@ class Script:
         claims, verdicts = self.work.settled()
         self.work.written(claims)
         self.charged += sum(charge(verdict) for verdict in verdicts)
+
+    def try_to_pay(self) -> None:
+        """Pay, unless the ledger goes away before that is written."""
+        self.maybe(self.work.settled)
+        self.maybe(self.pay)
 
     def maybe(self, deed: Callable[[], object]) -> None:
         if self.random.random() < 0.5:
@@ -82,16 +88,18 @@ class Worker:
     def call(self, request: bytes, _: object, look: Callable[[float], None]) -> bytes | Failure:
         self.script.begins.wait()
         (_, contents, *_), *_ = pickle.loads(request)[3]  # noqa: S301
-        end = self.script.ends.pop() if self.script.ends else ""
-        most = len(contents)
+        end = "dies" if BAD in contents else self.script.ends.pop() if self.script.ends else ""
+        most = stops = len(contents)
+        if end:
+            stops = contents.index(BAD) if BAD in contents else self.script.random.randint(0, most)
         self.used, self.took = True, 0.0
         self.journal.begin()
-        for _ in range(self.script.random.randint(0, most) if end else most):
+        for _ in range(stops):
             self.took += self.script.takes()
             self.journal.note(1.0)
             look(self.took)
             self.script.maybe(lambda: look(self.took))
-            self.script.maybe(self.script.pay)
+            self.script.try_to_pay()
         self.seconds = self.took + self.script.takes()
         return self.ended(end, most)
 
@@ -124,7 +132,7 @@ def judged(script: Script, verifier: Verifier, *contents: str) -> list[Verdict]:
     note = BatchFuture.note
 
     def noted(future: BatchFuture[Any], answers: Mapping[int, Any]) -> None:
-        script.maybe(script.pay)
+        script.try_to_pay()
         note(future, answers)
 
     with pytest.MonkeyPatch.context() as patch, WorkerPool(1) as pool:
@@ -155,3 +163,28 @@ def test_it_is_charged_what_was_taken_whatever_was_paid_before_its_end(
 
     assert isclose(script.taken, script.charged, abs_tol=1e-6)
     assert isclose(script.taken, sum(map(charge, verdicts)), abs_tol=1e-6)
+
+
+@given(st.randoms(use_true_random=False), st.sampled_from(VERIFIERS))
+def test_a_culprit_is_charged_for_what_its_control_took(
+    random: Random, verifier: Verifier
+) -> None:
+    script = Script(random)
+
+    verdicts = judged(script, verifier, "good", BAD)
+
+    assert "it is well on others" in verdicts[1].reason
+    assert isclose(script.taken, script.charged, abs_tol=1e-6)
+
+
+class Boundless(Script):
+    """Its workers say that they take nearly as much as can be said."""
+
+    def takes(self) -> float:
+        return 0.75 * LARGEST
+
+
+def test_a_culprit_whose_attempts_took_more_than_can_be_counted_is_charged_the_most() -> None:
+    (verdict,) = judged(Boundless(Random(0)), Classed(), BAD)  # noqa: S311
+
+    assert ("engine", MOST_RESERVED) == (verdict.failed_at, charge(verdict))
