@@ -677,7 +677,7 @@ class Dispatcher(ABC):
     ) -> BatchFuture[BatchAnswer]:  # fmt: skip
         expected = [expected_of(claim.check, verifier) for claim in claims]
         if verifier.isolation == "inline" and not verifier.waits:
-            each = [Reservation(self.ledger, [claim], reserve) for claim in claims]
+            each = [(claim, Reservation(self.ledger, [claim], reserve)) for claim in claims]
             with pauses_told_to(put_off(self.ledger, verifier)):
                 return answered_inline(verifier, candidates, each, expected)
         seeds = None

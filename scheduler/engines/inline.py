@@ -22,6 +22,8 @@ from verifier_ladder.errors import (
     ServiceError,
 )
 from verifier_ladder.hidden import without_hidden
+from verifier_ladder.ledger.protocol import micro
+from verifier_ladder.ledger.records import Claim
 from verifier_ladder.masking import NO_MASK
 from verifier_ladder.scheduler.engines import wire
 from verifier_ladder.scheduler.engines.blame import Answers, Case
@@ -168,8 +170,8 @@ def _form(by: Canonicaliser, content: str | bytes) -> Form:
 
 
 def answered_inline(
-    verifier: Verifier, candidates: Sequence[Candidate], reservations: Sequence[Reservation],
-    expected: Sequence[Cost],
+    verifier: Verifier, candidates: Sequence[Candidate],
+    claims: Sequence[tuple[Claim, Reservation]], expected: Sequence[Cost],
 ) -> BatchFuture[BatchAnswer]:  # fmt: skip
     """What a trusted verifier says, at once.
 
@@ -179,7 +181,7 @@ def answered_inline(
     Args:
         verifier: The verifier.
         candidates: What it is asked about.
-        reservations: What was reserved for each of them.
+        claims: Their checks, and what was reserved for each.
         expected: What each of them takes of what can't be measured.
     """
     verdicts, seconds = judge_inline(verifier, candidates)
@@ -188,9 +190,9 @@ def answered_inline(
         _paid(
             verifier,
             v if v.cost is not None else replace(v, cost=replace(cost, seconds=share)),
-            reservation,
+            *claim,
         )
-        for v, reservation, cost in zip(verdicts, reservations, expected, strict=True)
+        for v, claim, cost in zip(verdicts, claims, expected, strict=True)
     ]
     future: BatchFuture[BatchAnswer] = BatchFuture(dict(enumerate(costed)))
     future.set_result(BatchAnswer(costed, NO_LANE, seconds))
@@ -216,14 +218,14 @@ def refused_here(
     return future
 
 
-def _paid(verifier: Verifier, verdict: Verdict, reservation: Reservation) -> Verdict:
+def _paid(verifier: Verifier, verdict: Verdict, claim: Claim, reservation: Reservation) -> Verdict:
     cost = verdict.cost or Cost()
-    took = cost.seconds
-    if took <= reservation.seconds or reservation.extend_by(took - reservation.seconds):
+    reserved = reservation.settle([(claim, cost.seconds)])
+    if micro(cost.seconds) <= micro(reserved):
         return verdict
     refused = Verdict.abstain(
-        f"verifier {verifier.name} took {took:.3g} cpu-seconds, {reservation.seconds:.3g} were "
+        f"verifier {verifier.name} took {cost.seconds:.3g} cpu-seconds, {reserved:.3g} could be "
         "reserved, and its budget has no more",
         failed_at="budget",
     )
-    return replace(refused, cost=replace(cost, seconds=reservation.seconds))
+    return replace(refused, cost=replace(cost, seconds=reserved))

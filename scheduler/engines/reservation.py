@@ -8,11 +8,13 @@ from operator import attrgetter
 from threading import Lock
 from typing import Any
 
+from verifier_ladder.budget import TOTAL
 from verifier_ladder.cost import Amounts, Cost
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.protocol import MICRO, micro
 from verifier_ladder.ledger.records import CheckRow, Claim
+from verifier_ladder.resource import Resource
 from verifier_ladder.tier import Tier
 from verifier_ladder.verifiers import Verifier
 
@@ -80,32 +82,34 @@ class Reservation:
 
     def extend(self) -> bool:
         """Reserve a step more for every check; False if a budget does not allow it."""
-        return self.extend_by(_STEP * self.seconds)
-
-    def extend_by(self, seconds: float) -> bool:
-        """Reserve so much more for all checks together; False if a budget does not allow it."""
         with self._lock:
-            share = micro(seconds / max(1, len(self._open)))
+            share = micro(_STEP * self.seconds / max(1, len(self._open)))
             return self._extend(dict.fromkeys(self._open, share))
 
-    def settle(self, ends: Sequence[tuple[Claim, float]]) -> None:
+    def settle(self, ends: Sequence[tuple[Claim, float]]) -> float:
         """Reserve nothing more for checks that are done; before that is written.
 
         None is charged more than is reserved for it. So what it took beyond that is moved to it
-        from others of the batch, and where they have too little, its budget is asked.
+        from others of the batch, and where they have too little, its budget is asked, as far as
+        that goes.
 
         Args:
             ends: What each of them took.
+
+        Returns:
+            How much of that is reserved, in seconds.
         """
         with self._lock:
             told = {claim.check.check_key: micro(seconds) for claim, seconds in ends}
             took = {key: amount for key, amount in told.items() if key in self._open}
             for campaign in {self._open[key].check.campaign for key in took}:
                 self._even_out(campaign, took)
-            for key, amount in took.items():
+            charged = sum(min(amount, self._held.pop(key)) for key, amount in took.items())
+            for key in took:
                 del self._open[key]
-                self._charged += min(amount, self._held.pop(key))
+            self._charged += charged
             self._add_up()
+            return charged / MICRO
 
     def _even_out(self, campaign: str, took: Mapping[bytes, int]) -> None:
         """Move what is reserved to where it was taken, first from checks that have ended."""
@@ -116,8 +120,21 @@ class Reservation:
         spare = {key: amount for key, amount in spare.items() if amount > 0}
         moved = min(sum(short.values()), sum(spare.values()))
         given = {key: -amount for key, amount in _first(spare, moved).items()}
-        if not self._extend(short | given):
+        if self._extend(short | given):
+            return
+        payable = moved + self._left(self._open[alike[0]].check)
+        if not self._extend(_first(short, payable) | given):
             self._extend(_first(short, moved) | given)
+
+    def _left(self, check: CheckRow) -> int:
+        """How much cpu time the budgets of a check still have."""
+        left = (
+            round((row.cap - row.spent - row.reserved - row.kept) * MICRO)
+            for row in self._ledger.accounts(check.campaign)
+            if row.cap is not None and row.tier in (check.tier, TOTAL)
+            and row.resource is Resource.CPU_SECONDS
+        )  # fmt: skip
+        return max(0, min(left, default=0))
 
     def _extend(self, more: Mapping[bytes, int]) -> bool:
         changes = {key: amount for key, amount in more.items() if amount}

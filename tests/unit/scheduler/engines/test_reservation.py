@@ -5,12 +5,17 @@ from __future__ import annotations
 from math import isclose
 from operator import itemgetter
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from verifier_ladder.budget import TOTAL
+from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
+from verifier_ladder.function import FunctionVerifier
 from verifier_ladder.ledger.memory import MemoryLedger
 from verifier_ladder.ledger.records import Block, Claim
+from verifier_ladder.scheduler.engines.inline import answered_inline
 from verifier_ladder.scheduler.engines.reservation import Reservation
 from verifier_ladder.testing.records import (
     CAMPAIGN,
@@ -106,14 +111,39 @@ def test_what_a_batch_has_not_reserved_is_asked_of_the_budget() -> None:
         assert (1.0, 1.0) == (account(ledger).settled, limit.seconds)
 
 
-def test_what_a_budget_does_not_have_is_neither_charged_nor_let_others_spend_more() -> None:
+@pytest.mark.parametrize("tier", [1, TOTAL])
+def test_what_a_budget_does_not_have_is_neither_charged_nor_let_others_spend_more(
+    tier: int,
+) -> None:
     with MemoryLedger() as ledger:
-        claims = batch(ledger, CAMPAIGN, CAMPAIGN, cap=0.6)
+        claims = batch(ledger, CAMPAIGN, CAMPAIGN, cap=9.0)
+        ledger.set_caps(CAMPAIGN, {(tier, CPU): 0.6})
         limit = Reservation(ledger, claims)
 
         end(ledger, limit, (claims[0], 0.9))
 
-        assert (0.5, 0.0, 0.5) == (*account(ledger)[3:5], limit.seconds)
+        (reached,) = [row for row in ledger.accounts(CAMPAIGN) if row.cap == 0.6]
+        assert (0.6, 0.0, 0.6) == (reached.settled, reached.reserved, limit.seconds)
+
+
+@pytest.mark.parametrize("took", [0.5, 0.9])
+def test_what_an_answer_in_this_process_took_is_charged_as_far_as_the_budget_goes(
+    took: float,
+) -> None:
+    def said(_: Candidate) -> Verdict:
+        return costing(Verdict.accept(1.0), took)
+
+    verifier = FunctionVerifier(said, name="said", version="1", isolation="inline")
+    with MemoryLedger() as ledger:
+        (one,) = batch(ledger, CAMPAIGN, cap=0.6)
+        limit = Reservation(ledger, [one])
+
+        asked = [Candidate("text", "a")]
+        (verdict,) = answered_inline(verifier, asked, [(one, limit)], [Cost()]).result().verdicts
+
+        assert (took > 0.6) == (verdict.failed_at == "budget")
+        assert verdict.cost == Cost(seconds=min(took, 0.6))
+        assert min(took, 0.6) == account(ledger).reserved
 
 
 def test_no_campaign_pays_with_what_another_has_reserved() -> None:
