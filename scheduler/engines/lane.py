@@ -300,9 +300,10 @@ class Lane:
 
 
 def _refusal(body: bytes, seconds: float) -> Failure:
+    """Why nothing can be judged; what that took is charged to nobody, like any set-up."""
     verdict = wire.rebuild(wire.read_fields(body), seconds)
     boundary = verdict.failed_at or "verifier"
-    return Failure("refused", verdict.reason, seconds=seconds, boundary=boundary)
+    return Failure("refused", verdict.reason, boundary=boundary)
 
 
 def _request(

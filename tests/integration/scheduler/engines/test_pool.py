@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
+from functools import partial
 from pathlib import Path
 from time import process_time, sleep
 from typing import Any
@@ -248,6 +249,31 @@ def test_a_setup_that_crashes_makes_its_batch_abstain(pool: WorkerPool) -> None:
 
     assert ["engine", "engine"] == [verdict.failed_at for verdict in verdicts]
     assert "ended its process with exit code 5" in verdicts[0].reason
+
+
+class Laborious(Loaded):
+    """Works hard at its set-up, which then fails."""
+
+    name = "laborious"
+
+    def __init__(self, fail: Callable[[], object]) -> None:
+        self.fail = fail
+        super().__init__()
+
+    def setup(self) -> None:
+        burn = process_time() + 0.05
+        while process_time() < burn:
+            pass
+        self.fail()
+
+
+@pytest.mark.parametrize("fail", [partial(int, "no model"), partial(os._exit, 5)])
+def test_a_setup_that_fails_is_charged_to_nobody(
+    pool: WorkerPool, fail: Callable[[], object]
+) -> None:
+    answer = pool.verify(Laborious(fail), texts("a")).result()
+
+    assert (0.0, Cost()) == (answer.seconds, answer.verdicts[0].cost)
 
 
 class Endless(Loaded):
