@@ -150,6 +150,7 @@ class Batches:
         """Wells that may still leave."""
         self.wells: dict[tuple[str, str], Well] = {}
         """All wells that have left, by plate and place."""
+        self._held: dict[tuple[bytes, str], set[str]] = {}
         kinds = (APPROVAL, BATCH)
         entries = [one for k in kinds for one in ledger.entries(kind=k, campaign=campaign)]
         for entry in sorted(entries, key=lambda entry: entry.id):
@@ -160,20 +161,22 @@ class Batches:
                 self._take(_wells(facts["plates"]))
 
     def _take(self, wells: Sequence[Well]) -> None:
-        if len(wells) <= self.left:
-            self.left -= len(wells)
-            self.wells |= {(well.plate, well.well): well for well in wells}
+        if len(wells) > self.left:
+            return
+        self.left -= len(wells)
+        self.wells |= {(well.plate, well.well): well for well in wells}
+        for well in wells:
+            if well.case is not None:
+                self._held.setdefault((well.case, well.plate), set()).add(well.well)
 
     @property
     def cases(self) -> set[bytes]:
         """Keys of the cases that lie on plates."""
-        return {well.case for well in self.wells.values() if well.case is not None}
+        return {case for case, _ in self._held}
 
     def of(self, case: bytes, plate: str) -> set[str]:
         """The wells of a case on a plate."""
-        return {
-            well.well for well in self.wells.values() if (well.case, well.plate) == (case, plate)
-        }
+        return self._held.get((case, plate), set())
 
 
 def approve(ledger: Ledger, campaign: str, wells: int, *, by: str) -> None:
