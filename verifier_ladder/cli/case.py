@@ -161,7 +161,7 @@ def case_approve(
     ledger: options.LedgerAt = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Approve that so many wells more may leave on plates; the ledger keeps who said so."""
+    """Approve that so many wells more may leave on plates."""
     from verifier_ladder.plates import Batches, approve
 
     with existing_ledger(ledger) as store:
@@ -196,7 +196,7 @@ def case_in(
     ] = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Read results into the ledger; rewards that waited for them are revised.
+    """Read results into the ledger; rewards that waited are revised.
 
     Every bad row is told by its line, with what to do. If one is bad nothing is taken, unless
     --only-good is given. Rows without a value leave their cases open. The same file again changes

@@ -63,6 +63,7 @@ CALLS: dict[str, list[str]] = {
     "token revoke": ["somebody"], "token secret": [], "worker start": ["--until-idle"],
     "try": ["words.py:words", "--kind", "choice"],
     "case out": ["--out", "order.csv"], "case in": ["rows.jsonl"],
+    "case approve": ["--wells", "96", "--by", "ada"],
 }  # fmt: skip
 MAKE_A_LEDGER = {
     "demo", "score", "serve", "campaign import", "ledger seal", "ledger restore", "token add",
@@ -82,6 +83,7 @@ NAMES = {
 FREE = {
     ("score", "campaign"), ("serve", "campaign"), ("serve", "run"), ("campaign import", "name"),
     ("review next", "by"), ("case in", "by"), ("token add", "name"),
+    ("case approve", "by"),
 }  # fmt: skip
 """Names that a call gives to something new."""
 READ = {
