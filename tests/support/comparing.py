@@ -44,6 +44,20 @@ def latest(ledger: Ledger, step: int = 1) -> list[vl.Reward]:
     return [rows[position].reward for position in sorted(rows)]
 
 
+def propensities(ledger: Ledger) -> dict[tuple[int, str], set[float]]:
+    """The propensities with which members of each group were decided, by step and group."""
+    found: dict[tuple[int, str], set[float]] = {}
+    for entry in ledger.entries(kind="revision"):
+        block = ledger.read(entry)
+        if block.samples is None or not block.facts.get("decided"):
+            continue
+        groups = block.samples.groups or []
+        for columns in block.decisions:
+            for place, chance in zip(columns.sample, columns.propensity, strict=True):
+                found.setdefault((block.samples.step, groups[place]), set()).add(chance)
+    return found
+
+
 def assert_replays(ledger: Ledger) -> None:
     """Check that every reward and decision follows from what is recorded."""
     for row in ledger.campaigns():

@@ -16,7 +16,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from comparing import SOON, Asked, assert_replays, latest, ranking, ranks, sample
+from comparing import (
+    SOON,
+    Asked,
+    assert_replays,
+    latest,
+    propensities,
+    ranking,
+    ranks,
+    sample,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -80,20 +89,6 @@ def values(rewards: Sequence[vl.Reward]) -> list[float | None]:
     return [reward.value for reward in rewards]
 
 
-def propensities(ledger: Ledger) -> dict[tuple[int, str], set[float]]:
-    """The propensities with which members of each group were decided, by step and group."""
-    found: dict[tuple[int, str], set[float]] = {}
-    for entry in ledger.entries(kind="revision"):
-        block = ledger.read(entry)
-        if block.samples is None or not block.facts.get("decided"):
-            continue
-        groups = block.samples.groups or []
-        for columns in block.decisions:
-            for place, chance in zip(columns.sample, columns.propensity, strict=True):
-                found.setdefault((block.samples.step, groups[place]), set()).add(chance)
-    return found
-
-
 def spent(ledger: Ledger) -> float:
     (account,) = [
         one for one in ledger.accounts("c") if one.tier == 1 and one.resource is Resource.MONEY
@@ -118,29 +113,6 @@ def test_a_group_is_one_check_and_one_charge_and_each_member_gets_a_revision(
     assert [(check.state, check.attempt) for check in checks] == [(CheckState.DONE, 1)] * 2
     assert spent(ledger) == pytest.approx(2.0)
     assert summarise(ledger, "c").checks == 3 + 2  # Three texts, two groups.
-    assert_replays(ledger)
-
-
-def test_a_budget_draws_groups_and_never_members(asked: Asked, ledger: Ledger) -> None:
-    policy = "value_of_information"
-    with opened(ledger, length, judging(asked), policy=policy, money=5.0) as campaign:
-        for step in range(8):
-            texts = [f"{step}{group}" + "a" * n for group in "pq" for n in range(3)]
-            campaign.score(
-                texts, groups=[text[:2] for text in texts], deadline=LONG, more=6 * (7 - step)
-            )
-        campaign.drain(LONG)
-
-    chances = propensities(ledger)
-    assert len(chances) == 16
-    assert all(len(each) == 1 and 0.0 <= min(each) <= 1.0 for each in chances.values())
-    assert min(map(min, chances.values())) < 1.0
-    told = {step: [reward.tier for reward in latest(ledger, step)] for step in range(8)}
-    of_groups = [set(tiers[n : n + 3]) for tiers in told.values() for n in (0, 3)]
-    assert all(len(tiers) == 1 for tiers in of_groups)
-    judged = sum(tiers == {vl.Tier.SIMULATION} for tiers in of_groups)
-    assert judged == len(asked) == spent(ledger)
-    assert 3 <= judged <= 5
     assert_replays(ledger)
 
 

@@ -23,13 +23,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import verifier_ladder as vl
-from verifier_ladder.datasets import training_set
 from verifier_ladder.function import FunctionVerifier
 from verifier_ladder.group import MOST_MEMBERS
 from verifier_ladder.ledger import Ledger, open_ledger
-from verifier_ladder.resource import Resource
 from verifier_ladder.rollouts import scoring
-from verifier_ladder.summary import summarise
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 cloudpickle.register_pickle_by_value(comparing)
@@ -75,19 +72,6 @@ def test_members_are_judged_together_and_groups_apart(asked: Asked, ledger: Ledg
     assert_replays(ledger)
 
 
-def test_the_same_members_again_cost_nothing_in_any_order(asked: Asked, ledger: Ledger) -> None:
-    texts = ["a", "aaa", "a", "aa"]
-    with opened(ledger, ranking(asked)) as campaign:
-        first = campaign.score(texts, groups=["p"] * 4)
-    with opened(ledger, ranking(asked)) as campaign:
-        again = campaign.score(texts[::-1], groups=["q"] * 4)
-        others = campaign.score(["a", "aaa"], groups=["p"] * 2)
-
-    assert [r.value for r in first] == [r.value for r in again[::-1]]
-    assert [r.value for r in others] == [0, 1 / 2]
-    assert [len(members) for members in asked] == [4, 2]
-
-
 def test_equal_members_share_one_verdict_whatever_their_order_brings(ledger: Ledger) -> None:
     def by_place(members: list[vl.Candidate]) -> list[float]:
         return [float(place) for place, _ in enumerate(members)]
@@ -101,33 +85,6 @@ def test_equal_members_share_one_verdict_whatever_their_order_brings(ledger: Led
     assert values[0] == values[2] == values[3] in {1.0, 2.0}
     assert values[1] in {0.0, 3.0}
     assert_replays(ledger)
-
-
-def test_who_is_alone_is_not_judged_and_not_from_the_cache_either(
-    asked: Asked, ledger: Ledger
-) -> None:
-    with opened(ledger, ranking(asked)) as campaign:
-        campaign.score(["a", "aa"], groups=["p"] * 2)
-        for alone in (["aa"], ["aa", "a"]):
-            rewards = campaign.score(alone, groups=["p", "q"][: len(alone)])
-            assert [r.value for r in rewards] == [None] * len(alone)
-            assert all("no other member" in r.reason and not r.failed_at for r in rewards)
-        (nameless, _) = campaign.score(["aa", "a"])
-        assert nameless.value is None
-
-    assert len(asked) == 1
-
-
-def test_a_group_is_one_check_and_one_charge(asked: Asked, ledger: Ledger) -> None:
-    paid = ranking(asked, cost=vl.Cost(money=0.5))
-    with opened(ledger, paid, budget={"fast": {"money": 10}}) as campaign:
-        campaign.score(["a", "aa", "aaa"], groups=["p"] * 3)
-        campaign.score(["aaa", "aa", "a"], groups=["p"] * 3)
-        (account,) = [a for a in ledger.accounts("c") if a.resource is Resource.MONEY][:1]
-
-    assert account.spent == pytest.approx(0.5)
-    assert summarise(ledger, "c").checks == 1
-    assert {line.checks for line in ledger.spend("c") if line.resource is Resource.MONEY} == {1}
 
 
 def test_who_waited_for_one_that_is_rejected_is_told_that_it_is_alone(
@@ -219,25 +176,6 @@ def test_members_that_differ_in_what_is_not_read_are_one_member_with_one_verdict
 
 
 # -- a group in several calls -----------------------------------------------------------------
-
-
-def test_those_that_are_there_at_the_deadline_are_judged_and_once_more_when_all_are(
-    asked: Asked, ledger: Ledger
-) -> None:
-    with opened(ledger, ranking(asked)) as campaign:
-        (alone,) = campaign.score([sample("a", 0, 3)], deadline=SOON)
-        (early,) = campaign.score([sample("aaa", 1, 3)], deadline=SOON)
-        (last,) = campaign.score([sample("aa", 2, 3)], deadline=SOON)
-        revised = {r.position: r for r in campaign.revisions()}
-
-    assert (alone.value, alone.pending) == (None, True)
-    assert (early.value, early.pending) == (1 / 2, True)
-    assert (last.value, last.pending) == (1 / 3, False)
-    assert [r.value for r in latest(ledger)] == pytest.approx([0, 2 / 3, 1 / 3])
-    assert not any(r.pending for r in latest(ledger))
-    assert (revised[0].previous, revised[1].previous) == (None, 1 / 2)
-    assert [len(members) for members in asked] == [2, 3]
-    assert_replays(ledger)
 
 
 def test_without_a_deadline_nobody_is_judged_before_all_are_there(
@@ -580,18 +518,6 @@ def test_it_stands_in_no_ladder_that_would_learn_from_it(asked: Asked) -> None:
 
     with pytest.raises(vl.ConfigError, match="whose only tier is fast"):
         vl.Ladder("ranked", [ranking(asked), true])
-
-
-def test_its_scores_are_no_best_and_no_training_set(asked: Asked, ledger: Ledger) -> None:
-    with opened(ledger, ranking(asked)) as campaign:
-        campaign.score(["a", "aa"], groups=["p"] * 2)
-        report = campaign.import_verdicts([{"content": "a", "rank": 0.5}], source="last year")
-
-    summary = summarise(ledger, "c")
-    assert (summary.best, summary.rewards.best) == ((), None)
-    assert "judges whole groups" in report.bad_rows[0].reason
-    with pytest.raises(vl.ConfigError, match="can't be chosen or paired"):
-        training_set(ledger, "preferences", prompts={"p": "?"})
 
 
 def test_it_can_be_called_with_one_group_as_any_verifier() -> None:

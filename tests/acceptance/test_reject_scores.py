@@ -1,4 +1,7 @@
-"""A score on a reject pays nothing, unless the reward rule says that it is partial credit."""
+"""A reject earns what the reward rule says of rejects, whatever score its verifier gives it.
+
+Only where the rule says `partial_credit` does it earn its score, also where chance has drawn it.
+"""
 
 from pathlib import Path
 from typing import Any
