@@ -66,21 +66,6 @@ def rewards(campaign: vl.Campaign, count: int) -> list[float | None]:
     return [revision.reward.value for revision in campaign.revisions()]
 
 
-@pytest.mark.parametrize("tier", ["fast", "simulation"])
-def test_no_more_workers_of_a_machine_are_at_work_than_a_verifier_declares(
-    tmp_path: Path, ledger: Ledger, tier: str
-) -> None:
-    narrow = Narrow("narrow", str(tmp_path / "lock"), max_processes=1, tier=tier)
-    gates = [] if tier == "fast" else [limits_guess]
-    ladder = vl.Ladder("narrow", [*gates, narrow], policy="all_tiers")
-    with vl.Campaign.open("c", ladder=ladder, ledger=ledger, run="r", workers=2) as campaign:
-        if tier == "fast":
-            values = [r.value for r in campaign.score([f"{number}" for number in range(8)])]
-        else:
-            values = rewards(campaign, 8)
-    assert values == [1.0] * 8
-
-
 def test_hosts_of_one_machine_count_their_workers_together(tmp_path: Path, ledger: Ledger) -> None:
     narrow = Narrow("narrow of hosts", str(tmp_path / "lock"), max_processes=1)
     ladder = vl.Ladder("narrow", [limits_guess, narrow], policy="all_tiers")

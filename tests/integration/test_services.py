@@ -155,24 +155,6 @@ def has_ended(pid: int) -> bool:
         return True
 
 
-def test_four_workers_ask_one_process_and_it_ends_with_them(notes: Path, judge: Judge) -> None:
-    with WorkerPool(4, name="four") as pool:
-        futures = [pool.verify(judge, [vl.Candidate("text", "pid")], lane=n) for n in range(4)]
-        told = [future.result().verdicts[0].evidence for future in futures]
-        (service,) = begun(notes)
-        assert {service} == {each["told"] for each in told}
-        assert set(pool.pids()) == {each["worker"] for each in told}
-        first, *others = pool.pids()
-
-        os.kill(first, signal.SIGKILL)
-        (after,) = said(pool, judge, "pid")
-        assert service == after.evidence["told"]
-
-        for pid in {*others, *pool.pids()}:
-            os.kill(pid, signal.SIGKILL)
-        until(lambda: has_ended(service))
-
-
 def test_a_process_that_is_killed_in_the_midst_of_a_call_costs_no_verdict(
     notes: Path, judge: Judge, pool: WorkerPool
 ) -> None:
@@ -181,19 +163,6 @@ def test_a_process_that_is_killed_in_the_midst_of_a_call_costs_no_verdict(
     assert [0.0, 2.0, 0.0] == [verdict.score for verdict in verdicts]
     assert [None] * 3 == [verdict.failed_at for verdict in verdicts]
     assert 2 == len(begun(notes))
-
-
-def test_a_candidate_that_ends_every_process_is_not_rejected(
-    judge: Judge, pool: WorkerPool
-) -> None:
-    (bad,) = said(pool, judge, "dies 1000")
-    (other,) = said(pool, judge, "pid")
-
-    assert other.failed_at is None
-    assert (vl.Outcome.ABSTAIN, "tool", "host") == (
-        bad.outcome, bad.failed_at, bad.evidence["cause"],
-    )  # fmt: skip
-    assert "died 2 times at this call" in bad.reason
 
 
 @pytest.mark.parametrize("method", ["hangs", "hogs"])
@@ -378,22 +347,6 @@ def large(name: str, notes: Path) -> vl.Verifier:
 @vl.verifier(kind="text", version="1", isolation="inline")
 def reads(_: vl.Candidate) -> float:
     return 1.0
-
-
-def test_services_that_do_not_fit_together_run_one_after_the_other(
-    notes: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("VLADDER_GPU_MEMORY", "10GiB")
-    ladder = vl.Ladder("l", [reads, large("one", notes), large("two", notes)], policy=AllTiers())
-    with vl.Campaign.open("c", ladder=ladder, workers=2) as campaign:
-        campaign.score(["a", "bc"])
-        assert campaign.drain("300 s")
-        checks = campaign.ledger.checks()
-
-    assert 4 == len(checks)
-    assert {("DONE", 1)} == {(check.state.name, check.attempt) for check in checks}
-    assert {"large-one", "large-two"} == {path.name for path in notes.glob("large-*")}
-    assert not (notes / "both").exists()
 
 
 def test_a_machine_without_the_memory_leaves_the_checks_to_others(
