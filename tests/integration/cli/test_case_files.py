@@ -146,23 +146,6 @@ def test_a_work_order_that_can_t_be_written_says_why(
     assert not (folder / "order.csv").exists()
 
 
-def test_results_revise_rewards_and_the_ledger_tells_who_gave_them(
-    run: Run, folder: Path, rows: Rows
-) -> None:
-    path = filled(folder, rows, {0: "7.5", 1: "decline"}, uncertainty="0.5", note="second pan")
-
-    done = run("in", path, "--by", "ada", "--json")
-
-    assert 0 == done.exit_code, done.output
-    assert {"taken": 2, "known": 0, "blank": 2, "revised": 2, "bad_rows": []} == told(done)
-    assert {"ada"} == {facts["source"] for facts in reviews(folder)}
-    assert all("results.csv sha256:" in facts["event"] for facts in reviews(folder))
-    with vl.open_ledger(folder / "ledger.db") as ledger:
-        verdict = ledger.verdicts([bytes.fromhex(rows[0]["case"])]).popitem()[1]
-        assert (7.5, 0.5, "µg") == (verdict.score, verdict.uncertainty, verdict.unit)
-        assert "second pan" == verdict.evidence["note"]
-
-
 def test_another_unit_is_converted_and_what_was_reported_is_kept(
     run: Run, folder: Path, rows: Rows
 ) -> None:
@@ -213,20 +196,6 @@ def test_a_failed_measurement_is_told_and_earns_what_was_believed(
     assert (vl.Outcome.ABSTAIN, None) == (verdict.outcome, verdict.failed_at)
     assert "the measurement failed" == verdict.reason
     assert (True, "the pan fell") == itemgetter("measurement_failed", "note")(verdict.evidence)
-
-
-def test_the_same_file_again_changes_nothing(run: Run, folder: Path, rows: Rows) -> None:
-    path = filled(folder, rows, dict.fromkeys(range(4), "7"))
-    assert 4 == told(run("in", path, "--json"))["taken"]
-    before = len(reviews(folder))
-
-    for again in (path, Path(shutil.copy(path, folder / "copy.csv"))):
-        done = told(run("in", again, "--json"))
-        assert (0, 4, 0) == (done["taken"], done["known"], done["revised"])
-
-    assert before == len(reviews(folder))
-    assert 1 == run("out", "--out", folder / "none.csv").exit_code
-    assert not (folder / "none.csv").exists()
 
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
