@@ -83,13 +83,6 @@ def test_info_of_an_unknown_verifier_exits_with_2(run: Any) -> None:
     assert "no verifier is called 'no-such-thing'" in done.stderr
 
 
-def test_check_passes_a_good_verifier(run: Any, code: Path) -> None:
-    done = run("verifier", "check", code / "good_verifiers.py:polite", "--json")
-
-    assert 0 == done.exit_code, done.stdout
-    assert json.loads(done.stdout)["ok"]
-
-
 @pytest.mark.parametrize(
     ("name", "sentence", "words"),
     [
