@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from verifier_ladder import ConfigError, Environment, StepResult, Terminate, ToolCall, Turn
+from verifier_ladder import ConfigError, Environment, StepResult, ToolCall
 from verifier_ladder.candidate import Action
-from verifier_ladder.taskenvironment import replay
 from verifier_ladder.testing.environment import EnvironmentTestCase
 from verifier_ladder.tiers import desk as module
 from verifier_ladder.tiers.desk import SqliteDesk
@@ -125,17 +124,6 @@ def test_calls_in_a_text_are_taken_in_order(desk: SqliteDesk) -> None:
     step = desk.step(told % 1 + told % 2)
 
     assert [0, 1] == [line.startswith('[{"id": 2') for line in step.observation.splitlines()]
-
-
-def test_a_trajectory_is_replayed_and_what_it_claims_is_not_believed(desk: SqliteDesk) -> None:
-    claimed = [Turn(move(1, 2, 2000), '{"changed": 2}', failed=False, reward=1.0),
-               Turn(Terminate("done")), Turn(move(1, 2, 1))]  # fmt: skip
-
-    first, last = replay(desk, claimed)
-
-    assert (True, None) == (first.failed, first.reward)
-    assert last.terminated
-    assert FIRST == desk.tables()["accounts"]
 
 
 @pytest.mark.parametrize(
