@@ -6,28 +6,26 @@ hosts are started with what they have: `vladder worker start --resource gpu`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+import importlib
+import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import verifier_ladder as vl
-from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.ledger.records import CheckState
-from verifier_ladder.registry import REGISTRY
 from verifier_ladder.resource import Resource
-from verifier_ladder.scheduler.engines.catalog import Catalog
-from verifier_ladder.scheduler.engines.host import WorkerHost
-from verifier_ladder.scheduler.policies import AllTiers
 from verifier_ladder.summary import summarise
 
+CODE = '''
+import verifier_ladder as vl
 
 @vl.verifier(kind="text", version="1", isolation="inline")
-def reads(_: vl.Candidate) -> float:
+def reads(candidate):
     return 1.0
-
 
 class Relaxes(vl.Verifier):
     """Relaxes what is large on a GPU, and what is small on the processor."""
@@ -35,51 +33,48 @@ class Relaxes(vl.Verifier):
     name, version, tier, kind = "relaxes", "1", vl.Tier.SIMULATION, "text"
     cost = vl.Cost(seconds=0.01, gpu_seconds=8.0)
 
-    def expected_cost(self, candidate: vl.Candidate) -> vl.Cost:
+    def expected_cost(self, candidate):
         return vl.Cost(0.01, gpu_seconds=3.0 if "large" in str(candidate.content) else 0.0)
 
-    def verify(self, candidates: Sequence[vl.Candidate]) -> list[float]:
+    def verify(self, candidates):
         return [2.0] * len(candidates)
 
+ladder = vl.Ladder("l", [reads, Relaxes()], policy="all_tiers")
+'''
 
-REGISTRY.add(Relaxes())
 
-
-def hosted(ledger: Ledger, resource: str) -> int:
+def hosted(folder: Path, resource: str) -> int:
     """Have a host with this resource do what it can; how many checks it has done."""
-    with ExitStack() as open_:
-        catalog = Catalog(ledger, names=["relaxes"], resources=(resource,))
-        host = WorkerHost(ledger, workers=1, catalog=catalog)
-        open_.callback(host.close)
-        host.wake()
-        assert host.wait_idle(120)
-        return host.done
+    vladder = [sys.executable, "-m", "verifier_ladder.cli"]
+    ended = subprocess.run(
+        [*vladder, "worker", "start", "--import", "relaxing.py", "--resource", resource,
+         "--ledger", "ledger.db", "--workers", "1", "--until-idle", "--json"],
+        cwd=folder, capture_output=True, text=True, check=True, timeout=600,
+    )  # fmt: skip
+    return int(json.loads(ended.stdout)["done"])
 
 
-def done(ledger: Ledger) -> set[Any]:
+def done(ledger: vl.Ledger) -> set[Any]:
     return {check.payload["content"] for check in ledger.checks(states=[CheckState.DONE])}
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "postgresql":
-        return str(request.getfixturevalue("postgresql"))
-    return str(tmp_path / "ledger.db")
-
-
-def test_each_host_takes_the_checks_that_want_what_it_has(place: str) -> None:
-    ladder = vl.Ladder("l", [reads, Relaxes()], policy=AllTiers())
+def test_each_host_takes_the_checks_that_want_what_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "relaxing.py").write_text(CODE)
+    monkeypatch.syspath_prepend(tmp_path)
+    ladder, place = importlib.import_module("relaxing").ladder, tmp_path / "ledger.db"
     with (
         vl.Campaign.open(
             "c", ladder=ladder, ledger=place, engine="workers",
             budget={"simulation": {"seconds": 100.0, "gpu_seconds": 100.0}},
         ) as campaign,
-        open_ledger(place) as ledger,
+        vl.open_ledger(place) as ledger,
     ):  # fmt: skip
         campaign.score(["small", "large"])
 
-        on_cpu, after_cpu = hosted(ledger, "cpu"), done(ledger)
-        on_gpu, after_gpu = hosted(ledger, "gpu"), done(ledger)
+        on_cpu, after_cpu = hosted(tmp_path, "cpu"), done(ledger)
+        on_gpu, after_gpu = hosted(tmp_path, "gpu"), done(ledger)
 
         assert campaign.drain("120 s")
         spent = summarise(ledger, "c").resources

@@ -5,15 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import verifier_ladder as vl
 from verifier_ladder.resource import Resource
-from verifier_ladder.scheduler.engines.pool import WorkerPool
-from verifier_ladder.scheduler.policies import AllTiers
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
 USED = 2.0
@@ -33,10 +30,14 @@ BORN = 0.4
 """Cpu-seconds that an interpreter and two may take to start."""
 
 
-@pytest.fixture
-def pool() -> Iterator[WorkerPool]:
-    with WorkerPool(1, name="metered") as one:
-        yield one
+def opened(*verifiers: vl.Verifier) -> vl.Campaign:
+    ladder = vl.Ladder("metered", list(verifiers), policy="all_tiers")
+    return vl.Campaign.open("metered", ladder=ladder, workers=1)
+
+
+def spent(campaign: vl.Campaign, resource: Resource = Resource.CPU_SECONDS) -> float:
+    accounts = campaign.ledger.accounts("metered")
+    return sum(account.spent for account in accounts if account.resource is resource)
 
 
 def started(program: str) -> subprocess.Popen[bytes]:
@@ -48,7 +49,7 @@ def started(program: str) -> subprocess.Popen[bytes]:
 
 
 @vl.verifier(kind="text", version="1", cost=vl.Cost(seconds=1.0), timeout=300.0)
-def spins(candidate: vl.Candidate) -> float:
+def spins(candidate: vl.Candidate) -> vl.Verdict:
     kept = globals().setdefault("KEPT", [])
     match candidate.content:
         case "itself":
@@ -63,14 +64,15 @@ def spins(candidate: vl.Candidate) -> float:
             kept.append(started(SPIN + TELL))
         case "a grandchild that lost its parent":
             kept.append(started(DAEMON))
-    return 1.0
+    return vl.Verdict.accept(1.0, evidence={"who": candidate.content})
 
 
-def charged(pool: WorkerPool, content: str, verifier: vl.Verifier = spins) -> float:
-    verdicts = pool.verify(verifier, [vl.Candidate("text", content)]).result().verdicts
-    assert (1.0, None) == (verdicts[0].score, verdicts[0].failed_at), verdicts[0].reason
-    assert verdicts[0].cost is not None
-    return verdicts[0].cost.seconds
+def charged(campaign: vl.Campaign, content: str) -> float:
+    """What the check of a text adds to the cpu time that its campaign has spent."""
+    before = spent(campaign)
+    (reward,) = campaign.score([content])
+    assert (1.0, None) == (reward.value, reward.failed_at), reward.reason
+    return spent(campaign) - before
 
 
 @pytest.mark.parametrize(
@@ -78,28 +80,30 @@ def charged(pool: WorkerPool, content: str, verifier: vl.Verifier = spins) -> fl
     ["itself", "a child that it waits for", "a child that stays", "a child that it leaves dead",
      "a grandchild that lost its parent"],
 )  # fmt: skip
-def test_a_check_is_charged_for_all_its_processes_and_the_next_one_is_not(
-    pool: WorkerPool, who: str
-) -> None:
-    charged(pool, "nothing")
-    used, after = charged(pool, who), charged(pool, "nothing")
+def test_a_check_is_charged_for_all_its_processes_and_the_next_one_is_not(who: str) -> None:
+    with opened(spins) as campaign:
+        charged(campaign, "nothing")
+        used, after = charged(campaign, who), charged(campaign, "nothing again")
 
     assert 0.9 * USED <= used <= 1.1 * USED + BORN
     assert after <= 0.1 * USED
 
 
-def test_each_of_a_batch_is_charged_with_its_own(pool: WorkerPool) -> None:
-    contents = ["nothing", "a child that stays", "nothing", "itself", "nothing"]
-    said = pool.verify(spins, [vl.Candidate("text", one) for one in contents]).result()
+def test_each_of_a_batch_is_charged_with_its_own() -> None:
+    contents = ["nothing", "a child that stays", "nothing more", "itself", "nothing at all"]
+    with opened(spins) as campaign:
+        campaign.score(contents)
+        blocks = [campaign.ledger.read(entry) for entry in campaign.ledger.entries()]
 
-    costs = [verdict.cost.seconds for verdict in said.verdicts if verdict.cost]
-    assert [False, True, False, True, False] == [cost >= 0.9 * USED for cost in costs]
-    assert sum(costs) <= 2 * (1.1 * USED + BORN)
+    said = [row.verdict for block in blocks for row in block.verdicts]
+    costs = {each.evidence["who"]: each.cost.seconds for each in said if each.cost}
+    dear = {who for who, seconds in costs.items() if seconds >= 0.9 * USED}
+    assert set(contents) == costs.keys()
+    assert {"a child that stays", "itself"} == dear
+    assert sum(costs.values()) <= 2 * (1.1 * USED + BORN)
 
 
-def test_a_program_and_what_it_has_started_are_charged_with_what_else_it_declares(
-    pool: WorkerPool,
-) -> None:
+def test_a_program_and_what_it_has_started_are_charged_with_what_else_it_declares() -> None:
     program = (
         "import json, subprocess, sys\n"
         "for line in sys.stdin:\n"
@@ -112,14 +116,14 @@ def test_a_program_and_what_it_has_started_are_charged_with_what_else_it_declare
         cost=vl.Cost(money=0.25), timeout=300.0,
     )  # fmt: skip
 
-    (verdict,) = pool.verify(command, [vl.Candidate("text", "a")]).result().verdicts
+    with opened(command) as campaign:
+        used, money = charged(campaign, "a"), spent(campaign, Resource.MONEY)
 
-    assert verdict.cost is not None
-    assert 0.9 * USED <= verdict.cost.seconds <= 1.1 * USED + BORN
-    assert 0.25 == verdict.cost.money
+    assert 0.9 * USED <= used <= 1.1 * USED + BORN
+    assert 0.25 == pytest.approx(money)
 
 
-def test_a_verdict_that_names_its_money_is_charged_for_its_time_too(pool: WorkerPool) -> None:
+def test_a_verdict_that_names_its_money_is_charged_for_its_time_too() -> None:
     @vl.verifier(kind="text", version="1")
     def pays(candidate: vl.Candidate) -> vl.Verdict:
         del candidate
@@ -128,11 +132,11 @@ def test_a_verdict_that_names_its_money_is_charged_for_its_time_too(pool: Worker
             pass
         return vl.Verdict.accept(1.0, cost=vl.Cost(money=0.5))
 
-    (verdict,) = pool.verify(pays, [vl.Candidate("text", "a")]).result().verdicts
+    with opened(pays) as campaign:
+        used, money = charged(campaign, "a"), spent(campaign, Resource.MONEY)
 
-    assert verdict.cost is not None
-    assert 0.5 == verdict.cost.money
-    assert 0.9 * USED <= verdict.cost.seconds <= 1.1 * USED + BORN
+    assert 0.5 == pytest.approx(money)
+    assert 0.9 * USED <= used <= 1.1 * USED + BORN
 
 
 def test_a_server_that_a_verifier_keeps_is_charged() -> None:
@@ -149,16 +153,11 @@ def test_a_server_that_a_verifier_keeps_is_charged() -> None:
     def first(candidate: vl.Candidate) -> float:
         return float(len(candidate.content))
 
-    ladder = vl.Ladder("metered", [first, serves], policy=AllTiers())
-    with vl.Campaign.open("metered", ladder=ladder, workers=1) as campaign:
+    with opened(first, serves) as campaign:
         campaign.score(["a"])
         campaign.drain("300 s")
         (reward,) = campaign.score(["a"])
-        spent = sum(
-            account.spent
-            for account in campaign.ledger.accounts("metered")
-            if account.resource is Resource.CPU_SECONDS and account.tier == vl.Tier.SIMULATION
-        )
+        used = spent(campaign)
 
     assert 1.0 == reward.value
-    assert spent >= USED
+    assert used >= USED

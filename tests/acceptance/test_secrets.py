@@ -8,7 +8,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -16,10 +16,13 @@ from urllib.parse import quote
 import pytest
 
 import verifier_ladder as vl
-from verifier_ladder.scheduler.engines.pool import WorkerPool
-from verifier_ladder.scheduler.policies import AllTiers
+from verifier_ladder.resource import Resource
 
 KEY = "open/sesame+42"
+FORMS = (
+    KEY, quote(KEY), quote(KEY, safe=""),
+    base64.b64encode(b"123" + KEY.encode())[4:-4].decode(),  # Inside of a longer text.
+)  # fmt: skip
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="reads /proc")
 
 
@@ -29,30 +32,30 @@ def _set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("A_PLAIN_SETTING", "blue")
 
 
-@pytest.fixture
-def pool() -> Iterator[WorkerPool]:
-    """One worker, which all verifiers of a test share."""
-    with WorkerPool(1, name="secrets") as one:
-        yield one
+def opened(*verifiers: vl.Verifier, **options: Any) -> vl.Campaign:
+    """A campaign with one worker, which all its verifiers share."""
+    ladder = vl.Ladder("secrets", list(verifiers), policy="all_tiers")
+    return vl.Campaign.open("secrets", ladder=ladder, workers=1, **options)
 
 
-def ask(pool: WorkerPool, verifier: vl.Verifier, content: str = "a") -> vl.Verdict:
-    (verdict,) = pool.verify(verifier, [vl.Candidate("text", content)]).result().verdicts
-    return verdict
+def said(campaign: vl.Campaign, verifier: vl.Verifier) -> list[vl.Verdict]:
+    """What the ledger keeps of a verifier's verdicts, oldest first."""
+    blocks = [campaign.ledger.read(entry) for entry in campaign.ledger.entries()]
+    rows = [row for block in blocks for row in block.verdicts]
+    return [row.verdict for row in rows if row.verifier == verifier.name]
 
 
 @vl.verifier(tier="fast", kind="text", version="1")
 def undeclared(candidate: vl.Candidate) -> vl.Verdict:
     del candidate
-    return vl.Verdict.accept(1.0, evidence={"names": sorted(os.environ)})
+    return vl.Verdict.accept(1.0, evidence={"names": sorted(os.environ), "worker": os.getpid()})
 
 
 @vl.verifier(kind="text", version="1", secrets=["A_SERVICE_API_KEY"], env=["A_PLAIN_SETTING"])
 def declared(candidate: vl.Candidate) -> vl.Verdict:
     del candidate
-    return vl.Verdict.accept(
-        float(len(os.environ["A_SERVICE_API_KEY"])), feedback=os.environ["A_PLAIN_SETTING"]
-    )
+    length, setting = float(len(os.environ["A_SERVICE_API_KEY"])), os.environ["A_PLAIN_SETTING"]
+    return vl.Verdict.accept(length, feedback=setting, evidence={"worker": os.getpid()})
 
 
 def test_a_verifier_sees_only_the_secrets_it_declares() -> None:
@@ -60,43 +63,47 @@ def test_a_verifier_sees_only_the_secrets_it_declares() -> None:
     def looks(candidate: vl.Candidate) -> float:
         return float(os.environ.get(str(candidate.content)) == KEY)
 
-    with vl.Campaign.open("secrets", ladder=vl.Ladder("secrets", [looks]), workers=1) as campaign:
+    with opened(looks) as campaign:
         (reward,) = campaign.score(["A_SERVICE_API_KEY"])
 
     assert 0.0 == reward.value
 
 
-def test_verifiers_that_share_a_worker_see_their_own_only(pool: WorkerPool) -> None:
-    before, first = ask(pool, undeclared), ask(pool, declared)
-    pids, after = pool.pids(), ask(pool, undeclared)
+def test_verifiers_that_share_a_worker_see_their_own_only() -> None:
+    with opened(undeclared, declared) as campaign:
+        campaign.score(["before"])
+        campaign.score(["after"])
+        others, own = said(campaign, undeclared), said(campaign, declared)
 
-    assert (float(len(KEY)), "blue") == (first.score, first.feedback)
-    assert pids == pool.pids()
-    for said in (before, after):
-        assert not {"A_SERVICE_API_KEY", "A_PLAIN_SETTING"} & set(said.evidence["names"])
+    assert [(float(len(KEY)), "blue")] * 2 == [(each.score, each.feedback) for each in own]
+    assert 1 == len({each.evidence["worker"] for each in (*others, *own)})
+    assert 2 == len(others)
+    for each in others:
+        assert not {"A_SERVICE_API_KEY", "A_PLAIN_SETTING"} & set(each.evidence["names"])
 
 
 def test_set_up_and_expected_cost_see_them_too() -> None:
     class Client(vl.Verifier):
         name, version, kind, secrets = "client", "1", "text", ("A_SERVICE_API_KEY",)
-        cost = vl.Cost(seconds=1.0)
+        tier, cost = vl.Tier.SIMULATION, vl.Cost(seconds=1.0, money=1.0)
 
         def setup(self) -> None:
             self.length = len(os.environ["A_SERVICE_API_KEY"])
 
         def expected_cost(self, candidate: vl.Candidate) -> vl.Cost:
             del candidate
-            return vl.Cost(float(len(os.environ["A_SERVICE_API_KEY"])))
+            return vl.Cost(1.0, money=float(len(os.environ["A_SERVICE_API_KEY"])))
 
         def verify(self, candidates: Any) -> list[float]:
             return [float(self.length)] * len(candidates)
 
-    client = Client()
-    with WorkerPool(1) as pool:
-        assert float(len(KEY)) == ask(pool, client).score
-        (amounts,) = pool.expect(client, [vl.Candidate("text", "a")]).result()
+    with opened(undeclared, Client(), budget={"simulation": "unlimited"}) as campaign:
+        (reward,) = campaign.score(["a"], deadline="300 s")
+        accounts = campaign.ledger.accounts("secrets")
 
-    assert float(len(KEY)) == amounts[0]
+    assert float(len(KEY)) == reward.value
+    spent = sum(each.spent for each in accounts if each.resource is Resource.MONEY)
+    assert float(len(KEY)) == pytest.approx(spent)
 
 
 @vl.verifier(kind="text", version="1", secrets=["A_SERVICE_API_KEY"], timeout=60.0)
@@ -116,34 +123,63 @@ def chatty(candidate: vl.Candidate) -> vl.Verdict:
 
 
 @pytest.mark.parametrize("content", ["tells", "raises", "crashes", "rejects"])
-def test_nothing_that_leaves_a_worker_holds_a_secret(pool: WorkerPool, content: str) -> None:
-    said = ask(pool, chatty, content)
+def test_nothing_that_leaves_a_worker_holds_a_secret(content: str) -> None:
+    with opened(chatty) as campaign:
+        told = repr(campaign.score([content])) + repr(said(campaign, chatty))
 
-    assert "[A_SERVICE_API_KEY]" in repr(said)
-    inside = base64.b64encode(b"123" + KEY.encode())[4:-4].decode()
-    for form in (KEY, quote(KEY), quote(KEY, safe=""), inside):
-        assert form not in repr(said)
+    assert "[A_SERVICE_API_KEY]" in told
+    for form in FORMS:
+        assert form not in told
 
 
-def test_a_log_that_another_verifier_left_behind_is_masked(pool: WorkerPool) -> None:
+def test_a_log_that_another_verifier_left_behind_is_masked() -> None:
     @vl.verifier(kind="text", version="1")
     def crashes(candidate: vl.Candidate) -> float:
         del candidate
         os.abort()
 
-    ask(pool, chatty)
-    said = pool.verify(crashes, [vl.Candidate("text", "a")]).result().verdicts[0]
+    with opened(chatty, crashes) as campaign:
+        rewards = campaign.score(["tells"])
+        told = repr(rewards) + repr(said(campaign, crashes))
 
-    assert KEY not in repr(said)
+    assert rewards[0].failed_at is not None
+    assert KEY not in told
+
+
+@vl.verifier(kind="text", version="1", secrets=["A_SERVICE_API_KEY"])
+def logs(candidate: vl.Candidate) -> vl.Verdict:
+    """Keep what it has sent: bytes that are no text, and the secret in each form."""
+    del candidate
+    key = os.environ["A_SERVICE_API_KEY"]
+    sent = ["PUT", key, quote(key), quote(key, safe=""), base64.b64encode(f"me:{key}".encode())]
+    lines = [each if isinstance(each, bytes) else each.encode() for each in sent]
+    return vl.Verdict.accept(1.0, artifacts={"sent.log": b"\xff\n".join(lines)})
+
+
+def test_the_bytes_of_an_artifact_hold_no_secret_and_have_the_digest_of_what_is_kept(
+    tmp_path: Path,
+) -> None:
+    with opened(logs, ledger=tmp_path / "l.db") as campaign:
+        campaign.score(["a"])
+        (verdict,) = said(campaign, logs)
+        digest = verdict.files["sent.log"].digest
+        kept = campaign.ledger.artifact(digest)
+
+    assert kept is not None
+    assert kept.startswith(b"PUT\xff\n" + b"[A_SERVICE_API_KEY]\xff\n" * 3)
+    assert b"[A_SERVICE_API_KEY]" in kept.split(b"\xff\n")[-1]
+    for form in FORMS:
+        assert form.encode() not in kept
+    assert sha256(kept).hexdigest() == digest
 
 
 def test_the_ledger_holds_no_secret(tmp_path: Path) -> None:
-    ladder = vl.Ladder("chatty", [chatty])
-    with vl.Campaign.open("chatty", ladder=ladder, ledger=str(tmp_path / "l.db")) as campaign:
+    with opened(chatty, logs, ledger=tmp_path / "l.db") as campaign:
         campaign.score(["tells", "raises", "rejects"])
 
     for file in tmp_path.iterdir():
-        assert KEY.encode() not in file.read_bytes()
+        for form in FORMS:
+            assert form.encode() not in file.read_bytes()
 
 
 @vl.verifier(tier="simulation", kind="text", version="1", secrets=["A_LATE_SECRET"])
@@ -159,16 +195,10 @@ def first(candidate: vl.Candidate) -> float:
 
 
 def test_a_name_that_is_not_set_is_told_and_asked_again_once_it_is(
-    pool: WorkerPool, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("A_LATE_SECRET", raising=False)
-    said = ask(pool, late)
-
-    assert (vl.Outcome.ABSTAIN, "config") == (said.outcome, said.failed_at)
-    assert "late needs A_LATE_SECRET; set it in the environment" in said.reason
-
-    ladder = vl.Ladder("late", [first, late], policy=AllTiers())
-    with vl.Campaign.open("late", ladder=ladder, workers=1) as campaign:
+    with opened(first, late) as campaign:
         campaign.score(["a"])
         campaign.drain("300 s")
         (failed,) = list(campaign.revisions())[-1:]
@@ -178,7 +208,7 @@ def test_a_name_that_is_not_set_is_told_and_asked_again_once_it_is(
         (reward,) = campaign.score(["a"])
 
     assert "config" == failed.reward.failed_at
-    assert "A_LATE_SECRET" in failed.reward.reason
+    assert "late needs A_LATE_SECRET; set it in the environment" in failed.reward.reason
     assert 8.0 == reward.value
 
 
@@ -189,7 +219,7 @@ def test_inline_verifiers_see_all_and_are_masked() -> None:
         told = f"{os.environ['A_SERVICE_API_KEY']} {os.environ['A_PLAIN_SETTING']}"
         return vl.Verdict.reject(told)
 
-    with vl.Campaign.open("inline", ladder=vl.Ladder("inline", [inline])) as campaign:
+    with opened(inline) as campaign:
         (reward,) = campaign.score(["a"])
 
     assert "[A_SERVICE_API_KEY] blue" == reward.reason
@@ -207,16 +237,19 @@ for line in sys.stdin:
 """
 
 
-def test_a_program_reads_its_secrets_from_a_descriptor(pool: WorkerPool) -> None:
+def test_a_program_reads_its_secrets_from_a_descriptor() -> None:
     program = vl.CommandVerifier(
         name="program", version="1", command=[sys.executable, "-c", PROGRAM],
         secrets=["A_SERVICE_API_KEY"], env=["A_PLAIN_SETTING"],
     )  # fmt: skip
 
-    said = ask(pool, program)
+    with opened(program) as campaign:
+        campaign.score(["a"])
+        (verdict,) = said(campaign, program)
 
-    assert (len(KEY), ["[A_SERVICE_API_KEY]"]) == (said.evidence["length"], said.evidence["said"])
-    initial = said.evidence["initial"].split("\0")
+    told = verdict.evidence
+    assert (len(KEY), ["[A_SERVICE_API_KEY]"]) == (told["length"], told["said"])
+    initial = told["initial"].split("\0")
     assert "A_PLAIN_SETTING=blue" in initial
     assert not [entry for entry in initial if entry.startswith("A_SERVICE")]
 
@@ -265,7 +298,6 @@ def test_no_process_begins_with_a_secret_or_the_ledgers_address(tmp_path: Path) 
 HOSTED = """
 import os
 import verifier_ladder as vl
-from verifier_ladder.scheduler.policies import AllTiers
 
 @vl.verifier(tier="fast", kind="text", version="1", isolation="inline")
 def first(candidate):
@@ -278,7 +310,7 @@ def judge(candidate):
     key = os.environ["A_SERVICE_API_KEY"]
     return len(key) + 1000.0 * (key in parent + own)
 
-ladder = vl.Ladder("hosted", [first, judge], policy=AllTiers())
+ladder = vl.Ladder("hosted", [first, judge], policy="all_tiers")
 """
 
 

@@ -48,3 +48,10 @@ def test_every_folder_with_modules_is_a_package() -> None:
     modules = [module for folder in folders for module in folder.rglob("*.py")]
 
     assert [] == [m for m in modules if not (m.parent / "__init__.py").exists()]
+
+
+def test_acceptance_tests_know_nothing_of_the_engine() -> None:
+    """They say what holds for users, however checks are run."""
+    tests = (ROOT / "tests" / "acceptance").rglob("*.py")
+
+    assert [] == [test for test in tests if "scheduler.engines" in test.read_text("utf-8")]
