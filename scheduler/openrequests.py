@@ -350,7 +350,7 @@ def _take_groups(found: dict[int, RecordedSample], facts: Mapping[str, Any]) -> 
     for position in facts.get(WHOLE, ()):
         found[position].is_partial = False
     for position in facts.get(LEFT, ()):
-        found[position].has_left = True
+        found[position].has_left, found[position].is_partial = True, False
 
 
 def _take_decisions(found: dict[int, RecordedSample], block: Block) -> None:

@@ -39,6 +39,7 @@ from verifier_ladder.ledger.memory import MemoryLedger
 from verifier_ladder.ledger.records import Block, CheckState, Entry
 from verifier_ladder.ledger.values import dumps
 from verifier_ladder.resource import Resource
+from verifier_ladder.retrying import retry
 from verifier_ladder.scheduler.policies import AllTiers
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.survey import Survey
@@ -709,6 +710,21 @@ def test_a_member_that_waits_for_its_judge_and_for_others_is_cancelled_once(
 
     assert told == [True, False]  # It was asked about, and cancelled.
     assert values(latest(ledger)) == pytest.approx([0, 1 / 3, 0.2, 2 / 3])
+    assert_replays(ledger)
+
+
+def test_who_was_cancelled_and_asked_about_again_waits_for_no_others(
+    asked: Asked, ledger: Ledger
+) -> None:
+    with opened(ledger, length, judging(asked)) as campaign:
+        campaign.pause("simulation")
+        campaign.score([sample("a", 0, 3), sample("aa", 1, 3)], deadline=SOON)
+        assert campaign.cancel(step=1) == Withdrawn(2, 1)
+        campaign.resume("simulation")
+        assert retry(ledger, ledger.checks()).samples == 2
+        campaign.drain(LONG)
+
+    assert [(r.value, r.pending) for r in latest(ledger)] == [(0, False), (1 / 2, False)]
     assert_replays(ledger)
 
 
