@@ -15,8 +15,6 @@ from services import Reply, Service
 
 import verifier_ladder as vl
 
-TEXTS = [f"an answer of {number}" for number in range(12)]
-
 
 class Moody(Service):
     """Breaks at what says so, and answers the first two only together."""
@@ -36,7 +34,7 @@ class Moody(Service):
 class Judge(vl.AsyncVerifier):
     """Keeps a client of a service, which is connected in the worker."""
 
-    name, version, kind, concurrency = "judge", "1", "text", 2
+    name, version, kind, concurrency, timeout = "judge", "1", "text", 2, 300.0
 
     def __init__(self, url: str) -> None:
         self.client = vl.HttpService(url, timeout=300.0)
@@ -60,13 +58,18 @@ def campaign(service: Moody) -> Iterator[vl.Campaign]:
         yield opened
 
 
-def test_many_are_asked_about_at_once_by_a_client_that_is_kept(
-    campaign: vl.Campaign, service: Moody
-) -> None:
-    rewards = campaign.score(["together one", "together two", *TEXTS])
+def test_many_are_asked_about_at_once(campaign: vl.Campaign) -> None:
+    rewards = campaign.score(["together one", "together two", "apart"])
 
-    assert [12.0, 12.0, *(float(len(text)) for text in TEXTS)] == [r.value for r in rewards]
-    assert service.connections < len(service.asked) == 14
+    assert [12.0, 12.0, 5.0] == [reward.value for reward in rewards]
+
+
+def test_the_client_is_kept_from_call_to_call(campaign: vl.Campaign, service: Moody) -> None:
+    for text in ("a", "bb", "ccc", "dddd", "eeeee"):
+        (reward,) = campaign.score([text])
+        assert float(len(text)) == reward.value
+
+    assert service.connections < len(service.asked) == 5  # An idle one is kept for two seconds.
 
 
 def test_a_busy_service_is_asked_again_when_it_says_so(

@@ -21,7 +21,7 @@ import socket
 import verifier_ladder as vl
 
 @vl.verifier(
-    kind="text", version="1", cost=vl.Cost(seconds=1e-4), capabilities=["reasoning"],
+    kind="text", version="1", cost=vl.Cost(seconds=1e-3), capabilities=["reasoning"],
     domain="letters",
 )
 def careful(candidate):

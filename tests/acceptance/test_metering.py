@@ -1,4 +1,8 @@
-"""What a check is charged is what it used, whoever of its processes used it."""
+"""A check is charged what it used, whoever of its processes used it, and what its verdict names.
+
+Cpu time is measured: of the verifier's process, of its children, and of theirs, whether they end
+or stay. What nobody can measure, such as money, is what the verdict or else the verifier says.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,8 @@ import verifier_ladder as vl
 from verifier_ladder.resource import Resource
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
-USED = 2.0
+USED = 0.5
+"""Cpu-seconds."""
 SPIN = f"import time\nwhile time.process_time() < {USED}: pass\n"
 TELL = "print('done', flush=True)\n"
 STAY = "time.sleep(600)\n"
@@ -86,7 +91,7 @@ def test_a_check_is_charged_for_all_its_processes_and_the_next_one_is_not(who: s
         used, after = charged(campaign, who), charged(campaign, "nothing again")
 
     assert 0.9 * USED <= used <= 1.1 * USED + BORN
-    assert after <= 0.1 * USED
+    assert after <= 0.5 * USED
 
 
 def test_each_of_a_batch_is_charged_with_its_own() -> None:

@@ -1,4 +1,9 @@
-"""A verifier sees the secrets that it declares, and they are seen nowhere else."""
+"""A verifier sees the secrets that it declares, and they are seen nowhere else.
+
+Of the environment it sees by itself only what every program needs. No process begins with a
+secret or the ledger's address, and what a verifier says, logs or leaves in a file is masked.
+(Processes of one user can read each other's memory: this stops accidents, not malice.)
+"""
 
 from __future__ import annotations
 
@@ -8,6 +13,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -133,27 +139,31 @@ def test_nothing_that_leaves_a_worker_holds_a_secret(content: str) -> None:
 
 
 def test_a_log_that_another_verifier_left_behind_is_masked() -> None:
-    @vl.verifier(kind="text", version="1")
-    def crashes(candidate: vl.Candidate) -> float:
-        del candidate
-        os.abort()
+    @vl.verifier(kind="text", version="1", network=True, timeout=0.5)
+    def waits(candidate: vl.Candidate) -> float:
+        if candidate.content == "for ever":
+            threading.Event().wait()
+        return 1.0
 
-    with opened(chatty, crashes) as campaign:
-        rewards = campaign.score(["tells"])
-        told = repr(rewards) + repr(said(campaign, crashes))
+    with opened(chatty, waits) as campaign:
+        campaign.score(["tells"])
+        campaign.score(["for ever"])
+        silent = said(campaign, waits)[-1]
 
-    assert rewards[0].failed_at is not None
-    assert KEY not in told
+    assert "tool" == silent.failed_at
+    assert "[A_SERVICE_API_KEY]" in silent.evidence["log"]
+    for form in FORMS:
+        assert form not in repr(silent)
 
 
 @vl.verifier(kind="text", version="1", secrets=["A_SERVICE_API_KEY"])
 def logs(candidate: vl.Candidate) -> vl.Verdict:
     """Keep what it has sent: bytes that are no text, and the secret in each form."""
     del candidate
-    key = os.environ["A_SERVICE_API_KEY"]
-    sent = ["PUT", key, quote(key), quote(key, safe=""), base64.b64encode(f"me:{key}".encode())]
-    lines = [each if isinstance(each, bytes) else each.encode() for each in sent]
-    return vl.Verdict.accept(1.0, artifacts={"sent.log": b"\xff\n".join(lines)})
+    key = os.environ["A_SERVICE_API_KEY"].encode()
+    sent = [b"PUT", key, *(quote(key, safe=safe).encode() for safe in ("/", ""))]
+    log = b"\xff\n".join([*sent, base64.b64encode(b"me:" + key)])
+    return vl.Verdict.accept(1.0, artifacts={"sent.log": log})
 
 
 def test_the_bytes_of_an_artifact_hold_no_secret_and_have_the_digest_of_what_is_kept(

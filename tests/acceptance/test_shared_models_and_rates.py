@@ -185,13 +185,14 @@ def test_no_more_workers_are_at_work_than_a_verifier_declares(tmp_path: Path, ti
             lock.mkdir()
         except FileExistsError:
             return False
-        for _ in range(500):
-            os.sched_yield()
+        end = time.process_time() + 0.02
+        while time.process_time() < end:
+            pass
         lock.rmdir()
         return True
 
     ladder = vl.Ladder("narrow", [alone], policy="all_tiers")
-    with vl.Campaign.open("c", ladder=ladder, workers=4) as campaign:
-        rewards = campaign.score([f"{number}" for number in range(24)], deadline=LONG)
+    with vl.Campaign.open("c", ladder=ladder, workers=2) as campaign:
+        rewards = campaign.score([f"{number}" for number in range(8)], deadline=LONG)
 
-    assert [1.0] * 24 == [reward.value for reward in rewards]
+    assert [1.0] * 8 == [reward.value for reward in rewards]

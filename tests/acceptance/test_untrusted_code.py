@@ -1,7 +1,8 @@
 """A verifier is lent a sandbox, in which it runs what a model wrote; it judges out here.
 
-What happens in there is charged to the check and told by the verdict. Where no sandbox works, or
-one that is weaker than a ladder demands, nobody is judged.
+What a program takes in there has limits and is charged to its check, and the verdict and its key
+name the class of sandbox. Where none works, or only one that is weaker than a ladder demands,
+nobody is judged.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ import verifier_ladder as vl
 from verifier_ladder.tiers.sandbox import Backend, Ending, Input, Limits, Program, Sandbox
 
 CLASSES = ("namespaces", "landlock")
-LIMITS = Limits(cpu=1.0, wall=20.0, memory=256 << 20, processes=8)
+LIMITS = Limits(cpu=0.5, wall=20.0, memory=256 << 20, processes=8)
 
 
-@pytest.fixture(params=[*CLASSES, "command"])
+@pytest.fixture
 def kind(
     request: pytest.FixtureRequest,
     require: Callable[[str, bool, str], None],
@@ -75,7 +76,7 @@ BURNING = """
 import os, time
 def solve(n):
     if os.fork() == 0:
-        while time.process_time() < 0.4: pass
+        while time.process_time() < 0.2: pass
         os._exit(0)
     os.wait()
     return n * n
@@ -86,7 +87,11 @@ def spent(campaign: vl.Campaign) -> float:
     return sum(account.settled for account in campaign.ledger.accounts("c"))
 
 
-@pytest.mark.parametrize("make", [function, Squares])
+@pytest.mark.parametrize(
+    ("kind", "make"),
+    [*((kind, function) for kind in (*CLASSES, "command")), ("landlock", Squares)],
+    indirect=["kind"],
+)
 @pytest.mark.usefixtures("kind")
 def test_honest_code_is_accepted_and_bad_code_rejected(make: Callable[[], vl.Verifier]) -> None:
     with vl.Campaign.open("c", ladder=vl.Ladder("l", [make()]), workers=1) as campaign:
@@ -109,14 +114,14 @@ def test_evidence_and_key_name_the_class(kind: str) -> None:
 @pytest.mark.parametrize("kind", CLASSES, indirect=True)
 @pytest.mark.usefixtures("kind")
 def test_all_that_an_input_takes_is_charged() -> None:
-    """Half a cpu-second of a grandchild in the sandbox, on the account of the fast tier."""
+    """A grandchild in the sandbox works for each of two inputs, on the fast tier's account."""
     with vl.Campaign.open("c", ladder=vl.Ladder("l", [function()]), workers=1) as campaign:
         campaign.score([vl.Candidate("python", HONEST)])  # what is started for it is nobody's
         before = spent(campaign)
         (reward,) = campaign.score([vl.Candidate("python", BURNING)])
         took = spent(campaign) - before
     assert 1.0 == reward.value
-    assert 0.8 <= took <= 0.8 * 1.1 + 0.1  # two inputs, and what it takes to run a worker
+    assert 0.4 <= took <= 0.4 * 1.1 + 0.15  # two inputs, and what it takes to run a worker
 
 
 def test_where_no_sandbox_works_checks_abstain_at_no_cost_and_are_not_kept(

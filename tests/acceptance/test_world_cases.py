@@ -1,7 +1,8 @@
 """A case of the world tier waits, across restarts, until its horizon, a person or a file answers.
 
-At the horizon its verifier asks its feed; who comes after that with what is known by then is late
-and earns nothing. A work order leaves as a file, and results come back as revised rewards.
+At the horizon its verifier asks its feed; whoever comes after that with what is known by then is
+late and earns nothing. The horizon is part of what was asked: another one is another case. A work
+order leaves as a file, and results come back as revised rewards.
 """
 
 from __future__ import annotations
@@ -38,10 +39,12 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 def test_a_forecast_waits_for_its_horizon_and_is_settled_from_the_feed(world: World) -> None:
     with world.campaign() as campaign:
         rewards = campaign.score(world.samples("3", "5"), deadline=0)
+        horizon, world.horizon = world.horizon, world.horizon + DAY
+        campaign.score(world.samples("3", step=1), deadline=0)
         assert campaign.drain(300)
         assert [(None, True)] * 2 == [(r.value, r.pending) for r in rewards]
-        assert {world.horizon} == {case.settles_at for case in campaign.cases()}
-        assert 2 == len(campaign.cases())
+        horizons = sorted(case.settles_at or 0.0 for case in campaign.cases())
+        assert [horizon, horizon, horizon + DAY] == horizons
     world.feed.write_text("4.5")
     assert [] == world.settled()
 
@@ -52,7 +55,7 @@ def test_a_forecast_waits_for_its_horizon_and_is_settled_from_the_feed(world: Wo
         (check, _) = ledger.checks(states=[CheckState.DONE])
         verdict = ledger.verdicts([check.check_key])[check.check_key]
         assert vl.Outcome.ACCEPT is verdict.outcome
-        assert world.horizon == pytest.approx(moment(verdict.evidence["valid_until"]))
+        assert horizon == pytest.approx(moment(verdict.evidence["valid_until"]))
 
 
 def test_a_sample_that_comes_after_the_horizon_is_late_and_the_same_one_keeps_its_reward(
@@ -109,7 +112,9 @@ def test_a_work_order_leaves_as_a_file_and_its_results_revise_the_rewards(tmp_pa
         return float(len(candidate.content))
 
     weighing = ExpertCase(ask="What does it weigh?", kind="text", low=0, high=100, unit="g")
-    ladder = vl.Ladder("weights", [guess, weighing], budget={"world": "unlimited"})
+    ladder = vl.Ladder(
+        "weights", [guess, weighing], policy="all_tiers", budget={"world": "unlimited"}
+    )
     place, order, copy = (tmp_path / name for name in ("ledger.db", "order.csv", "copy.csv"))
     with vl.Campaign.open("weights", ladder=ladder, ledger=place, workers=1) as campaign:
         campaign.score(["a feather", "a brick", "a cloud"])

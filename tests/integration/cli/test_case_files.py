@@ -198,6 +198,16 @@ def test_a_failed_measurement_is_told_and_earns_what_was_believed(
     assert (True, "the pan fell") == itemgetter("measurement_failed", "note")(verdict.evidence)
 
 
+def test_where_no_case_is_open_no_work_order_is_written(
+    run: Run, folder: Path, rows: Rows
+) -> None:
+    path = filled(folder, rows, dict.fromkeys(range(len(TEXTS)), "7"))
+    assert len(TEXTS) == told(run("in", path, "--json"))["taken"]
+
+    assert 1 == run("out", "--out", folder / "none.csv").exit_code
+    assert not (folder / "none.csv").exists()
+
+
 BAD: dict[str, tuple[dict[str, Any], str]] = {
     "another quantity": ({"unit": "mM"}, "'mM' and 'µg' measure different things"),
     "another prefix": ({"unit": "Mg"}, "must lie between 0 and 100 µg"),

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from services import Reply, Service
 
-import verifier_ladder as vl
 from verifier_ladder.asynchronous import wait_for
 from verifier_ladder.errors import ConfigError, ToolError
 from verifier_ladder.httpservice import HttpService
@@ -204,27 +203,3 @@ def test_it_travels_without_its_connections(service: Service) -> None:
 def test_what_can_not_be_a_service_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
         HttpService(**{"url": "http://x", **options})
-
-
-class Judge(vl.AsyncVerifier):
-    """Asks a service how long a text is."""
-
-    name, version, tier, kind, timeout = "judge", "1", "simulation", "text", 300.0
-
-    def __init__(self, url: str) -> None:
-        super().__init__()
-        self.service = vl.HttpService(url, timeout=self.timeout)
-
-    async def verify_one(self, candidate: vl.Candidate) -> float:
-        answer = await self.service.post_json({"candidates": [{"content": candidate.content}]})
-        return float(answer["verdicts"][0])
-
-
-def test_a_campaign_asks_with_one_connection_a_worker(service: Service) -> None:
-    ladder = vl.Ladder("l", [Judge(service.url)])
-    with vl.Campaign.open("c", ladder=ladder, run="r", workers=1) as campaign:
-        for text in ("abc", "defgh", "i"):
-            (reward,) = campaign.score([text], deadline="300 s")
-            assert reward.value == len(text)
-
-    assert service.connections == 1

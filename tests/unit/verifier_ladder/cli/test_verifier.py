@@ -17,18 +17,7 @@ def polite(candidate):
     return "please" in candidate.content
 '''
 BAD = """
-import os
 import verifier_ladder as vl
-
-@vl.verifier(kind="text", version="1", timeout=5)
-def fickle(candidate):
-    return float.fromhex(os.urandom(6).hex())
-
-@vl.verifier(kind="text", version="1", timeout=5)
-def fragile(candidate):
-    if not candidate.content:
-        raise RuntimeError("no text at all")
-    return 1.0
 
 @vl.verifier(kind="text", version="1", timeout=5)
 def overflowing(candidate):
@@ -86,8 +75,6 @@ def test_info_of_an_unknown_verifier_exits_with_2(run: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "sentence", "words"),
     [
-        ("fickle", "the same candidate again gives the same verdict", "seeded for each check"),
-        ("fragile", "hostile text", "Declare a"),
         ("overflowing", "hostile text", "raise vl.CandidateError"),
         ("diverging", "hostile text", "with turns"),
     ],
