@@ -1,8 +1,8 @@
 """A verifier is lent a sandbox, in which it runs what a model wrote; it judges out here.
 
 What a program takes in there has limits and is charged to its check, and the verdict and its key
-name the class of sandbox. Where none works, or only one that is weaker than a ladder demands,
-nobody is judged.
+name the class of sandbox. Where none works, its check abstains; where it is weaker than a ladder
+demands, no campaign of that ladder is opened.
 """
 
 from __future__ import annotations

@@ -713,16 +713,23 @@ def test_a_member_that_waits_for_its_judge_and_for_others_is_cancelled_once(
     assert_replays(ledger)
 
 
+@pytest.mark.parametrize("is_open", [True, False])
 def test_who_was_cancelled_and_asked_about_again_waits_for_no_others(
-    asked: Asked, ledger: Ledger
+    asked: Asked, ledger: Ledger, *, is_open: bool
 ) -> None:
+    """Whether the campaign is open when the check is retried, or opened afterwards."""
     with opened(ledger, length, judging(asked)) as campaign:
         campaign.pause("simulation")
         campaign.score([sample("a", 0, 3), sample("aa", 1, 3)], deadline=SOON)
         assert campaign.cancel(step=1) == Withdrawn(2, 1)
         campaign.resume("simulation")
+        if is_open:
+            assert retry(ledger, ledger.checks()).samples == 2
+            campaign.drain(LONG)
+    if not is_open:
         assert retry(ledger, ledger.checks()).samples == 2
-        campaign.drain(LONG)
+        with opened(ledger, length, judging(asked)) as campaign:
+            campaign.drain(LONG)
 
     assert [(r.value, r.pending) for r in latest(ledger)] == [(0, False), (1 / 2, False)]
     assert_replays(ledger)
