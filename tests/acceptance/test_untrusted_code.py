@@ -132,6 +132,7 @@ def test_where_no_sandbox_works_checks_abstain_at_no_cost_and_are_not_kept(
     with vl.Campaign.open("c", ladder=vl.Ladder("l", [function()]), ledger=ledger) as campaign:
         (reward,) = campaign.score([vl.Candidate("python", HONEST)])
         assert (None, "sandbox") == (reward.value, reward.failed_at)
+        assert "user namespaces are forbidden" in reward.reason
         assert 0.0 == spent(campaign)
     monkeypatch.undo()
     with vl.Campaign.open("d", ladder=vl.Ladder("l", [function()]), ledger=ledger) as campaign:
