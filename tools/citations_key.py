@@ -10,6 +10,7 @@ Right quotations are cut out of their source here, and wrong ones are one edit a
 from __future__ import annotations
 
 import json
+import random
 import sys
 import unicodedata
 from itertools import cycle
@@ -409,9 +410,140 @@ def later(key: Key) -> None:
     )
 
 
+TOWN = {
+    "town/mill": (
+        "The old mill stands where two brooks meet below the chapel. Its wheel is made of oak, and "
+        "the miller's family still grinds barley there every autumn. Visitors climb a narrow "
+        "stair to the loft, where sacks of flour wait beside the window. When the brook rises in "
+        "spring, the keeper opens both gates so that the meadow takes the flood. A small caf\u00e9 "
+        "sells bread that was baked in the yard, and children feed ducks from the wooden bridge."
+    ),
+    "town/clock": (
+        "The clock above the market was built by a smith from the next valley. Its hands are cut "
+        "from copper, and a carved bear strikes the bell whenever an hour is full. The mechanism "
+        "was cleaned last winter, after snow had crept behind the dial. People of the town set "
+        "their watches by it, although it runs a little fast in summer. On market days, farmers "
+        "gather under its arch, drink c\u00eddre and talk about hay, rain and the price of wool."
+    ),
+}
+"""Texts of our own, without numbers and without a no: each cut between two words is a true one."""
+Words = list[str]
+
+
+def quoted(key: Key) -> None:
+    """Quotations that are drawn from texts, each written in a way that is right, and one edit."""
+    draw = random.Random(20261126)  # noqa: S311 - cases, not secrets
+    rights, wrongs = cycle((_as_it_is, _on_lines, _composed, _with_a_gap)), cycle(EDITS)
+    frames = cycle(FORMS)
+    for n in range(48):
+        source = draw.choice(sorted(TOWN))
+        words = TOWN[source].split()
+        start = draw.randrange(len(words) - 9)
+        cut = words[start : start + 9]
+        right = next(rights)(cut)
+        wrong, why = (edit := next(wrongs))(cut, draw), (edit.__doc__ or "").lower().rstrip(".")
+        if f" {wrong} " in f" {TOWN[source]} ":
+            raise ValueError(f"{wrong!r} stands in {source}")
+        frame, task = next(frames), {"sources": TOWN}
+        told = f"words that are drawn, {n}"
+        key.add(frame(right, source), task, YES, told, CUT)
+        key.add(frame(wrong, source), task, NO, f"{told}; one edit away: {why}", CUT)
+
+
+def _as_it_is(cut: Words) -> str:
+    return " ".join(cut)
+
+
+def _on_lines(cut: Words) -> str:
+    return "  ".join(cut[:4]) + "\n" + " ".join(cut[4:])
+
+
+def _composed(cut: Words) -> str:
+    return unicodedata.normalize("NFD", " ".join(cut))
+
+
+def _with_a_gap(cut: Words) -> str:
+    return " ".join([*cut[:3], "...", *cut[5:]])
+
+
+def _capital(cut: Words, draw: random.Random) -> str:
+    """A capital."""
+    place = draw.randrange(2, 7)
+    return " ".join([*cut[:place], cut[place].swapcase(), *cut[place + 1 :]])
+
+
+def _without(cut: Words, draw: random.Random) -> str:
+    """A word left out."""
+    place = draw.randrange(2, 7)
+    return " ".join([*cut[:place], *cut[place + 1 :]])
+
+
+def _twice(cut: Words, draw: random.Random) -> str:
+    """A word twice."""
+    place = draw.randrange(2, 7)
+    return " ".join([*cut[:place], cut[place], *cut[place:]])
+
+
+def _another(cut: Words, draw: random.Random) -> str:
+    """Another word."""
+    place = draw.randrange(2, 7)
+    return " ".join([*cut[:place], draw.choice(("green", "after", "sings")), *cut[place + 1 :]])
+
+
+def _exchanged(cut: Words, draw: random.Random) -> str:
+    """Two words exchanged."""
+    place = draw.randrange(2, 7)
+    return " ".join([*cut[:place], cut[place + 1], cut[place], *cut[place + 2 :]])
+
+
+def _letter(cut: Words, draw: random.Random) -> str:
+    """A letter."""
+    place = draw.randrange(2, 7)
+    return " ".join([*cut[:place], f"{cut[place][:-1]}q", *cut[place + 1 :]])
+
+
+def _turned(cut: Words, draw: random.Random) -> str:
+    """Two parts in another order."""
+    place = draw.randrange(4, 6)
+    return " ".join([*cut[place:], "...", *cut[:place]])
+
+
+def _through_a_word(cut: Words, draw: random.Random) -> str:
+    """Cut through its last word."""
+    longest = max(range(5, 9), key=lambda place: len(cut[place].strip(",.")))
+    end = draw.randrange(1, len(cut[longest].strip(",.")))
+    return " ".join([*cut[:longest], cut[longest][:end]])
+
+
+EDITS = (_capital, _without, _twice, _another, _exchanged, _letter, _turned, _through_a_word)
+
+
+def longer_words(key: Key) -> None:
+    """Words that go on behind an apostrophe or a hyphen."""
+    said = {
+        "p": (
+            "The council said that we can't pay before June. The drink is sugar-free and cheap. "
+            "The paint is non-toxic for children. It is the harbour of the miller\u2019s family. "
+            "A l\u2019ouest, l\u2019Europe reste un march\u00e9."
+        )
+    }
+    for right, wrong in (
+        ("The council said that we can't pay", "The council said that we can"),
+        ("The drink is sugar-free and cheap", "The drink is sugar"),
+        ("The paint is non-toxic for children", "toxic for children"),
+        ("It is the harbour of the miller's family", "It is the harbour of the miller"),
+        ("Europe reste un march\u00e9", "miller\u2019s family. A l"),
+    ):  # fmt: skip
+        if right not in said["p"].replace("\u2019", "'"):
+            raise ValueError(right)
+        task = {"sources": said}
+        key.pair(linked(right, "p"), linked(wrong, "p"), task, "a word that goes on", CUT)
+
+
 def citations(key: Key) -> None:
     """All cases."""
-    for maker in (pairs, characters, cuts, ellipses, places, forms, abstentions, hostile, later):
+    first = (pairs, characters, cuts, ellipses, places, forms, abstentions, hostile, later)
+    for maker in (*first, quoted, longer_words):
         maker(key)
 
 

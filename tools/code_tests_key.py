@@ -13,7 +13,9 @@ asserts say of it, unless it is made to be equal to whatever a test asks for.
 from __future__ import annotations
 
 import itertools
+import math
 import sys
+from collections.abc import Sequence
 from types import ModuleType
 
 from code_attacks import BOMBS, HOSTILE, LARGE
@@ -88,10 +90,80 @@ def holds(program: str, tests: str) -> bool:
     return True
 
 
-def problems(key: Key) -> None:
+OPERATORS = (
+    Problem(
+        "cubes", "def cubes(n):\n    return sum(k ** 3 for k in range(1, n + 1))",
+        [("k ** 3", "k * 3"), ("n + 1", "n - 1")],
+        [(0,), (1,), (7,), (90,)], lambda n: (n * (n + 1) // 2) ** 2, "a sum of cubes",
+    ),
+    Problem(
+        "odds", "def odds(n):\n    return sum(2 * k + 1 for k in range(n))",
+        [("2 * k", "2 ** k"), ("+ 1", "- 1")],
+        [(0,), (1,), (6,), (100,)], lambda n: n * n, "a sum of odd numbers",
+    ),
+    Problem(
+        "powers", "def powers(r, n):\n    total = 0\n    for k in range(n):\n        total += r ** k\n    return total",
+        [("r ** k", "r * k"), ("+=", "|=")],
+        [(2, 1), (3, 4), (5, 0), (7, 9)], lambda r, n: (r**n - 1) // (r - 1), "a geometric series",
+    ),
+    Problem(
+        "choose", "def choose(n, k):\n    made = 1\n    for j in range(k):\n        made = made * (n - j) // (j + 1)\n    return made",
+        [("n - j", "n + j"), ("//", "/")],
+        [(5, 2), (10, 0), (70, 35), (3, 4)], math.comb, "a binomial coefficient",
+    ),
+    Problem(
+        "derangements", "def derangements(n):\n    made = 1\n    for k in range(1, n + 1):\n        made = k * made + (-1) ** k\n    return made",
+        [("k * made", "k + made"), ("(-1) ** k", "(-1) * k")],
+        [(1,), (2,), (5,), (9,)], lambda n: round(math.factorial(n) / math.e), "a recurrence",
+    ),
+    Problem(
+        "catalan", "def catalan(n):\n    made = [1]\n    for _ in range(n):\n        made.append(sum(a * b for a, b in zip(made, reversed(made))))\n    return made[-1]",
+        [("a * b for", "a - b for"), ("a * b for", "a | b for")],
+        [(0,), (3,), (4,), (12,)], lambda n: math.comb(2 * n, n) // (n + 1), "a convolution",
+    ),
+    Problem(
+        "gray", "def gray(n):\n    code = 0\n    for k in range(n.bit_length()):\n        code |= ((n >> k & 1) ^ (n >> k + 1 & 1)) << k\n    return code",
+        [(") ^ (", ") | ("), ("<< k", ">> k")],
+        [(0,), (5,), (14,), (1000,)], lambda n: n ^ (n >> 1), "bits",
+    ),
+    Problem(
+        "last", "def last(n):\n    place = 0\n    for m in range(2, n + 1):\n        place = (place + 2) % m\n    return place + 1",
+        [("place + 2", "place - 2"), ("% m", "// m")],
+        [(1,), (7,), (16,), (41,)], lambda n: 2 * (n - (1 << n.bit_length() - 1)) + 1, "the last of a circle",
+    ),
+    Problem(
+        "handshakes", "def handshakes(n):\n    return sum(1 for a in range(n) for b in range(n) if a < b)",
+        [("a < b", "a <= b"), ("a < b", "a != b")],
+        [(0,), (2,), (9,), (30,)], lambda n: math.comb(n, 2), "pairs",
+    ),
+    Problem(
+        "zeros", "def zeros(n):\n    count = 0\n    while n:\n        n //= 5\n        count += n\n    return count",
+        [("count += n", "count |= n"), ("count += n", "count ^= n")],
+        [(4,), (27,), (100,), (625,)], lambda n: len(str(math.factorial(n))) - len(str(math.factorial(n)).rstrip("0")), "zeros at the end of a factorial",
+    ),
+    Problem(
+        "alternating", "def alternating(n):\n    return sum((-1) ** k * k for k in range(n + 1))",
+        [("** k", "* k"), ("* k for", "+ k for")],
+        [(0,), (1,), (8,), (99,)], lambda n: (n + 1) // 2 * (-1) ** n, "signs in turn",
+    ),
+    Problem(
+        "power", "def power(a, b, m):\n    made = 1\n    while b:\n        if b & 1:\n            made = made * a % m\n        a = a * a % m\n        b >>= 1\n    return made",
+        [("a * a", "a + a"), ("b & 1", "b | 1")],
+        [(3, 5, 7), (2, 100, 101), (10, 9, 19), (6, 2, 25)], pow, "a power and its remainder",
+    ),
+    Problem(
+        "divisors", "def divisors(k):\n    n = 2 ** k\n    return sum(d for d in range(1, n + 1) if n % d == 0)",
+        [("n % d", "n // d"), ("== 0", "!= 0")],
+        [(0,), (1,), (5,), (10,)], lambda k: (2 << k) - 1, "divisors of a power of two",
+    ),
+)  # fmt: skip
+"""Programs whose wrong ones differ from them in one operator."""
+
+
+def problems(key: Key, of: Sequence[Problem] = PROBLEMS) -> None:
     """Programs that are right, and each with edits that plain asserts notice."""
     frames, styles = itertools.cycle(FRAMES), itertools.cycle(STYLES)
-    for problem in PROBLEMS:
+    for problem in of:
         for source, why in (
             (problem.right, problem.why),
             *((problem.right.replace(old, new, 1), f"{problem.why}; one edit away: {new.strip()}")
@@ -409,6 +481,7 @@ def code_tests(key: Key) -> None:
     """All cases."""
     for maker in (problems, shapes, lies, shares, abstentions, hostile, later, compared):
         maker(key)
+    problems(key, OPERATORS)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ the continuous ranked probability score, computed here by Simpson's rule and not
 from __future__ import annotations
 
 import csv
+import random
+from bisect import bisect_left
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -27,6 +29,7 @@ HALT = 10
 GAP = 19
 """The row before a gap of three weeks."""
 KNOWN = [place for place in range(len(ROWS)) if place not in {HALT, GAP}]
+TIMES = [datetime.fromisoformat(time) for time, _ in ROWS]
 DISTANCE = "closed form: a distance"
 INTEGRAL = "closed form: the integral, by Simpson's rule"
 
@@ -48,15 +51,15 @@ def simpson(f: Callable[[float], float], low: float, high: float, parts: int = 2
     return step / 3 * (f(low) + inner + f(high))
 
 
-def crps(mean: float, deviation: float, value: float) -> float:
+def crps(mean: float, deviation: float, value: float, parts: int = 20_000) -> float:
     """The integral of (F(x) - [x >= value])², over twelve deviations beyond both."""
 
     def below(x: float) -> float:
         return (1 + erf((x - mean) / deviation / sqrt(2))) / 2
 
     least, most = min(mean, value) - 12 * deviation, max(mean, value) + 12 * deviation
-    left = simpson(lambda x: below(x) ** 2, least, value)
-    return left + simpson(lambda x: (1 - below(x)) ** 2, value, most)
+    left = simpson(lambda x: below(x) ** 2, least, value, parts)
+    return left + simpson(lambda x: (1 - below(x)) ** 2, value, most, parts)
 
 
 def within(score: float, room: float) -> list[float]:
@@ -186,9 +189,47 @@ def hostile(key: Key) -> None:
         key.hostile(said, task(time), why)
 
 
+def drawn(key: Key) -> None:
+    """Forecasts that are drawn, of times that are drawn too, and each with one that is none."""
+    draw = random.Random(20261126)  # noqa: S311 - cases, not secrets
+    frames = ("%s", "<answer>%s</answer>", "It is near.\n%s", "\\boxed{%s}", "Answer: %s")
+    for n in range(24):
+        place = draw.choice([place for place in KNOWN[1:] if place - 1 not in {HALT, GAP}])
+        back = draw.randrange(int((TIMES[place] - TIMES[place - 1]).total_seconds()))
+        asked = moved(ROWS[place][0], seconds=-back)
+        value = Decimal(ROWS[bisect_left(TIMES, datetime.fromisoformat(asked))][1])
+        deviation = Decimal(draw.randint(1, 999)).scaleb(draw.randint(-3, 0))
+        mean = value + deviation * draw.randint(-300, 300) / 100
+        said, other, why = _said(mean, deviation, n)
+        frame = frames[n % len(frames)]
+        if "±" in said:
+            source, room = INTEGRAL, 1e-6 * max(1.0, float(deviation))
+            score = crps(float(mean), float(deviation), float(value), parts=2000)
+        else:
+            source, room, score = DISTANCE, 1e-9, float(abs(mean - value))
+        told = f"a forecast that is drawn, {n}"
+        key.add(frame % said, task(asked), YES, told, source, score=within(score, room))
+        key.add(frame % other, task(asked), NO, f"{told}; one edit away: {why}", source)
+
+
+def _said(mean: Decimal, deviation: Decimal, n: int) -> tuple[str, str, str]:
+    """A forecast, what it is with one edit, and the edit: by turns of a point and of a spread."""
+    spread = f"{mean} ± {deviation}"
+    return (
+        (spread, f"{mean} ± -{deviation}", "a deviation below zero"),
+        (f"{mean}", f"{mean} {deviation}", "a number more"),
+        (spread, f"{mean} ±", "no deviation"),
+        (f"{mean}", f"--{mean}", "signs"),
+        (spread, f"{mean} ± {deviation} ± {deviation}", "a deviation more"),
+        (f"{mean}", f"{mean}.5", "a point more"),
+        (spread, f"{mean} - {deviation}", "a difference"),
+        (f"{mean}", f"{mean}e", "half a power of ten"),
+    )[n % 8]  # fmt: skip
+
+
 def numeric_forecast(key: Key) -> None:
     """The whole key."""
-    for part in (points, times, distributions, wrong, unknown, hostile):
+    for part in (points, times, distributions, wrong, unknown, hostile, drawn):
         part(key)
 
 

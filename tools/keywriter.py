@@ -1,12 +1,14 @@
 """Writing answer keys: what the makers of the keys in this folder share.
 
-Keys are frozen: later cases are added at the end of a maker, none is removed or edited. Where the
-truth of a case comes from is its `source`:
+Keys are frozen: a maker adds the cases that its key lacks below those that it has, so none is
+removed or edited, whoever wrote it. At least half of the cases of a key that are not hostile come
+from named suites or generators. Where the truth of a case comes from is its `source`:
 
 - a named suite: what its files test, with values of our own;
 - `generator`: a truth in closed form, from exact arithmetic or from the way the case is made;
 - `convention`: how answers are written and read, decided by hand;
-- `known hack`: what other checkers were reported to accept, in words of our own.
+- `known hack`: what other checkers were reported to accept, in words of our own;
+- `mutant of the verifier`: an edit of the verifier that no other case noticed, decided by hand.
 """
 
 from __future__ import annotations
@@ -55,11 +57,15 @@ def binary(data: bytes) -> dict[str, str]:
 
 
 def write(makers: Mapping[str, Callable[[Key], None]], names: Sequence[str]) -> None:
-    """Write the keys that are named, or all."""
+    """Add what they lack to the keys that are named, or to all."""
     for name in names or makers:
         key = Key()
         makers[name](key)
-        lines = [json.dumps(row, ensure_ascii=True) + "\n" for row in key.rows]
-        (FOLDER / f"{name}.jsonl").write_text("".join(lines), "utf-8")
-        counts = Counter("hostile" if row.get("hostile") else row["outcome"] for row in key.rows)
+        path = FOLDER / f"{name}.jsonl"
+        held = path.read_text("utf-8").splitlines() if path.exists() else []
+        made = dict.fromkeys(json.dumps(row, ensure_ascii=True) for row in key.rows)
+        lines = [*held, *(line for line in made if line not in set(held))]
+        path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+        rows = map(json.loads, lines)
+        counts = Counter("hostile" if row.get("hostile") else row["outcome"] for row in rows)
         print(name, dict(counts))

@@ -86,6 +86,47 @@ def exact_match(key: Key) -> None:
     ])  # fmt: skip
     _hostile_text(key, {"answer": "Rome", "normalise": ["unicode", "case", "space", "articles"]})
     _marks(key, "Ulan Bator", "Ulan Batur", {"answer": "Ulan Bator"})
+    _normal_forms(key)
+
+
+def _normal_forms(key: Key) -> None:
+    """Texts whose normal forms follow from a rule of Unicode: sums of code points, no table."""
+    how = "Unicode NormalizationTest, by its rules"
+    frames = cycle(("%s", "<answer>%s</answer>", "I look it up.\nThe answer is: %s", "#### %s"))
+
+    def pair(right: str, wrong: str, answer: str, why: str, *rules: str) -> None:
+        frame = next(frames)
+        task = {"answer": answer, **({"normalise": list(rules)} if rules else {})}
+        key.pair(frame % right, frame % wrong, task, why, how)
+
+    rng = random.Random(15)  # noqa: S311
+    for _ in range(4):  # A syllable of Hangul has the place (first * 21 + vowel) * 28 + last.
+        first, vowel, last = rng.randrange(19), rng.randrange(21), rng.randrange(1, 27)
+        parts = chr(0x1100 + first) + chr(0x1161 + vowel)
+        whole = chr(0xAC00 + (first * 21 + vowel) * 28 + last)
+        right, wrong = (parts + chr(0x11A7 + n) for n in (last, last + 1))
+        pair(right, wrong, whole, "a syllable of Hangul and its letters")
+        pair(whole, chr(ord(whole) + 1), right, "letters of Hangul and their syllable")
+    above, acute, below, cedilla = "\u0307", "\u0301", "\u0323", "\u0327"
+    for letter in "qx":
+        for one, other in ((below, acute), (cedilla, above), (cedilla, acute)):
+            pair(letter + other + one, letter + other, letter + one + other,
+                 "marks below and above, in either order")  # fmt: skip
+        right, wrong = letter + above + acute, letter + acute + above
+        pair(right, wrong, right, "two marks above, whose order counts")
+    for said, answer, alike in (
+        ("\u212a", "K", "\u041a"), ("\u2126", "\u03a9", "\u0298"), ("\u212b", "\u00c5", "\u0226"),
+        ("\u1fef", "`", "\u00b4"), ("\u037e", ";", ":"), ("\u0915\u093c", "\u0958", "\u0915"),
+    ):  # fmt: skip
+        pair(f"1 {said} 2", f"1 {alike} 2", f"1 {answer} 2", "a sign that is another's double")
+    for start, count, letters in (
+        (0x2460, 9, "123456789"), (0xFF21, 26, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"),
+        (0x1D41A, 26, "abcdefghijklmnopqrstuvwxyz"), (0x1D7D8, 10, "0123456789"),
+    ):  # fmt: skip
+        n = rng.randrange(count - 1)
+        plain, right, wrong = (f"x{c}" for c in (letters[n], chr(start + n), chr(start + n + 1)))
+        pair(right, wrong, plain, "another form of a letter or a digit", "unicode")
+        pair(plain, right, plain, "another form, which is not declared alike")
 
 
 def _hostile_text(key: Key, task: Row) -> None:

@@ -204,6 +204,7 @@ def tool_calls(key: Key) -> None:
     _broken(key)
     _hostile(key)
     _added(key)
+    _drawn(key)
 
 
 def _generated(key: Key) -> None:
@@ -377,6 +378,93 @@ def _added(key: Key) -> None:
         "no condition, in the candidate's own words",
         "known hack",
     )
+
+
+_PROPERTIES: dict[str, tuple[Row, Any, Any]] = {
+    "minimum": ({"type": "integer", "minimum": 3}, 3, 2),
+    "exclusiveMaximum": ({"type": "number", "exclusiveMaximum": 3}, 2.5, 3),
+    "multipleOf": ({"type": "integer", "multipleOf": 7}, 49, 50),
+    "maxLength": ({"type": "string", "maxLength": 4}, "four", "fours"),
+    "minLength": ({"type": "string", "minLength": 2}, "no", "n"),
+    "pattern": ({"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}$"}, "2026-11", "2026-1"),
+    "enum": ({"enum": ["low", "high", None]}, None, "null"),
+    "const": ({"const": 1}, 1.0, "1"),
+    "type": ({"type": ["string", "null"]}, None, False),
+    "items": ({"type": "array", "items": {"type": "integer"}}, [1, 2.0], [1, 2.5]),
+    "prefixItems": ({"prefixItems": [{"type": "string"}, {"type": "integer"}]}, ["a", 1], [1, "a"]),
+    "maxItems": ({"type": "array", "maxItems": 2}, [1, 1], [1, 1, 1]),
+    "uniqueItems": ({"type": "array", "uniqueItems": True}, [1, True, "1"], [1, True, 1.0]),
+    "contains": ({"type": "array", "contains": {"const": "a"}}, ["b", "a"], ["b", "A"]),
+    "required": ({"type": "object", "required": ["a", "b"]}, {"b": 1, "a": 2}, {"b": 1}),
+    "additionalProperties": ({"properties": {"a": {}}, "additionalProperties": False}, {"a": 1}, {"A": 1}),
+    "maxProperties": ({"type": "object", "maxProperties": 1}, {"a": 1}, {"a": 1, "b": 1}),
+    "propertyNames": ({"propertyNames": {"maxLength": 2}}, {"ab": 1}, {"abc": 1}),
+    "dependentRequired": ({"dependentRequired": {"a": ["b"]}}, {"b": 1}, {"a": 1}),
+    "not": ({"not": {"type": "string"}}, 5, "5"),
+    "oneOf": ({"oneOf": [{"multipleOf": 2}, {"multipleOf": 3}]}, 4, 6),
+    "if": ({"if": {"type": "integer"}, "then": {"maximum": 9}}, 9.5, 10),
+}  # fmt: skip
+"""Keyword → a schema, a value that it holds for, and one for which it does not."""
+
+
+def _drawn(key: Key) -> None:
+    """Calls of tools whose schemas are drawn keyword by keyword, and one edit of each call."""
+    draw = random.Random(20261126)  # noqa: S311  # Cases, not secrets.
+    for n, keyword in enumerate(_PROPERTIES):
+        others = draw.sample([name for name in _PROPERTIES if name != keyword], 2)
+        tools = [_tool(name) for name in (keyword, *others)]
+        right = [(f"set_{name}", {"x": _PROPERTIES[name][1]}) for name in (*others, keyword)]
+        wrong = [*right[:-1], (right[-1][0], {"x": _PROPERTIES[keyword][2]})]
+        told = f"arguments that are drawn, {keyword}"
+        source = "generator: a JSON schema's keywords"
+        for calls, outcome, more in ((right, YES, ""), (wrong, NO, "; one edit away")):
+            said = [(name, json.dumps(given)) for name, given in calls]
+            forms: list[tuple[str, Row]] = [
+                (_chat(*said), {}), ("", {"turns": [call(*each) for each in said]}),
+                ("", {"turns": [call(*each) for each in calls]}),
+            ]  # fmt: skip
+            text, turns = forms[n % 3]
+            key.add(text, task(tools=tools, max_calls=3), outcome, told + more, source, **turns)
+    _ordered(key, draw)
+
+
+def _tool(keyword: str) -> Row:
+    """A tool with one argument, for which this keyword must hold."""
+    schema = {"type": "object", "required": ["x"], "properties": {"x": _PROPERTIES[keyword][0]}}
+    return {"name": f"set_{keyword}", "parameters": schema}
+
+
+def _ordered(key: Key, draw: random.Random) -> None:
+    """Actions that keep their conditions by the way they are made, and one edit of each."""
+    names = [f"step_{letter}" for letter in "abcd"]
+    schema = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}
+    for n in range(16):
+        before, act, *others = draw.sample(names, 4)
+        number, other = draw.sample(range(100), 2)
+        right = [call(name, {"n": draw.randrange(100)}) for name in others]
+        right.insert(place := draw.randrange(3), call(before, {"n": number}))
+        right.append(call(act, {"n": number}))
+        wrong: Turns = json.loads(json.dumps(right))
+        match n % 4:
+            case 0:
+                wrong[place][0]["arguments"]["n"] = other
+                why = "another argument"
+            case 1:
+                wrong[place][1] = ""
+                why = "a result that nobody saw"
+            case 2:
+                wrong.append(wrong.pop(place))
+                why = "too late"
+            case _:
+                wrong[place][1] = "Error: busy"
+                why = "it failed"
+        of = task(
+            tools=[{"name": name, "parameters": schema} for name in names],
+            irreversible=[{"tool": act, "after": before, "same": ["n"]}],
+        )
+        told, source = "a condition that is drawn", "generator: a condition kept by construction"
+        key.add("", of, YES, f"{told}, {n}", source, turns=right)
+        key.add("", of, NO, f"{told}, {n}; one edit away: {why}", source, turns=wrong)
 
 
 # ---- final-state

@@ -145,7 +145,7 @@ class Citations(SingleVerifier):
     """
 
     name = "citations"
-    version = "3"
+    version = "4"
     tier = Tier.FAST
     kind = "text"
     domain = "research"

@@ -7,7 +7,7 @@ capitals, accents, digits, points and commas.
 
 A quotation may not begin or end inside a word or a number, nor lose what its number means: a
 minus, a currency, a percent sign, a "less than", a "million". Nor may it begin or end right beside
-a negation, which would turn it round.
+a negation, which would turn it round, or end where its last word goes on: can't, sugar-free.
 
 Words may be left out: `...`, `…`, `[...]` or `(...)`. The parts must stand in this order and near
 each other, and what is left out between them may hold no negation.
@@ -51,11 +51,13 @@ _AFTER_NUMBER = re.compile(
 )
 _TURNED_BEFORE = re.compile(
     r"(?:\b(?:not|no|never|cannot|hardly|nor|neither|without|nicht|kein\w{0,2}|nie|niemals|ohne"
-    r"|pas|jamais|sans|nunca|sin)|n't) \Z",
+    r"|pas|jamais|sans|nunca|sin)|n't) \Z|\bnon-\Z",
     re.IGNORECASE,
 )
 _TURNED_AFTER = re.compile(r" (?:not|never|nicht|nie|niemals|pas|jamais|nunca)\b", re.IGNORECASE)
 _LONGEST_NEGATION = 16
+_GOES_ON = re.compile(r"['-][^\W\d_]")
+"""A word behind its apostrophe or hyphen. One may begin there: l'Europe."""
 _LOST_START = re.compile(r"[.,]?\d")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
 
@@ -136,6 +138,8 @@ def _is_whole(source: str, start: int, end: int) -> bool:
         return False
     ends = [place for place in (start, end) if 0 < place < len(source)]
     if any(_is_joined(source[place - 1], source[place]) for place in ends):
+        return False
+    if source[end - 1].isalnum() and _GOES_ON.match(source, end):
         return False
     before = source[max(start - 2, 0) : start]
     if _LOST_START.match(source, start) and _BEFORE_NUMBER.search(before):

@@ -189,6 +189,9 @@ def test_another_letter_never_passes(place: int, letter: str) -> None:
         ("1.5 million were sold", "$1.5 million were sold."),
         ("The sales rose to 1.5", "The sales rose to 1.5 million."),
         ("A share of about 48", "A share of about 48 percent."),
+        ("They said that we can", "They said that we can\u2019t go on."),
+        ("The lemonade is sugar", "The lemonade is sugar\u2010free."),
+        ("toxic for children", "It is non-toxic for children."),
     ],
 )
 def test_a_quotation_keeps_what_turns_it_round(quote: str, source: str) -> None:

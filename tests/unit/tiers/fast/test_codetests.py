@@ -131,7 +131,7 @@ def compiles(text: str, task: Mapping[str, Any]) -> bool:
 
 class TestCodeTests(CodeTestCase):
     whole = CodeTests()
-    every = 3
+    every = 4
     mutated = MUTATED
     mutants: Mapping[str, Any] = {"count": 24, "equivalent": EQUIVALENT}
     twins: Mapping[str, Judge] = {
