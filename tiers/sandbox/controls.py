@@ -16,7 +16,6 @@ from verifier_ladder.tiers.sandbox.sandbox import Sandbox
 
 _LIMITS = Limits(cpu=2.0, wall=60.0, memory=256 << 20, processes=6)
 _DISK = Limits(cpu=2.0, wall=60.0, memory=256 << 20, processes=6, files=8, file_bytes=1 << 20)
-_NAME = "vladder-daemon"
 _HARMLESS = "def solve(out): return sum(range(10))"
 _ESCAPES: Mapping[str, str] = {
     "host file": "def solve(out): return out['secret'] in open(out['file']).read()",
@@ -47,11 +46,14 @@ def solve(out):
     except OSError: pass
     return started > 50
 """,
-    "daemon": f"""
+    "daemon": """
 import ctypes, os
 def solve(out):
-    if os.fork(): return False
-    ctypes.CDLL(None).prctl(15, b'{_NAME}', 0, 0, 0)
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        return False
+    ctypes.CDLL(None).prctl(15, out['daemon'].encode(), 0, 0, 0)
     try: os.setsid()
     except OSError: pass
     if os.fork(): os._exit(0)
@@ -100,13 +102,13 @@ def controls(sandbox: Sandbox) -> Iterator[Control]:
             limits = _DISK if name == "full disk" and sandbox.gives(FILES) else _LIMITS
             (found,) = sandbox.run(Program({"main.py": source}), [Input((out,))], limits)
             got_out = found.ended is Ending.FINISHED and found.value is not False
-            lives = name == "daemon" and _lives(_NAME)
+            lives = name == "daemon" and _lives(out["daemon"])
             yield Control(name, not (got_out or lives), f"{found.ended}: {found.value!r}")
 
 
 @contextmanager
 def _outside() -> Iterator[dict[str, Any]]:
-    """A file and a listening socket of this machine, and a variable of this environment."""
+    """A file and a socket of this machine, a variable of this process, and a daemon's name."""
     secret = os.urandom(16).hex()
     with tempfile.TemporaryDirectory(prefix="vladder-control-") as folder:
         Path(folder).chmod(0o755)
@@ -115,7 +117,10 @@ def _outside() -> Iterator[dict[str, Any]]:
         variable = next((f"{k}={v}" for k, v in os.environ.items() if len(v) > 8), secret)  # noqa: PLR2004
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]
-            yield {"secret": secret, "file": str(file), "port": port, "variable": variable}
+            yield {
+                "secret": secret, "file": str(file), "port": port, "variable": variable,
+                "daemon": f"vladder-{secret[:6]}",
+            }  # fmt: skip
 
 
 def _lives(name: str) -> bool:
