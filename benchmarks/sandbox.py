@@ -11,7 +11,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from verifier_ladder.errors import ConfigError, SandboxError
@@ -50,8 +50,9 @@ def descendants(process: int) -> list[int]:
     """A process and the processes that it has started."""
     found = [process]
     for each in found:
-        children = Path(f"/proc/{each}/task/{each}/children").read_text().split()
-        found += map(int, children)
+        for children in Path(f"/proc/{each}/task").glob("*/children"):
+            with suppress(OSError):  # That thread has ended.
+                found += map(int, children.read_text().split())
     return found
 
 
