@@ -91,7 +91,7 @@ coverage: $(VENV)/.stamp-test  ## Run the tests and name the lines that none rea
 	@$(BIN)/coverage report
 
 .PHONY: bench
-bench: bench-import bench-overhead bench-throughput  ## All measurements; each is a ratio within one run
+bench: bench-import bench-overhead bench-throughput bench-workers bench-charged bench-mathematics bench-rate  ## What is promised, each as a ratio within one run
 
 .PHONY: bench-import
 bench-import: $(VENV)/.stamp-test  ## How long starting takes, against Python alone
@@ -104,6 +104,22 @@ bench-overhead: $(VENV)/.stamp-test  ## What scoring costs per sample with a tri
 .PHONY: bench-throughput
 bench-throughput: $(VENV)/.stamp-test  ## The fast tier with everything on, against bare RDKit
 	@$(BIN)/python benchmarks/fast_tier.py
+
+.PHONY: bench-workers
+bench-workers: $(VENV)/.stamp-test  ## How much more sandboxed code two workers judge than one
+	@$(BIN)/python benchmarks/workers.py
+
+.PHONY: bench-charged
+bench-charged: $(VENV)/.stamp-test  ## What checks are charged, against what the kernel counts
+	@$(BIN)/python benchmarks/charged.py
+
+.PHONY: bench-mathematics
+bench-mathematics: $(VENV)/.stamp-test  ## How fast mathematics judges, against bare math-verify
+	@$(BIN)/python benchmarks/mathematics.py
+
+.PHONY: bench-rate
+bench-rate: $(VENV)/.stamp-test  ## What a service of ten calls a second refuses two hosts
+	@$(BIN)/python benchmarks/rate.py
 
 .PHONY: bench-http
 bench-http: $(VENV)/.stamp-test  ## What a reward costs over HTTP, against calls in process and other servers

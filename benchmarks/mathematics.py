@@ -52,7 +52,7 @@ def main() -> None:
     ratio = rates["mathematics"] / rates["math-verify"]
     for name, rate in rates.items():
         print(f"{name:12} {rate:8.0f} answers/s of cpu")
-    print(f"ratio        {ratio:8.2f} (goal {GOAL})")
+    print(f"ratio        {ratio:8.2f} (goal {GOAL}): {'met' if ratio >= GOAL else 'missed'}")
     if given.check and ratio < GOAL:
         sys.exit(1)
 

@@ -26,6 +26,7 @@ from verifier_ladder.ledger import open_ledger
 from verifier_ladder.scheduler.engines.host import WorkerHost
 
 LIMIT = 10.0
+MOST_REFUSED, LEAST_ANSWERED = 0.05, 9.0
 _CALL = 0.3
 
 
@@ -146,10 +147,13 @@ def main() -> None:
         return
     service = measured(options.checks, "" if options.without else "10/s")
     calls = len(service.answered) + service.refused
-    took = service.answered[-1] - service.answered[0]
+    share = service.refused / calls
+    rate = (len(service.answered) - 1) / (service.answered[-1] - service.answered[0])
+    is_met = share <= MOST_REFUSED and rate >= LEAST_ANSWERED
     print(
-        f"{calls} calls, {service.refused} refused ({service.refused / calls:.1%}), "
-        f"{(len(service.answered) - 1) / took:.2f} answered a second"
+        f"{calls} calls, {service.refused} refused ({share:.1%}, goal at most "
+        f"{MOST_REFUSED:.0%}), {rate:.2f} answered a second (goal at least {LEAST_ANSWERED:g}): "
+        f"{'met' if is_met else 'missed'}"
     )
 
 
