@@ -151,7 +151,8 @@ def stays_open(
     """Whether a case waits on.
 
     Once it may be settled, only what its verifier has settled it with ends it: a feed that is
-    away, a worker that dies or a time limit say nothing of what came to pass.
+    away, a worker that dies or a time limit say nothing of what came to pass. `now` is the time
+    when it was asked: whoever was to open a case, and refused it, has answered.
     """
     if verdict.evidence.get("waiting"):
         return True

@@ -33,8 +33,9 @@ def main() -> None:
         time.sleep(max(0.0, horizon - time.time()))
         Path("feed/close.csv").write_text(f"time,value\n{horizon},{PRICE}\n", "utf-8")
         print(f"the price is {PRICE}")
-        while not campaign.drain(60) or campaign.cases():
-            time.sleep(0.2)  # Whoever is just asked about waits for nobody, and is no case.
+        while len({revision.position for revision in campaign.revisions()}) < len(given):
+            campaign.drain(60)  # It does not wait for the world.
+            time.sleep(0.2)
         for revision in campaign.revisions():
             print(f"after    {FORECASTS[revision.position]:<26} {_words(revision.reward)}")
         (late,) = campaign.score(given[:1], deadline=60)

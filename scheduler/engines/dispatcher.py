@@ -667,7 +667,7 @@ class Dispatcher(ABC):
         future = refused_here(verifier, candidates) or self._answer(
             verifier, candidates, claims, reserve, limit
         )
-        self._working.append(Work(verifier, claims, future, limit, flight))
+        self._working.append(Work(verifier, claims, future, limit, flight, asked_at=now))
         future.on_news = self._wake.set
         future.add_done_callback(lambda _: self._wake.set())
 
@@ -721,7 +721,7 @@ class Dispatcher(ABC):
         claims, verdicts = work.settled()
         if not claims:
             return {}
-        ended = self._finish(claims, verdicts, work.verifier)
+        ended = self._finish(claims, verdicts, work.verifier, work.asked_at)
         for claim, verdict in zip(claims, verdicts, strict=True):
             self._measured.of(work.verifier).note(claim.check, verdict)
         if telemetry.active is not None and claims:
@@ -733,17 +733,20 @@ class Dispatcher(ABC):
         return ended
 
     def _finish(
-        self, claims: Sequence[Claim], verdicts: Sequence[Verdict], verifier: Verifier
-    ) -> dict[bytes, Verdict]:
-        """Write what a batch said; gives the checks that have ended for good."""
+        self, claims: Sequence[Claim], verdicts: Sequence[Verdict], verifier: Verifier,
+        asked_at: float | None = None,
+    ) -> dict[bytes, Verdict]:  # fmt: skip
+        """Write what a batch said, and when it was asked; gives the checks that have ended."""
         now = self.ledger.clock()
+        asked = now if asked_at is None else asked_at
         answers: list[Completion] = []
         ended: dict[bytes, Verdict] = {}
         for claim, verdict in zip(claims, verdicts, strict=True):
             if verifier.waits and stays_open(
-                verifier, claim.check.payload.get("task"), verdict, now
-            ):
-                refused = self._open_case(claim, verifier, now, verdict.reason)
+                verifier, claim.check.payload.get("task"), verdict,
+                asked if verdict.is_answer else now,
+            ):  # fmt: skip
+                refused = self._open_case(claim, verifier, asked, verdict.reason)
                 if refused is None:
                     continue
                 verdict = refused  # noqa: PLW2901 - what is said of it now
@@ -761,17 +764,23 @@ class Dispatcher(ABC):
             ended[end.claim.check.check_key] = end.verdict
         return ended
 
-    def _open_case(self, claim: Claim, verifier: Verifier, now: float, why: str) -> Verdict | None:
-        """Let a check wait for the world; why not, if its verifier can't say how long."""
+    def _open_case(
+        self, claim: Claim, verifier: Verifier, asked: float, why: str
+    ) -> Verdict | None:
+        """Let a check wait for the world; why not, if its verifier can't say how long.
+
+        One that may be settled since it was asked to open is due at once.
+        """
         try:
             patience = checked_patience(verifier)
             at = settlement_time(verifier, claim.check.payload.get("task"))
         except Exception as error:  # noqa: BLE001 - it may be a property, which is a user's code
             return Verdict.abstain(text_of(error), failed_at="verifier")
-        begun, again = (now, None) if at is None else (at, ask_at(at, now))
+        now = self.ledger.clock()
+        begun, again = (now, None) if at is None else (at, ask_at(at, asked))
         self.ledger.wait(
             [claim], deadline=None if patience is None else begun + patience, now=now,
-            ask_at=again, note=why[:_LONGEST_NOTE] if again is not None and now >= begun else "",
+            ask_at=again, note=why[:_LONGEST_NOTE] if again is not None and asked >= begun else "",
         )  # fmt: skip
         return None
 

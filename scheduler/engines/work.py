@@ -81,10 +81,12 @@ class Work:
 
     def __init__(
         self, verifier: Verifier, claims: Sequence[Claim], future: BatchFuture[BatchAnswer],
-        limit: Reservation | None, flight: Flight | None = None,
+        limit: Reservation | None, flight: Flight | None = None, *, asked_at: float,
     ) -> None:  # fmt: skip
         """Keep what belongs together."""
         self.verifier, self.future = verifier, future
+        self.asked_at = asked_at
+        """Seconds since 1970, by the ledger's clock."""
         self._flight = flight
         self._claims = dict(enumerate(claims))
         self.size = len(claims)

@@ -48,6 +48,32 @@ def test_a_feed_that_says_nothing_or_fails_is_asked_again_ever_more_rarely(world
     assert [-1.0] == world.settled()
 
 
+class SlowForecast(Forecast):
+    """Its settlement time passes while a case is opened."""
+
+    def look_up(self, candidate: vl.Candidate) -> vl.Verdict | None:
+        Path(self.feed).with_name("passed").touch()
+        if candidate.content == "words":
+            raise vl.CandidateError("no forecast")
+        return None
+
+
+def test_a_time_that_passes_while_a_case_is_opened_costs_no_pause(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passed = world.folder / "passed"
+    monkeypatch.setattr(
+        Database, "clock", lambda _: world.horizon + (1 if passed.exists() else -1)
+    )
+    world.verifier = SlowForecast
+    world.feed.write_text("4")
+    with world.campaign() as campaign:
+        campaign.score(world.samples("3", "words"), deadline=0)
+        assert campaign.drain(300)
+
+    assert [-1.0, 0.0] == world.settled()
+
+
 def test_a_feed_that_never_says_anything_lets_the_case_expire(world: World) -> None:
     with world.campaign() as campaign:
         campaign.score(world.samples("3"), deadline=0)

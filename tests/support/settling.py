@@ -45,11 +45,12 @@ class World:
         self.folder, self.feed = folder, folder / "feed"
         self.feed.write_text("")
         self.ahead = 0.0
+        self.verifier: type[Forecast] = Forecast
         self.horizon = time.time() + DAY
 
     @contextmanager
     def campaign(self, name: str = "forecasts") -> Iterator[vl.Campaign]:
-        verifier = Forecast()
+        verifier = self.verifier()
         verifier.feed = str(self.feed)
         ladder = vl.Ladder("forecasts", [verifier])
         place = self.folder / "ledger.db"

@@ -19,7 +19,8 @@ def test_the_last_of_a_batch_is_paid_when_it_is_known_what_the_batch_took(
     monkeypatch.setattr(work, "_LONG", 0.0)
     claims = [Claim(check_row(word), 1) for word in "ab"]
     future: BatchFuture[BatchAnswer] = BatchFuture()
-    at_work = work.Work(FunctionVerifier(float, name="f", version="1"), claims, future, None)
+    verifier = FunctionVerifier(float, name="f", version="1")
+    at_work = work.Work(verifier, claims, future, None, asked_at=0.0)
     future.tell({0: costing(Verdict.accept(1.0), 0.5), 1: costing(Verdict.accept(1.0), 0.5)})
 
     early, _ = at_work.settled()
@@ -38,7 +39,8 @@ def test_one_that_is_not_paid_stays_though_another_could_not_be_written(
     monkeypatch.setattr(work, "_LONG", 0.0)
     claims = [Claim(check_row(word), 1) for word in "ab"]
     future: BatchFuture[BatchAnswer] = BatchFuture()
-    at_work = work.Work(FunctionVerifier(float, name="f", version="1"), claims, future, None)
+    verifier = FunctionVerifier(float, name="f", version="1")
+    at_work = work.Work(verifier, claims, future, None, asked_at=0.0)
     future.tell({1: costing(Verdict.accept(1.0), 0.5)})
     at_work.settled()
     future.tell({0: costing(Verdict.accept(1.0), 0.5)})
