@@ -141,7 +141,7 @@ def judged(script: Script, verifier: Verifier, *contents: str) -> list[Verdict]:
         patch.setattr(work, "_LONG", 0.0)
         claims = [Claim(check_row(f"{n}"), 1) for n in range(len(contents))]
         future = pool.verify(verifier, [Candidate("text", content) for content in contents])
-        script.work = Work(verifier, claims, future, None)
+        script.work = Work(verifier, claims, future, None, asked_at=0.0)
         script.begins.set()
         verdicts = future.result().verdicts
         script.pay()
