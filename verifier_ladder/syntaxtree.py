@@ -13,9 +13,11 @@ import linecache
 import types
 import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 from typing import Any, Final
 
 Encoded = str | list[Any]
@@ -24,6 +26,9 @@ _FUTURE: Final = functools.reduce(
     int.__or__, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 )
 _DEFINES = ast.FunctionDef | ast.AsyncFunctionDef
+_PARSING = Lock()
+_TRIES = 10
+"""Of a text: whoever else parses in this process does not ask for the lock."""
 
 
 def plain(value: object) -> list[Any] | None:
@@ -156,11 +161,20 @@ def _file(name: str, names: Mapping[str, Any] | None = None, flags: int = 0) -> 
 def _parsed(text: str, name: str, flags: int) -> _File | None:
     try:
         with warnings.catch_warnings(action="ignore"):
-            tree = ast.parse(text)
+            tree = _tree(text)
             whole = compile(text, name, "exec", flags, dont_inherit=True)
     except (SyntaxError, ValueError):
         return None
     return _File(tree, list(_codes(whole)))
+
+
+def _tree(text: str) -> ast.Module:
+    """Parse; CPython 3.11 fails where another thread parses too (its issue 106905)."""
+    with _PARSING:
+        for _ in range(_TRIES - 1):
+            with suppress(SystemError):
+                return ast.parse(text)
+        return ast.parse(text)
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import itertools
 import json
@@ -376,6 +377,23 @@ def test_a_module_that_changed_on_disk_after_its_import_is_not_believed(
 
     with pytest.raises(vl.ConfigError, match="needs a version"):
         version(module.judge)
+
+
+def test_source_that_could_not_be_parsed_beside_another_thread_is_parsed_again(
+    load: Callable[..., ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = version(load(PLAIN).judge)
+    parse, faults = ast.parse, iter("ab")
+
+    def disturbed(text: str) -> ast.Module:
+        """As CPython 3.11 does now and then."""
+        if next(faults, None):
+            raise SystemError("AST constructor recursion depth mismatch")
+        return parse(text)
+
+    monkeypatch.setattr(ast, "parse", disturbed)
+
+    assert known == version(load(PLAIN).judge)
 
 
 def test_a_function_that_was_registered_before_its_helper_stood_reads_it(
