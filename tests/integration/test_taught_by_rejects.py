@@ -64,7 +64,7 @@ def ladder(top: Sequence[vl.Verifier], rule: vl.RewardRule, **more: Any) -> vl.L
 def climb(campaign: vl.Campaign, steps: range) -> None:
     for step in steps:
         campaign.score([f"{step} {place}" for place in range(SAMPLES)], step=step)
-        assert campaign.drain(timeout=60)
+        assert campaign.drain(timeout=300)
 
 
 def believed(of_one: vl.Ladder) -> float | None:
@@ -205,7 +205,7 @@ def test_candidates_that_share_a_check_are_each_learnt(reads: tuple[str, ...]) -
                 [vl.Candidate("text", f"{n % 5}", task={"question": n + 20 * step})
                  for n in range(20)], step=step,
             )  # fmt: skip
-            assert campaign.drain(timeout=60)
+            assert campaign.drain(timeout=300)
         lessons = [
             ledger.read(entry).facts["lessons"]
             for entry in ledger.entries(kind="belief", campaign="code")
@@ -250,7 +250,7 @@ def answer(campaign: vl.Campaign, but: int = 0) -> None:
     campaign.answer_all(
         {case.check_key: 0.9 for case in campaign.cases()[but:]}, source="a person"
     )
-    assert campaign.drain(timeout=60)
+    assert campaign.drain(timeout=300)
 
 
 def test_what_waits_for_its_turn_when_a_campaign_is_closed_is_learnt_when_it_is_opened(
