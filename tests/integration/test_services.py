@@ -315,33 +315,19 @@ def test_a_service_that_can_not_be_set_up_is_nobodys_reject(notes: Path, pool: W
 
 
 class Large(vl.Service):
-    """Notes whether the other one is alive when it begins."""
+    """Wants more memory of a GPU than there is."""
 
-    version, gpu_memory, grace = "1", 8 * 2**30, 600.0
+    name, version, gpu_memory = "large", "1", 8 * 2**30
 
-    def __init__(self, name: str, notes: str) -> None:
-        self.name, self.notes = name, Path(notes)
-        super().__init__(name=name)
-
-    def setup(self) -> None:
-        """Look for the other."""
-        for path in self.notes.glob("large-*"):
-            if not has_ended(int(path.read_text())):
-                (self.notes / "both").touch()
-        (self.notes / f"large-{self.name}").write_text(f"{os.getpid()}")
-
-    def device(self) -> float:
-        return float(os.environ["CUDA_VISIBLE_DEVICES"])
+    def answer(self) -> float:
+        return 1.0
 
 
-def large(name: str, notes: Path) -> vl.Verifier:
-    def ask(candidate: vl.Candidate, services: Any) -> float:
-        return float(services["model"].call("device")) + len(candidate.content)
-
-    return vl.verifier(
-        name=name, kind="text", version="1", tier="simulation",
-        services={"model": Large(name, str(notes))},
-    )(ask)  # fmt: skip
+@vl.verifier(
+    kind="text", version="1", tier="simulation", services={"model": Large()}
+)  # fmt: skip
+def one(_: vl.Candidate, services: Any) -> float:
+    return float(services["model"].call("answer"))
 
 
 @vl.verifier(kind="text", version="1", isolation="inline")
@@ -353,14 +339,13 @@ def test_a_machine_without_the_memory_leaves_the_checks_to_others(
     notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VLADDER_GPU_MEMORY", "4GiB,6GiB")
-    verifier = large("one", notes)
     place, why = notes / "ledger.db", "takes 8 GiB of GPU memory, and the largest GPU here has 6"
-    ladder = vl.Ladder("l", [reads, verifier], policy=AllTiers())
+    ladder = vl.Ladder("l", [reads, one], policy=AllTiers())
     with (
         vl.Campaign.open("c", ladder=ladder, ledger=place, engine="workers"),
         open_ledger(place) as ledger,
     ):
-        catalog = Catalog(ledger, names=["one"], offered=[verifier])
+        catalog = Catalog(ledger, names=["one"], offered=[one])
         catalog.refresh()
         assert 1 == sum(why in said for said in catalog.missing.values())
 
