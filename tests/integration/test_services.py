@@ -324,9 +324,9 @@ class Large(vl.Service):
 
 
 @vl.verifier(
-    kind="text", version="1", tier="simulation", services={"model": Large()}
-)  # fmt: skip
-def one(_: vl.Candidate, services: Any) -> float:
+    name="too-large", kind="text", version="1", tier="simulation", services={"model": Large()}
+)
+def too_large(_: vl.Candidate, services: Any) -> float:
     return float(services["model"].call("answer"))
 
 
@@ -340,12 +340,12 @@ def test_a_machine_without_the_memory_leaves_the_checks_to_others(
 ) -> None:
     monkeypatch.setenv("VLADDER_GPU_MEMORY", "4GiB,6GiB")
     place, why = notes / "ledger.db", "takes 8 GiB of GPU memory, and the largest GPU here has 6"
-    ladder = vl.Ladder("l", [reads, one], policy=AllTiers())
+    ladder = vl.Ladder("l", [reads, too_large], policy=AllTiers())
     with (
         vl.Campaign.open("c", ladder=ladder, ledger=place, engine="workers"),
         open_ledger(place) as ledger,
     ):
-        catalog = Catalog(ledger, names=["one"], offered=[one])
+        catalog = Catalog(ledger, names=["too-large"], offered=[too_large])
         catalog.refresh()
         assert 1 == sum(why in said for said in catalog.missing.values())
 
