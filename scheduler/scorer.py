@@ -9,12 +9,13 @@ from typing import Any
 
 from verifier_ladder import telemetry
 from verifier_ladder.candidate import Candidate, sample_place
-from verifier_ladder.case import marked_late, settlement_field
+from verifier_ladder.case import sealing_field
+from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError
-from verifier_ladder.keys import task_digest
 from verifier_ladder.ledger.records import (
     Block,
     CheckRow,
+    LateError,
     Request,
     SampleColumns,
     SampleReward,
@@ -34,6 +35,7 @@ from verifier_ladder.scheduler.holding import Holding
 from verifier_ladder.scheduler.queueing import Enqueue, awaited, checks_of, hurried, join
 from verifier_ladder.scheduler.reviser import Reviser
 from verifier_ladder.scheduler.samples import StepSamples
+from verifier_ladder.scheduler.seals import Seals
 from verifier_ladder.scheduler.standing import Standing, subject_columns
 from verifier_ladder.scheduler.uncollected import uncollected
 
@@ -65,8 +67,8 @@ class Scorer:
         self._groups = groups
         self._desk, self._holding, self._reviser = desk, holding, reviser
         self._expecting, self._headroom = expecting, headroom
-        fields = map(settlement_field, desk.ladder.verifiers)
-        self._settling = dict.fromkeys(field for field in fields if field)
+        fields = map(sealing_field, desk.ladder.verifiers)
+        self._seals = Seals(desk.ledger, dict.fromkeys(field for field in fields if field))
 
     def score(self, batch: Batch, until: float | None) -> list[Reward]:
         """Score one batch; higher tiers are asked for, and answer later.
@@ -81,8 +83,13 @@ class Scorer:
         Raises:
             ConfigError: If a sample's id was recorded with another candidate, task or turns.
         """
-        if self._settling:
-            batch = self._late(batch)
+        while True:
+            try:
+                return self._score(self._marked(batch), until)
+            except LateError:  # A time has passed meanwhile; what came by then is late now.
+                continue
+
+    def _score(self, batch: Batch, until: float | None) -> list[Reward]:
         with Arrivals() as arrivals, self._headroom.during(len(batch.positions)):
             standings = self._desk.intake.standings(batch.candidates, until, arrivals)
             try:
@@ -93,23 +100,13 @@ class Scorer:
                 self._desk.intake.forget(standings)
                 raise
 
-    def _late(self, batch: Batch) -> Batch:
-        """The batch with the tasks of those samples marked that come too late to be settled.
-
-        A sample that was recorded before is what it was then, so that it keeps its reward.
-        """
-        candidates, places = marked_late(
-            batch.candidates, self._settling, self._desk.ledger.clock()
-        )
-        if not places:
+    def _marked(self, batch: Batch) -> Batch:
+        """The batch with the tasks of those samples marked that did not come in time."""
+        if not self._seals.names(batch.candidates):
             return batch
         before = self._rows(batch)
-        for place in places:
-            row, given = before.get(batch.positions[place]), batch.candidates[place]
-            task = given.task if isinstance(given, Candidate) else None
-            if row is not None and row.task_key == task_digest(task or {}):
-                candidates[place] = given
-        return replace(batch, candidates=candidates)
+        recorded = [before.get(position) for position in batch.positions]
+        return replace(batch, candidates=self._seals.mark(batch.candidates, recorded))
 
     def _rows(self, batch: Batch) -> Mapping[int, SampleReward]:
         """What was recorded of the batch's samples before, by position."""
@@ -135,12 +132,8 @@ class Scorer:
             some = replace(told, standings=[standings[place] for place in fresh])
             made = iter(self._record(_part(batch, fresh), some, arrivals, until, size))
         elif arrivals.verdicts:  # A failure that was asked about once more.
-            block = Block(
-                "score", self._desk.campaign, arrivals.candidates, arrivals.verdicts,
-                facts=arrivals.facts(),
-            )  # fmt: skip
             kept = self._headroom.after(size, arrivals.charges, self._desk.accounts())
-            self._desk.ledger.append(block, charges=arrivals.charges, kept=kept)
+            self._keep(arrivals, kept)
         self._groups.recorded(batch, told, fresh, until)
         return [before[p] if p in before else next(made) for p in batch.positions]
 
@@ -185,13 +178,29 @@ class Scorer:
         )  # fmt: skip
         kept = self._headroom.after(size, arrivals.charges, accounts)
         self._groups.recording(told)
-        self._desk.append(block, enqueue=enqueue, charges=arrivals.charges, kept=kept)
+        try:
+            self._desk.append(
+                block, enqueue=enqueue, charges=arrivals.charges, kept=kept,
+                sealing=self._seals.sealing(batch.candidates),
+            )  # fmt: skip
+        except LateError:
+            self._keep(arrivals)
+            raise
         self._desk.intake.forget_failures(standings)
         if self._holding.is_needed:
             self._hold(enqueue)
         if enqueue:
             self._reviser.take_up([check.check_key for check, _ in enqueue])
         return rewards
+
+    def _keep(self, arrivals: Arrivals, kept: Cost | None = None) -> None:
+        """Write down what was said and paid where no samples are recorded with it."""
+        block = Block(
+            "score", self._desk.campaign, arrivals.candidates, arrivals.verdicts,
+            facts=arrivals.facts(),
+        )  # fmt: skip
+        if arrivals.verdicts or arrivals.candidates or arrivals.charges:
+            self._desk.ledger.append(block, charges=arrivals.charges, kept=kept)
 
     def _hold(self, enqueue: Enqueue) -> None:
         """Compare what was asked for with what else is held."""

@@ -38,6 +38,7 @@ class Watches:
         with self._changed:
             for position, reward in zip(positions, rewards, strict=True):
                 key = (run, step, position)
+                self._open.pop(key, None)  # Of an entry that could not be written.
                 if key in self._wanted and reward.pending:
                     self._open[key] = reward
 

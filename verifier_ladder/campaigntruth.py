@@ -10,7 +10,7 @@ from uuid import uuid4
 from verifier_ladder.arguments import checked, checked_value
 from verifier_ladder.campaignrecord import CampaignRecord
 from verifier_ladder.candidate import Candidate
-from verifier_ladder.case import Case, known_from, question_of
+from verifier_ladder.case import Case, question_of, times_of
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.imports import ImportReport
 from verifier_ladder.ladder import Ladder
@@ -128,8 +128,10 @@ class CampaignTruth(CampaignRecord):
         verifier = next((v for v in self.ladder.verifiers if v.name == check.verifier), None)
         question = question_of(verifier, candidate, check.verifier)
         unit = verifier.unit if verifier else ""
-        at = None if verifier is None else known_from(verifier, candidate)
-        return Case(check.check_key, check.verifier, candidate, question, unit, check.deadline, at)
+        times = (None, None) if verifier is None else times_of(verifier, candidate)
+        return Case(
+            check.check_key, check.verifier, candidate, question, unit, check.deadline, *times
+        )
 
     @checked(source=1)
     def answer(

@@ -1,9 +1,10 @@
-"""Cases: what the world is asked, and from when on the answer can be known.
+"""Cases: what the world is asked, until when samples are taken, and when the answer is known.
 
 The answer to a forecast can be known from a time on that its task names: its *settlement time*.
-Until then the case waits; then its verifier is asked to settle it. A sample that comes when the
-answer may be known already is late. Its task is marked so when it comes in, so that it is another
-check under another key, and no verdict on a sample that came in time is ever paid to it.
+Until then the case waits; then its verifier is asked to settle it. Samples are taken until the
+*sealing time*, which is the same unless the verifier names another field. A sample that comes at
+that time or later is late. Its task is marked so when it comes in, so that it is another check
+under another key, and no verdict on a sample that came in time is ever paid to it.
 """
 
 from __future__ import annotations
@@ -32,6 +33,11 @@ SOONEST, LONGEST = 60.0, 86400.0
 SETTLED: Final = "valid_until"
 """Evidence of a verdict that settles a case: it holds for no sample that came at this time or
 later."""
+UNKNOWN: Final = "unknown"
+"""How the task of a sample is marked of which nobody can tell whether it came in time."""
+MOST_APART: Final = 5.0
+"""Seconds between the ledger's time and this machine's beyond which no time in between is
+trusted."""
 CASE_FIELD: Final = "«case»"
 """The field in which a worker is told of the case it is to settle; no task can have it."""
 
@@ -48,6 +54,8 @@ class Case(NamedTuple):
     """Seconds since 1970; None if it may stay open for ever."""
     settles_at: float | None = None
     """Seconds since 1970 from which on the answer can be known; None if its task names no time."""
+    sealed_by: float | None = None
+    """Seconds since 1970 up to which samples are taken; None if its task names no time."""
 
 
 def question_of(verifier: Verifier | None, candidate: Candidate, name: str) -> str:
@@ -106,13 +114,33 @@ def settlement_field(verifier: Verifier) -> str | None:
     return found
 
 
+def sealing_field(verifier: Verifier) -> str | None:
+    """Name of the task field with the time up to which samples are taken; None without one."""
+    found: str | None = getattr(verifier, "sealed_by", None)
+    return found or settlement_field(verifier)
+
+
 def settlement_time(verifier: Verifier, task: Mapping[str, Any] | None) -> float | None:
     """Seconds since 1970 from which on the answer can be known; None if the task names no time.
 
     Raises:
         ConfigError: If the task names what is no time.
     """
-    field = settlement_field(verifier)
+    return _time_in(settlement_field(verifier), verifier, task)
+
+
+def sealing_time(verifier: Verifier, task: Mapping[str, Any] | None) -> float | None:
+    """Seconds since 1970 up to which samples are taken; None if the task names no time.
+
+    Raises:
+        ConfigError: If the task names what is no time.
+    """
+    return _time_in(sealing_field(verifier), verifier, task)
+
+
+def _time_in(
+    field: str | None, verifier: Verifier, task: Mapping[str, Any] | None
+) -> float | None:
     if not field or not task or field not in task:
         return None
     try:
@@ -121,17 +149,19 @@ def settlement_time(verifier: Verifier, task: Mapping[str, Any] | None) -> float
         raise ConfigError(f"task field {field!r} of verifier {verifier.name}: {error}") from None
 
 
-def fields_of(field: str) -> tuple[str, ...]:
-    """The task fields that a verifier reads which settles at the time in a field."""
-    return field, late_mark(field), CASE_FIELD
+def fields_of(verifier: Verifier) -> tuple[str, ...]:
+    """The task fields that a verifier reads which settles; nothing if it does not."""
+    settles, sealed = settlement_field(verifier), sealing_field(verifier)
+    return (settles, sealed, late_mark(sealed), CASE_FIELD) if settles and sealed else ()
 
 
-def known_from(verifier: Verifier, candidate: Candidate) -> float | None:
-    """`settlement_time` to be shown: what is no time hides no case."""
+def times_of(verifier: Verifier, candidate: Candidate) -> tuple[float | None, float | None]:
+    """Settlement and sealing time, to be shown: what is no time hides no case."""
     try:
-        return settlement_time(verifier, candidate.task)
+        task = candidate.task
+        return settlement_time(verifier, task), sealing_time(verifier, task)
     except ConfigError:
-        return None
+        return None, None
 
 
 def is_settling(verifier: Verifier, task: Mapping[str, Any] | None, now: float) -> bool:
@@ -170,46 +200,71 @@ def late_mark(field: str) -> str:
 
 
 def is_late(verifier: Verifier, task: Mapping[str, Any] | None) -> bool:
-    """Whether a sample came when the answer could be known already."""
-    field = settlement_field(verifier)
+    """Whether a sample did not come in time, or nobody can tell."""
+    field = sealing_field(verifier)
     return bool(field and task and task.get(late_mark(field)))
 
 
-def marked_late(
-    candidates: Sequence[Any], fields: Collection[str], now: float
-) -> tuple[list[Any], list[int]]:
+class Now(NamedTuple):
+    """What time it is, as far as anybody can tell."""
+
+    earliest: float
+    latest: float
+
+    def mark(self, at: float) -> bool | str:
+        """How a task with a time in it is marked: late or not, or nobody knows.
+
+        Example:
+            >>> [Now(100.0, 160.0).mark(at) for at in (100.0, 130.0, 161.0)]
+            [True, 'unknown', False]
+            >>> Now(157.0, 160.0).mark(159.0)
+            True
+        """
+        if at > self.latest:
+            return False
+        return at <= self.earliest or self.latest - self.earliest <= MOST_APART or UNKNOWN
+
+
+def marked_late(candidates: Sequence[Any], fields: Collection[str], now: Now) -> list[Any]:
     """Candidates with their tasks marked where the time in a field has passed.
 
     Args:
         candidates: Candidates; those that are bare content have no task.
-        fields: Names of task fields that hold settlement times.
-        now: The time, by the ledger's clock.
+        fields: Names of task fields that hold sealing times.
+        now: The time that samples are sealed by.
 
     Returns:
-        All of them in their order, and the places of those that are late.
+        All of them in their order.
     """
-    made, places = list(candidates), []
+    made = list(candidates)
     tasks: dict[int, Mapping[str, Any]] = {}
     for place, one in enumerate(candidates):
         task = one.task if isinstance(one, Candidate) else None
-        passed = [field for field in fields if task and _has_passed(task.get(field), now)]
-        if task and passed:  # The candidates of a group share one task: so do the late ones.
-            marks = {late_mark(field): True for field in passed}
-            made[place] = replace(one, task=tasks.setdefault(id(task), {**task, **marks}))
-            places.append(place)
-    return made, places
+        times = times_in(task, fields)
+        marks = {late_mark(field): mark for field, at in times if (mark := now.mark(at))}
+        if marks:  # The candidates of a group share one task: so do the late ones.
+            made[place] = replace(one, task=tasks.setdefault(id(task), {**(task or {}), **marks}))
+    return made
 
 
-def _has_passed(value: object, now: float) -> bool:
-    try:
-        return value is not None and moment(value) <= now
-    except ConfigError:  # Its verifier says what is wrong with it.
-        return False
+def times_in(task: Mapping[str, Any] | None, fields: Collection[str]) -> list[tuple[str, float]]:
+    """Those of some fields of a task that hold a time, and the times."""
+    found: list[tuple[str, float]] = []
+    for field in fields:
+        value = None if task is None else task.get(field)
+        with suppress(ConfigError):  # Its verifier says what is wrong with it.
+            found += [] if value is None else [(field, moment(value))]
+    return found
 
 
 def late(verifier: Verifier, task: Mapping[str, Any]) -> Verdict:
-    """What is said of a sample that came too late: it is no forecast any more."""
-    at = settlement_time(verifier, task)
+    """What is said of a sample that came too late, or of which nobody can tell."""
+    if task.get(late_mark(sealing_field(verifier) or "")) == UNKNOWN:
+        return Verdict.abstain(
+            "nobody knows whether it came in time: the ledger's clock, its latest entry and this "
+            f"machine's clock don't agree on that, and are more than {MOST_APART:g} s apart"
+        )
+    at = sealing_time(verifier, task)
     until = "" if at is None else f", from {shown(at)} on"
     why = f"late: it came when the answer could be known{until}"
     return Verdict.reject(why, feedback="It counts only before that time.")
@@ -255,5 +310,5 @@ def case_to_settle(verifier: Verifier, candidate: Candidate) -> Case | None:
     return Case(
         bytes.fromhex(told["key"]), verifier.name, asked,
         question_of(verifier, asked, verifier.name), verifier.unit, told["deadline"],
-        settlement_time(verifier, task),
+        settlement_time(verifier, task), sealing_time(verifier, task),
     )  # fmt: skip

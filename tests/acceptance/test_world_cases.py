@@ -13,7 +13,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,6 @@ from typer.testing import CliRunner
 import verifier_ladder as vl
 from verifier_ladder.case import moment
 from verifier_ladder.cli.app import app
-from verifier_ladder.ledger.database import Database
 from verifier_ladder.ledger.records import CheckState
 from verifier_ladder.tiers.world.expert import ExpertCase
 
@@ -32,7 +30,7 @@ from verifier_ladder.tiers.world.expert import ExpertCase
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     world = World(tmp_path)
-    monkeypatch.setattr(Database, "clock", lambda _: time.time() + world.ahead)
+    world.set_clocks(monkeypatch)
     return world
 
 

@@ -19,7 +19,7 @@ from verifier_ladder.tiers.world.case import WorldVerifier
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     world = World(tmp_path)
-    monkeypatch.setattr(Database, "clock", lambda _: time.time() + world.ahead)
+    world.set_clocks(monkeypatch)
     return world
 
 

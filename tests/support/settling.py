@@ -11,8 +11,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import verifier_ladder as vl
 from verifier_ladder.case import Case
+from verifier_ladder.ledger import records
+from verifier_ladder.ledger.database import Database
+from verifier_ladder.scheduler import seals
 from verifier_ladder.tiers.world.case import WorldVerifier
 
 DAY = 86400.0
@@ -39,14 +44,20 @@ class Forecast(WorldVerifier):
 
 
 class World:
-    """One ledger, one feed, and the ledger's clock."""
+    """One ledger, one feed, the ledger's clock, and how far this machine's is from it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.feed = folder, folder / "feed"
         self.feed.write_text("")
-        self.ahead = 0.0
+        self.ahead, self.apart = 0.0, 0.0
         self.verifier: type[Forecast] = Forecast
         self.horizon = time.time() + DAY
+
+    def set_clocks(self, patch: pytest.MonkeyPatch) -> None:
+        """Let both clocks go as far ahead as is said here."""
+        patch.setattr(Database, "clock", lambda _: time.time() + self.ahead)
+        for module in (records, seals):
+            patch.setattr(module, "host_clock", lambda: time.time() + self.ahead + self.apart)
 
     @contextmanager
     def campaign(self, name: str = "forecasts") -> Iterator[vl.Campaign]:

@@ -17,6 +17,8 @@ from verifier_ladder.case import (
     fields_of,
     is_late,
     late,
+    sealing_field,
+    sealing_time,
     settlement_time,
     shown,
 )
@@ -80,6 +82,9 @@ class WorldVerifier(SingleVerifier):
     """Name of the task field with the time from which on the answer can be known, such as a
     forecast's horizon: seconds since 1970, or ISO 8601 with a zone. From then on `settle` is
     asked, and samples that come are late. None where only people and programs answer."""
+    sealed_by: str | None = None
+    """Name of the task field with the time up to which samples are taken, such as the opening of
+    a market; None where that is the time in `settles_at`."""
     feed: Any = None
     """Where `settle` finds what has come to pass."""
 
@@ -120,12 +125,17 @@ class WorldVerifier(SingleVerifier):
                 f"verifier {self.name}: give both, settles_at={field!r} as the name of the task "
                 "field with the time, and a method settle(case, feed); or neither"
             )
+        if self.sealed_by is not None and not (field and isinstance(self.sealed_by, str)):
+            raise ConfigError(
+                f"verifier {self.name}: sealed_by={self.sealed_by!r} is no name of a task field, "
+                "or settles_at is not given beside it"
+            )
         if not field:
             return
         if isinstance(self.task_fields, str):
             self.task_fields = (self.task_fields,)
         if self.task_fields is not None:
-            self.task_fields = tuple(dict.fromkeys([*self.task_fields, *fields_of(field)]))
+            self.task_fields = tuple(dict.fromkeys([*self.task_fields, *fields_of(self)]))
         if self.cost == Cost():
             self.cost = A_LOOK
 
@@ -178,16 +188,28 @@ class WorldVerifier(SingleVerifier):
             verdict = Verdict.abstain(f"{error}")
         except Exception as error:  # noqa: BLE001 - a feed that is away says nothing of a forecast
             return Verdict.abstain(words_of(error), evidence=WAITING)
-        until = {} if case.settles_at is None else {SETTLED: shown(case.settles_at)}
+        until = {} if case.sealed_by is None else {SETTLED: shown(case.sealed_by)}
         return replace(verdict, evidence={**verdict.evidence, **until})
+
+    def _check_times(self, candidate: Candidate) -> None:
+        """See that a task names both times, in their order.
+
+        Raises:
+            TaskError: If it does not.
+        """
+        sealed, settles = (read(self, candidate.task) for read in (sealing_time, settlement_time))
+        for field, time in ((sealing_field(self), sealed), (self.settles_at, settles)):
+            if time is None:
+                raise TaskError(f"{self.name} needs the task field {field!r}, a time")
+        if self.sealed_by and sealed >= settles:  # type: ignore[operator]
+            raise TaskError(f"the task's {self.sealed_by} is not before its {self.settles_at}")
 
     def examine(self, candidate: Candidate) -> Verdict:
         """Look it up, open a case, or settle the open one."""
         if self.settles_at:
             if is_late(self, candidate.task):
                 return late(self, candidate.task or {})
-            if settlement_time(self, candidate.task) is None:
-                raise TaskError(f"{self.name} needs the task field {self.settles_at!r}, a time")
+            self._check_times(candidate)
             if (case := case_to_settle(self, candidate)) is not None:
                 return self._settled(case)
         known = self.look_up(candidate)

@@ -240,6 +240,7 @@ def _cases(answer: Any) -> list[Case]:
         Case(
             bytes.fromhex(told["case"]), told["verifier"], candidate_from(told["candidate"]),
             told["question"], told["unit"], told["deadline"], told.get("settles_at"),
+            told.get("sealed_by"),
         )
         for told in answer["cases"]
     ]  # fmt: skip

@@ -27,6 +27,7 @@ from verifier_ladder.ledger.records import (
     Entry,
     Request,
     SampleReward,
+    Sealing,
 )
 from verifier_ladder.ledger.replies import Replies
 from verifier_ladder.ledger.workqueue import WorkQueue
@@ -88,6 +89,7 @@ class Ledger(WorkQueue, RateBook, AccountBook, Replies):
         charges: Mapping[Charged, tuple[Cost, int]] | None = None,
         kept: Cost | None = None,
         unwanted: Sequence[bytes] = (),
+        sealing: Sealing | None = None,
     ) -> int:
         """Write one block with its index rows; in the same transaction change the queue.
 
@@ -106,9 +108,13 @@ class Ledger(WorkQueue, RateBook, AccountBook, Replies):
                 and to the spend of the run of its samples.
             kept: What is kept back from now on, as by `keep`; None to leave it.
             unwanted: Checks to cancel, as `cancel` does, once `answered` is removed.
+            sealing: When it must be recorded, by the ledger's clock; any time if left out.
 
         Returns:
             The entry's id; ids grow.
+
+        Raises:
+            LateError: If it is too late for its `sealing`; nothing is written then.
         """
 
     @abstractmethod
@@ -153,6 +159,18 @@ class Ledger(WorkQueue, RateBook, AccountBook, Replies):
     @abstractmethod
     def newest(self) -> int:
         """Id of the newest entry, 0 in an empty ledger: a cursor for `entries(after=…)`."""
+
+    @abstractmethod
+    def latest(self, after: int = 0) -> tuple[int, float]:
+        """A cursor as `newest` gives it, and the latest time of the entries behind another one.
+
+        Args:
+            after: The cursor; only entries with a larger id are looked at.
+
+        Returns:
+            The time is 0 if there is none. It is also that of entries which the new cursor does
+            not pass yet, for others with smaller ids are still being written.
+        """
 
     @abstractmethod
     def mentions(self, content_key: bytes) -> list[int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
@@ -79,6 +78,14 @@ class SqlHistory(Store):
         """See `Ledger.newest`."""
         ((found,),) = self._ask(self._database.dialect.settled)
         return int(found)
+
+    def latest(self, after: int = 0) -> tuple[int, float]:
+        """See `Ledger.latest`."""
+        newest = self.newest()
+        ((told,),) = self._ask(
+            "SELECT coalesce(max(recorded_at), 0) FROM entry WHERE id > ?", after
+        )
+        return newest, float(told)
 
     def entries(
         self,
@@ -193,7 +200,7 @@ class SqlHistory(Store):
             known = _campaign_rows(connection, name)
         if known:
             return known[0]
-        now = time.time()
+        now = self.clock()
         with self._writing() as connection:
             fresh = connection.exec_driver_sql(
                 "INSERT INTO campaign (name, ladder, ladder_digest, created_at) "
@@ -212,6 +219,7 @@ class SqlHistory(Store):
 
     def add_run(self, campaign: str, run: Mapping[str, Any]) -> None:
         """See `Ledger.add_run`."""
+        now = self.clock()
         with self._writing() as connection:
             fresh = connection.exec_driver_sql(
                 "INSERT INTO run (campaign, name, body) VALUES (?, ?, ?) "
@@ -219,7 +227,7 @@ class SqlHistory(Store):
                 (campaign, run["name"], dumps(dict(run))),
             ).first()
             if fresh is not None:
-                write(connection, Draft(Block("run", campaign, facts=dict(run))))
+                write(connection, Draft(Block("run", campaign, facts=dict(run)), now))
 
     def runs(self, campaign: str) -> list[Mapping[str, Any]]:
         """See `Ledger.runs`."""
@@ -241,6 +249,7 @@ class SqlHistory(Store):
             ).all()
         known = [digest for (digest,) in rows]
         if source_digest not in known:
+            now = self.clock()
             with self._writing() as connection:
                 fresh = connection.exec_driver_sql(
                     "INSERT INTO verifier_source (name, version, digest) VALUES (?, ?, ?) "
@@ -249,7 +258,7 @@ class SqlHistory(Store):
                 ).first()
                 if fresh is not None:
                     facts = dict(zip(("name", "version", "digest"), values, strict=True))
-                    write(connection, Draft(Block(SOURCE, SOURCE_CAMPAIGN, facts=facts)))
+                    write(connection, Draft(Block(SOURCE, SOURCE_CAMPAIGN, facts=facts), now))
         others = [digest for digest in known if digest != source_digest]
         return others[-1] if others else None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import inf
@@ -25,6 +24,7 @@ from verifier_ladder.ledger.records import (
     Entry,
     Request,
     SampleReward,
+    Sealing,
     VerdictRow,
 )
 from verifier_ladder.ledger.samples import (
@@ -111,9 +111,10 @@ class MemoryLedger(MemoryReplies, MemoryQueue, Ledger):
         charges: Mapping[Charged, tuple[Cost, int]] | None = None,
         kept: Cost | None = None,
         unwanted: Sequence[bytes] = (),
+        sealing: Sealing | None = None,
     ) -> int:
         """See `Ledger.append`."""
-        now = time.time()
+        now = self.clock() if sealing is None else sealing.time(self.clock())
         body = encode(block, now)
         with self._held(tell=True):
             amounts = self._amounts(charges or {})
@@ -222,6 +223,12 @@ class MemoryLedger(MemoryReplies, MemoryQueue, Ledger):
         with self._held():
             return len(self._entries)
 
+    def latest(self, after: int = 0) -> tuple[int, float]:
+        """See `Ledger.latest`."""
+        with self._held():
+            times = [entry.recorded_at for entry in self._entries[after:]]
+            return len(self._entries), max(times, default=0.0)
+
     def mentions(self, content_key: bytes) -> list[int]:
         """See `Ledger.mentions`."""
         with self._held():
@@ -283,7 +290,7 @@ class MemoryLedger(MemoryReplies, MemoryQueue, Ledger):
         """See `Ledger.open_campaign`."""
         with self._held(tell=True):
             if name not in self._campaigns:
-                now = time.time()
+                now = self.clock()
                 facts = {"name": name, "ladder": ladder, "ladder_digest": digest.hex()}
                 self._record(Block("campaign", name, facts=facts), now)
                 kept = loads(dumps(ladder))
@@ -300,7 +307,7 @@ class MemoryLedger(MemoryReplies, MemoryQueue, Ledger):
         with self._held(tell=True):
             known = self._runs.setdefault(campaign, {})
             if run["name"] not in known:
-                self._record(Block("run", campaign, facts=dict(run)), time.time())
+                self._record(Block("run", campaign, facts=dict(run)), self.clock())
                 known[run["name"]] = dumps(dict(run))
 
     def runs(self, campaign: str) -> list[Mapping[str, Any]]:

@@ -66,11 +66,12 @@ def merge(ledger: SqlLog, other: SqlLog) -> Merged:
     entries = verdicts = known = 0
     for found in _batches(other):
         sealed = ledger.is_sealed
-        drafts = [(entry, Draft(block)) for entry, block in found]
+        now = ledger.clock()  # What an entry tells of was known when it was first written.
+        drafts = [(entry, Draft(block, max(now, entry.recorded_at))) for entry, block in found]
         with ledger._writing() as connection:  # noqa: SLF001 - several entries at once
             for entry, made in drafts:
                 source = _source(entry, made.block, origin)
-                if source["origin"] == mine or not _is_new(connection, source, made.recorded_at):
+                if source["origin"] == mine or not _is_new(connection, source, now):
                     known += 1
                     continue
                 _fetch(other, made.block)
@@ -153,10 +154,10 @@ def _write(
     if newer:
         rest = [row for row in block.verdicts if row not in newer]
         corrections = replace(block, kind=entry.kind, verdicts=newer)
-        write(connection, Draft(corrections, sealed=sealed))
+        write(connection, Draft(corrections, made.recorded_at, sealed=sealed))
         block = replace(block, candidates=(), verdicts=rest)
     if block.candidates or block.verdicts:
-        write(connection, Draft(block, sealed=sealed))
+        write(connection, Draft(block, made.recorded_at, sealed=sealed))
 
 
 def _standing(connection: Connection, block: Block) -> dict[bytes, float]:

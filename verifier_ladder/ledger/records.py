@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import repeat
 from math import inf, isfinite, isnan, nan
+from time import time as host_clock
 from typing import Any, NamedTuple
 
 from verifier_ladder.budget import place_label
 from verifier_ladder.cost import Cost
+from verifier_ladder.errors import LedgerError
 from verifier_ladder.keys import NO_TASK
 from verifier_ladder.resource import Resource
 from verifier_ladder.reward import Reward
@@ -134,9 +136,11 @@ class DecisionColumns:
 KINDS = (
     "score", "check", "revision", "campaign", "run", "plan", "limits", "belief", "review",
     "import", "merge", "retry", "alarm", "alert", "transcript", "sealing", "source", "restore",
-    "cancel", "cancelled", "shadow", "approval", "batch",
+    "cancel", "cancelled", "shadow", "approval", "batch", "feed",
 )  # fmt: skip
 """Kinds of entries; `docs/reference/tables.md` tells what each is."""
+FEEDS = "feed/"
+"""Campaign of entries that tell what feeds have told; no campaign can be called so."""
 
 
 @dataclass(slots=True)
@@ -156,6 +160,39 @@ class Block:
     """What else belongs to this kind of entry, such as a ladder, a run or a note. JSON values."""
 
 
+class LateError(LedgerError):
+    """An entry was not written, for the time until which its samples are taken had passed."""
+
+
+class Sealing(NamedTuple):
+    """When an entry must be recorded, for its samples to be in time."""
+
+    told: float
+    """The latest time that the ledger has told of: the entry is never recorded earlier."""
+    before: float
+    """The time until which its samples are taken."""
+
+    def time(self, clock: float) -> float:
+        """When it is recorded.
+
+        Args:
+            clock: What the ledger's clock says inside the transaction.
+
+        Raises:
+            LateError: If that is too late, or this machine's clock says so: the ledger's may be
+                one that is counted on, which stands still while a machine sleeps.
+
+        Example:
+            >>> sealing = Sealing(told=5.0, before=inf)
+            >>> sealing.time(4.0), sealing.time(6.0)
+            (5.0, 6.0)
+        """
+        found = max(self.told, clock)
+        if (now := max(found, host_clock())) >= self.before:
+            raise LateError(f"the time {self.before!r} has passed, and it is {now!r} by now")
+        return found
+
+
 class Entry(NamedTuple):
     """One entry as stored."""
 
@@ -163,7 +200,7 @@ class Entry(NamedTuple):
     kind: str
     campaign: str
     recorded_at: float
-    """Seconds since 1970, by the writer's clock."""
+    """Seconds since 1970, by the ledger's clock."""
     body: bytes
     """The exact bytes; JSON."""
     leaf: bytes

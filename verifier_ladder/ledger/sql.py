@@ -14,7 +14,7 @@ from verifier_ladder.ledger.damage import contained
 from verifier_ladder.ledger.dialect import dialect_of
 from verifier_ladder.ledger.protocol import micros
 from verifier_ladder.ledger.queue import SqlQueue
-from verifier_ladder.ledger.records import Block, Charged, CheckRow, Request
+from verifier_ladder.ledger.records import Block, Charged, CheckRow, Request, Sealing
 from verifier_ladder.ledger.rows import Draft, write
 from verifier_ladder.ledger.sqlreplies import SqlReplies
 from verifier_ladder.ledger.totals import SqlTotals
@@ -42,13 +42,16 @@ class SqlLedger(SqlAudit, SqlTotals, SqlQueue, SqlAccounts, SqlReplies, SqlArtif
         charges: Mapping[Charged, tuple[Cost, int]] | None = None,
         kept: Cost | None = None,
         unwanted: Sequence[bytes] = (),
+        sealing: Sealing | None = None,
     ) -> int:
         """See `Ledger.append`."""
-        ready = Draft(block, sealed=self.is_sealed)
-        if not self.is_shared:
+        ready = Draft(block, self.clock(), sealed=self.is_sealed)
+        if sealing is None and not self.is_shared:
             _ = ready.encoded  # Before the lock: other threads may write meanwhile.
         with self._writing() as connection:
             self._database.guard(connection, block.campaign)
+            if sealing is not None:
+                ready.recorded_at = sealing.time(self.clock())
             entry = write(connection, ready)
             if answered:
                 remove_requests(connection, answered)

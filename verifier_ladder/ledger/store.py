@@ -182,7 +182,8 @@ class Store(Ledger):
 
     def clock(self) -> float:
         """See `Ledger.clock`."""
-        return self._database.clock()
+        with explained(self._database.name):
+            return self._database.clock()
 
     def subscribe(self, call: Callable[[], None]) -> None:
         """See `Ledger.subscribe`."""

@@ -75,6 +75,8 @@ class CaseMessage(Message):
     settles_at: float | None = None
     """Seconds since 1970 from which on the answer can be known, so that its verifier is asked;
     null if only people and programs answer."""
+    sealed_by: float | None = None
+    """Seconds since 1970 up to which samples are taken; null if they always are."""
     candidate: dict[str, JsonValue]
 
 
@@ -130,5 +132,6 @@ def _shown(case: Case) -> dict[str, Any]:
     return {
         "case": case.check_key.hex(), "verifier": case.verifier, "question": case.question,
         "unit": case.unit, "deadline": case.deadline, "settles_at": case.settles_at,
+        "sealed_by": case.sealed_by,
         "candidate": candidate_message(case.candidate),
     }  # fmt: skip

@@ -8,7 +8,15 @@ import pytest
 
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger import Ledger
-from verifier_ladder.ledger.records import HELD, Answer, Block, CheckState, Vitals
+from verifier_ladder.ledger.records import (
+    HELD,
+    Answer,
+    Block,
+    CheckState,
+    LateError,
+    Sealing,
+    Vitals,
+)
 from verifier_ladder.testing.records import (
     CAMPAIGN,
     CPU,
@@ -91,6 +99,36 @@ class CaseTests:
         (again,) = claim(ledger, now=NOW + 5)
         ledger.wait([again], deadline=None, now=NOW + 5)
         assert ledger.queue_due([again.check.digest], now=NOW + 1000) == 0
+
+    # -- seals -----------------------------------------------------------------------------------
+
+    def test_a_sealed_entry_is_never_earlier_than_what_the_ledger_has_told(
+        self, ledger: Ledger
+    ) -> None:
+        told = ledger.clock() + 1000.0
+        entry = ledger.append(
+            Block("belief", CAMPAIGN, facts={"n": 1}), sealing=Sealing(told, told + 1000.0)
+        )
+        sealed = ledger.entry(entry)
+        assert sealed is not None
+        assert sealed.recorded_at == told
+        assert ledger.latest() == (entry, told)
+        assert ledger.latest(entry) == (entry, 0.0)
+
+    @pytest.mark.parametrize("ahead", [0.0, 1000.0])
+    def test_an_entry_that_comes_too_late_for_its_seal_is_not_written(
+        self, ledger: Ledger, ahead: float
+    ) -> None:
+        now = ledger.clock()
+        with pytest.raises(LateError):
+            ledger.append(
+                Block("belief", CAMPAIGN, facts={"n": 1}),
+                sealing=Sealing(now + ahead, now + ahead),
+            )
+        assert ledger.newest() == 0
+        assert ledger.latest() == (0, 0.0)
+
+    # -- answers ---------------------------------------------------------------------------------
 
     def test_the_world_answers_a_waiting_case(self, ledger: Ledger) -> None:
         ledger.wait([queue_one(ledger)], deadline=None, now=NOW)

@@ -1,6 +1,7 @@
 """A team's ledgers become one: nothing is paid twice, and everything keeps its source."""
 
 from collections.abc import Iterator
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.ledger.merging import KIND, merge
-from verifier_ladder.ledger.records import Block
+from verifier_ladder.ledger.records import Block, Sealing
 from verifier_ladder.ledger.sql import SqlLedger
 from verifier_ladder.testing.records import CAMPAIGN, CANON, key, score_block, verdict_row
 from verifier_ladder.verdict import Verdict
@@ -71,6 +72,16 @@ def test_runs_and_rewards_stay_where_they_were_made(mine: SqlLedger, theirs: Sql
 
     assert 2 == mine.count_samples(CAMPAIGN)
     assert [] == mine.campaigns()
+
+
+def test_nothing_is_recorded_earlier_than_where_it_comes_from(
+    mine: SqlLedger, theirs: SqlLedger
+) -> None:
+    told = theirs.clock() + 1000.0
+    theirs.append(score_block(["dddd"], step=1), sealing=Sealing(told, inf))
+    merge(mine, theirs)
+
+    assert told == mine.latest()[1]
 
 
 def test_merging_again_brings_only_what_is_new(mine: SqlLedger, theirs: SqlLedger) -> None:
