@@ -203,11 +203,11 @@ def actions(key: Key) -> None:
         ):  # fmt: skip
             score = profit(sign, Fraction(30), ROWS[opens][0], (opens, closes))
             key.add(f"{word} 30", task(opens, closes), YES, why, CLOSED, score=near(score))
-    opens = moved(ROWS[14][0], hours=1)
+    later = moved(ROWS[14][0], hours=1)
     for sign, word in ((1, "buy"), (-1, "sell")):
         for limit in (101, 103):
-            score = profit(sign, Fraction(30), opens, (15, 17), Fraction(limit))
-            given = {**task(14, 17), "opens": opens}
+            score = profit(sign, Fraction(30), later, (15, 17), Fraction(limit))
+            given = {**task(14, 17), "opens": later}
             key.add(
                 f"{word} 30 limit {limit}",
                 given,
@@ -327,9 +327,29 @@ def hostile(key: Key) -> None:
         key.hostile(said, task(3, 7), why)
 
 
+def settings(key: Key) -> None:
+    """Settings that make no sense. Added when the verifier was there."""
+    for name, value in (
+        ("fee", 1.0),
+        ("slippage", -0.1),
+        ("position_limit", 0.0),
+        ("within", -1.0),
+    ):
+        given = {name: value}
+        key.add(
+            "buy 10",
+            task(3, 7),
+            UNKNOWN,
+            f"{name} makes no sense",
+            "convention",
+            reason=name,
+            settings=given,
+        )
+
+
 def market_order(key: Key) -> None:
     """The whole key."""
-    for part in (plain, limits, times, actions, positions, wrong, unknown, hostile):
+    for part in (plain, limits, times, actions, positions, wrong, unknown, hostile, settings):
         part(key)
 
 

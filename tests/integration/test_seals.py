@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from settling import DAY, Forecast, World
+from typer.testing import CliRunner
 
 import verifier_ladder as vl
+from verifier_ladder.case import moment
+from verifier_ladder.cli.app import app
+from verifier_ladder.ledger.offline import read_checkpoint
+from verifier_ladder.tiers.world.order import MarketOrder
 
 
 @pytest.fixture
@@ -95,3 +104,92 @@ def test_a_sample_is_not_in_time_if_the_time_passes_before_its_entry_is_written(
     assert 1 == spent["slow 1"]
     with vl.open_ledger(place) as ledger:
         assert 1 == sum(ledger.read(e).samples is not None for e in ledger.entries(kind="score"))
+
+
+def test_an_order_is_sealed_by_its_opening_and_settled_at_its_close(world: World) -> None:
+    opens, closes = world.horizon, world.horizon + DAY
+    prices = world.folder / "s.csv"
+    prices.write_text(f"time,value\n{opens},100\n")
+    ladder = vl.Ladder("orders", [MarketOrder(folder=str(world.folder), fee=0, slippage=0)])
+    place = world.folder / "ledger.db"
+
+    def scored(step: int) -> vl.Reward:
+        candidate = vl.Candidate(
+            "text", "buy 2", {"series": "s", "opens": opens, "closes": closes}
+        )
+        with vl.Campaign.open("orders", ladder=ladder, ledger=place, workers=1) as campaign:
+            (reward,) = campaign.score(
+                [vl.Sample(candidate, run="r", step=step, position=0)], deadline=0
+            )
+            assert campaign.drain(300)
+        return reward
+
+    early = scored(0)
+    world.ahead = DAY + 1
+    late = scored(1)
+    prices.write_text(f"time,value\n{opens},100\n{closes},103\n")
+    world.ahead = 2 * DAY + 1
+    assert (None, True) == (early.value, early.pending)
+    assert "late" in late.reason
+    assert "late" in scored(2).reason
+    assert 6.0 == scored(0).value
+
+
+def test_no_sample_is_in_time_for_what_a_feed_has_told_before(world: World) -> None:
+    prices, place = world.folder / "s.csv", world.folder / "ledger.db"
+    feed = ["case", "feed", str(prices), "--ledger", str(place)]
+    with world.campaign() as campaign:
+        (early,) = campaign.score(world.samples("3"), deadline=0)
+        assert campaign.drain(300)
+
+    prices.write_text(f"time,value\n{world.horizon},4\n")
+    refused = CliRunner().invoke(app, feed)
+    unnamed = CliRunner().invoke(app, ["case", "feed", "my prices.csv", "--ledger", str(place)])
+    world.ahead = DAY - 3
+    done = CliRunner().invoke(app, feed)
+    with world.campaign() as campaign:
+        (copied,) = campaign.score(world.samples("3", step=1), deadline=0)
+    assert (2, 0) == (refused.exit_code, done.exit_code), done.output
+    assert "has not come" in " ".join(refused.output.split())
+    assert "call the file NAME.csv" in " ".join(unnamed.output.split())
+    assert (True, False) == (early.pending, copied.pending)
+    assert "late" in copied.reason
+
+
+def test_open_cases_are_told_with_the_checkpoint_to_publish(world: World) -> None:
+    ladder, place = world.folder / "orders.toml", world.folder / "ledger.db"
+    ladder.write_text('name = "orders"\n[[verifiers]]\nname = "market-order"\n')
+    times = {"opens": world.horizon, "closes": world.horizon + DAY}
+    given = [
+        vl.Candidate("text", said, {"series": "example-prices", **times})
+        for said in ("hold", "buy 1")
+    ]
+    with vl.Campaign.open("orders", ladder=ladder, ledger=place, workers=1) as campaign:
+        campaign.score(given, deadline=0)
+        assert campaign.drain(300)
+        assert {world.horizon} == {case.sealed_by for case in campaign.cases()}
+    command = ["case", "seal", "--ladder", str(ladder), "--ledger", str(place), "--json"]
+    done = CliRunner().invoke(app, command)
+    world.ahead = DAY + 1
+    passed = CliRunner().invoke(app, command)
+
+    assert (0, 1) == (done.exit_code, passed.exit_code), done.output
+    facts = json.loads(done.stdout)
+    assert 2 == facts["cases"]
+    assert world.horizon == pytest.approx(moment(facts["until"]), abs=1e-3)
+    with vl.open_ledger(place) as store:
+        assert len(list(store.entries())) == read_checkpoint(facts["note"]).size
+
+
+@pytest.mark.slow
+def test_the_example_shows_orders_their_seal_and_what_they_earn() -> None:
+    example = Path(__file__).parents[2] / "examples" / "orders" / "run.py"
+
+    done = subprocess.run([sys.executable, example], capture_output=True, text=True, check=False)
+
+    assert 0 == done.returncode, done.stderr
+    before, after = done.stdout.split("it opened at 101")
+    assert 4 == before.count("waits")
+    assert "late" in before
+    earned = re.findall(r"0\.\d{3}$", after, re.MULTILINE)
+    assert ["0.000", "0.500", "0.500", "0.969"] == sorted(earned)

@@ -21,13 +21,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from verifier_ladder.candidate import Candidate
-from verifier_ladder.case import Case
+from verifier_ladder.case import Case, shown
 from verifier_ladder.errors import CandidateError, ConfigError
 from verifier_ladder.tiers.fast.extraction import SHORT, agreed, answers, bare, checked_marks
 from verifier_ladder.tiers.fast.numeric import number
-from verifier_ladder.tiers.tasks import TaskError
 from verifier_ladder.tiers.world.case import WorldVerifier
-from verifier_ladder.tiers.world.feed import FileFeed
+from verifier_ladder.tiers.world.feed import FileFeed, series_of
 from verifier_ladder.verdict import Verdict
 
 HOW = "Write one number, or mean ± standard deviation, alone between <answer> and </answer>."
@@ -35,7 +34,6 @@ LARGEST = 1e15
 """The largest number that a forecast may hold."""
 _FAR = 40.0
 """Deviations from which on Φ is 1 and φ is 0, as far as numbers tell; z may be beyond them."""
-_SERIES = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,99}")
 _SPREAD = re.compile(r"\s*(?:±|\+/-|\\pm)\s*")
 
 
@@ -112,17 +110,21 @@ class NumericForecast(WorldVerifier):
 
     def look_up(self, candidate: Candidate) -> Verdict | None:
         """Refuse what is no forecast; nothing is known of one before its horizon."""
-        _series(candidate)
+        series_of(candidate.task)
         self._forecast(candidate)
         return None
 
     def settle(self, case: Case, feed: FileFeed) -> Verdict | None:
         """Compare the forecast with the first value from the horizon on."""
-        series, at = _series(case.candidate), case.settles_at or 0.0
-        told, digest = feed.first(series, at)
-        if told is None:
+        series, at = series_of(case.candidate.task), case.settles_at or 0.0
+        table = feed.read(series)
+        if (told := table.first(at)) is None:
             return None
-        found = {"series": series, "time": told.time, "value": told.value, "feed_sha256": digest}
+        found = {
+            "series": series, "time": told.time, "value": told.value,
+            "published": shown(told.published), "vintage": told.vintage,
+            "feed_sha256": table.sha256,
+        }  # fmt: skip
         if told.time > at + self.within:
             why = f"nothing was told of {series} within {self.within:g} s of the horizon"
             return Verdict.abstain(why, evidence=found)
@@ -142,21 +144,6 @@ class NumericForecast(WorldVerifier):
             f"How far off is the forecast {candidate.content!r} of {task.get('series')} at "
             f"{task.get('horizon')}?{self._in_unit()}"
         )
-
-
-def _series(candidate: Candidate) -> str:
-    """The series that a task names.
-
-    Raises:
-        TaskError: If it names none.
-    """
-    name = (candidate.task or {}).get("series")
-    if not isinstance(name, str) or not _SERIES.fullmatch(name):
-        raise TaskError(
-            f"the task's series {name!r:.60} is no name: letters, digits and _.- that begin with "
-            "no point"
-        )
-    return name
 
 
 def _read(said: str) -> Normal:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from verifier_ladder.cli import options, output
+from verifier_ladder.cli import options, output, seals
 from verifier_ladder.cli.code import Imported, import_all
 from verifier_ladder.cli.opening import existing_ledger, ledger_to_read, only_campaign
 from verifier_ladder.text import printable
@@ -224,6 +224,10 @@ def case_in(
         _tell(found, taken, revised, source, is_refused=is_refused)
     if is_refused:
         raise typer.Exit(output.Exit.FAILED)
+
+
+app.command("feed")(seals.feed)
+app.command("seal")(seals.seal)
 
 
 def _delivery(file: Path, found: Results) -> str:

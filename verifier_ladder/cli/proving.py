@@ -201,7 +201,7 @@ def prove(
             output.say(str(error))
             raise typer.Exit(output.Exit.FAILED) from None
     text = orjson.dumps(made, option=orjson.OPT_INDENT_2).decode() + "\n"
-    _write(json_printable(text), out)
+    write_out(json_printable(text), out)
     if out is not None:
         output.say(
             "check it with: vladder ledger verifier --out verify.py && python verify.py "
@@ -236,7 +236,7 @@ def checkpoint(
             "keys": keys,
         })  # fmt: skip
         return
-    _write(signed, out)
+    write_out(signed, out)
     for key in keys:
         output.say(f"signed by {key}")
 
@@ -250,7 +250,7 @@ def verifier(
     """
     from verifier_ladder.ledger import offline
 
-    _write(Path(offline.__file__).read_text("utf-8"), out)
+    write_out(Path(offline.__file__).read_text("utf-8"), out)
 
 
 @contextmanager
@@ -292,8 +292,8 @@ def saved_checkpoint(path: Path) -> str:
     return saved
 
 
-def _write(text: str, out: Path | None) -> None:
-
+def write_out(text: str, out: Path | None) -> None:
+    """Write to a file that only its owner reads, or to standard output."""
     if out is None:
         sys.stdout.write(plain_lines(text))
     else:

@@ -63,7 +63,8 @@ CALLS: dict[str, list[str]] = {
     "token revoke": ["somebody"], "token secret": [], "worker start": ["--until-idle"],
     "try": ["words.py:words", "--kind", "choice"],
     "case out": ["--out", "order.csv"], "case in": ["rows.jsonl"],
-    "case approve": ["--wells", "96", "--by", "ada"],
+    "case approve": ["--wells", "96", "--by", "ada"], "case seal": [],
+    "case feed": ["prices.csv"],
 }  # fmt: skip
 MAKE_A_LEDGER = {
     "demo", "score", "serve", "campaign import", "ledger seal", "ledger restore", "token add",
@@ -114,6 +115,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "ladder.toml").write_text('name = "l"\n[[verifiers]]\nname = "words"\n')
     (tmp_path / "rules.toml").write_text('[alerts]\nreceivers = ["command:true"]\n')
     (tmp_path / "rows.jsonl").write_text(json.dumps({"completion": HOSTILE, "words": 1}) + "\n")
+    (tmp_path / "prices.csv").write_text("time,value\n0,1\n")
     (tmp_path / "words.py").write_text(
         "import verifier_ladder as vl\n"
         "@vl.verifier(name='words', version='1', isolation='inline')\n"
