@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from random import Random
+from time import monotonic, sleep
 from typing import Any, Final, NamedTuple
 
-from verifier_ladder.errors import ConfigError
+from verifier_ladder.errors import ConfigError, LedgerError
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import Block
 
@@ -20,6 +21,10 @@ APPROVAL, BATCH = "approval", "batch"
 _CONTROL = "control:"
 _NAME = re.compile(r"[\w.+-][\w .+-]{0,39}")
 _LARGEST_SEED = 2**53
+_MOST_WELLS = 10**9
+_PATIENCE = 60.0
+"""Seconds to wait for those who write to the ledger just now."""
+_LOOK = 0.02
 
 
 class Well(NamedTuple):
@@ -33,6 +38,11 @@ class Well(NamedTuple):
     """Key of the case; None for a control."""
     control: str = ""
     """Name of the control."""
+
+    @property
+    def batch(self) -> str:
+        """Name of the batch."""
+        return self.plate.rpartition("-")[0]
 
 
 @dataclass(frozen=True)
@@ -131,8 +141,8 @@ class Layout:
 class Batches:
     """What a campaign may send to a laboratory, and what it has sent.
 
-    Approvals and batches are added up in the order of their entries. A batch that goes beyond
-    what was approved before it is void: nothing lies in its wells.
+    Approvals and batches are added up in the order of their entries. A batch is void, so that
+    nothing lies in its wells, if `refusal` spoke against it by what came before it.
 
     Example:
         >>> from verifier_ladder.ledger import open_ledger
@@ -150,33 +160,70 @@ class Batches:
         """Wells that may still leave."""
         self.wells: dict[tuple[str, str], Well] = {}
         """All wells that have left, by plate and place."""
+        self.void: dict[int, str] = {}
+        """Why batches are void, by the number of their entry."""
+        self.cases: set[bytes] = set()
+        """Keys of the cases that lie on plates."""
         self._held: dict[tuple[bytes, str], set[str]] = {}
+        self._batches: dict[str, list[Well]] = {}
         kinds = (APPROVAL, BATCH)
         entries = [one for k in kinds for one in ledger.entries(kind=k, campaign=campaign)]
         for entry in sorted(entries, key=lambda entry: entry.id):
             facts = ledger.read(entry).facts
             if entry.kind == APPROVAL:
                 self.left += int(facts["wells"])
+                continue
+            wells = _wells(facts["plates"])
+            if why := self.refusal(wells, again=bool(facts["again"])):
+                self.void[entry.id] = why
             else:
-                self._take(_wells(facts["plates"]))
+                self._take(wells)
 
     def _take(self, wells: Sequence[Well]) -> None:
-        if len(wells) > self.left:
-            return
         self.left -= len(wells)
         self.wells |= {(well.plate, well.well): well for well in wells}
         for well in wells:
+            self._batches.setdefault(well.batch, []).append(well)
             if well.case is not None:
+                self.cases.add(well.case)
                 self._held.setdefault((well.case, well.plate), set()).add(well.well)
 
-    @property
-    def cases(self) -> set[bytes]:
-        """Keys of the cases that lie on plates."""
-        return {case for case, _ in self._held}
+    def refusal(self, wells: Sequence[Well], *, again: bool) -> str:
+        """Why a batch may not leave; "" if it may.
+
+        Args:
+            wells: The batch.
+            again: Whether cases may be in it that lie on plates already.
+        """
+        if any(well.batch in self._batches for well in wells):
+            return "this very batch has left before; give another seed, or none"
+        if not again and any(well.case in self.cases for well in wells):
+            return "some of its cases have left on other plates just now; have it drawn anew"
+        if len(wells) > self.left:
+            return (
+                f"{len(wells):,} wells would leave, and {self.left:,} may; have more approved, "
+                "with `vladder case approve`"
+            )
+        return ""
 
     def of(self, case: bytes, plate: str) -> set[str]:
         """The wells of a case on a plate."""
         return self._held.get((case, plate), set())
+
+    def batch(self, name: str) -> list[Well]:
+        """The wells of a batch that has left, plate by plate in the order in which they are read.
+
+        Raises:
+            ConfigError: If none of that name has left.
+        """
+        if name not in self._batches:
+            known = ", ".join(self._batches) or "none"
+            raise ConfigError(f"no batch {name!r:.60} has left; those that have: {known:.300}")
+        return sorted(self._batches[name], key=_reading_order)
+
+
+def _reading_order(well: Well) -> tuple[int, str, int]:
+    return int(well.plate.rpartition("-")[2]), well.well[0], int(well.well[1:])
 
 
 def approve(ledger: Ledger, campaign: str, wells: int, *, by: str) -> None:
@@ -184,36 +231,61 @@ def approve(ledger: Ledger, campaign: str, wells: int, *, by: str) -> None:
 
     Raises:
         ConfigError: If that is not a number of wells, or nobody says so.
+        LedgerError: If it can't be told yet what came before it.
     """
-    if wells < 1 or not by.strip():
+    if not 1 <= wells <= _MOST_WELLS or not by.strip():
         raise ConfigError(
-            f"{wells} wells approved by {by!r:.60}: give a number above 0 and a name"
+            f"{wells} wells approved by {by!r:.60}: give a number from 1 to {_MOST_WELLS:,}, "
+            "and a name"
         )
-    ledger.append(Block(APPROVAL, campaign, facts={"wells": wells, "by": by.strip()}))
+    facts = {"wells": wells, "by": by.strip()}
+    _wait_for_earlier(ledger, ledger.append(Block(APPROVAL, campaign, facts=facts)))
 
 
-def send(ledger: Ledger, campaign: str, layout: Layout, wells: Sequence[Well], *, by: str) -> None:
+def send(
+    ledger: Ledger,
+    campaign: str,
+    layout: Layout,
+    wells: Sequence[Well],
+    *,
+    by: str,
+    again: bool = False,
+) -> None:
     """Record that a batch leaves.
 
     Raises:
-        ConfigError: If it goes beyond what was approved, or lies on plates that have left.
+        ConfigError: If it goes beyond what was approved, lies on plates that have left, or, unless
+            `again` is given, holds a case that lies on one.
+        LedgerError: If it can't be told yet what came before it.
     """
-    before = Batches(ledger, campaign)
-    if not wells or (wells[0].plate, wells[0].well) in before.wells:
-        raise ConfigError("this very batch has left before; give another seed, or none")
+    if why := Batches(ledger, campaign).refusal(wells, again=again):
+        raise ConfigError(why)
     plates: dict[str, dict[str, str]] = {}
     for well in wells:
         held = f"{_CONTROL}{well.control}" if well.case is None else well.case.hex()
         plates.setdefault(well.plate, {})[well.well] = held
-    if len(wells) <= before.left:
-        facts = {**layout.as_json(), "by": by, "plates": plates}
-        ledger.append(Block(BATCH, campaign, facts=facts))
-    after = Batches(ledger, campaign)
-    if (wells[0].plate, wells[0].well) not in after.wells:
-        raise ConfigError(
-            f"{len(wells):,} wells would leave, and {after.left:,} may; have more approved, with "
-            "`vladder case approve`"
-        )
+    facts = {**layout.as_json(), "by": by, "again": again, "plates": plates}
+    entry = ledger.append(Block(BATCH, campaign, facts=facts))
+    _wait_for_earlier(ledger, entry)
+    if why := Batches(ledger, campaign).void.get(entry):
+        raise ConfigError(why)
+
+
+def _wait_for_earlier(ledger: Ledger, entry: int) -> None:
+    """Wait until no entry can come any more before one: on PostgreSQL others may be at work.
+
+    Raises:
+        LedgerError: If they are for very long.
+    """
+    ends = monotonic() + _PATIENCE
+    while ledger.newest() < entry:
+        if monotonic() > ends:
+            raise LedgerError(
+                "others have been writing to the ledger for a minute, so it can't be told yet "
+                "what came before this. An approval stands. No file of a batch was written; once "
+                "they have ended, `vladder case out --batch` writes one that may leave"
+            )
+        sleep(_LOOK)
 
 
 def _wells(plates: Mapping[str, Mapping[str, str]]) -> list[Well]:

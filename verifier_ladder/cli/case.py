@@ -61,6 +61,10 @@ def case_out(
     again: Annotated[
         bool, typer.Option("--again", help="Also cases that lie on plates already.")
     ] = False,
+    batch: Annotated[
+        str | None,
+        typer.Option("--batch", metavar="NAME", help="A batch that has left, written once more."),
+    ] = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Write open cases as a work order, with columns for the results.
@@ -73,26 +77,51 @@ def case_out(
     from verifier_ladder.cli.reopening import recorded_ladder
 
     import_all(imports)
-    layout = _layout(plates, replicates, control or [], seed, again=again)
+    layout = _layout(plates, replicates, control or [], seed, again=again, batch=batch)
     opened = ledger_to_read(ledger) if layout is None else existing_ledger(ledger)
     with opened as store:
         row = only_campaign(store, campaign)
         rows = work_order(store, row.name, recorded_ladder(row, ladder), verifier, unblind=unblind)
-        cases = len(rows)
+        are_open = len(rows)
         if layout is not None and rows:
-            rows, cases = _leave(store, row.name, layout, rows, out, again=again)
-        elif rows:
-            with write_order(out, rows):
-                pass
-    facts = {"cases": cases, "rows": len(rows), "file": str(out) if rows else None}
-    words = f"{_count(cases, 'open case')} written to {printable(out)}; fill in value, unit …"
-    output.say_done(facts, words if rows else "no open case", as_json=as_json)
+            rows = _leave(store, row.name, layout, rows, out, again=again)
+        else:
+            rows = rows if batch is None else _left_before(store, row.name, batch, rows)
+            if rows:
+                with write_order(out, rows):
+                    pass
+    _say_left(rows, out, are_open, as_json=as_json)
     if not rows:
         raise typer.Exit(output.Exit.FAILED)
 
 
+def _say_left(rows: list[dict[str, Any]], out: Path, are_open: int, *, as_json: bool) -> None:
+    from verifier_ladder.cli.casefiles import CASE, PLATE
+
+    cases = len({row[CASE] for row in rows} - {None})
+    batch = str(rows[0].get(PLATE, "")).rpartition("-")[0] or None if rows else None
+    of = f" of the batch {batch}" if batch else ""
+    words = f"{_count(cases, 'open case')}{of} written to {printable(out)}; fill in value, unit …"
+    if not rows:
+        words = "no open case" if not are_open else (
+            f"none of {_count(are_open, 'open case')} leaves: --again takes those that lie on "
+            "plates too, and --batch NAME writes a batch once more whose cases are open"
+        )  # fmt: skip
+    facts = {
+        "open": are_open, "cases": cases, "rows": len(rows), "file": str(out) if rows else None,
+        "batch": batch,
+    }  # fmt: skip
+    output.say_done(facts, words, as_json=as_json)
+
+
 def _layout(
-    size: int | None, replicates: int, controls: list[str], seed: int | None, *, again: bool
+    size: int | None,
+    replicates: int,
+    controls: list[str],
+    seed: int | None,
+    *,
+    again: bool,
+    batch: str | None,
 ) -> Layout | None:
     from secrets import randbelow
 
@@ -106,6 +135,10 @@ def _layout(
                 "or 384 too"
             )
         return None
+    if batch is not None:
+        raise ConfigError(
+            "--batch writes what has left, and --plates draws anew: give one of them"
+        )
     counts: dict[str, int] = {}
     for control in controls:
         name, _, count = control.rpartition("=")
@@ -123,8 +156,8 @@ def _leave(
     out: Path,
     *,
     again: bool,
-) -> tuple[list[dict[str, Any]], int]:
-    """Put the most valuable cases on plates, as many as may leave; the rows, and how many cases.
+) -> list[dict[str, Any]]:
+    """Put the most valuable cases on plates, as many as may leave; the rows.
 
     Raises:
         ConfigError: If not even one may leave.
@@ -138,7 +171,7 @@ def _leave(
     batches = Batches(ledger, campaign)
     waiting = rows if again else [r for r in rows if bytes.fromhex(r[CASE]) not in batches.cases]
     if not waiting:
-        return [], 0
+        return []
     chosen = waiting[: layout.cases_in(batches.left)]
     if not chosen:
         raise ConfigError(
@@ -148,8 +181,25 @@ def _leave(
     wells = layout.draw([bytes.fromhex(row[CASE]) for row in chosen])
     placed = on_plates(chosen, wells)
     with write_order(out, placed):
-        send(ledger, campaign, layout, wells, by=Run(REVIEWS).user or "unknown")
-    return placed, len(chosen)
+        send(ledger, campaign, layout, wells, by=Run(REVIEWS).user or "unknown", again=again)
+    return placed
+
+
+def _left_before(
+    ledger: Ledger, campaign: str, batch: str, rows: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """The rows of a batch that has left, so far as its cases are open.
+
+    Raises:
+        ConfigError: If it has not left.
+    """
+    from verifier_ladder.cli.casefiles import CASE, on_plates
+    from verifier_ladder.plates import Batches
+
+    wells = Batches(ledger, campaign).batch(batch)
+    lying = {well.case.hex() for well in wells if well.case is not None}
+    still = [row for row in rows if row[CASE] in lying]
+    return on_plates(still, wells) if still else []
 
 
 @app.command("approve")

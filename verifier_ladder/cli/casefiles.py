@@ -37,7 +37,7 @@ from verifier_ladder.rollouts.workbook import sheet_rows
 from verifier_ladder.scheduler.answering import refuse_contradictions, said
 from verifier_ladder.scheduler.candidates import candidate_of
 from verifier_ladder.scheduler.replicates import combined
-from verifier_ladder.text import csv_cell, decimal, mended
+from verifier_ladder.text import csv_cell, decimal, json_printable, mended
 from verifier_ladder.units import Converted, convert
 from verifier_ladder.verdict import Outcome, Verdict
 
@@ -48,9 +48,9 @@ if TYPE_CHECKING:
     from verifier_ladder.verifiers import Verifier
 
 CASE, VALUE, UNIT, UNCERTAINTY, NOTE = "case", "value", "unit", "uncertainty", "note"
-PLATE, WELL, DIGEST = "plate", "well", "digest"
+PLATE, WELL, CONTROL, DIGEST = "plate", "well", "control", "digest"
 READ = (
-    CASE, PLATE, WELL, DIGEST, "verifier", "candidate", VALUE, UNIT, UNCERTAINTY, NOTE,
+    CASE, PLATE, WELL, CONTROL, DIGEST, "verifier", "candidate", VALUE, UNIT, UNCERTAINTY, NOTE,
 )  # fmt: skip
 """Columns of a results file that are looked at."""
 _KEY_DIGITS = 64
@@ -120,7 +120,7 @@ def on_plates(rows: Sequence[dict[str, Any]], wells: Sequence[Well]) -> list[dic
 
     Args:
         rows: A row for each case.
-        wells: The wells in use, with these cases in them.
+        wells: The wells in use; those of other cases have no row.
 
     Raises:
         ConfigError: If several verifiers ask, for a plate is for one of them.
@@ -136,8 +136,9 @@ def on_plates(rows: Sequence[dict[str, Any]], wells: Sequence[Well]) -> list[dic
     }  # fmt: skip
     made = []
     for plate, well, case, control in wells:
-        of = {**blank, "candidate": f"control: {control}"} if case is None else by_case[case.hex()]
-        made.append({CASE: of[CASE], PLATE: plate, WELL: well, **of})
+        of = blank if case is None else by_case.get(case.hex())
+        if of is not None:
+            made.append({CASE: of[CASE], PLATE: plate, WELL: well, CONTROL: control or None, **of})
     return made
 
 
@@ -178,7 +179,8 @@ def _cell(value: Any) -> Any:
 
 
 def _write_json(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    path.write_bytes(orjson.dumps(mended(rows), option=orjson.OPT_INDENT_2) + b"\n")
+    text = orjson.dumps(mended(rows), option=orjson.OPT_INDENT_2).decode()
+    path.write_text(json_printable(text) + "\n", encoding="utf-8")
 
 
 # -- in ------------------------------------------------------------------------------------------
@@ -434,7 +436,7 @@ class _Reader:
         """The well that a row names; None if it names none.
 
         Raises:
-            RowError: If nothing of this campaign lies there.
+            RowError: If nothing of this campaign lies there, or not that control.
         """
         plate, well = (str(values.get(name) or "").strip() for name in (PLATE, WELL))
         if not plate and not well:
@@ -444,6 +446,13 @@ class _Reader:
             raise RowError(
                 f"nothing of this campaign lies in the well {well!r:.20} of the plate "
                 f"{plate!r:.40}; copy both columns from the work order"
+            )
+        cell = values.get(CONTROL)
+        if cell is not None and _plain(str(cell)) not in _spellings(found.control):
+            raise RowError(
+                f"the column {CONTROL!r} is not that of the well {found.well} of the plate "
+                f"{found.plate}: rows may have slipped against each other. Take all columns from "
+                "one row of the work order"
             )
         return found
 

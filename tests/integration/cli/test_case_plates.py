@@ -85,17 +85,22 @@ def told(done: Any) -> dict[str, Any]:
     return dict(json.loads(done.stdout))
 
 
+def name_of(row: dict[str, Any]) -> str:
+    """The candidate or the control of a well."""
+    return str(row["control"] or row["candidate"])
+
+
 def filled(rows: Rows, values: dict[str, list[Any]]) -> Rows:
     """The order with values in the wells of each candidate, in the order of the rows."""
     left = {name: iter(said) for name, said in values.items()}
-    return [{**row, "value": next(left.get(row["candidate"], iter(())), None)} for row in rows]
+    return [{**row, "value": next(left.get(name_of(row), iter(())), None)} for row in rows]
 
 
 ALL: dict[str, list[Any]] = {
     "CCO": [0.01, 1.0],
     "CCN": [2, 2],
     "CCC": [3, 3],
-    "control: blank": [99, 98],
+    "blank": [99, 98],
 }
 
 
@@ -106,13 +111,12 @@ def verdict_of(folder: Path, rows: Rows, candidate: str) -> vl.Verdict | None:
 
 
 def test_a_row_is_a_well_of_a_case_or_of_a_control(order: Rows) -> None:
-    assert ["case", "plate", "well", "digest"] == list(order[0])[:4]
+    assert ["case", "plate", "well", "control", "digest"] == list(order[0])[:5]
     assert 8 == len({(row["plate"], row["well"]) for row in order})
     assert 1 == len({row["plate"] for row in order})
-    names = [row["candidate"] for row in order]
-    assert {"CCO": 2, "CCN": 2, "CCC": 2, "control: blank": 2} == {
-        n: names.count(n) for n in names
-    }
+    names = list(map(name_of, order))
+    assert {"CCO": 2, "CCN": 2, "CCC": 2, "blank": 2} == {n: names.count(n) for n in names}
+    assert all((row["control"] is None) is bool(row["candidate"]) for row in order)
     assert {("assay", "µM")} == {(row["verifier"], row["unit"]) for row in order}
 
 
@@ -138,10 +142,36 @@ def test_what_lies_on_a_plate_leaves_again_only_on_demand(run: Run, folder: Path
     run("approve", "--wells", 8, "--by", "ada")
     (folder / "order.json").unlink()
 
-    assert 1 == out(run, folder).exit_code
+    done = out(run, folder)
+    assert (1, 3, 0) == (done.exit_code, told(done)["open"], told(done)["cases"])
     assert not (folder / "order.json").exists()
     assert 2 == out(run, folder, "--again").exit_code, "the same seed makes the same plate"
     assert 3 == told(out(run, folder, "--again", "--seed", 8))["cases"]
+
+
+def test_a_batch_whose_file_was_lost_is_written_once_more(
+    run: Run, folder: Path, order: Rows
+) -> None:
+    (folder / "order.json").unlink()
+    name = order[0]["plate"].rpartition("-")[0]
+
+    done = run("out", "--out", folder / "order.json", "--batch", name)
+
+    assert (3, 8, name) == tuple(told(done)[fact] for fact in ("cases", "rows", "batch"))
+    assert order == json.loads((folder / "order.json").read_text())
+    assert 0 == hand_in(run, folder, filled(order, {"CCO": [1, 1]})).exit_code
+    assert 2 == told(run("out", "--out", folder / "order.json", "--batch", name))["cases"]
+    assert 6 == told_rows(folder)
+    assert 2 == run("out", "--out", folder / "order.json", "--batch", "P0").exit_code
+
+
+def test_a_batch_of_which_no_file_could_be_written_takes_no_wells(run: Run, folder: Path) -> None:
+    run("approve", "--wells", 8, "--by", "ada")
+
+    missing = run("out", "--out", folder / "no" / "order.json", "--plates", 96)
+
+    assert 2 == missing.exit_code
+    assert 3 == told(out(run, folder))["cases"]
 
 
 def test_wells_are_averaged_in_logs_and_kept_beside_the_controls(
@@ -225,12 +255,20 @@ def without_one(rows: Rows) -> None:
 
 
 def control_of_a_case(rows: Rows) -> None:
-    control = next(row for row in rows if row["candidate"] == "control: blank")
+    control = next(row for row in rows if row["control"])
     control["case"] = next(row["case"] for row in rows if row["case"])
 
 
+def a_case_is_a_control(rows: Rows) -> None:
+    next(row for row in rows if row["case"])["control"] = "blank"
+
+
+def another_control(rows: Rows) -> None:
+    next(row for row in rows if row["control"])["control"] = "top dose"
+
+
 def endless_control(rows: Rows) -> None:
-    next(row for row in rows if row["candidate"] == "control: blank")["value"] = float("nan")
+    next(row for row in rows if row["control"])["value"] = float("nan")
 
 
 CHANGES: dict[str, tuple[Callable[[Rows], None], str, int]] = {
@@ -245,6 +283,8 @@ CHANGES: dict[str, tuple[Callable[[Rows], None], str, int]] = {
     "a row is missing": (without_one, "whose rows are missing, empty or bad", 1),
     "an empty well": (edit(value=None), "whose rows are missing, empty or bad", 1),
     "a control is a case": (control_of_a_case, "holds the control 'blank'", 1),
+    "a case is a control": (a_case_is_a_control, "the column 'control' is not that of", 1),
+    "another control": (another_control, "the column 'control' is not that of the well", 1),
     "a control that is no number": (endless_control, "is no finite number", 1),
     "a number that can't be": (edit(value=-1), "must lie between", 1),
 }  # fmt: skip
@@ -288,6 +328,7 @@ def test_a_case_without_values_stays_open(run: Run, folder: Path, order: Rows) -
     [
         (["--replicates", 2], "give --plates"),
         (["--plates", 24], "choose 96 or 384"),
+        (["--plates", 96, "--batch", "P0"], "give one of them"),
         (["--plates", 96, "--control", "blank"], "NAME=WELLS"),
         (["--plates", 96, "--control", "a=1", "--control", "a=2"], "each once"),
         (["--plates", 96, "--control", f"a={'9' * 5000}"], "NAME=WELLS"),
@@ -307,7 +348,7 @@ BITS = [
     "\n",
     "\r", "\t", "\0", "\x1b[31m", "\ud800", "\ufeff", "\u202e", "failed", "decline", "yes", "µ",
     "Ω/", "M", "10**9**9", "[", "]", "{", "}", ":", "null", "true", '{"case": 1, "case": 2}',
-    "NaN", "Infinity", "P0-1", "H12", "control: blank",
+    "NaN", "Infinity", "P0-1", "H12", "blank",
     "<c>", "</c>", "<f/>", "<v>", 'r="', 's="99"', 't="d"', 't="s"',
     "<row>", "<mergeCell ref='A1:XFD1048576'/>", "<!DOCTYPE x>", "&amp;", "&#0;",
 ]  # fmt: skip
@@ -352,7 +393,9 @@ def hostile_xlsx(rows: Rows, chance: Random) -> Iterator[bytes]:
     """Workbooks, most with edits in the XML of their sheet, some in the archive itself."""
     openpyxl = pytest.importorskip("openpyxl")
     book, whole = openpyxl.Workbook(), io.BytesIO()
-    names = ["case", "plate", "well", "digest", "verifier", "candidate", "value", "unit"]
+    names = [
+        "case", "plate", "well", "control", "digest", "verifier", "candidate", "value", "unit",
+    ]  # fmt: skip
     for cells in [names, *([row[name] for name in names] for row in rows)]:
         book.active.append(cells)
     book.save(whole)

@@ -1,6 +1,7 @@
 """Plates: where cases lie, and how many may leave."""
 
 from collections import Counter
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -8,7 +9,8 @@ from hypothesis import strategies as st
 
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import Ledger, open_ledger
-from verifier_ladder.plates import Batches, Layout, approve, send
+from verifier_ladder.ledger.records import Block
+from verifier_ladder.plates import Batches, Layout, Well, approve, send
 
 LAYOUTS = st.builds(
     Layout,
@@ -146,7 +148,101 @@ def test_a_batch_leaves_once(ledger: Ledger) -> None:
         send(ledger, "a", layout, layout.draw(keys(1)), by="bob")
 
 
-@pytest.mark.parametrize(("wells", "by"), [(0, "ada"), (9, " ")])
+def test_a_case_lies_on_two_plates_only_on_demand(ledger: Ledger) -> None:
+    approve(ledger, "a", 96, by="ada")
+    first, second = (Layout(96, seed) for seed in (7, 8))
+    send(ledger, "a", first, first.draw(keys(2)), by="bob")
+
+    with pytest.raises(ConfigError, match="have left on other plates"):
+        send(ledger, "a", second, second.draw(keys(1)), by="bob")
+    send(ledger, "a", second, second.draw(keys(1)), by="bob", again=True)
+
+    assert 93 == Batches(ledger, "a").left
+
+
+class Busy:
+    """A ledger in which others write: their entries come late, before those that are there.
+
+    As PostgreSQL's, it shows entries only up to the newest that none can come before any more.
+    """
+
+    def __init__(self, ledger: Ledger, *late: Block) -> None:
+        self._ledger, self._late = ledger, list(late)
+        self._settled = ledger.newest()
+
+    def append(self, block: Block) -> int:
+        for one in self._late:
+            self._ledger.append(one)
+        return self._ledger.append(block)
+
+    def newest(self) -> int:
+        """Every look at it finds one more."""
+        self._settled = min(self._settled + 1, self._ledger.newest())
+        return self._settled
+
+    def entries(self, **filters: Any) -> Any:
+        return self._ledger.entries(until=self._settled, **filters)
+
+    def read(self, entry: Any) -> Block:
+        return self._ledger.read(entry)
+
+
+def batch_of(layout: Layout, wells: list[Well]) -> Block:
+    ledger = open_ledger(":memory:")
+    approve(ledger, "a", 999, by="ada")
+    send(ledger, "a", layout, wells, by="eve", again=True)
+    (entry,) = ledger.entries(kind="batch")
+    return ledger.read(entry)
+
+
+@pytest.mark.parametrize(
+    ("seed", "cases", "message"),
+    [
+        (8, slice(3, 6), "3 wells would leave, and 1 may"),
+        (8, slice(0, 1), "have left on other plates"),
+        (7, slice(0, 3), "this very batch has left before"),
+    ],
+)
+def test_what_leaves_at_the_same_time_counts_first_if_it_was_first(
+    ledger: Ledger, seed: int, cases: slice, message: str
+) -> None:
+    approve(ledger, "a", 4, by="ada")
+    layout, other = Layout(96, 7), Layout(96, seed)
+    busy = Busy(ledger, batch_of(other, other.draw(keys(6)[cases])))
+    mine = layout.draw(keys(3))
+
+    with pytest.raises(ConfigError, match=message):
+        send(cast("Ledger", busy), "a", layout, mine, by="bob")
+
+    assert {well.case for well in other.draw(keys(6)[cases])} == Batches(ledger, "a").cases
+
+
+def test_a_batch_leaves_though_others_write(ledger: Ledger) -> None:
+    approve(ledger, "a", 4, by="ada")
+    layout = Layout(96, 7)
+    busy = Busy(ledger, *[Block("alarm", "a")] * 3)
+
+    send(cast("Ledger", busy), "a", layout, layout.draw(keys(3)), by="bob")
+
+    assert 1 == Batches(ledger, "a").left
+
+
+def test_a_batch_is_found_again_by_its_name(ledger: Ledger) -> None:
+    approve(ledger, "a", 999, by="ada")
+    layout = Layout(96, 7, 3, {"blank": 6})
+    wells = layout.draw(keys(40))
+    send(ledger, "a", layout, wells, by="bob")
+
+    batches = Batches(ledger, "a")
+
+    assert wells == batches.batch(wells[0].batch)
+    with pytest.raises(
+        ConfigError, match=f"no batch 'P0' has left; those that have: {wells[0].batch}"
+    ):
+        batches.batch("P0")
+
+
+@pytest.mark.parametrize(("wells", "by"), [(0, "ada"), (9, " "), (2**64, "ada")])
 def test_an_approval_tells_how_many_and_who(ledger: Ledger, wells: int, by: str) -> None:
-    with pytest.raises(ConfigError, match="give a number above 0 and a name"):
+    with pytest.raises(ConfigError, match="give a number from 1 to 1,000,000,000, and a name"):
         approve(ledger, "a", wells, by=by)
