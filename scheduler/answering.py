@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger.records import Answer, CheckRow
-from verifier_ladder.measurement import BOUND, is_bound
+from verifier_ladder.measurement import WELLS, bound_of
 from verifier_ladder.scheduler.candidates import ForgedCheckError, proven_candidate
 from verifier_ladder.scheduler.engines.wire import told
 from verifier_ladder.verdict import Verdict
@@ -76,7 +76,10 @@ def _says_the_same(verdict: Verdict, earlier: Verdict) -> bool:
     """Whether an answer adds nothing to an earlier one; it may leave out how sure that was."""
     if (verdict.outcome, verdict.score) != (earlier.outcome, earlier.score):
         return False
-    if verdict.evidence.get(BOUND) != earlier.evidence.get(BOUND):
+    if bound_of(verdict.evidence) != bound_of(earlier.evidence):
+        return False
+    wells = [said.evidence[WELLS] for said in (verdict, earlier) if WELLS in said.evidence]
+    if wells[1:] not in ([], wells[:1]):
         return False
     return verdict.uncertainty in {None, earlier.uncertainty}
 
@@ -84,6 +87,9 @@ def _says_the_same(verdict: Verdict, earlier: Verdict) -> bool:
 def _words(verdict: Verdict) -> str:
     score = "" if verdict.score is None else f" {verdict.score:g}"
     spread = "" if verdict.uncertainty is None else f" ± {verdict.uncertainty:g}"
-    bound = verdict.evidence.get(BOUND) if is_bound(verdict.evidence) else None
-    told = "" if bound is None else f" {bound['relation']} {bound['value']}"
+    bound = bound_of(verdict.evidence)
+    told = "" if bound is None else f" {bound}"
+    wells = verdict.evidence.get(WELLS)
+    if isinstance(wells, Mapping):
+        told += f" (wells {', '.join(f'{name}: {read}' for name, read in wells.items()):.300})"
     return f"{verdict.outcome}{score}{spread}{told}"

@@ -12,7 +12,7 @@ from sys import float_info
 from typing import Any
 
 from verifier_ladder.cost import Cost
-from verifier_ladder.measurement import IN_LOGS, is_bound
+from verifier_ladder.measurement import BOUND, IN_LOGS, Bound, bound_of
 from verifier_ladder.verdict import NO_EVIDENCE, Outcome, TurnVerdict, Verdict, mean_of
 
 
@@ -25,7 +25,8 @@ def combined(verdicts: Sequence[Verdict]) -> Verdict:
     that s/√n is that of the mean, and u² is the mean square of the uncertainties they report,
     which repeating doesn't make smaller (JCGM 100:2008, "GUM", 4.2.3 and 5.1.2). Scores that
     are marked `IN_LOGS` are averaged by their logarithms. Where one of them is a bound there is
-    no mean, for those that are numbers are not like those that are not. Numbers in
+    no mean, for those that are numbers are not like those that are not; the evidence holds the
+    one that all of them meet, if there is one. Numbers in
     their evidence and scores of turns are means too; words are those of the first that is of
     the majority's opinion. What all took is added up.
 
@@ -39,26 +40,43 @@ def combined(verdicts: Sequence[Verdict]) -> Verdict:
     """
     answers = [verdict for verdict in verdicts if verdict.outcome is not Outcome.ABSTAIN]
     cost = _together([verdict.cost for verdict in verdicts if verdict.cost is not None])
+    bounds = [bound for verdict in verdicts if (bound := bound_of(verdict.evidence)) is not None]
+    agreed = _agreed(bounds, [v.score for v in verdicts if v.score is not None])
     if not answers:
         # One that has looked and declined says more than one that could not look.
-        first = next((verdict for verdict in verdicts if verdict.is_answer), verdicts[0])
+        looked = [verdict for verdict in verdicts if verdict.is_answer] or verdicts
+        first = next((v for v in looked if bound_of(v.evidence) == agreed), looked[0])
         return _with_cost(first, cost)
     counts = Counter(verdict.outcome for verdict in answers)
     is_rejected = 2 * counts[Outcome.REJECT] > len(answers)
     outcome = Outcome.REJECT if is_rejected else Outcome.ACCEPT
     alike = [verdict for verdict in answers if verdict.outcome is outcome]
-    bounds = sum(is_bound(verdict.evidence) for verdict in verdicts)
     scored = [] if bounds else [verdict for verdict in answers if verdict.score is not None]
     told = {"of": len(verdicts), "answered": len(answers), "accepted": counts[Outcome.ACCEPT]}
+    evidence = _evidence([verdict.evidence for verdict in alike])
     if bounds:
-        told["bounds"] = bounds
+        told["bounds"] = len(bounds)
+        evidence.pop(BOUND, None)
+    if agreed is not None:
+        evidence[BOUND] = agreed.as_json()
     return Verdict(
         outcome, *_average(scored), answers[0].unit,
         next((verdict.reason for verdict in alike if verdict.reason), ""),
         next((verdict.feedback for verdict in alike if verdict.feedback), ""),
         None, _turns(answers),
-        {**_evidence([verdict.evidence for verdict in alike]), "replicates": told}, cost,
+        {**evidence, "replicates": told}, cost,
         _scores(answers) or NO_EVIDENCE,
+    )  # fmt: skip
+
+
+def _agreed(bounds: Sequence[Bound], scores: Sequence[float]) -> Bound | None:
+    """The bound that all else which was read meets."""
+    return next(
+        (
+            one for one in bounds
+            if all(other.within(one) for other in bounds) and all(map(one.allows, scores))
+        ),
+        None,
     )  # fmt: skip
 
 

@@ -16,6 +16,8 @@ IN_LOGS: Final = "averaged_in_logs"
 """Evidence of a verdict whose score is averaged by its logarithm."""
 FAILED: Final = "measurement_failed"
 """Evidence of a verdict of a measurement that failed."""
+WELLS: Final = "wells"
+"""Evidence of a verdict that was measured on a plate: what was read in each well, by its name."""
 BOUND_SIGNS: Final = ("<", ">", "≤", "≥")
 """What a bound begins with."""
 _RELATIONS = {"<": "<", "<=": "<=", "≤": "<=", ">": ">", ">=": ">=", "≥": ">="}
@@ -34,8 +36,23 @@ class Bound:
     """
 
     relation: str
-    """`<`, `<=`, `>` or `>=`."""
+    """`<`, `<=`, `>` or `>=`; `≤` and `≥` become these."""
     value: float
+
+    def __post_init__(self) -> None:
+        """Refuse what is no inequality with a finite number.
+
+        Raises:
+            ConfigError: If it is none.
+        """
+        relation, value = _RELATIONS.get(str(self.relation)), decimal(str(self.value))
+        if relation is None or value is None:
+            raise ConfigError(
+                f"Bound({self.relation!r:.20}, {self.value!r:.40}) is no bound; give <, <=, > or "
+                ">= and a finite number"
+            )
+        object.__setattr__(self, "relation", relation)
+        object.__setattr__(self, "value", value)
 
     @classmethod
     def read(cls, text: str) -> Bound:
@@ -48,11 +65,11 @@ class Bound:
         value = None if found is None else decimal(found[2])
         if found is None or value is None:
             raise ConfigError(f"{text!r:.60} is no bound; write one such as < 0.1 or >= 100")
-        return cls(_RELATIONS[found[1]], value)
+        return cls(found[1], value)
 
     def __str__(self) -> str:
-        """As a person writes it."""
-        return f"{self.relation} {self.value:g}"
+        """As a person writes it, with all digits of the number."""
+        return f"{self.relation} {repr(self.value).removesuffix('.0')}"
 
     @property
     def _is_upper(self) -> bool:
@@ -89,12 +106,17 @@ class Bound:
         return {"relation": self.relation, "value": self.value}
 
 
-def is_bound(evidence: Mapping[str, Any]) -> bool:
-    """Whether a verdict with this evidence rests on an inequality.
+def bound_of(evidence: Mapping[str, Any]) -> Bound | None:
+    """The inequality that a verdict with this evidence rests on; None if it rests on none.
 
     Example:
-        >>> is_bound({BOUND: Bound("<", 0.1).as_json()}), is_bound({BOUND: 3.0})
-        (True, False)
+        >>> bound_of({BOUND: Bound("<", 0.1).as_json()}), bound_of({BOUND: 3.0})
+        (Bound(relation='<', value=0.1), None)
     """
-    bound = evidence.get(BOUND)
-    return isinstance(bound, Mapping) and "relation" in bound
+    told = evidence.get(BOUND)
+    if not isinstance(told, Mapping) or told.keys() != {"relation", "value"}:
+        return None
+    try:
+        return Bound(told["relation"], told["value"])
+    except ConfigError:
+        return None

@@ -21,7 +21,7 @@ from verifier_ladder.containment import text_of
 from verifier_ladder.errors import ConfigError, VerifierError
 from verifier_ladder.hidden import Hidden
 from verifier_ladder.ledger.records import Answer
-from verifier_ladder.measurement import BOUND, BOUND_SIGNS, FAILED, Bound, is_bound
+from verifier_ladder.measurement import BOUND_SIGNS, FAILED, WELLS, Bound, bound_of
 from verifier_ladder.plates import Batches, Well
 from verifier_ladder.private import replacing, unwritable
 from verifier_ladder.rollouts.records import (
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from verifier_ladder.verifiers import Verifier
 
 CASE, VALUE, UNIT, UNCERTAINTY, NOTE = "case", "value", "unit", "uncertainty", "note"
+REPORTED = "reported"
+"""Evidence of a verdict whose value was brought to another unit: what was handed in."""
 PLATE, WELL, CONTROL, DIGEST = "plate", "well", "control", "digest"
 READ = (
     CASE, PLATE, WELL, CONTROL, DIGEST, "verifier", "candidate", VALUE, UNIT, UNCERTAINTY, NOTE,
@@ -408,7 +410,8 @@ class _Reader:
 
     def _on_plate(self, check: CheckRow, rows: Sequence[_Row]) -> Verdict:
         """The verdict of wells: put together as replicates are, and then judged as an answer."""
-        wells = {row.well.well: row.verdict for row in rows if row.well is not None}
+        read = {row.well.well: row.verdict for row in rows if row.well is not None}
+        wells = {name: read[name] for name in sorted(read)}  # In whatever order the rows are.
         plates = sorted({row.well.plate for row in rows if row.well is not None})
         if len(plates) > 1:
             raise RowError(
@@ -425,7 +428,10 @@ class _Reader:
         if whole.score is not None and getattr(verifier, "passes", None) is not None:
             whole = replace(whole, outcome=Outcome.ACCEPT, reason="", feedback="")
         told: dict[str, Any] = {PLATE: plates[0]}
-        told["wells"] = {name: _read(said) for name, said in wells.items()}
+        told[WELLS] = {name: _read(said) for name, said in wells.items()}
+        for what in (NOTE, REPORTED):
+            if of := {n: v.evidence[what] for n, v in wells.items() if what in v.evidence}:
+                told[what] = of
         if all(FAILED in said.evidence for said in wells.values()):
             whole = Verdict.abstain("the measurement failed", evidence={FAILED: True})
         if controls := self._controls.get(plates[0]):
@@ -557,8 +563,8 @@ def _is_blank(cell: Any) -> bool:
 
 def _read(verdict: Verdict) -> Any:
     """What was read in a well, as JSON tells it."""
-    if is_bound(verdict.evidence):
-        return "{relation} {value}".format_map(verdict.evidence[BOUND])
+    if (bound := bound_of(verdict.evidence)) is not None:
+        return str(bound)
     if verdict.score is None:
         return "failed" if FAILED in verdict.evidence else verdict.outcome.value
     return verdict.score
@@ -615,14 +621,17 @@ def _result(cell: Any, values: Mapping[str, Any], verifier: Verifier) -> _Result
     text = "" if note is None else mended(str(note)).strip()[:_LONGEST_NOTE]
     evidence: dict[str, Any] = {"note": text} if text else {}
     unit = "" if (given := values.get(UNIT)) is None else str(given).strip()
-    if isinstance(value, Bound) and spread is not None:
-        raise RowError(f"{value} is a bound, which has no uncertainty; leave that column empty")
+    if isinstance(value, (Bound, Verdict)) and spread is not None:
+        what = "a bound" if isinstance(value, Bound) else "no number"
+        raise RowError(
+            f"{cell!r:.60} is {what}, which has no uncertainty; leave that column empty"
+        )
     if isinstance(value, (bool, NoneType, Verdict)) or _plain(unit) in _spellings(verifier.unit):
         return _Result(value, spread, evidence)
     number = value.value if isinstance(value, Bound) else value
     made, spread = _converted(number, spread, unit, verifier)
     told = str(value) if isinstance(value, Bound) else value
-    evidence = {**evidence, "reported": {VALUE: told, UNIT: unit}}
+    evidence = {**evidence, REPORTED: {VALUE: told, UNIT: unit}}
     in_unit = replace(value, value=made) if isinstance(value, Bound) else made
     return _Result(in_unit, spread, evidence)
 

@@ -220,6 +220,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "a range": ({"value": "< 0.1 and more"}, "is no bound"),
     "a bound that can't be": ({"value": "> 100"}, "can't be an answer of scale: it is <= 100"),
     "a bound that is sure": ({"value": "< 1", "uncertainty": "1"}, "a bound, which has no"),
+    "a failure that is sure": ({"value": "failed", "uncertainty": "1"}, "no number, which has no"),
     "yes": ({"value": "yes"}, "not yes or no"),
     "not finite": ({"value": "nan"}, "is no answer"),
     "an unknown case": ({"case": "ab" * 32}, "has not asked the world about abababababababab"),

@@ -211,6 +211,35 @@ def test_wells_that_fail_are_left_out_and_told(run: Run, folder: Path, order: Ro
     assert {"< 0.1", 4.0} == set(bound.evidence["wells"].values())
 
 
+@pytest.mark.parametrize("reads", [[0.3, 0.1], ["< 0.1", "< 0.5"], ["< 0.1", 4]])
+def test_rows_in_another_order_say_the_same_and_other_reads_do_not(
+    run: Run, folder: Path, order: Rows, reads: list[Any]
+) -> None:
+    rows = filled(order, {"CCO": reads})
+    assert 1 == told(hand_in(run, folder, rows))["taken"]
+
+    assert 2 == told(hand_in(run, folder, rows[::-1]))["known"]
+    (bad,) = told(hand_in(run, folder, filled(order, {"CCO": reads[::-1]})))["bad_rows"]
+
+    assert "was answered before" in bad["reason"]
+
+
+def test_what_is_noted_of_a_well_is_kept_by_its_name(run: Run, folder: Path, order: Rows) -> None:
+    rows = filled(order, {"CCO": [1, "failed"], "CCN": ["failed", "failed"]})
+    for row in rows:
+        row["note"] = f"in {row['well']}" if row["value"] == "failed" else None
+
+    assert 2 == told(hand_in(run, folder, rows))["taken"]
+
+    for name in ("CCO", "CCN"):
+        verdict = verdict_of(folder, order, name)
+        assert verdict is not None
+        assert verdict.evidence["note"] == {
+            row["well"]: f"in {row['well']}"
+            for row in rows if (row["candidate"], row["value"]) == (name, "failed")
+        }  # fmt: skip
+
+
 def test_the_mean_of_wells_decides_what_passes(run: Run, folder: Path, order: Rows) -> None:
     values: dict[str, list[Any]] = {"CCO": [1.0, 90.0], "CCN": [9.0, 90.0]}
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.function import FunctionVerifier
-from verifier_ladder.measurement import Bound
+from verifier_ladder.measurement import Bound, bound_of
 from verifier_ladder.scheduler.replicates import combined
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.tiers.world.case import WorldVerifier
@@ -192,6 +192,24 @@ def test_bounds_that_decide_nothing_abstain() -> None:
 
     assert Outcome.ABSTAIN is said.outcome
     assert "potency-replicates: < 50, a bound and no number" == said.reason
+
+
+@pytest.mark.parametrize(
+    ("values", "agreed"),
+    [
+        ((Bound("<", 0.1), Bound("<", 0.5), Bound("<", 0.2)), Bound("<", 0.5)),
+        ((Bound("<", 0.1), 0.05), Bound("<", 0.1)),
+        ((Bound("<", 0.1), 4.0), None),
+        ((Bound("<", 0.1), Bound(">", 100.0), Bound("<", 0.2)), None),
+        ((Bound("<", 50.0), Bound("<", 60.0)), Bound("<", 60.0)),
+        ((None, Bound("<", 50.0)), Bound("<", 50.0)),
+    ],
+)
+def test_of_bounds_stays_what_holds_of_all(
+    values: tuple[object, ...], agreed: Bound | None
+) -> None:
+    for order in (values, values[::-1]):
+        assert agreed == bound_of(combined(reads(Potency(), *order)).evidence)
 
 
 def test_evidence_that_is_called_a_bound_is_averaged_as_ever() -> None:

@@ -1,11 +1,14 @@
 """Inequalities that stand for results."""
 
+from math import inf, nan
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from verifier_ladder.errors import ConfigError
-from verifier_ladder.measurement import Bound
+from verifier_ladder.measurement import BOUND, Bound, bound_of
 
 BOUNDS = st.builds(Bound, st.sampled_from(["<", "<=", ">", ">="]), st.integers(-2, 2).map(float))
 NUMBERS = [step / 2 for step in range(-8, 9)]
@@ -43,3 +46,31 @@ def test_a_bound_is_read_as_people_write_it(text: str, bound: Bound) -> None:
 def test_what_is_no_bound_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="is no bound"):
         Bound.read(text)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_no_digit_of_a_bound_is_lost_where_it_is_written(value: float) -> None:
+    assert value == Bound.read(str(Bound("<", value))).value
+
+
+@pytest.mark.parametrize(("sign", "relation"), [("≤", "<="), ("≥", ">="), ("<", "<")])
+def test_a_bound_has_one_spelling_of_its_relation(sign: str, relation: str) -> None:
+    assert relation == Bound(sign, 1).relation
+
+
+NO_BOUNDS: list[tuple[Any, Any]] = [
+    ("=", 1.0), ("", 1.0), (None, 1.0), ("<", nan), (">", inf), ("<", "x"), ("<", None),
+    ("<", 10**400),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("relation", "value"), NO_BOUNDS)
+def test_a_bound_is_an_inequality_with_a_finite_number(relation: Any, value: Any) -> None:
+    with pytest.raises(ConfigError, match="is no bound; give <"):
+        Bound(relation, value)
+    assert bound_of({BOUND: {"relation": relation, "value": value}}) is None
+
+
+@pytest.mark.parametrize("told", [{"relation": "<"}, {"relation": ["<"], "value": 1}, "< 1", None])
+def test_evidence_that_is_called_a_bound_need_not_be_one(told: Any) -> None:
+    assert bound_of({BOUND: told}) is None
