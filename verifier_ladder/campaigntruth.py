@@ -16,6 +16,7 @@ from verifier_ladder.imports import ImportReport
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger.records import CheckRow, CheckState
 from verifier_ladder.ledger.store import chunks
+from verifier_ladder.measurement import Bound
 from verifier_ladder.retrying import Retried, retry
 from verifier_ladder.run import Run
 from verifier_ladder.scheduler.candidates import shown_candidate
@@ -137,7 +138,7 @@ class CampaignTruth(CampaignRecord):
     def answer(
         self,
         case: Case | bytes | str,
-        value: Verdict | float | bool | None,  # noqa: FBT001 - the answer itself
+        value: Verdict | Bound | float | bool | None,  # noqa: FBT001 - the answer itself
         *,
         source: str,
         event: str | None = None,
@@ -146,8 +147,8 @@ class CampaignTruth(CampaignRecord):
 
         Args:
             case: The case, as `cases` gives it, or its key, as bytes or in hexadecimal.
-            value: A number in the case's unit, True or False where its verifier takes them, a
-                verdict, or None to decline.
+            value: A number or a `Bound` in the case's unit, True or False where its verifier
+                takes them, a verdict, or None to decline.
             source: Who answers.
             event: Id of the delivery: the same (source, event) again changes nothing.
 
@@ -165,8 +166,8 @@ class CampaignTruth(CampaignRecord):
     @checked(source=1)
     def answer_all(
         self,
-        values: Mapping[bytes, Verdict | float | bool | None]
-        | Mapping[str, Verdict | float | bool | None],
+        values: Mapping[bytes, Verdict | Bound | float | bool | None]
+        | Mapping[str, Verdict | Bound | float | bool | None],
         *,
         source: str,
         event: str | None = None,
@@ -248,7 +249,8 @@ class CampaignTruth(CampaignRecord):
 
 
 def _value(value: Any) -> Any:
-    return checked_value("Campaign.answer_all", "a value", value, "Verdict | float | bool | None")
+    wanted = "Verdict | Bound | float | bool | None"
+    return checked_value("Campaign.answer_all", "a value", value, wanted)
 
 
 def _key(case: Case | bytes | str) -> bytes:

@@ -32,6 +32,7 @@ from verifier_ladder.errors import (
 from verifier_ladder.group import is_group, refuse_contradictions, seen_members, together
 from verifier_ladder.hidden import check_hidden
 from verifier_ladder.keys import canonical_json, digest, in_namespace
+from verifier_ladder.measurement import BOUND, Bound
 from verifier_ladder.rate import Rate, as_rate
 from verifier_ladder.resource import Resource
 from verifier_ladder.services.service import Service, checked_services, digests_of
@@ -373,12 +374,14 @@ class Verifier:
 
         Args:
             candidate: What the case was about.
-            value: A verdict, a number, a truth value, or None to decline.
+            value: A verdict, a number, a `Bound`, a truth value, or None to decline.
 
         Raises:
             VerifierError: If the value can't be a verdict of this verifier.
         """
         del candidate
+        if isinstance(value, Bound):
+            return undecided(value, self)
         return as_verdict(value, unit=self.unit)
 
     def stream(self, candidates: Sequence[Candidate]) -> Iterator[object]:
@@ -489,6 +492,13 @@ class Verifier:
         except ConfigError:
             version = "without a version"
         return f"<verifier {self.name} {version} ({Tier.parse(self.tier).label})>"
+
+
+def undecided(bound: Bound, verifier: Verifier) -> Verdict:
+    """A bound that is an answer, and decides nothing."""
+    unit = f" {verifier.unit}" if verifier.unit else ""
+    why = f"{verifier.name}: {bound}{unit}, a bound and no number"
+    return Verdict.abstain(why, evidence={BOUND: bound.as_json()})
 
 
 def as_verdict(answer: object, *, unit: str = "") -> Verdict:

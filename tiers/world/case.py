@@ -30,7 +30,7 @@ from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.single import SingleVerifier
 from verifier_ladder.tiers.tasks import TaskError
 from verifier_ladder.verdict import Outcome, Verdict
-from verifier_ladder.verifiers import as_verdict, failure
+from verifier_ladder.verifiers import as_verdict, failure, undecided
 
 WAITING: Mapping[str, Any] = {"waiting": True}
 """Evidence of an abstention that opens a case: the scheduler waits instead of going on."""
@@ -259,7 +259,7 @@ class WorldVerifier(SingleVerifier):
             return Verdict.accept(unit=self.unit, evidence=evidence)
         if self._wanted is not None and bound.excludes(self._wanted):
             return replace(self._failing(Verdict.accept(unit=self.unit), told), evidence=evidence)
-        return Verdict.abstain(f"{self.name}: {told}, a bound and no number", evidence=evidence)
+        return undecided(bound, self)
 
     def _limits(self) -> list[Bound]:
         """The inequalities that every answer must meet to be true."""

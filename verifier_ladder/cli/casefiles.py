@@ -16,12 +16,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import orjson
 
 from verifier_ladder.badrow import BadRow
-from verifier_ladder.cli.cases import OpenCase, open_cases, other_tiers, read_answer
+from verifier_ladder.cli.cases import (
+    FAILURE,
+    Answer,
+    OpenCase,
+    open_cases,
+    other_tiers,
+    read_answer,
+)
 from verifier_ladder.containment import text_of
 from verifier_ladder.errors import ConfigError, VerifierError
 from verifier_ladder.hidden import Hidden
-from verifier_ladder.ledger.records import Answer
-from verifier_ladder.measurement import BOUND_SIGNS, FAILED, WELLS, Bound, bound_of
+from verifier_ladder.ledger.records import Answer as HandedIn
+from verifier_ladder.measurement import FAILED, WELLS, Bound, bound_of
 from verifier_ladder.plates import Batches, Well
 from verifier_ladder.private import replacing, unwritable
 from verifier_ladder.rollouts.records import (
@@ -401,7 +408,7 @@ class _Reader:
         check, verdict = self._checks[key], rows[0].verdict
         if rows[0].well is not None:
             verdict = self._said(check, self._on_plate(check, rows))
-        answer = Answer(key, verdict, self._source, "")
+        answer = HandedIn(key, verdict, self._source, "")
         try:
             refuse_contradictions([answer], self.told)
         except ConfigError as error:
@@ -433,7 +440,7 @@ class _Reader:
             if of := {n: v.evidence[what] for n, v in wells.items() if what in v.evidence}:
                 told[what] = of
         if all(FAILED in said.evidence for said in wells.values()):
-            whole = Verdict.abstain("the measurement failed", evidence={FAILED: True})
+            whole = FAILURE
         if controls := self._controls.get(plates[0]):
             told["controls"] = {name: list(reads) for name, reads in controls.items()}
         return replace(whole, evidence={**whole.evidence, **told})
@@ -602,7 +609,7 @@ def _check_identity(values: Mapping[str, Any], check: CheckRow) -> None:
 class _Result(NamedTuple):
     """What a row says, in the unit of its verifier."""
 
-    value: bool | float | Bound | Verdict | None
+    value: Answer
     uncertainty: float | None
     evidence: dict[str, Any]
 
@@ -658,16 +665,13 @@ def _plain(text: str) -> str:
     return unicodedata.normalize("NFKC", mended(text)).replace("\r\n", "\n").strip()
 
 
-def _value(cell: Any) -> bool | float | Bound | Verdict | None:
+def _value(cell: Any) -> Answer:
     if isinstance(cell, (bool, int, float)):
         return cell
     if not isinstance(cell, str):
         raise RowError(f"the column {VALUE!r} holds {words(cell)}; write a number")
-    text = cell.strip()
-    if text.lower() == "failed":
-        return Verdict.abstain("the measurement failed", evidence={FAILED: True})
     try:
-        return Bound.read(text) if text.startswith(BOUND_SIGNS) else read_answer(text)
+        return read_answer(cell)
     except ConfigError as error:
         hint = "; say --decimal-comma if the file has decimal commas" if "," in cell else ""
         raise RowError(f"the column {VALUE!r}: {error}{hint}") from None

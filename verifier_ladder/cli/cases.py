@@ -11,7 +11,9 @@ from verifier_ladder.cli import output
 from verifier_ladder.cli.history import events
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.records import CheckState
+from verifier_ladder.measurement import BOUND_SIGNS, FAILED, Bound
 from verifier_ladder.text import decimal, printable
+from verifier_ladder.verdict import Verdict
 
 if TYPE_CHECKING:
     from verifier_ladder.ladder import Ladder
@@ -25,7 +27,9 @@ _WORDS: dict[str, bool | None] = {
     "no": False, "n": False, "false": False, "reject": False,
     "decline": None, "unknown": None, "none": None,
 }  # fmt: skip
-Answer = bool | float | None
+Answer = bool | float | Bound | Verdict | None
+FAILURE = Verdict.abstain("the measurement failed", evidence={FAILED: True})
+"""What is answered where a measurement failed: no number, and no reject."""
 
 
 class OpenCase(NamedTuple):
@@ -104,7 +108,7 @@ def other_tiers(ledger: Ledger, case: OpenCase) -> dict[str, str]:
 
 
 def read_answer(text: str) -> Answer:
-    """Read an answer: a finite number, yes or no, or decline (None).
+    """Read an answer: a finite number, a bound, yes or no, failed, or decline (None).
 
     Raises:
         ConfigError: If it is anything else.
@@ -116,9 +120,14 @@ def read_answer(text: str) -> Answer:
     word = text.strip().lower()
     if word in _WORDS:
         return _WORDS[word]
+    if word == "failed":
+        return FAILURE
+    if word.startswith(BOUND_SIGNS):
+        return Bound.read(word)
     value = decimal(word)
     if value is None:
         raise ConfigError(
-            f"{printable(text, 60)!r} is no answer; give a number, yes, no, or decline"
+            f"{printable(text, 60)!r} is no answer; give a number, a bound such as < 0.1, "
+            "yes, no, failed, or decline"
         )
     return value

@@ -14,6 +14,7 @@ from verifier_ladder.client import wire
 from verifier_ladder.client.base import BaseClient
 from verifier_ladder.client.events import Events
 from verifier_ladder.client.wire import Given, Question, ScoreOptions
+from verifier_ladder.measurement import Bound
 from verifier_ladder.reward import Revision, Reward
 from verifier_ladder.verdict import Verdict
 
@@ -80,7 +81,7 @@ class AsyncClient(BaseClient):
     async def answer(
         self,
         case: Case | bytes | str,
-        value: Verdict | float | bool | None,  # noqa: FBT001 - the answer itself
+        value: Verdict | Bound | float | bool | None,  # noqa: FBT001 - the answer itself
         *,
         source: str,
         event: str | None = None,

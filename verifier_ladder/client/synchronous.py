@@ -14,6 +14,7 @@ from verifier_ladder.client import wire
 from verifier_ladder.client.base import BaseClient
 from verifier_ladder.client.events import Events
 from verifier_ladder.client.wire import Given, Question, ScoreOptions
+from verifier_ladder.measurement import Bound
 from verifier_ladder.reward import Revision, Reward
 from verifier_ladder.verdict import Verdict
 
@@ -103,7 +104,7 @@ class Client(BaseClient):
     def answer(
         self,
         case: Case | bytes | str,
-        value: Verdict | float | bool | None,  # noqa: FBT001 - the answer itself
+        value: Verdict | Bound | float | bool | None,  # noqa: FBT001 - the answer itself
         *,
         source: str,
         event: str | None = None,
@@ -112,8 +113,8 @@ class Client(BaseClient):
 
         Args:
             case: The case, or its `check_key`, as bytes or in hexadecimal.
-            value: A number in the case's unit, True or False where its verifier takes them, a
-                verdict, or None to decline.
+            value: A number or a `Bound` in the case's unit, True or False where its verifier
+                takes them, a verdict, or None to decline.
             source: Who answers.
             event: Id of the delivery: the same (source, event) again changes nothing.
 

@@ -16,6 +16,7 @@ from verifier_ladder.case import Case
 from verifier_ladder.cost import seconds
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.exchange import candidate_from, verdict_message
+from verifier_ladder.measurement import Bound
 from verifier_ladder.reward import Revision, Reward
 from verifier_ladder.text import mended
 from verifier_ladder.tier import Tier
@@ -141,7 +142,7 @@ def open_cases(limit: int) -> Question[list[Case]]:
 
 def answering(
     case: Case | bytes | str,
-    value: Verdict | float | bool | None,  # noqa: FBT001 - the answer itself
+    value: Verdict | Bound | float | bool | None,  # noqa: FBT001 - the answer itself
     *,
     source: str,
     event: str | None,
@@ -157,6 +158,8 @@ def answering(
     message: dict[str, Any] = {"case": key, "source": source, "event": event or uuid4().hex}
     if isinstance(value, Verdict):
         message["verdict"] = verdict_message(value)
+    elif isinstance(value, Bound):
+        message["bound"] = str(value)
     else:
         message["value"] = checked_value("Client.answer", "value", value, "bool | float | None")
     call = Call("POST", "/v1/answers", _encoded("an answer", message), _JSON)

@@ -8,8 +8,9 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field, JsonValue
 
 from verifier_ladder.case import Case
-from verifier_ladder.errors import VerifierError
+from verifier_ladder.errors import ConfigError, VerifierError
 from verifier_ladder.exchange import candidate_message, verdict_from
+from verifier_ladder.measurement import Bound
 from verifier_ladder.server.access import caller_of, needs
 from verifier_ladder.server.bodies import Json, Message, encoded
 from verifier_ladder.server.calls import CallRouter
@@ -34,18 +35,24 @@ class Result(Message):
     verdict: dict[str, JsonValue] | None = Field(
         None, description="Instead of a value: outcome, score, uncertainty, unit, evidence, …"
     )
+    bound: str | None = Field(
+        None, max_length=100, description="Instead of a value: an inequality, such as < 0.1."
+    )
 
-    def read(self) -> Verdict | float | bool | None:
+    def read(self) -> Verdict | Bound | float | bool | None:
         """What `Campaign.answer` takes.
 
         Raises:
-            VerifierError: If it is no verdict, or both are given.
+            VerifierError: If it is no verdict or no bound, or several are given.
         """
-        if self.verdict is None:
-            return self.value
-        if self.value is not None:
-            raise VerifierError("give a value or a verdict, not both")
-        return verdict_from(self.verdict)
+        if [self.value, self.verdict, self.bound].count(None) < 2:  # noqa: PLR2004 - all but one
+            raise VerifierError("give a value, a verdict or a bound, and only one of them")
+        if self.verdict is not None:
+            return verdict_from(self.verdict)
+        try:
+            return self.value if self.bound is None else Bound.read(self.bound)
+        except ConfigError as error:
+            raise VerifierError(str(error)) from None
 
 
 class Answer(Result):

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import verifier_ladder as vl
 from verifier_ladder.client import tries
 from verifier_ladder.client.events import Events
+from verifier_ladder.measurement import Bound
 from verifier_ladder.server.messages import revision_json, reward_json
 from verifier_ladder.tier import Tier
 
@@ -174,6 +175,16 @@ def test_yes_and_no_are_sent_as_such_for_a_case_by_its_hexadecimal_key(value: bo
     message = json.loads(server.asked[0].content)
     assert ("01" * 32, value) == (message["case"], message["value"])
     assert isinstance(message["value"], bool)
+
+
+def test_a_bound_is_sent_in_words() -> None:
+    server = Server((200, {"taken": True}))
+    with vl.Client("http://x") as client:
+        client._http = httpx.Client(transport=httpx.MockTransport(server), base_url="http://x")
+        assert client.answer("01" * 32, Bound("<", 0.1), source="lab")
+
+    message = json.loads(server.asked[0].content)
+    assert ("< 0.1", False) == (message["bound"], "value" in message)
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])

@@ -131,10 +131,21 @@ def test_an_answer_that_comes_twice_is_taken_once(ask: Any) -> None:
     assert [True, False] == taken
 
 
+def test_an_answer_may_be_a_bound(ask: Any, world: vl.Campaign) -> None:
+    case = ask("GET", "/v1/cases").json()["cases"][0]["case"]
+    body = {"case": case, "source": "lab", "bound": "≤ 0.5"}
+
+    assert {"taken": True} == ask("POST", "/v1/answers", json=body).json()
+
+    verdict = world.ledger.verdicts([bytes.fromhex(case)])[bytes.fromhex(case)]
+    assert {"relation": "<=", "value": 0.5} == verdict.evidence["bound"]
+
+
 def test_an_answer_that_makes_no_sense_is_refused_and_the_case_stays_open(ask: Any) -> None:
     bodies: list[dict[str, Any]] = [
         {"value": "high"}, {"case": "00", "value": 1}, {"value": 1, "verdict": {}},
-        {"verdict": {"outcome": "fine"}}, {"source": ""}, {"case": "0" * 64, "value": 1},
+        {"verdict": {"outcome": "fine"}}, {"value": 1, "bound": "< 1"},
+        {"bound": "1"}, {"source": ""}, {"case": "0" * 64, "value": 1},
     ]  # fmt: skip
     told = [answer(ask, **{"value": None, **body}).status_code for body in bodies]
 
