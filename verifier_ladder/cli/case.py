@@ -15,7 +15,7 @@ from verifier_ladder.text import printable
 if TYPE_CHECKING:
     from verifier_ladder.badrow import BadRow
     from verifier_ladder.campaign import Campaign
-    from verifier_ladder.cli.casefiles import Results
+    from verifier_ladder.cli.results import Results
     from verifier_ladder.ledger import Ledger
     from verifier_ladder.plates import Layout
     from verifier_ladder.verdict import Verdict
@@ -73,8 +73,8 @@ def case_out(
     until results come in. On plates a row is a well, and no more wells leave than were approved.
     Exits with 1, and writes nothing, if no case is open.
     """
-    from verifier_ladder.cli.casefiles import work_order, write_order
     from verifier_ladder.cli.reopening import recorded_ladder
+    from verifier_ladder.cli.workorders import work_order, write_order
 
     import_all(imports)
     layout = _layout(plates, replicates, control or [], seed, again=again, batch=batch)
@@ -96,7 +96,7 @@ def case_out(
 
 
 def _say_left(rows: list[dict[str, Any]], out: Path, are_open: int, *, as_json: bool) -> None:
-    from verifier_ladder.cli.casefiles import CASE, PLATE
+    from verifier_ladder.cli.workorders import CASE, PLATE
 
     cases = len({row[CASE] for row in rows} - {None})
     batch = str(rows[0].get(PLATE, "")).rpartition("-")[0] or None if rows else None
@@ -162,8 +162,8 @@ def _leave(
     Raises:
         ConfigError: If not even one may leave.
     """
-    from verifier_ladder.cli.casefiles import CASE, on_plates, write_order
     from verifier_ladder.cli.reopening import REVIEWS
+    from verifier_ladder.cli.workorders import CASE, on_plates, write_order
     from verifier_ladder.errors import ConfigError
     from verifier_ladder.plates import Batches, send
     from verifier_ladder.run import Run
@@ -193,7 +193,7 @@ def _left_before(
     Raises:
         ConfigError: If it has not left.
     """
-    from verifier_ladder.cli.casefiles import CASE, on_plates
+    from verifier_ladder.cli.workorders import CASE, on_plates
     from verifier_ladder.plates import Batches
 
     wells = Batches(ledger, campaign).batch(batch)
@@ -252,8 +252,8 @@ def case_in(
     --only-good is given. Rows without a value leave their cases open. The same file again changes
     nothing. Exits with 1 if nothing could be taken because rows are bad.
     """
-    from verifier_ladder.cli.casefiles import Written, read_results
     from verifier_ladder.cli.reopening import REVIEWS, recorded_ladder, reopened
+    from verifier_ladder.cli.results import Written, read_results
     from verifier_ladder.run import Run
 
     import_all(imports)

@@ -1,36 +1,35 @@
-"""Case files: the world's open questions as a work order, and the results that come back."""
+"""Results files: what a laboratory says, read row by row against what it was asked."""
 
 from __future__ import annotations
 
-import csv
 import json
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import orjson
-
 from verifier_ladder.badrow import BadRow
-from verifier_ladder.cli.cases import (
-    FAILURE,
-    Answer,
-    OpenCase,
-    open_cases,
-    other_tiers,
-    read_answer,
+from verifier_ladder.cli.cases import FAILURE, Answer, read_answer
+from verifier_ladder.cli.workorders import (
+    CASE,
+    CONTROL,
+    DIGEST,
+    NOTE,
+    PLATE,
+    UNCERTAINTY,
+    UNIT,
+    VALUE,
+    WELL,
+    content_text,
 )
 from verifier_ladder.containment import text_of
 from verifier_ladder.errors import ConfigError, VerifierError
-from verifier_ladder.hidden import Hidden
 from verifier_ladder.ledger.records import Answer as HandedIn
 from verifier_ladder.measurement import FAILED, WELLS, Bound, bound_of
 from verifier_ladder.plates import Batches, Well
-from verifier_ladder.private import replacing, unwritable
 from verifier_ladder.rollouts.records import (
     LONGEST_LINE,
     Record,
@@ -44,7 +43,7 @@ from verifier_ladder.rollouts.workbook import sheet_rows
 from verifier_ladder.scheduler.answering import refuse_contradictions, said
 from verifier_ladder.scheduler.candidates import candidate_of
 from verifier_ladder.scheduler.replicates import combined
-from verifier_ladder.text import csv_cell, decimal, json_printable, mended
+from verifier_ladder.text import csv_cell, decimal, mended
 from verifier_ladder.units import Converted, convert
 from verifier_ladder.verdict import Outcome, Verdict
 
@@ -54,10 +53,8 @@ if TYPE_CHECKING:
     from verifier_ladder.ledger.records import CheckRow
     from verifier_ladder.verifiers import Verifier
 
-CASE, VALUE, UNIT, UNCERTAINTY, NOTE = "case", "value", "unit", "uncertainty", "note"
 REPORTED = "reported"
 """Evidence of a verdict whose value was brought to another unit: what was handed in."""
-PLATE, WELL, CONTROL, DIGEST = "plate", "well", "control", "digest"
 READ = (
     CASE, PLATE, WELL, CONTROL, DIGEST, "verifier", "candidate", VALUE, UNIT, UNCERTAINTY, NOTE,
 )  # fmt: skip
@@ -66,133 +63,6 @@ _KEY_DIGITS = 64
 _LONGEST_NOTE = 2000
 _MOST_ROWS = 100_000
 _BOM = b"\xef\xbb\xbf"
-
-
-# -- out -----------------------------------------------------------------------------------------
-
-
-def work_order(
-    ledger: Ledger, campaign: str, ladder: Ladder, verifier: str | None, *, unblind: bool = False
-) -> list[dict[str, Any]]:
-    """The open cases of a campaign as rows, the most valuable first, with places for results.
-
-    No row tells what a verifier of the ladder hides of a task, nor, unless asked, what other
-    tiers have said.
-
-    Args:
-        ledger: The ledger.
-        campaign: The campaign's name.
-        ladder: Its ladder, which knows units, questions and what is hidden.
-        verifier: Only the cases of this verifier; None for all.
-        unblind: Whether what other tiers have said is told.
-
-    Raises:
-        ConfigError: If the ladder has no such verifier that asks the world.
-    """
-    asking = {each.name: each for each in ladder.verifiers if each.waits}
-    if verifier is not None and verifier not in asking:
-        known = ", ".join(asking) or "none"
-        raise ConfigError(
-            f"no verifier of the campaign {campaign} is called {verifier!r} and asks the world; "
-            f"those that ask: {known}"
-        )
-    hidden = {name for each in ladder.verifiers for name in each.hidden}
-    rows = []
-    for case in open_cases(ledger, campaign, ladder):
-        if verifier in {None, case.verifier}:
-            row = _order_row(case, hidden, replicates=asking[case.verifier].replicates)
-            if unblind:
-                row["other_tiers"] = other_tiers(ledger, case)
-            rows.append(row)
-    return rows
-
-
-def _order_row(case: OpenCase, hidden: set[str], *, replicates: int) -> dict[str, Any]:
-    task = case.candidate.task or {}
-    secret = Hidden([value for name, value in task.items() if name in hidden])
-    return {
-        CASE: case.check_key.hex(), DIGEST: case.content_key.hex(), "verifier": case.verifier,
-        "question": secret.masked(case.question), "kind": case.candidate.kind,
-        "candidate": _content(case.candidate.content),
-        "task": {name: value for name, value in task.items() if name not in hidden},
-        "replicate": f"{case.replicate + 1} of {replicates}",
-        "deadline": case.until, VALUE: None, UNIT: case.unit, UNCERTAINTY: None, NOTE: None,
-    }  # fmt: skip
-
-
-def _content(content: str | bytes) -> str:
-    return f"hex:{content.hex()}" if isinstance(content, bytes) else content
-
-
-def on_plates(rows: Sequence[dict[str, Any]], wells: Sequence[Well]) -> list[dict[str, Any]]:
-    """A work order with a row for each well.
-
-    Args:
-        rows: A row for each case.
-        wells: The wells in use; those of other cases have no row.
-
-    Raises:
-        ConfigError: If several verifiers ask, for a plate is for one of them.
-    """
-    asking = dict.fromkeys(row["verifier"] for row in rows)
-    if len(asking) > 1:
-        raise ConfigError(
-            f"a plate is for one verifier; say with --verifier which: {', '.join(asking)}"
-        )
-    by_case = {row[CASE]: row for row in rows}
-    blank = {
-        **dict.fromkeys(rows[0]), "verifier": rows[0]["verifier"], UNIT: rows[0][UNIT],
-    }  # fmt: skip
-    made = []
-    for plate, well, case, control in wells:
-        of = blank if case is None else by_case.get(case.hex())
-        if of is not None:
-            made.append({CASE: of[CASE], PLATE: plate, WELL: well, CONTROL: control or None, **of})
-    return made
-
-
-@contextmanager
-def write_order(path: Path, rows: Sequence[Mapping[str, Any]]) -> Iterator[None]:
-    """Write a work order, as CSV or as one JSON array.
-
-    The file is there at the end of the block, whole; if that raises, it is not.
-
-    Text that a spreadsheet would run as a formula gets an apostrophe in front in CSV.
-
-    Raises:
-        ConfigError: If the name tells no format, or the file can't be written there.
-    """
-    write = {".csv": _write_csv, ".json": _write_json}.get(path.suffix.lower())
-    if write is None:
-        raise ConfigError(f"can't tell the format of {path}; its name must end in .csv or .json")
-    try:
-        with replacing(path) as partial:
-            write(partial, rows)
-            yield
-    except OSError as error:
-        raise unwritable(path, error) from error
-
-
-def _write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream)
-        writer.writerow(rows[0])
-        for row in rows:
-            writer.writerow([csv_cell(_cell(value)) for value in row.values()])
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return orjson.dumps(mended(value)).decode() if value else ""
-    return value
-
-
-def _write_json(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    text = orjson.dumps(mended(rows), option=orjson.OPT_INDENT_2).decode()
-    path.write_text(json_printable(text) + "\n", encoding="utf-8")
-
-
-# -- in ------------------------------------------------------------------------------------------
 
 
 class Written(NamedTuple):
@@ -593,7 +463,7 @@ def _check_identity(values: Mapping[str, Any], check: CheckRow) -> None:
     Raises:
         RowError: If it is so.
     """
-    content = _content(candidate_of(check.payload).content)
+    content = content_text(candidate_of(check.payload).content)
     digest = check.content_key.hex()
     identity = (("verifier", check.verifier), ("candidate", content), (DIGEST, digest))
     for column, expected in identity:
