@@ -18,6 +18,7 @@ from verifier_ladder.ledger.records import (
     Entry,
     VerdictRow,
 )
+from verifier_ladder.measurement import Bound, bound_of
 from verifier_ladder.summary.amounts import duration, number
 from verifier_ladder.summary.times import charges
 from verifier_ladder.tier import Tier
@@ -119,11 +120,11 @@ def _verdict(row: VerdictRow, seconds: float | None) -> str:
     if verdict.failed_at is not None:
         return f"{row.verifier} failed at {verdict.failed_at}: {verdict.reason}{took}"
     if verdict.outcome is Outcome.ACCEPT:
-        said = "passed" if verdict.score is None else "says " + number(
-            verdict.score, verdict.uncertainty
-        )  # fmt: skip
-        unit = f" {verdict.unit}" if verdict.score is not None and verdict.unit else ""
-        return f"{row.verifier} {said}{unit}{took}"
+        said: Bound | str | None = bound_of(verdict.evidence)
+        if verdict.score is not None:
+            said = number(verdict.score, verdict.uncertainty)
+        unit = f" {verdict.unit}" if verdict.unit else ""
+        return f"{row.verifier} {'passed' if said is None else f'says {said}{unit}'}{took}"
     word = "rejects" if verdict.outcome is Outcome.REJECT else "has no opinion"
     return f"{row.verifier} {word}: {verdict.reason}{took}"
 

@@ -185,9 +185,7 @@ def test_another_bound_is_another_answer(run: Run, folder: Path, rows: Rows) -> 
     assert 1 == run("in", filled(folder, rows, {0: "< 4"})).exit_code
 
 
-def test_a_failed_measurement_is_told_and_earns_what_was_believed(
-    run: Run, folder: Path, rows: Rows
-) -> None:
+def test_a_failed_measurement_is_told_and_is_no_reject(run: Run, folder: Path, rows: Rows) -> None:
     path = filled(folder, rows, {0: "Failed"}, note="the pan fell")
 
     assert 1 == told(run("in", path, "--json"))["taken"]

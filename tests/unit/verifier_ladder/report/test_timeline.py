@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from verifier_ladder.decision import Action
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.ledger.records import CheckState
+from verifier_ladder.measurement import Bound
 from verifier_ladder.report.timeline import fill, timeline
 from verifier_ladder.resource import Resource
 from verifier_ladder.reward import Reward
@@ -64,6 +65,14 @@ def test_a_failure_names_its_boundary(history: History) -> None:
     history.check(ETHANOL, XTB, Verdict.abstain("SCF diverged", failed_at="tool"))
 
     assert told(history, ETHANOL)[-1] == "xtb failed at tool: SCF diverged"
+
+
+def test_an_accept_without_a_score_tells_the_bound_that_it_rests_on(history: History) -> None:
+    history.score([ETHANOL])
+    evidence = {"bound": Bound("<", -3.0).as_json()}
+    history.check(ETHANOL, XTB, Verdict.accept(unit=UNIT, evidence=evidence))
+
+    assert told(history, ETHANOL)[-1] == "xtb says < -3 kcal/mol"
 
 
 def test_an_unknown_reward_is_not_told_as_zero(history: History) -> None:
