@@ -105,7 +105,7 @@ def test_evidence_and_key_name_the_class(kind: str) -> None:
     verifier = function()
     (verdict,) = verifier.judge([vl.Candidate("python", HONEST)])
 
-    assert f"{kind}/1" == verdict.evidence["sandbox"] == verifier.as_json()["sandbox"]
+    assert f"{kind}/2" == verdict.evidence["sandbox"] == verifier.as_json()["sandbox"]
     digests = {verifier.in_sandbox(Backend(each)).digest for each in CLASSES}
     assert verifier.digest in digests
     assert len(CLASSES) == len(digests)
@@ -148,7 +148,7 @@ def test_a_ladder_that_demands_more_is_not_opened(
     file = tmp_path / "ladder.toml"
     file.write_text('name = "l"\nverifiers = ["squares"]\nleast_sandbox = "namespaces"\n')
     for ladder in (vl.Ladder("l", [made], least_sandbox="namespaces"), file):
-        with pytest.raises(vl.ConfigError, match=r"at least as strong as namespaces.*landlock/1"):
+        with pytest.raises(vl.ConfigError, match=r"at least as strong as namespaces.*landlock/2"):
             vl.Campaign.open("c", ladder=ladder)
     with pytest.raises(vl.ConfigError, match="no sandbox is named 'strong'"):
         vl.Ladder("l", [made], least_sandbox="strong")

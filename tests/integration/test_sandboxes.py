@@ -188,7 +188,7 @@ def test_a_host_runs_a_check_in_the_sandbox_that_its_campaign_chose(
         host.close()
         ended = campaign.ledger.checks(states=[CheckState.DONE])
         verdicts = campaign.ledger.verdicts([check.check_key for check in ended])
-    assert ["landlock/1"] == [verdict.evidence["sandbox"] for verdict in verdicts.values()]
+    assert ["landlock/2"] == [verdict.evidence["sandbox"] for verdict in verdicts.values()]
 
 
 def missing(campaign: vl.Campaign, verifier: vl.Verifier) -> str:

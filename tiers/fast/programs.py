@@ -247,6 +247,8 @@ _ENDINGS: Mapping[Ending, str] = {
     Ending.OUTPUT: "it wrote more than {output} bytes, or returned too large a value",
     Ending.FILES: "it wrote a file where it may write none, or too many or too large ones",
     Ending.PROCESSES: "it started more than {processes} processes and threads",
+    Ending.THREADS: "it could start no other thread: {processes} processes and threads are "
+    "allowed, and {memory} bytes of memory, their stacks included",
 }
 
 

@@ -32,7 +32,7 @@ INSTALL = (
     "seccomp=unconfined), or use Linux 6.12 or newer with landlock (lsm=landlock)"
 )
 """What to do where no back end works."""
-_VERSION = 1
+_VERSION = 2
 _LOOK_AGAIN = 5.0
 """Seconds after which a sandbox that did not work is tried again: somebody may have mended it."""
 _LOCK = RLock()
@@ -45,7 +45,7 @@ class Backend:
 
     Example:
         >>> Backend("landlock").name, Backend("landlock").gives("files")
-        ('landlock/1', False)
+        ('landlock/2', False)
     """
 
     kind: str
@@ -76,7 +76,7 @@ class Backend:
 
     @property
     def name(self) -> str:
-        """Class and version, such as `namespaces/1`; part of the key of a check, and evidence."""
+        """Class and version, such as `namespaces/2`; part of the key of a check, and evidence."""
         return f"{self.kind}/{_VERSION}"
 
     def gives(self, capability: str) -> bool:

@@ -6,7 +6,9 @@ nothing else. Only the standard library is imported here.
 
 from __future__ import annotations
 
+import _thread
 import atexit
+import errno
 import json
 import math
 import os
@@ -26,6 +28,8 @@ RESULT = 3
 """Descriptor of the result in the candidate's process."""
 ANNOUNCED = b"ok"
 """What it says to the supervisor when it is confined and begins."""
+NO_THREAD = ("RuntimeError", "can't start new thread")
+"""Class and words of what is raised where a thread can't be started, whatever the reason."""
 _FEWEST_FILES, _MOST_FILES = 32, 256
 _BUFFER = 1 << 18
 """Bytes that an open file, such as a socket, may hold and no limit of memory counts."""
@@ -34,6 +38,11 @@ _handle: Callable[..., object] = vars(signal.signal).get("__wrapped__", signal.s
 """Sets a handler without making it an enum, which costs a fresh process 2 % of an input."""
 _parse = json.JSONDecoder().raw_decode
 _MOST_WORDS = 2000
+_SMALL_STACK = 32 << 10
+"""Bytes of the smallest stack that Python gives a thread."""
+_SPARE_SIZE = 4 << 20
+_SPARE = [bytes(_SPARE_SIZE)]
+"""Address space to tell an error in when the program has used up its own; no page is taken."""
 _LOADED: set[str] = set()
 """Modules that were there before any program."""
 _KNOWN: dict[int, tuple[type[BaseException], str]] = {}
@@ -155,12 +164,11 @@ def _run_function(request: dict[str, Any], folder: str) -> int:
         args, kwargs = values.restore(request["arguments"])
         module = _module(request, folder, name)
         value = getattr(module, request["function"])(*args, **kwargs)
-    except BaseException as error:  # noqa: BLE001 - a candidate raises anything
-        return _tell_error(error, name)
-    try:
         answer = b"v" + encode(value)
     except values.ValueTextError as error:
         answer = b"u" + str(error).encode(errors="replace")
+    except BaseException as error:  # noqa: BLE001 - a candidate raises anything
+        return _tell_error(error, name)
     flush()
     while answer:
         answer = answer[write(RESULT, answer) :]
@@ -221,13 +229,15 @@ def _module(request: dict[str, Any], folder: str, name: str) -> ModuleType:
 
 def _tell_error(error: BaseException, program: str) -> int:
     """Tell what was raised: to the worker in short, to stderr in full. Gives the exit status."""
+    _SPARE.clear()
     if isinstance(error, SystemExit):
         _flush()
         if error.code is None or isinstance(error.code, int):
             return (error.code or 0) & 0xFF
         os.write(2, f"{error.code}\n".encode(errors="replace"))
         return 1
-    told = (told_as(type(error), program), str(error)[:_MOST_WORDS], getattr(error, "errno", None))
+    name, words = told_as(type(error), program), str(error)[:_MOST_WORDS]
+    told = (name, words, _number_of(error, is_thread=(name, words) == NO_THREAD))
     answer = b"e" + values.encode(tuple(x if type(x) in {str, int} else None for x in told))
     try:
         traceback.print_exception(type(error), error, _beyond_ours(error.__traceback__))
@@ -235,6 +245,41 @@ def _tell_error(error: BaseException, program: str) -> int:
     finally:
         kernel.write_all(RESULT, answer)
     return 1
+
+
+def _number_of(error: BaseException, *, is_thread: bool) -> object:
+    """The number by which it is known what there was too much of; None for nothing.
+
+    The system says "try again" of threads, processes, locks and pipes alike. Which it was shows
+    when that is done, as far as the program still holds what it held.
+    """
+    if isinstance(error, MemoryError):
+        return errno.ENOMEM
+    number = getattr(error, "errno", None)
+    if not is_thread and number != errno.EAGAIN:
+        return number
+    missing = _missing_for_a_thread()
+    return missing if is_thread or missing == errno.EAGAIN else None
+
+
+def _missing_for_a_thread() -> int | None:
+    """Why no thread can be started now: memory for its stack, or a process; None if one can."""
+    usual = _thread.stack_size()
+    # What was spared is free by now, and was not when the program tried.
+    for size, missing in ((usual + _SPARE_SIZE, None), (_SMALL_STACK, errno.ENOMEM)):
+        _thread.stack_size(size)
+        try:
+            _thread.start_new_thread(_nothing, ())
+        except RuntimeError:
+            continue
+        finally:
+            _thread.stack_size(usual)
+        return missing
+    return errno.EAGAIN
+
+
+def _nothing() -> None:
+    """What a thread does that was started to see whether one can be."""
 
 
 def told_as(kind: type[BaseException], program: str) -> str:
@@ -267,8 +312,8 @@ def _standing(module: str, path: str) -> object:
 
 
 def _beyond_ours(trace: TracebackType | None) -> TracebackType | None:
-    """A traceback without the frames of this file, which only say where it lies on the machine."""
-    while trace and trace.tb_frame.f_globals is globals():
+    """A traceback without frames of ours, which only say where our files lie on the machine."""
+    while trace and any(trace.tb_frame.f_globals is each for each in (globals(), vars(values))):
         trace = trace.tb_next
     return trace
 

@@ -9,6 +9,7 @@ import signal
 from typing import Any, NamedTuple
 
 from verifier_ladder.tiers.sandbox import values
+from verifier_ladder.tiers.sandbox.candidate import NO_THREAD
 from verifier_ladder.tiers.sandbox.program import Ending, Limits, Program, Result
 
 _EXCESS = {
@@ -29,7 +30,6 @@ _LIMITS = {
 }
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What is raised where an answer from outside is read that is none."""
-_NO_THREAD = ("RuntimeError", "can't start new thread")
 
 
 class Told(NamedTuple):
@@ -109,12 +109,8 @@ def _raised(text: bytes) -> tuple[Ending, dict[str, Any]]:
     except (values.ValueTextError, TypeError, ValueError):
         return Ending.RAISED, {"message": "it tampered with the channel of its result"}
     said = {"error": _shown(name, 200), "message": _shown(message, 2000)}
-    if name == "MemoryError":
-        return Ending.MEMORY, said
-    if (name, message) == _NO_THREAD:
-        return Ending.PROCESSES, said
-    excess = _EXCESS.get(number) if type(number) is int else None
-    return excess or Ending.RAISED, said
+    usual = Ending.THREADS if (name, message) == NO_THREAD else Ending.RAISED
+    return (_EXCESS.get(number, usual) if type(number) is int else usual), said
 
 
 def _shown(text: str, most: int) -> str:

@@ -41,6 +41,9 @@ class Ending(StrEnum):
     """It wrote a file where it may write none, or more and larger ones than allowed."""
     PROCESSES = "processes"
     """It started more processes and threads than allowed."""
+    THREADS = "threads"
+    """It could start no other thread: it had as many as allowed, or no memory for its stack. Which
+    it was is not known, for it had let go of what it held before it ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +60,8 @@ class Limits:
     wall: float = 30.0
     """Seconds of the wall's time."""
     memory: int = 512 * _MIB
-    """Bytes beyond what the interpreter has: of address space for each process, and resident of
-    all together."""
+    """Bytes beyond what the interpreter has: of address space for each process, in which each
+    thread's stack counts with 8 MiB, and resident of all together."""
     output: int = _MIB
     """Bytes of standard output and standard error together."""
     files: int = 0

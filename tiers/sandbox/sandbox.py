@@ -142,7 +142,7 @@ class Sandbox:
 
     @property
     def name(self) -> str:
-        """The back end's class and version, such as `namespaces/1`."""
+        """The back end's class and version, such as `namespaces/2`."""
         return self.backend.name
 
     @property

@@ -19,6 +19,7 @@ Only the standard library is imported here.
 from __future__ import annotations
 
 import _sitebuiltins
+import _thread
 import base64
 import builtins
 import fcntl
@@ -59,6 +60,8 @@ _REPORT, _CONTROL = 5, 6
 _CHANNEL = 10
 _PAGE = 4096
 """Bytes by which a file system in memory counts."""
+_STACK = 8 << 20
+"""Bytes of each stack, as on nearly all machines: they count in a program's address space."""
 _KEPT_SIGNALS = {signal.SIGKILL, signal.SIGSTOP, signal.SIGPIPE, signal.SIGXFSZ}
 """Of which two can't be changed, and Python ignores the others."""
 _WARM = (
@@ -123,6 +126,11 @@ def _let_go() -> None:
     os.umask(0o022)
     _, most = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    _, most = resource.getrlimit(resource.RLIMIT_STACK)
+    size = _STACK if most == resource.RLIM_INFINITY else min(_STACK, most)
+    resource.setrlimit(resource.RLIMIT_STACK, (size, most))
+    # The C library has read the old limit: threads would take that, for inputs are only forked.
+    _thread.stack_size(size)
 
 
 def _channel(number: int) -> socket.socket:

@@ -25,8 +25,8 @@ from verifier_ladder.tiers.fast.code import (
     is_same,
     literal,
 )
-from verifier_ladder.tiers.fast.programs import program_in
-from verifier_ladder.tiers.sandbox import Backend
+from verifier_ladder.tiers.fast.programs import program_in, said_of
+from verifier_ladder.tiers.sandbox import Backend, Ending, Limits, Result
 from verifier_ladder.verdict import Outcome, Verdict
 
 EXAMPLES = Path(__file__).parents[4] / "examples" / "code"
@@ -320,3 +320,10 @@ def test_every_public_name_of_the_standard_library_means_its_class_alone() -> No
     assert not {each for each in classes if each.startswith("main.")}
     for name, own in told.items():
         assert {own} == {each for each in classes if Raises(name).is_met_by(each)}, name
+
+
+def test_of_a_thread_that_was_not_started_both_limits_are_told() -> None:
+    said = said_of(Result(Ending.THREADS), Limits(processes=5, memory=700_000))
+
+    assert "5 processes and threads" in said
+    assert "700000 bytes of memory" in said

@@ -57,7 +57,7 @@ def test_a_command_runs_programs_and_tells_how_they_ended(wrapped: Sandbox) -> N
     assert (2, 3) == (first.value, second.value)
     assert b"said\n" == first.stdout
     assert ENDINGS == endings(wrapped)
-    assert "command/1" == wrapped.name
+    assert "command/2" == wrapped.name
 
 
 def test_what_runs_in_a_command_is_metered(wrapped: Sandbox) -> None:

@@ -2,6 +2,7 @@
 
 import math
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -147,6 +148,48 @@ EXCESSES: dict[str, tuple[str, dict[str, Any], Ending]] = {
         {"processes": 4},
         Ending.PROCESSES,
     ),
+    "threads": (
+        "import threading, time\ndef solve():\n"  # noqa: ISC004
+        " while True: threading.Thread(target=time.sleep, args=(99,), daemon=True).start()",
+        {"processes": 4},
+        Ending.PROCESSES,
+    ),
+    "memory of stacks": (
+        "import threading, time\ndef solve():\n"  # noqa: ISC004
+        " while True: threading.Thread(target=time.sleep, args=(99,), daemon=True).start()",
+        {"processes": 64, "memory": 64 << 20},
+        Ending.MEMORY,
+    ),
+    "threads that have ended since": (
+        "import threading\ndef solve():\n"  # noqa: ISC004
+        " may_end, started = threading.Event(), []\n"
+        " try:\n"
+        "  while True:\n"
+        "   thread = threading.Thread(target=may_end.wait); thread.start()\n"
+        "   started.append(thread)\n"
+        " finally:\n"
+        "  may_end.set()\n"
+        "  for thread in started: thread.join()",
+        {"processes": 4},
+        Ending.THREADS,
+    ),
+    "a lock that is held": (
+        "import fcntl\ndef solve():\n"  # noqa: ISC004
+        " held, other = open(__file__), open(__file__)\n"
+        " for file in (held, other): fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)",
+        {},
+        Ending.RAISED,
+    ),
+    "memory that a script still holds": (
+        "kept = []\nwhile True: kept.append(str(len(kept)))",
+        {"memory": 64 << 20, "entry": "main.py"},
+        Ending.MEMORY,
+    ),
+    "memory, in a library's words": (
+        "class ArrayMemoryError(MemoryError): pass\ndef solve(): raise ArrayMemoryError('8 GiB')",
+        {},
+        Ending.MEMORY,
+    ),
     "file where there are none": (
         "def solve(): open('x', 'w').write('x')",
         {},
@@ -193,6 +236,58 @@ def solve(children):
 """
     assert 3 == run(source, 3, processes=4).value
     assert Ending.PROCESSES is run(source, 4, processes=4).ended
+
+
+TOGETHER = """
+import resource, threading
+def solve(count):
+    barrier = threading.Barrier(count + 1)
+    def work():
+        kept = [bytearray(3000) for _ in range(9)]
+        barrier.wait()
+    for _ in range(count):
+        threading.Thread(target=work).start()
+    barrier.wait()
+    return resource.getrlimit(resource.RLIMIT_STACK)[0]
+"""
+
+
+@pytest.mark.parametrize("processes", [16, 64])
+def test_as_many_threads_live_together_as_are_allowed_within_the_usual_memory(
+    processes: int, run: Any
+) -> None:
+    result = run(TOGETHER, 15, processes=processes, memory=Limits().memory)
+
+    assert Ending.FINISHED is result.ended, result
+
+
+def test_stacks_have_the_same_size_whatever_the_worker_has_for_itself(sandbox: Sandbox) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
+    large = 64 << 20 if hard == resource.RLIM_INFINITY else min(64 << 20, hard)
+    resource.setrlimit(resource.RLIMIT_STACK, (large, hard))
+    try:
+        with Sandbox(backend=sandbox.backend) as fresh:
+            (result,) = fresh.run(Program({"main.py": TOGETHER}), [Input((12,))])
+    finally:
+        resource.setrlimit(resource.RLIMIT_STACK, (soft, hard))
+
+    assert min(8 << 20, large) == result.value, result
+
+
+def test_a_value_that_memory_is_too_small_to_write_is_told_so(run: Any) -> None:
+    source = """
+value = ['a' * 30] * 20000
+kept = []
+def solve():
+    try:
+        while True: kept.append('a' * 100 + str(len(kept)))
+    except MemoryError:
+        return value
+"""
+    result = run(source, memory=64 << 20)
+
+    assert Ending.MEMORY is result.ended, result
+    assert str(Path(zygoteprocess.__file__).parent) not in result.stderr.decode()
 
 
 def test_an_exception_is_told_with_its_words(run: Any) -> None:
