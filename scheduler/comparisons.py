@@ -23,14 +23,14 @@ from verifier_ladder.scheduler.gathering import (
     Gatherings,
     GroupName,
 )
-from verifier_ladder.scheduler.openrequests import (
+from verifier_ladder.scheduler.reviser import Reviser
+from verifier_ladder.scheduler.revisions import Revisions
+from verifier_ladder.scheduler.samplehistory import (
     DECIDED,
     WHOLE,
     RecordedSample,
     samples_of_step,
 )
-from verifier_ladder.scheduler.reviser import Reviser
-from verifier_ladder.scheduler.revisions import Revisions
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.withdrawal import Wanted
 from verifier_ladder.tier import Tier

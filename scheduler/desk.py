@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from threading import RLock
 from typing import Any
@@ -14,7 +14,7 @@ from verifier_ladder.scheduler.climb import Climb
 from verifier_ladder.scheduler.intake import Intake
 from verifier_ladder.scheduler.openrequests import OpenRequests
 from verifier_ladder.scheduler.undecided import Undecided
-from verifier_ladder.scheduler.watch import Watches
+from verifier_ladder.scheduler.watch import SampleKey, Watches
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,5 +59,14 @@ class Desk:
         if facts := self.undecided.facts():
             block = replace(block, facts={**block.facts, **facts})
         self.ledger.append(block, enqueue=enqueue, answered=answered, changed=changed, **options)
+        self.requests.changed(_told_of(block))
+        self.requests.changed(request[2:5] for request in changed)
         again = {request[:5] for request in asked} if answered else set()
         self.requests.forget(request for request in answered if request[:5] not in again)
+
+
+def _told_of(block: Block) -> Iterator[SampleKey]:
+    """The samples that an entry tells of."""
+    if (samples := block.samples) is not None:
+        for position in samples.positions:
+            yield samples.run, samples.step, position

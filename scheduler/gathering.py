@@ -12,8 +12,8 @@ from verifier_ladder.candidate import UNKNOWN_SIZE, Candidate, SampleId
 from verifier_ladder.keys import NO_TASK
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.desk import Desk
-from verifier_ladder.scheduler.openrequests import LEFT, RecordedSample, samples_of_step
 from verifier_ladder.scheduler.queueing import awaited
+from verifier_ladder.scheduler.samplehistory import LEFT, RecordedSample, samples_of_step
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.undecided import PARTIAL
 from verifier_ladder.scheduler.withdrawal import Wanted, ended, leave_group

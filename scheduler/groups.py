@@ -34,10 +34,10 @@ from verifier_ladder.scheduler.gathering import (
     GroupName,
     each,
 )
-from verifier_ladder.scheduler.openrequests import samples_of_step
 from verifier_ladder.scheduler.pipeline import drive
 from verifier_ladder.scheduler.replicates import combined
 from verifier_ladder.scheduler.revisions import Revisions
+from verifier_ladder.scheduler.samplehistory import samples_of_step
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.withdrawal import Wanted
 from verifier_ladder.verdict import Verdict

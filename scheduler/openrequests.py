@@ -8,108 +8,35 @@ ledger's history, and what a reward rests on is taken from there.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
-from math import isnan, nan
 from typing import Any
 
 import orjson
 
 from verifier_ladder.candidate import Candidate, sample_place
-from verifier_ladder.decision import Action, Belief
 from verifier_ladder.errors import LedgerError
-from verifier_ladder.keys import NO_TASK, content_key, raw_key, task_digest
+from verifier_ladder.keys import content_key, raw_key, task_digest
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
-from verifier_ladder.ledger.records import Block, Request
+from verifier_ladder.ledger.records import Request
 from verifier_ladder.ledger.values import dumps
-from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.audits import stratum_of
 from verifier_ladder.scheduler.candidates import candidate_of, turns_digest
 from verifier_ladder.scheduler.comparison import Comparison, comparing
-from verifier_ladder.scheduler.draws import Draw, Lot
+from verifier_ladder.scheduler.draws import Draw
 from verifier_ladder.scheduler.intake import Intake
+from verifier_ladder.scheduler.samplehistory import RecordedSample, samples_of_step
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.survey import Survey
 from verifier_ladder.scheduler.watch import SampleKey
 from verifier_ladder.text import printable
 
 _LOG = logging.getLogger("verifier_ladder")
-_NONE = -1
-_UNKNOWN = Belief(nan, nan)
-DECIDED = "decided"
-"""Fact that names positions of samples that were decided as a group, and the group's members."""
-WHOLE = "whole"
-"""Fact that names positions of samples that were decided with all members of their group."""
-LEFT = "cancelled"
-"""Fact that names positions of samples which were cancelled while they waited for their group."""
 
 
 class ForgedRequestError(LedgerError):
     """A row names a sample that does not wait for its check."""
-
-
-@dataclass(slots=True)
-class RecordedSample:
-    """What the history says of a sample, up to its latest entry."""
-
-    subject: tuple[bytes, bytes, bytes]
-    """Its content, task and trajectory."""
-    size: int
-    reward: Reward
-    group: str = ""
-    group_size: int = 0
-    """How many samples its group has; 0 if it was not said."""
-    party: list[list[Any]] | None = None
-    """The members of the group with which it was decided last, as a comparison writes them."""
-    is_partial: bool = False
-    """Whether others of its group were still to come then."""
-    has_left: bool = False
-    """Whether it was cancelled while it waited for its group."""
-    belief: Belief = _UNKNOWN
-    """What was believed of it last."""
-    learner_version: str = ""
-    weight: float = 1.0
-    tier: int = _NONE
-    """The tier that it was sent to last."""
-    draw: Draw | None = None
-    """The draw that sent it to the top tier; its stratum is left out."""
-    lot: Lot | None = None
-    """The draw for the top tier that was made ahead."""
-    left: float = 1.0
-    """Share of the draws that its own is one of which was not cancelled meanwhile."""
-    before: tuple[bytes, ...] = ()
-    """The checks that were known when it was drawn."""
-    checks: tuple[bytes, ...] = ()
-    """Those that its reward rests on."""
-    is_early: bool = False
-    """Whether its reward was read at a deadline, and is to be revised once more."""
-    unanswered: set[bytes] = field(default_factory=set)
-    """Checks of whose failure it was told; it waits again for those that are tried again."""
-
-    def state(self, candidate: dict[str, Any]) -> dict[str, Any]:
-        """What a request of it holds, where no draw has a part in that."""
-        return {
-            "candidate": candidate, "group": self.group, "learner_version": self.learner_version,
-            "weight": self.weight, "value": self.reward.value, "revision": self.reward.revision,
-            "size": self.size,
-        }  # fmt: skip
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it may wait for anything."""
-        return self.reward.pending or self.is_early or bool(self.unanswered)
-
-    def is_decided(self, party: Sequence[Any], *, whole: bool) -> bool:
-        """Whether it was decided with these members; as all that there are, if that is asked."""
-        return self.party == party and not (whole and self.is_partial)
-
-    def awaits(self, check_key: bytes, tier: int) -> bool:
-        """Whether it waits for a check of its own, by a verifier of that tier."""
-        if check_key in self.unanswered:
-            return True
-        return (self.reward.pending or self.is_early) and self.tier == tier
 
 
 class OpenRequests:
@@ -122,20 +49,24 @@ class OpenRequests:
         self._written: dict[tuple[Any, ...], bytes] = {}
         """Digests of the rows that this process has written, by check and sample."""
         self._recorded: dict[SampleKey, RecordedSample] = {}
-        """Samples of earlier processes that may wait, as far as they were read."""
+        """Samples that may wait, as they were read from the history and still are."""
         self._reads_raw = any(verifier.reads == "raw" for verifier in ladder.verifiers)
 
     def note(self, requests: Iterable[Request]) -> None:
         """Hear of requests that are about to be written."""
         for request in requests:
-            self._recorded.pop(request[2:5], None)
             self._written[_name(request)] = _digest(request)
 
     def forget(self, answered: Iterable[Request]) -> None:
         """Hear of requests that were answered."""
         for request in answered:
-            self._recorded.pop(request[2:5], None)
             self._written.pop(_name(request), None)
+
+    def changed(self, samples: Iterable[SampleKey]) -> None:
+        """Hear that an entry tells of samples: what was read of them before is no longer so."""
+        if self._recorded:
+            for sample in samples:
+                self._recorded.pop(sample, None)
 
     def read(
         self, *, check_keys: Sequence[bytes] | None = None, final: bool | None = None
@@ -234,29 +165,6 @@ class OpenRequests:
         )
 
 
-def samples_of_step(
-    ledger: Ledger,
-    campaign: str,
-    run: str,
-    step: int,
-    positions: Collection[int] | None = None,
-) -> dict[int, RecordedSample]:
-    """What the history says of the samples of one step, by position.
-
-    Args:
-        ledger: The ledger.
-        campaign: The campaign.
-        run: The run.
-        step: The step.
-        positions: Only these, from the entries that hold them; what others have told of their
-            draws (`left`) is not among that then.
-    """
-    found: dict[int, RecordedSample] = {}
-    for entry in ledger.step_entries(campaign, run, step, positions=positions):
-        _take(found, ledger.read(entry))
-    return found if positions is None else {n: found[n] for n in positions if n in found}
-
-
 def _party(sample: RecordedSample) -> dict[str, Any]:
     """What a request tells of the group that its sample waits for."""
     if sample.party is None:
@@ -303,75 +211,3 @@ def _is_cost(amounts: object) -> bool:
         and len(amounts) == 4  # noqa: PLR2004 - seconds, seconds of a GPU, money, minutes
         and all(isinstance(amount, float) and 0.0 <= amount < 1e10 for amount in amounts)  # noqa: PLR2004
     )
-
-
-def _take(found: dict[int, RecordedSample], block: Block) -> None:
-    """Hear what an entry says of the samples of a step."""
-    samples = block.samples
-    if samples is None or not block.rewards:
-        return
-    count = len(block.rewards)
-    subjects = zip(
-        samples.contents, samples.tasks or [NO_TASK] * count, samples.turns or [NO_TASK] * count,
-        strict=True,
-    )  # fmt: skip
-    size = int(block.facts.get("size", count))
-    for place, (position, subject) in enumerate(zip(samples.positions, subjects, strict=True)):
-        told = found.setdefault(position, RecordedSample(subject, size, block.rewards[place]))
-        told.subject, told.reward = subject, block.rewards[place]
-        told.checks = tuple(samples.checks[place])
-        told.group = samples.groups[place] if samples.groups else ""
-        told.group_size = samples.group_sizes[place] if samples.group_sizes else told.group_size
-        told.weight = samples.weights[place] if samples.weights else 1.0
-        versions = samples.learner_versions
-        told.learner_version = versions[place] if versions else ""
-        told.is_early = bool(block.facts.get("early"))
-    for position, key, state in block.facts.get("unanswered", ()):
-        told = found[position]
-        told.unanswered.add(bytes.fromhex(key))
-        told.left = state.get("left", 1.0)
-        if told.draw is not None and state.get("draw"):  # Others may speak for it by now.
-            told.draw = Draw.from_json(state["draw"])
-    _take_groups(found, block.facts)
-    for position, propensity, number in block.facts.get("ahead", ()):
-        found[position].lot = Lot(propensity, number)
-    share, positions = block.facts.get("left", (1.0, ()))
-    for position in found.keys() & positions:
-        found[position].left *= share
-    _take_decisions(found, block)
-
-
-def _take_groups(found: dict[int, RecordedSample], facts: Mapping[str, Any]) -> None:
-    for positions, party, is_partial in facts.get(DECIDED, ()):
-        for position in positions:
-            told = found[position]
-            told.party, told.is_partial = party, is_partial
-            told.draw, told.left, told.before = None, 1.0, ()
-    for position in facts.get(WHOLE, ()):
-        found[position].is_partial = False
-    for position in facts.get(LEFT, ()):
-        found[position].has_left, found[position].is_partial = True, False
-
-
-def _take_decisions(found: dict[int, RecordedSample], block: Block) -> None:
-    samples = block.samples
-    for columns in block.decisions if samples else ():
-        for row, (place, draw) in enumerate(zip(columns.sample, columns.draws(), strict=True)):
-            told = found[samples.positions[place]]  # type: ignore[union-attr]
-            told.belief = Belief(columns.mean[row], columns.deviation[row])
-            if columns.action[row] != Action.STOP:
-                told.tier = columns.tier[row]
-            if told.draw is None and draw.is_hit:
-                told.before = samples.checks[place]  # type: ignore[union-attr]
-                told.draw = (
-                    Draw.certain(told.reward.value) if draw.is_certain
-                    else Draw(
-                        draw.propensity, draw.number, told.reward.value,
-                        1.0 if isnan(draw.factor) else draw.factor,
-                        _known(columns.mean[row]), _known(columns.deviation[row]),
-                    )
-                )  # fmt: skip
-
-
-def _known(number: float) -> float | None:
-    return None if isnan(number) else number

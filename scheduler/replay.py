@@ -21,8 +21,8 @@ from verifier_ladder.scheduler.climb import revised
 from verifier_ladder.scheduler.conclusions import reward_of
 from verifier_ladder.scheduler.draws import Draw, following, uniform
 from verifier_ladder.scheduler.lessons import Lessons, teach
-from verifier_ladder.scheduler.openrequests import DECIDED
 from verifier_ladder.scheduler.recorded import recorded_ladder
+from verifier_ladder.scheduler.samplehistory import DECIDED
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.survey import Survey
 from verifier_ladder.verdict import Verdict

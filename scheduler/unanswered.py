@@ -7,12 +7,13 @@ to go on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
-from verifier_ladder.ledger.records import Block, CheckRow, Request
+from verifier_ladder.ledger.records import CheckRow, Request
+from verifier_ladder.scheduler.samplehistory import DECIDED, samples_of_step
 from verifier_ladder.scheduler.standing import Standing
 
 
@@ -41,36 +42,39 @@ def _has_failed(ladder: Ladder, request: Request, standing: Standing) -> bool:
 def waiting_again(ledger: Ledger, checks: Sequence[CheckRow]) -> dict[bytes, list[Request]]:
     """The samples that heard of a check's failure, as requests for it, by check key.
 
-    Each goes on from its reward as it stands now.
+    Each goes on from its reward as it stands now. Who was decided anew since, as a member of
+    another group, waits for what is said of that.
     """
-    found: dict[bytes, dict[tuple[Any, ...], Request]] = {c.check_key: {} for c in checks}
-    numbers = {n for check in checks for n in ledger.mentions(check.content_key)}
-    for number in sorted(numbers):
-        whole = ledger.entry(number)
-        if whole is not None and whole.kind == "revision":
-            for request in _kept(ledger.read(whole)):
-                if request.check_key in found:
-                    found[request.check_key][request[1:5]] = request
-    return {key: [_as_of_now(ledger, r) for r in each.values()] for key, each in found.items()}
+    found: dict[bytes, list[Request]] = {check.check_key: [] for check in checks}
+    for step, contents in _told(ledger, {check.content_key for check in checks}).items():
+        history = samples_of_step(ledger, *step, contents)
+        for position, sample in sorted(history.items()):
+            now = {"value": sample.reward.value, "revision": sample.reward.revision}
+            for key in sample.unanswered.keys() & found.keys():
+                state = {**sample.unanswered[key], **now}
+                found[key].append(Request(key, *step, position, contents[position], state))
+    return found
 
 
-def _kept(block: Block) -> Iterator[Request]:
-    samples = block.samples
-    if samples is None:
-        return
-    contents = dict(zip(samples.positions, samples.contents, strict=True))
-    for position, key, state in block.facts.get("unanswered", ()):
-        yield Request(
-            bytes.fromhex(key), block.campaign, samples.run, samples.step, position,
-            contents[position], state,
-        )  # fmt: skip
+def _told(
+    ledger: Ledger, contents: Collection[bytes]
+) -> dict[tuple[str, str, int], dict[int, bytes]]:
+    """Samples that may have heard of checks of some contents: their content, by step and position.
 
-
-def _as_of_now(ledger: Ledger, request: Request) -> Request:
-    at = request.position
-    rows = ledger.recorded(request.campaign, request.run, request.step, within=(at, at))
-    reward = rows[at].reward
-    state: Mapping[str, Any] = {
-        **request.state, "value": reward.value, "revision": reward.revision,
-    }  # fmt: skip
-    return request._replace(state=state)
+    A check of a group is filed under the content of one member. So they are those that were
+    revised with such a content, and those that were decided with them.
+    """
+    found: dict[tuple[str, str, int], dict[int, bytes]] = {}
+    for number in sorted({n for content in contents for n in ledger.mentions(content)}):
+        entry = ledger.entry(number)
+        block = ledger.read(entry) if entry is not None and entry.kind == "revision" else None
+        if block is None or block.samples is None:
+            continue
+        samples = block.samples
+        told = dict(zip(samples.positions, samples.contents, strict=True))
+        own = {position for position, content in told.items() if content in contents}
+        for members, *_ in block.facts.get(DECIDED, ()):
+            own.update(() if own.isdisjoint(members) else members)
+        step = block.campaign, samples.run, samples.step
+        found.setdefault(step, {}).update((position, told[position]) for position in own)
+    return found

@@ -18,8 +18,8 @@ from verifier_ladder.run import evaluation_name
 from verifier_ladder.scheduler.climb import Scene, Step, revised
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.draws import Draw
-from verifier_ladder.scheduler.openrequests import LEFT, RecordedSample
 from verifier_ladder.scheduler.revisions import Revisions, draw_of, left_of
+from verifier_ladder.scheduler.samplehistory import LEFT, RecordedSample
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.unanswered import kept
 

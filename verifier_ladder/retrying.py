@@ -26,7 +26,8 @@ def retry(ledger: Ledger, checks: Sequence[CheckRow]) -> Retried:
     """Queue checks again that ended without an answer, with a fresh count of attempts.
 
     Who paid for them pays. Samples whose rewards had told of the failure wait for them again.
-    Others, such as checks that are done or at work, are left alone.
+    Others are left alone, such as checks that are done or at work, and those that no sample would
+    hear of: that of a part of a group, once all of it is asked about.
 
     Args:
         ledger: The ledger.
@@ -40,6 +41,8 @@ def retry(ledger: Ledger, checks: Sequence[CheckRow]) -> Retried:
     """
     ended = [check for check in checks if check.state in RETRIED]
     waiting = waiting_again(ledger, ended)
+    open_ = {request.check_key for request in ledger.requests(check_keys=list(waiting))}
+    ended = [check for check in ended if waiting[check.check_key] or check.check_key in open_]
     for campaign in dict.fromkeys(check.campaign for check in ended):
         asked = [
             (_afresh(check), waiting[check.check_key])

@@ -31,17 +31,6 @@ def opened(ledger: Ledger | str, asked: Asked) -> Iterator[vl.Campaign]:
         yield campaign
 
 
-@pytest.fixture
-def asked() -> Asked:
-    return []
-
-
-@pytest.fixture
-def ledger() -> Iterator[Ledger]:
-    with open_ledger(":memory:") as made:
-        yield made
-
-
 def cancelled(cancel: Callable[[], Any], count: int) -> None:
     """Cancel until so many samples are: they are there when their calls have come."""
     until, done = monotonic() + 120.0, 0

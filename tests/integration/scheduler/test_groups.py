@@ -33,17 +33,6 @@ cloudpickle.register_pickle_by_value(comparing)
 
 
 @pytest.fixture
-def asked() -> Asked:
-    return []
-
-
-@pytest.fixture
-def ledger() -> Iterator[Ledger]:
-    with open_ledger(":memory:") as opened:
-        yield opened
-
-
-@pytest.fixture
 def busy_threads() -> Iterator[None]:
     """Threads that take turns after a few steps, so that what they do is well mixed."""
     before = sys.getswitchinterval()

@@ -29,7 +29,7 @@ def failing(tmp_path: Path) -> Path:
     with open_ledger(path) as store:
         store.open_campaign("trial", {"name": "l", "verifiers": []}, key("ladder"))
         rows = [check_row("a"), check_row("b", verifier="dft", tier=2, digest=key("dft"))]
-        enqueue(store, *rows, requests=[request("a")])
+        enqueue(store, *rows, requests=[request("a"), request("b")])
         tool = Verdict.abstain(HOSTILE, failed_at="tool")
         (first,) = claim(store, verifier=key("xtb"))
         store.fail([completion(first, tool)], retry_at=NOW + 1, now=NOW)
