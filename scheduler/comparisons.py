@@ -20,9 +20,9 @@ from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.gathering import (
     Gathered,
     Gathering,
-    Gatherings,
     GroupName,
 )
+from verifier_ladder.scheduler.grouping import Grouping
 from verifier_ladder.scheduler.reviser import Reviser
 from verifier_ladder.scheduler.revisions import Revisions
 from verifier_ladder.scheduler.samplehistory import (
@@ -32,7 +32,6 @@ from verifier_ladder.scheduler.samplehistory import (
     samples_of_step,
 )
 from verifier_ladder.scheduler.standing import Standing
-from verifier_ladder.scheduler.withdrawal import Wanted
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
 
@@ -53,7 +52,7 @@ class Party(NamedTuple):
     """Whether no others of their group are to come."""
 
 
-class Comparisons:
+class Comparisons(Grouping):
     """Decides the groups of one campaign whose top tier compares their members.
 
     **Threads.** Any number of threads may bring samples at once: whoever records the last one of
@@ -61,13 +60,12 @@ class Comparisons:
     """
 
     decides_later = True
-    """Whether samples are decided once they are recorded."""
 
     def __init__(self, desk: Desk, reviser: Reviser) -> None:
         """Work at a campaign's desk."""
-        self._desk, self._reviser = desk, reviser
+        super().__init__(desk)
+        self._reviser = reviser
         self._place, self._verifier = cast("tuple[int, Verifier]", comparing(desk.ladder))
-        self._gatherings = Gatherings(desk)
         self._more: int | None = None
         """How many samples follow in later calls, as the last call has said."""
 
@@ -87,14 +85,7 @@ class Comparisons:
         until: float | None,  # noqa: ARG002 - as in the fast tier
         arrivals: Arrivals,
     ) -> Gathered:
-        """Gather the samples of a call; those that are open wait for the rest of their group.
-
-        Args:
-            batch: The call's samples.
-            standings: What is known of each by itself.
-            until: Monotonic time of the deadline.
-            arrivals: Where to note what the ledger does not hold yet.
-        """
+        """See `Grouping.judge`: those that are open wait for the rest of their group."""
         with self._desk.lock:
             settled = self._settled(standings, arrivals)
         told = self._gatherings.gather(batch, settled)
@@ -142,21 +133,18 @@ class Comparisons:
         """Hear that a call is about to be recorded: it may be the last of its groups."""
         self._desk.undecided.begin(told.call)
 
-    def recorded(
-        self, batch: Batch, told: Gathered, fresh: Iterable[int], until: float | None
-    ) -> None:
-        """Hear that a call is recorded, wait for the rest of its groups, and decide them.
+    def _answers(self, standing: Standing) -> frozenset[bytes]:
+        del standing
+        return frozenset()  # It is asked about once it is recorded.
 
-        Args:
-            batch: The call's samples.
-            told: What was known of them.
-            fresh: Places of those that were not recorded before.
-            until: Monotonic time of the call's deadline. Groups whose members have not all come
-                are decided shortly before it, once, if there are two or more.
+    def _go_on(self, batch: Batch, told: Gathered, until: float | None, *, is_new: bool) -> None:
+        """Wait for the rest of a call's groups, and decide them.
+
+        Groups whose members have not all come are decided shortly before the deadline, once, if
+        there are two or more.
         """
-        if fresh := list(fresh):
+        if is_new:
             self._more = batch.more
-        self._gatherings.note(batch, told, dict.fromkeys(fresh, frozenset()))
         self._gatherings.wait(told, set(batch.positions), until, self._verifier.timeout)
         alone = [
             Party({position: told.standings[place]}, is_whole=True)
@@ -293,16 +281,6 @@ class Comparisons:
         samples = {(terms.run, terms.step, position) for position in members}
         found = self._desk.requests.read(check_keys=keys)
         return [request for request in found if request[2:5] in samples]
-
-    # -- who is cancelled --------------------------------------------------------------------
-
-    def waiting(self, run: str | None, step: int | None) -> set[int]:
-        """Positions of the samples of a step that wait here for the rest of their groups."""
-        return self._gatherings.waiting(run, step)
-
-    def withdraw(self, wanted: Wanted) -> int:
-        """Let cancelled samples leave the groups that they wait for; counts them."""
-        return self._gatherings.withdraw(wanted)
 
 
 class _Terms(NamedTuple):

@@ -25,6 +25,7 @@ from verifier_ladder.scheduler.comparisons import Comparisons
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.engines.local import LocalEngine
 from verifier_ladder.scheduler.expecting import Expecting
+from verifier_ladder.scheduler.grouping import Grouping
 from verifier_ladder.scheduler.groups import Groups
 from verifier_ladder.scheduler.headroom import Headroom
 from verifier_ladder.scheduler.holding import Holding
@@ -96,7 +97,7 @@ class Conductor:
         self._learning = Learning(knowledge, ledger, name)
         self._reviser = Reviser(desk, self._holding, self._learning)
         self._headroom = Headroom(name, ladder, ledger, self._prices)
-        self._groups: Groups | Comparisons
+        self._groups: Grouping
         if ladder.compares_above:
             self._groups = Comparisons(desk, self._reviser)
         else:

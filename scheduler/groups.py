@@ -30,10 +30,10 @@ from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.gathering import (
     Gathered,
     Gathering,
-    Gatherings,
     GroupName,
     each,
 )
+from verifier_ladder.scheduler.grouping import Grouping
 from verifier_ladder.scheduler.pipeline import drive
 from verifier_ladder.scheduler.replicates import combined
 from verifier_ladder.scheduler.revisions import Revisions
@@ -172,27 +172,23 @@ class AskedGroups(Asked):
         return list(keys), list(contents), list(verdicts)
 
 
-class Groups:
-    """Gathers the groups of one campaign, and has them judged.
+class Groups(Grouping):
+    """Gathers the groups of one campaign, and has them judged before they are recorded.
 
     **Threads.** Any number of threads may bring samples at once; those that wait for the same
     group go on together when it is complete.
     """
 
+    decides_later = False
+
     def __init__(self, desk: Desk, asking: Asking, workers: int) -> None:
         """Work at a campaign's desk."""
-        self._desk, self._asking, self._workers = desk, asking, workers
+        super().__init__(desk)
+        self._asking, self._workers = asking, workers
         self._verifiers = [
             (place, verifier) for place, (verifier, _) in enumerate(desk.ladder.askings)
             if verifier.scope == "group"
         ]  # fmt: skip
-        self._gatherings = Gatherings(desk)
-
-    decides_later = False
-    """Whether samples are decided once they are recorded."""
-
-    def restore(self) -> None:
-        """Take up nothing: whoever brings the rest of a group reads what is recorded of it."""
 
     def judge(
         self,
@@ -201,15 +197,7 @@ class Groups:
         until: float | None,
         arrivals: Arrivals,
     ) -> Gathered:
-        """Have the groups of a call judged.
-
-        Args:
-            batch: The call's samples.
-            standings: What is known of each by itself.
-            until: Monotonic time of the deadline. Groups whose members have not all come are
-                judged shortly before it, if there are two or more; without a deadline not at all.
-            arrivals: Where to note what the ledger does not hold yet.
-        """
+        """See `Grouping.judge`: all are judged now."""
         if not self._verifiers:
             return Gathered(list(standings), {}, {}, {})
         told = self._gatherings.gather(batch, standings)
@@ -341,23 +329,9 @@ class Groups:
 
     # -- what comes late ---------------------------------------------------------------------
 
-    def recording(self, told: Gathered) -> None:
-        """Hear that a call is about to be recorded: its groups are judged."""
-
-    def recorded(
-        self, batch: Batch, told: Gathered, fresh: Iterable[int], until: float | None
-    ) -> None:
-        """Hear that a call is recorded; samples that were judged without the rest are revised.
-
-        Args:
-            batch: The call's samples.
-            told: What was known of them.
-            fresh: Places of those that were not recorded before.
-            until: Monotonic time of the call's deadline.
-        """
-        self._gatherings.note(
-            batch, told, {place: self._answers(told.standings[place]) for place in fresh}
-        )
+    def _go_on(self, batch: Batch, told: Gathered, until: float | None, *, is_new: bool) -> None:
+        """Revise samples that were judged without the rest."""
+        del batch, is_new
         for key, gathering in told.named():
             if gathering.size and not gathering.missing:
                 self.complete(key, gathering, until)
@@ -422,13 +396,9 @@ class Groups:
 
     # -- who is cancelled --------------------------------------------------------------------
 
-    def waiting(self, run: str | None, step: int | None) -> set[int]:
-        """Positions of the samples of a step that wait here for the rest of their groups."""
-        return self._gatherings.waiting(run, step)
-
     def withdraw(self, wanted: Wanted) -> int:
-        """Let cancelled samples leave the groups that they wait for; counts them."""
-        return self._gatherings.withdraw(wanted) if self._verifiers else 0
+        """See `Grouping.withdraw`: without a verifier of groups nobody waits for one."""
+        return super().withdraw(wanted) if self._verifiers else 0
 
     def _answers(self, standing: Standing) -> frozenset[bytes]:
         """Keys of a candidate's checks that have an answer."""

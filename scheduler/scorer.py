@@ -24,12 +24,11 @@ from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.arrivals import Arrivals
 from verifier_ladder.scheduler.candidates import candidate_json
 from verifier_ladder.scheduler.climb import Scene, Step
-from verifier_ladder.scheduler.comparisons import Comparisons
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.draws import facts_of
 from verifier_ladder.scheduler.expecting import Expecting
 from verifier_ladder.scheduler.gathering import Gathered
-from verifier_ladder.scheduler.groups import Groups
+from verifier_ladder.scheduler.grouping import Grouping
 from verifier_ladder.scheduler.headroom import Headroom
 from verifier_ladder.scheduler.holding import Holding
 from verifier_ladder.scheduler.queueing import Enqueue, awaited, checks_of, hurried, join
@@ -61,7 +60,7 @@ class Scorer:
 
     def __init__(
         self, desk: Desk, holding: Holding, reviser: Reviser, expecting: Expecting,
-        headroom: Headroom, *, groups: Groups | Comparisons,
+        headroom: Headroom, *, groups: Grouping,
     ) -> None:  # fmt: skip
         """Work at a campaign's desk."""
         self._groups = groups
