@@ -50,8 +50,10 @@ class StepRewards:
 
     def read(self, until: int | None = None) -> None:
         """Go on to an entry of the ledger, that one too; to the newest without one."""
+        newest = self._ledger.newest()
+        end = newest if until is None else min(until, newest)
         for entry in self._ledger.step_entries(*self._place, after=self._entry):
-            if until is not None and entry.id > until:
+            if entry.id > end:
                 return
             self._entry = entry.id
             self._take(self._ledger.read(entry))

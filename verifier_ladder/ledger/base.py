@@ -213,17 +213,17 @@ class Ledger(WorkQueue, RateBook, AccountBook, Replies):
         run: str,
         step: int,
         *,
-        after: int | None = None,
+        after: int = 0,
         positions: Collection[int] | None = None,
     ) -> Iterator[Entry]:
-        """Entries that hold samples of a step, in order.
+        """Entries that hold samples of a step and are written by now, in order.
 
         Args:
             campaign: The campaign.
             run: The run.
             step: The step.
-            after: A cursor: those with a larger id, up to `newest`, before which none will come.
-                All that are written by now if left out.
+            after: Those with a larger id. Who reads on after the last one stops at `newest`:
+                before that none will come.
             positions: Those that hold one of these samples; all if left out.
         """
 

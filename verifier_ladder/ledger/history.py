@@ -164,11 +164,10 @@ class SqlHistory(Store):
         run: str,
         step: int,
         *,
-        after: int | None = None,
+        after: int = 0,
         positions: Collection[int] | None = None,
     ) -> Iterator[Entry]:
         """See `Ledger.step_entries`."""
-        first, last = (-_ANY, _ANY) if after is None else (after, self.newest())
         spans = [(-_ANY, _ANY)] if positions is None else list(contiguous([*positions]))
         ids: set[int] = set()
         with self._reading() as connection:
@@ -176,8 +175,8 @@ class SqlHistory(Store):
                 within = " OR ".join(["last >= ? AND first <= ?"] * len(part))
                 found = connection.exec_driver_sql(
                     "SELECT entry_id FROM span WHERE campaign = ? AND run = ? AND step = ? "
-                    f"AND entry_id > ? AND entry_id <= ? AND ({within})",
-                    (campaign, run, step, first, last, *(end for span in part for end in span)),
+                    f"AND entry_id > ? AND ({within})",
+                    (campaign, run, step, after, *(end for span in part for end in span)),
                 )
                 ids.update(number for (number,) in found)
         return self._numbered(sorted(ids))

@@ -273,7 +273,7 @@ class MemoryLedger(MemoryReplies, MemoryQueue, Ledger):
         run: str,
         step: int,
         *,
-        after: int | None = None,
+        after: int = 0,
         positions: Collection[int] | None = None,
     ) -> Iterator[Entry]:
         """See `Ledger.step_entries`."""
@@ -281,7 +281,7 @@ class MemoryLedger(MemoryReplies, MemoryQueue, Ledger):
             known = list(self._steps.get((campaign, run, step), ()))
         return (
             self._entries[number - 1] for number, its in known
-            if number > (after or 0) and (positions is None or not its.isdisjoint(positions))
+            if number > after and (positions is None or not its.isdisjoint(positions))
         )  # fmt: skip
 
     # -- campaigns and runs ----------------------------------------------------------------------

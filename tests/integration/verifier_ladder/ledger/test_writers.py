@@ -16,6 +16,7 @@ from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.ledger.records import Block, Charged, CheckState
 from verifier_ladder.ledger.rows import Draft, write
 from verifier_ladder.ledger.sql import SqlLedger
+from verifier_ladder.scheduler.steprewards import StepRewards
 from verifier_ladder.testing.records import (
     CAMPAIGN,
     CPU,
@@ -126,7 +127,6 @@ def test_an_entry_is_shown_only_when_none_can_come_before_it(ledger: SqlLedger) 
         first = write(early, Draft(score_block(["early"]), NOW))
         second = ledger.append(score_block(["late"]))
         assert (ledger.newest(), list(ledger.entries(after=1))) == (1, [])
-        assert list(ledger.step_entries(CAMPAIGN, "run", 0, after=1)) == []
         assert set(ledger.verdicts([key("check late")])) == {key("check late")}
     assert [entry.id for entry in ledger.entries(after=1)] == [first, second]
     assert ledger.newest() == second
@@ -142,6 +142,18 @@ def test_what_a_step_holds_is_told_whoever_else_writes(
         late = ledger.append(score_block(["late"]))
         found = ledger.step_entries(CAMPAIGN, "run", 0, positions=positions)
         assert [entry.id for entry in found] == [first, late]
+
+
+def test_a_step_that_is_read_on_loses_no_entry_of_a_writer_at_work(ledger: SqlLedger) -> None:
+    step = StepRewards(ledger, CAMPAIGN, "run", 0)
+    ledger.append(score_block(["a"]))
+    with ledger._writing() as early:
+        write(early, Draft(score_block(["early"], first=7), NOW))
+        ledger.append(score_block(["late"], first=9))
+        step.read()
+        assert step.positions == [0]
+    step.read()
+    assert step.positions == [0, 7, 9]
 
 
 def test_a_call_that_fails_holds_nothing_back(ledger: SqlLedger) -> None:
