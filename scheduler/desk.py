@@ -59,14 +59,15 @@ class Desk:
         if facts := self.undecided.facts():
             block = replace(block, facts={**block.facts, **facts})
         self.ledger.append(block, enqueue=enqueue, answered=answered, changed=changed, **options)
-        self.requests.changed(_told_of(block))
-        self.requests.changed(request[2:5] for request in changed)
+        self.requests.reread(_told_of(block, changed))
         again = {request[:5] for request in asked} if answered else set()
         self.requests.forget(request for request in answered if request[:5] not in again)
 
 
-def _told_of(block: Block) -> Iterator[SampleKey]:
-    """The samples that an entry tells of."""
+def _told_of(block: Block, changed: Sequence[Request]) -> Iterator[SampleKey]:
+    """The samples of which an entry tells something new."""
+    for request in changed:
+        yield request[2:5]
     if (samples := block.samples) is not None:
         for position in samples.positions:
             yield samples.run, samples.step, position

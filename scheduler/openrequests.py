@@ -62,8 +62,8 @@ class OpenRequests:
         for request in answered:
             self._written.pop(_name(request), None)
 
-    def changed(self, samples: Iterable[SampleKey]) -> None:
-        """Hear that an entry tells of samples: what was read of them before is no longer so."""
+    def reread(self, samples: Iterable[SampleKey]) -> None:
+        """Read samples anew when they are needed: an entry tells something new of them."""
         if self._recorded:
             for sample in samples:
                 self._recorded.pop(sample, None)
