@@ -358,6 +358,17 @@ def unseen() -> Iterator[str]:
     yield own({"max_characters": 9}, "reject", why, right)
 
 
+def corrections() -> Iterator[str]:
+    """Sums of three numbers, of which the last one that is written counts."""
+    draw = random.Random(27)  # noqa: S311
+    for _ in range(4):
+        addends = [draw.randrange(100, 900) for _ in range(3)]
+        task = {"prompt": f"What is {' + '.join(map(str, addends))}? End with the number."}
+        for end, outcome, score in ((0, "accept", 10), (10, "reject", 0)):
+            said = f"Is it {sum(addends) + 10 - end}? No: {sum(addends) + end}"
+            yield case(said, task, outcome, "a corrected sum", "closed form", score=[score, score])
+
+
 MIDDLE = 0.5
 WORDED = ("{}", "It is {}", "The sum is\n\n{}", "I have added them with care: {}", "= {}")
 """How members of a group say a number."""
@@ -579,7 +590,7 @@ def faults() -> Iterator[str]:
 
 if __name__ == "__main__":
     written = {
-        "judge": [*sums(), *tasks(), *hostile(), *bounds(), *unseen()],
+        "judge": [*sums(), *tasks(), *hostile(), *bounds(), *unseen(), *corrections()],
         "judge-faults": list(faults()),
         "pairwise-judge": [*pairs(), *pair_tasks(), *pair_hostile(), *pair_bounds()],
         "ranking-judge": [

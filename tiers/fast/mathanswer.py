@@ -33,14 +33,10 @@ from verifier_ladder.tiers.fast.mathnumbers import (
 from verifier_ladder.tiers.fast.mathsets import FLIPPED, NotSolvedError, RealLine, difference
 from verifier_ladder.tiers.fast.mathtext import Tree, read
 from verifier_ladder.tiers.fast.mathtokens import UnreadableError
-from verifier_ladder.tiers.fast.mathunits import unit_worth
+from verifier_ladder.tiers.fast.mathunits import CHANGING, unit_worth
 
 _MOST_MEMBERS = 40
-_NOT_COUNTED = frozenset({
-    "hundred", "thousand", "million", "billion", "trillion", "dozen", "half", "quarter",
-    "squared", "cubed", "factorial", "plus", "minus", "times", "is", "at", "or", "not", "maybe",
-    "perhaps", "more", "less", "wrong",
-})  # fmt: skip
+_NOT_COUNTED = CHANGING | {"is", "at", "or", "not", "maybe", "perhaps", "more", "less", "wrong"}
 """Words behind a number that change it or doubt it, so that they are no things counted."""
 
 NOT_EQUAL = "the answer is not equal to the expected one"
@@ -488,7 +484,12 @@ def _holds_base(tree: Any) -> bool:
 
 
 def _as_ratio(tree: Tree) -> Tree:
-    """A quotient or a decimal fraction as a ratio; a whole number tells one part only."""
+    """A quotient or a decimal fraction as a ratio; a whole number tells one part only.
+
+    Where a ratio is wanted, `15:20` is one, and no time of day.
+    """
+    if tree[0] == "clock":
+        return ("ratio", *(("num", Fraction(part)) for part in tree[1].split(":")))
     if tree[0] == "div":
         return ("ratio", tree[1], tree[2])
     if tree[0] == "num" and tree[1].denominator > 1:

@@ -2,8 +2,8 @@ r"""The verifier `mathematics`: the one final answer of an output against the ex
 
 Where the answer stands, the strongest mark first:
 
-1. `\boxed{…}`, `\fbox{…}` or `<answer>…</answer>`; without braces a box holds what stands between
-   it and the end of its formula, one number, letter or fraction: `$\boxed 42$`,
+1. `\boxed{…}`, `\fbox{…}` or `<answer>…</answer>`; what stands directly before or behind a box
+   in its formula belongs to it: `$-\boxed{5}$` is -5,
 2. a line that begins with `####`,
 3. `the answer is …`, `Answer: …`,
 4. the last line, or the only formula between dollar signs in it.
@@ -28,6 +28,7 @@ from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.mathanswer import Expected
+from verifier_ladder.tiers.fast.mathboxes import BOX, MOST, boxed
 from verifier_ladder.tiers.fast.mathnumbers import TooLargeError, UndefinedError, mpmath
 from verifier_ladder.tiers.fast.mathtokens import LONGEST, UnreadableError
 from verifier_ladder.tiers.single import SingleVerifier
@@ -38,14 +39,6 @@ from verifier_ladder.verdict import Verdict
 HOW = "Write the one final answer alone in \\boxed{…}."
 """What to tell a model whose answer can't be found or read."""
 _LONGEST_OUTPUT = 1_000_000
-_MOST_MARKS = 32
-_BOX = re.compile(
-    r"\\f?boxed(?![A-Za-z])\s*(?:\{"
-    r"|(?P<bare>[-−]?(?:\d+(?:[.,/]\d+)*|[A-Za-z]|\\[A-Za-z]+(?:\s?\d|\{[^{}$]*\}){0,2}))"
-    r"(?=\s{0,4}\.?\s{0,4}(?:\$|\\\)|\\\])))"
-)
-"""A box; without braces one number, letter or command, of which the end of the formula says that
-nothing follows."""
 _TAG = re.compile(r"<answer>", re.IGNORECASE)
 _END_TAG = re.compile(r"</answer>", re.IGNORECASE)
 _HASHES = re.compile(r"^####[ \t]*(.*)$", re.MULTILINE)
@@ -80,7 +73,7 @@ _OTHER = re.compile(
 _DENIED = re.compile(
     r"\W{0,4}(?:is|was) (?:wrong|incorrect|not (?:right|correct|the (?:\w+ )?answer))\b"
 )
-_DENIAL = re.compile(r"\bnot \$*$", re.IGNORECASE)
+_DENIAL = re.compile(r"\bnot[ }][ }$]*$", re.IGNORECASE)
 _MARKS = ' \t\r\n*`"'
 _CHOICE = re.compile(
     r"\s*\\?(?:text(?:bf|rm)?\{)?\(?([A-J])\)?\}?(?:\)|\.|:|\}|\s)+(?=\S)(.+)", re.DOTALL
@@ -96,7 +89,8 @@ class Mathematics(SingleVerifier):
     r"""Accepts an output whose one final answer is equal to the task's `answer`.
 
     **Exact.** Numbers are compared exactly, or in 60 digits and more where they have roots,
-    logarithms or angles: `3.14` is not pi, unless the task gives a `tolerance`. Formulas with
+    logarithms or angles: `3.14` is not pi, unless the task gives a `tolerance`, and what 8,000
+    digits do not decide is rejected. Formulas with
     unknowns are compared at points that can't be foreseen.
 
     **Strict.** Hedges, sets for tuples, equations for values, other units, rounded numbers and
@@ -122,7 +116,7 @@ class Mathematics(SingleVerifier):
     """
 
     name = "mathematics"
-    version = "3"
+    version = "4"
     tier = Tier.FAST
     kind = "mathematics"
     domain = "mathematics"
@@ -295,7 +289,7 @@ def _read_task(answer: str, terms: _Terms, choices: tuple[tuple[str, str], ...])
 def _answers_of_task(answer: str) -> list[str]:
     if not answer.strip():
         raise TaskError("the task's answer is empty")
-    if len(answer) <= LONGEST and not (_BOX.search(answer) or _HASHES.search(answer)):
+    if len(answer) <= LONGEST and not (BOX.search(answer) or _HASHES.search(answer)):
         return [answer.strip()]
     try:
         return final_answers(answer)
@@ -344,12 +338,9 @@ def final_answers(text: str) -> list[str]:
         found += [one for one in weak if _VALUE.search(one)]
     if end or weak:
         found += [match[1] for match in _SECOND.finditer(spoken, end + last)]
-    if len(found) > _MOST_MARKS:
+    if len(found) > MOST:
         raise _NoAnswerError("the output holds too many answers")
-    cleaned = [_clean(one) for one in found]
-    if not all(cleaned):
-        raise _NoAnswerError("the answer is empty")
-    return list(dict.fromkeys(cleaned))
+    return list(dict.fromkeys(map(_clean, found)))
 
 
 def _strong(text: str) -> tuple[list[str], int]:
@@ -358,19 +349,19 @@ def _strong(text: str) -> tuple[list[str], int]:
     Raises:
         _NoAnswerError: If it is denied: "not \boxed{42}"; or if there are too many tags.
     """
-    found, end = _boxes(text)
-    if first := _BOX.search(text):
-        before = text[max(0, first.start() - 100) : first.start()]
+    found, start, end = boxed(text)
+    if found:
+        before = text[max(0, start - 100) : start]
         if _DENIAL.search(before) or _DENIED.match(text, end):
             raise _NoAnswerError("the answer is denied")
         found += [match[1] for match in _FIRST.finditer(before)]
-    tags = list(islice(_TAG.finditer(text), _MOST_MARKS + 1))
-    if len(tags) > _MOST_MARKS:  # Each looks for its end in all of the text.
+    tags = list(islice(_TAG.finditer(text), MOST + 1))
+    if len(tags) > MOST:  # Each looks for its end in all of the text.
         raise _NoAnswerError("the output holds too many answers")
     for match in tags:
         close = _END_TAG.search(text, match.end())
         inner = text[match.end() : close.start() if close else len(text)]
-        if not _BOX.search(inner):
+        if not BOX.search(inner):
             found.append(inner)
         end = max(end, close.end() if close else len(text))
     if found and (other := _OTHER.match(text, end)):
@@ -378,44 +369,11 @@ def _strong(text: str) -> tuple[list[str], int]:
     return found, end
 
 
-def _boxes(text: str) -> tuple[list[str], int]:
-    found: list[str] = []
-    end = 0
-    while (match := _BOX.search(text, end)) and len(found) <= _MOST_MARKS:
-        if match["bare"]:
-            found.append(match["bare"])
-            end = match.end()
-            continue
-        close = _closing(text, match.end())
-        found.append(text[match.end() : close])
-        end = close + 1
-    return found, end
-
-
-def _closing(text: str, start: int) -> int:
-    """Where the brace that was opened just before `start` closes.
-
-    Raises:
-        UnreadableError: If it does not within the longest answer.
-    """
-    depth, at = 1, start
-    while at < min(len(text), start + LONGEST + 1):
-        sign = text[at]
-        if sign == "\\":
-            at += 1
-        elif sign in "{}":
-            depth += 1 if sign == "{" else -1
-            if not depth:
-                return at
-        at += 1
-    raise UnreadableError("the box is never closed, or holds too much")
-
-
 def _weak(text: str) -> tuple[list[str], int]:
     """What stands behind `####`, else behind `the answer is`; and where the last of it ends."""
     lines = list(_HASHES.finditer(text))
     if lines:
-        return [match[1] for match in lines[: _MOST_MARKS + 1]], lines[-1].end()
+        return [match[1] for match in lines[: MOST + 1]], lines[-1].end()
     found: list[str] = []
     last = 0
     for match in _PHRASE.finditer(text):
@@ -424,7 +382,7 @@ def _weak(text: str) -> tuple[list[str], int]:
         if part.strip(_MARKS):
             found.append(_formula(part))
             last = match.end() + len(part)
-        if len(found) > _MOST_MARKS:
+        if len(found) > MOST:
             break
     return found, last
 

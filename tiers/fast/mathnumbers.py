@@ -5,6 +5,9 @@ is a `Fraction`, and two of them are compared exactly. Any other value is comput
 `Evaluator.digits` decimal digits. While it computes, the evaluator notes how large and how small
 the numbers get that are met on the way (`Evaluator.wanted`), and the comparison is made again with
 more digits where those need them: `sqrt(2)` and `sqrt(2) + 10**-600` differ as surely as 1 and 2.
+Functions of small numbers come closer to each other than those are to zero, such as `sin(x)` and
+`x`, so each takes more digits. A difference that is too small to count and too large for rounding
+is looked at with more digits too, until it is either.
 
 **Bounded.** Every size is looked at before it is computed, and every step is counted: a tree that
 asks for too much raises `TooLargeError` after the same step on every machine, within about a
@@ -31,6 +34,8 @@ DIGITS = 60
 """Decimal digits of a calculation that holds only small numbers."""
 _SPARE = 10
 _MOST_DIGITS = 8000
+_PLAIN = 7.5
+"""Digits of a number that is not fine: those that stand for unknowns have as many at most."""
 _DECIMALS = 0.30103
 """Decimal digits of a binary one."""
 _MOST_BITS = 40_000
@@ -109,6 +114,10 @@ class Evaluator:
         """
         self.digits = digits
         self._reach = 0.0
+        self._finest = 0.0
+        self._largest = 0
+        self._functions: set[int] = set()
+        self._is_unclear = False
         self._is_approximate = False
         self._variables = variables or {}
         self._log_base = log_base
@@ -147,6 +156,8 @@ class Evaluator:
         self.spend(1)
         value = _bounded(getattr(self, f"_of_{tree[0]}")(tree))
         self._note(value)
+        if tree[0] in {"call", "pow"} and not isinstance(value, Fraction):
+            self._functions.add(id(tree))
         return value
 
     @property
@@ -156,28 +167,41 @@ class Evaluator:
         Raises:
             TooLargeError: If they are more than may be computed.
         """
-        needed = DIGITS + 2 * int(self._reach)
-        if needed <= self.digits or not self._is_approximate:
+        if not self._is_approximate:
             return self.digits
-        if needed > _MOST_DIGITS:
+        needed = max(self._base, 2 * self.digits * self._is_unclear)
+        if needed > max(self.digits, _MOST_DIGITS):
             raise TooLargeError("a number is too large, or too small")
-        return needed
+        return max(self.digits, needed)
+
+    @property
+    def _base(self) -> int:
+        """Digits that decide, by what was met and by how often functions are made of it."""
+        needed = DIGITS + 2 * int(self._reach)
+        return needed + 2 * int(self._finest) * len(self._functions)
 
     def _note(self, value: Number) -> None:
-        """Note how far from 1 a value lies, as a power of ten.
+        """Note how large or small a value is."""
+        self._reach = max(self._reach, self._far(value))
+        if value and not isinstance(value, Fraction):
+            self._largest = max(self._largest, mpmath().mag(value))
+
+    def _far(self, value: Number) -> float:
+        """How far from 1 a value lies, as a power of ten.
 
         What lies further than this precision can tell is what rounding leaves of a zero. It does
         not count, or every zero would ask for more digits, which make it smaller still.
         """
         if isinstance(value, Fraction):
-            far = max(_length(value.numerator), _length(value.denominator))
-        elif value:
-            far = abs(mpmath().mag(value)) * _DECIMALS
-            if mpmath().mag(value) < 0 and far > self._reach + self.digits / 2:
-                return
-        else:
-            return
-        self._reach = max(self._reach, far)
+            return max(_length(value.numerator), _length(value.denominator))
+        power = mpmath().mag(value) * _DECIMALS if value else 0.0
+        return 0.0 if -power > self._reach + self.digits / 2 else abs(power)
+
+    def _made_of(self, *arguments: Number) -> None:
+        """Note how fine the differences are that a function is made of."""
+        finest = max(map(self._far, arguments), default=0.0)
+        if finest > _PLAIN:
+            self._finest = max(self._finest, finest)
 
     def spend(self, steps: float) -> None:
         """Count steps.
@@ -238,6 +262,7 @@ class Evaluator:
 
     def _of_pow(self, tree: Tree) -> Number:
         base, exponent = self.compute(tree[1]), self.compute(tree[2])
+        self._made_of(base, exponent)
         if isinstance(exponent, Fraction):
             if exponent.denominator == 1:
                 return self._whole_power(base, int(exponent))
@@ -286,6 +311,7 @@ class Evaluator:
 
     def _of_call(self, tree: Tree) -> Number:
         arguments = [self.compute(part) for part in tree[2:]]
+        self._made_of(*arguments)
         name = tree[1]
         if name in _EXACT:
             return _EXACT[name](self, *_arity(name, arguments))
@@ -347,17 +373,29 @@ class Evaluator:
         """Whether a value is zero, or can't be told from it."""
         if isinstance(value, Fraction):
             return not value
-        self._is_approximate = True
-        return bool(abs(value) < mpmath().mpf(10) ** (-0.75 * self.digits))
+        return self._vanishes(value, mpmath().mpf(1))
 
     def same(self, left: Number, right: Number) -> bool:
         """Whether two values are equal: exactly, or in three quarters of the digits."""
         if isinstance(left, Fraction) and isinstance(right, Fraction):
             return left == right
-        self._is_approximate = True
         a, b = self.real(left), self.real(right)
-        largest = max(abs(a), abs(b), mpmath().mpf(1))
-        return bool(abs(a - b) <= largest * mpmath().mpf(10) ** (-0.75 * self.digits))
+        return self._vanishes(a - b, max(abs(a), abs(b), mpmath().mpf(1)))
+
+    def _vanishes(self, difference: Any, largest: Any) -> bool:
+        """Whether a difference is too small to count; it is unclear unless rounding explains it.
+
+        Rounding leaves less the more digits there are, and a difference stays: so that this ends,
+        more is put down to rounding in each round.
+        """
+        mp = mpmath()
+        self._is_approximate = True
+        if abs(difference) > largest * mp.mpf(10) ** (-0.75 * self.digits):
+            return False
+        spare = _SPARE / 2 + 0.1 * (self.digits - min(self.digits, self._base))
+        rounding = self._largest - (self.digits - spare) / _DECIMALS
+        self._is_unclear |= bool(difference) and mp.mag(difference) > rounding
+        return True
 
     def close(self, left: Number, right: Number, tolerance: float) -> bool:
         """Whether `right` lies within a share of `left`; within as much of zero."""

@@ -43,6 +43,7 @@ _SIGNS = {
     "\u00a0": " ", "\u2009": " ", "\u202f": " ", "′": "'", "\u2010": "-",
 }  # fmt: skip
 """Characters of typography; any other that is not ASCII makes the text unreadable."""
+TYPOGRAPHY = "".join(_SIGNS)
 _TYPOGRAPHY = str.maketrans(_SIGNS)
 _SPACING = re.compile(
     r"(?<!\\)\\(?:[,;:! ]|\Z|quad\b|qquad\b|displaystyle\b|textstyle\b|left\b\.?|right\b\.?"
@@ -50,11 +51,19 @@ _SPACING = re.compile(
 )
 _GROUPS = re.compile(r"(?<=\d)(?:\\,|,\\!)(?=\d{3}(?!\d))")
 """Separators of thousands that are spaces."""
+_STOP = re.compile(r"(?:(?<=\.{3})|(?<!\.))\.\Z")
+"""The end of a sentence, which is none of three dots."""
 _WRAPPED = re.compile(r"\*\*(.*)\*\*", re.DOTALL)
+_BASES = {
+    "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
+    "ten": 10, "eleven": 11, "twelve": 12, "sixteen": 16,
+}  # fmt: skip
+"""Words for the base that a number is written in."""
 _TOKEN = re.compile(
     r"(?P<space>\s+)"
     r"|(?P<repeat>\d*\.\d*\\(?:overline|bar)\{\d+\})"
-    r"|(?P<based>(?:\d+(?:\.\d+)?|\(\d+(?:\.\d+)?\))_(?:\d{1,2}(?!\d)|\{\s*\d{1,2}\s*\}))"
+    r"|(?P<based>(?:\d+(?:\.\d+)?|\(\d+(?:\.\d+)?\))_(?:\d{1,2}(?!\d)|\{\s*\d{1,2}\s*\}"
+    rf"|\{{?\s*\\(?:text|mathrm)\{{\s*(?:{'|'.join(_BASES)})\s*\}}\s*\}}?))"
     r"|(?P<clock>(?<![\d:])\d{1,2}:\d\d(?![\d:]))"
     r"|(?P<grouped>\d{1,3}(?:(?:\{,\}|\\,)\d{3})+(?:\.\d+)?(?!\d))"
     r"|(?P<thousands>[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?(?!\d))"
@@ -107,6 +116,8 @@ JOINTS = {",": ",", ";": ",", "and": "and", "or": "or", ", and": "and", ", or": 
 _WORDS_FOR = {"infinity": "inf", "infty": "inf", "inf": "inf", "pi": "pi", "in": "in",
               "and": "and", "or": "or", "union": "cup"}  # fmt: skip
 _AS_WORD = frozenset({"yes", "no", "odd", "even", "true", "none", "not", "nan", "xor", "if", "is"})
+_UPRIGHT = frozenset(_words("infinity pi e i n x y z"))
+"""Numbers and unknowns that are written like words, and are no units."""
 _NAMED = re.compile(r"[A-Za-z][A-Za-z .'/^0-9-]*")
 _JOINED = frozenset("/^0123456789")
 """What follows the first letter of a formula, or of a unit, but of no word."""
@@ -154,7 +165,7 @@ def tokens(text: str, *, units: bool = False) -> list[tuple[str, str]]:
         plain = inner[1].strip()
     plain = _GROUPS.sub("{,}", plain.translate(_TYPOGRAPHY))
     plain = _SPACING.sub(" ", plain)
-    plain = plain.strip().rstrip(".")
+    plain = _STOP.sub("", plain.strip())
     if not plain:
         raise UnreadableError("the answer is empty")
     found = _split(plain)
@@ -199,7 +210,7 @@ def _quoted(inner: str, depth: int) -> list[tuple[str, str]]:
     joint = JOINTS.get(plain.strip(",").strip())
     if joint:
         return [("op", joint)]
-    if (plain in _FUNCTIONS and plain not in UNITS) or plain in {"infinity", "pi"}:
+    if (plain in _FUNCTIONS and plain not in UNITS) or plain in _UPRIGHT:
         return _letters(plain)
     if _NAMED.fullmatch(plain) and (not _JOINED & set(plain[1:2]) or _is_unit(plain)):
         return [("words", " ".join(plain.split()))]
@@ -285,7 +296,7 @@ def as_fraction(text: str) -> Fraction:
 
 
 def in_base(text: str) -> tuple[Fraction, int]:
-    """The exact value of a number with its base as index, and the base.
+    r"""The exact value of a number with its base as index, and the base.
 
     Raises:
         UnreadableError: If it has a digit that there is not in this base.
@@ -295,7 +306,7 @@ def in_base(text: str) -> tuple[Fraction, int]:
         ((Fraction(11, 1), 2), (Fraction(1358, 1), 8), (Fraction(1, 2), 2))
     """
     number, _, index = text.partition("_")
-    base = int(index.strip("{} \t\r\n"))
+    base = int(_BASES.get(word := re.findall(r"\w+", index)[-1], word))
     whole, _, digits = number.strip("()").partition(".")
     if base < 2 or any(int(digit) >= base for digit in whole + digits):  # noqa: PLR2004
         raise UnreadableError("a digit is not one of the number's base")

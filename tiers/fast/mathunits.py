@@ -39,6 +39,12 @@ UNITS: dict[str, tuple[Fraction, tuple[int, ...]]] = {
 }
 """What a unit is worth, and the powers of metre, gram, second and degree in it."""
 
+CHANGING = frozenset({
+    "hundred", "thousand", "million", "billion", "trillion", "dozen", "half", "quarter",
+    "squared", "cubed", "factorial", "plus", "minus", "times",
+})  # fmt: skip
+"""Words behind a number that change it."""
+
 
 def unit_worth(text: str) -> tuple[Fraction, tuple[int, ...]] | None:
     """What a unit is worth, and the powers of metre, gram, second and degree; None if unknown."""

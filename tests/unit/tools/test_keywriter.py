@@ -12,7 +12,7 @@ from verifier_ladder.testing.answerkey import AnswerKey
 BY_HAND = {
     "by hand", "convention", "hostile", "hostile input", "known hack", "mutant of the verifier",
 }  # fmt: skip
-NOT_YET = {"code-tests": 0.33, "judge": 0.48, "mathematics": 0.25}
+NOT_YET = {"code-tests": 0.33}
 """Keys of which less than half comes from suites and generators, and how much at least."""
 
 

@@ -74,6 +74,7 @@ MODULES = [
         "mathnumbers",
         "mathsets",
         "mathanswer",
+        "mathboxes",
         "mathematics",
     )
 ]
@@ -154,6 +155,22 @@ def test_a_tiny_difference_counts_however_it_is_written(power: int, written: str
     assert "reject" == judged(f"\\sqrt{{2}} + {tiny}", "\\sqrt{2}").outcome
     assert "reject" == judged(f"\\sqrt{{2}} \\cdot {tiny}", "0").outcome
     assert "accept" == judged(f"\\sqrt{{2}} + {tiny}", f"{tiny} + \\frac{{2}}{{\\sqrt2}}").outcome
+
+
+@given(st.integers(10, 400), st.sampled_from(["\\sin(%s)", "\\tan(%s)", "\\ln(1 + %s)"]))
+def test_functions_of_small_numbers_are_told_from_those(power: int, function: str) -> None:
+    tiny = f"10^{{-{power}}}"
+    said = function % tiny
+
+    assert "reject" == judged(said, tiny).outcome
+    assert "reject" == judged(f"{said} + \\sqrt{{2}} - \\sqrt{{2}}", tiny).outcome
+    assert "accept" == judged(f"\\sqrt{{2}} + {said} - \\sqrt{{2}}", said).outcome
+
+
+def test_what_digits_do_not_decide_is_not_accepted() -> None:
+    verdict = judged("\\sin(10^{-3900})", "10^{-3900}")
+
+    assert ("reject", True) == (verdict.outcome, "beyond bounds" in str(verdict.reason))
 
 
 ENDS = st.tuples(
