@@ -41,12 +41,13 @@ _EDGE = re.compile(
 _CLOSED_BY = {"$": "$", "$$": "$", "\\(": "\\)", "\\[": "\\]"}
 _PIECE = re.compile(
     r"(?P<held>\0)"
-    r"|\\(?:text\w*|mbox)\s*\{(?P<words>[^{}\0]*)\}"
-    r"|(?P<cut>\\\\(?:\[[^]\\]{0,20}\])?|\\(?:[A-Za-z]*arrow|implies|iff|to|therefore|because|q?quad|lor"
-    r"|land|vee|wedge|[bp]?mod|pod|tag|checkmark|q?ed|(?:black)?square|approx|simeq|sim|cong|equiv"
-    r"|in)(?![A-Za-z])|\\(?:begin|end)\{(?:align|gather|split)\w*\*?\}|\\(?:text\w*|mbox)\s*\{"
-    r"|</?[A-Za-z]+>|[=-]>|[,;&≈∈]|(?:st|nd|rd|th|is|so|we|of|at|by|in|it|or|as|an|be|if)"
-    r"(?![A-Za-z])|[A-Za-z]{3,}"
+    r"|\\(?:text\w*|mbox|math(?:rm|bf|sf)(?=\s*\{[^{}\0]{3}))\s*\{(?P<words>[^{}\0]*)\}"
+    r"|(?P<cut>\\\\(?:\[[^]\\]{0,20}\])?|\\(?:[A-Za-z]*(?:arrow|mapsto)|implies|iff|to|therefore"
+    r"|because|q?quad|lor|land|vee|wedge|[bp]?mod|pod|tag|checkmark|q?ed|(?:black)?square|approx"
+    r"|simeq|sim|cong|equiv|in)(?![A-Za-z])|\\begin\{(?!.?matrix)[^{}]*\}(?:\{[^{}\0]*\})?"
+    r"|\\end\{(?!.?matrix)[^{}]*\}|\\(?:text\w*|mbox)\s*\{|</?\|?[A-Za-z]\w*\|?>|[=-]>|[,;&≈∈]"
+    r"|(?<=\0)(?:st|nd|rd|th)(?![A-Za-z])|[A-Za-z]{3,}"
+    r"|(?:is|so|we|of|at|by|in|it|or|as|an|be|if)(?![A-Za-z])"
     rf"|(?![{TYPOGRAPHY}])[^\x00-\x7f])"
     r"|(?P<open>\\\{|\\lbrace|\\begin\{[^{}]*\}|[{(\[])"
     r"|(?P<close>\\\}|\\rbrace|\\end\{[^{}]*\}|[})\]])"
@@ -59,7 +60,7 @@ _LOOKS = re.compile(
     r"|\\(?:text)?color\s*\{[^{}]*\}|\\[,;:! ()\[\]]|~"
 )
 """Commands that change how a box looks, not what it says."""
-_MEASURES = UNITS.keys() | CHANGING | {"percent", "per"}
+_MEASURES = UNITS.keys() | CHANGING | {"percent", "per", "square", "cubic"}
 """Words behind a box that belong to it."""
 _MARKUP = " \t\r\n*_`\"'|$#"
 
@@ -231,7 +232,7 @@ def _is_cut(piece: re.Match[str], *, is_held: bool) -> bool:
     if piece.lastgroup == "equals":
         return not is_held
     if piece.lastgroup == "words":
-        word = (piece["words"].split() or [""])[0]
+        word = (piece["words"].replace("/", " ").split() or [""])[0]
         belongs = word in _MEASURES or (len(word) == 1 and word.isalpha())
         return not (is_held and belongs)
     return piece.lastgroup in {"cut", "close"}
@@ -240,7 +241,7 @@ def _is_cut(piece: re.Match[str], *, is_held: bool) -> bool:
 def _answers(part: str, held: list[str], *, is_member: bool, is_formula: bool) -> Iterator[str]:
     plain = _LOOKS.sub(" ", part).strip(" \t\r\n:").rstrip(". \t\r\n")
     if not is_formula:
-        plain = plain.strip(_MARKUP).lstrip("([" + _MARKUP).rstrip(")].:!?" + _MARKUP)
+        plain = plain.strip(_MARKUP).lstrip("([:" + _MARKUP).rstrip(")].:!?" + _MARKUP)
     if not plain.strip(_HELD + "{} \t\r\n"):
         yield from held
         return
