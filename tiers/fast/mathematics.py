@@ -90,8 +90,8 @@ class Mathematics(SingleVerifier):
 
     **Exact.** Numbers are compared exactly, or in 60 digits and more where they have roots,
     logarithms or angles: `3.14` is not pi, unless the task gives a `tolerance`, and what 8,000
-    digits do not decide is rejected. Formulas with
-    unknowns are compared at points that can't be foreseen.
+    digits do not decide is rejected. Formulas with unknowns are compared at points that can't be
+    foreseen.
 
     **Strict.** Hedges, sets for tuples, equations for values, other units, rounded numbers and
     answers that contradict each other are rejected, with feedback. The expected answer is never

@@ -194,7 +194,7 @@ class Evaluator:
         """
         if isinstance(value, Fraction):
             return max(_length(value.numerator), _length(value.denominator))
-        power = mpmath().mag(value) * _DECIMALS if value else 0.0
+        power = float(mpmath().mag(value)) * _DECIMALS if value else 0.0
         return 0.0 if -power > self._reach + self.digits / 2 else abs(power)
 
     def _made_of(self, *arguments: Number) -> None:

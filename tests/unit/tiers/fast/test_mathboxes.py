@@ -44,15 +44,15 @@ def test_a_box_without_braces_must_end_its_formula(text: str) -> None:
 @pytest.mark.parametrize("formula", ["$%s$", "\\(%s\\)", "\\[%s\\]", "$$%s$$"])
 @given(st.integers(2, 99), st.integers(2, 9))
 def test_a_sign_a_factor_and_a_sum_count_in_every_formula(
-    formula: str, boxed: int, other: int
+    formula: str, number: int, other: int
 ) -> None:
     for around, value in (
-        ("-\\boxed{%d}", -boxed), (f"{other}\\boxed{{%d}}", other * boxed),
-        (f"\\boxed{{%d}} + {other}", boxed + other), ("\\boxed{%d}^2", boxed**2),
+        ("-\\boxed{%d}", -number), (f"{other}\\boxed{{%d}}", other * number),
+        (f"\\boxed{{%d}} + {other}", number + other), ("\\boxed{%d}^2", number**2),
     ):  # fmt: skip
-        content = formula % (around % boxed)
+        content = formula % (around % number)
 
-        assert ["accept", "reject"] == [outcome(content, f"{n}") for n in (value, boxed)]
+        assert ["accept", "reject"] == [outcome(content, f"{n}") for n in (value, number)]
 
 
 @pytest.mark.parametrize("count", [1, 2 * LONGEST])
