@@ -13,6 +13,7 @@ from __future__ import annotations
 import csv
 from datetime import datetime, timedelta
 from fractions import Fraction
+from random import Random
 from typing import Any
 
 from keywriter import FOLDER, NO, UNKNOWN, YES, Key, write
@@ -347,9 +348,31 @@ def settings(key: Key) -> None:
         )
 
 
+def drawn(key: Key) -> None:
+    """Orders with a limit at rows that chance has chosen. Added when the verifier was there."""
+    chance = Random(68)  # noqa: S311 - the same each time is the point
+    priced = [place for place, (_, price, _) in enumerate(ROWS) if price is not None]
+    for n in range(16):
+        opens, closes = sorted(chance.sample(priced, 2))
+        sign, word = ((1, "buy"), (-1, "sell"))[n % 2]
+        size = chance.randint(1, 900)
+        limit = round(price_at(opens) * Fraction(chance.randint(990, 1010), 1000), 2)
+        score = profit(sign, Fraction(size), ROWS[opens][0], (opens, closes), limit)
+        key.add(
+            f"{word} {size} limit {float(limit)}",
+            task(opens, closes),
+            YES,
+            "whatever lies between its two prices",
+            CLOSED,
+            score=near(score),
+        )
+
+
 def market_order(key: Key) -> None:
     """The whole key."""
-    for part in (plain, limits, times, actions, positions, wrong, unknown, hostile, settings):
+    for part in (
+        plain, limits, times, actions, positions, wrong, unknown, hostile, settings, drawn,
+    ):  # fmt: skip
         part(key)
 
 
