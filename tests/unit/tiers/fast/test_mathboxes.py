@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verifier_ladder.candidate import Candidate
-from verifier_ladder.tiers.fast.mathboxes import LONGEST, boxed
+from verifier_ladder.tiers.fast.mathboxes import boxed
 from verifier_ladder.tiers.fast.mathematics import Mathematics
-from verifier_ladder.tiers.fast.mathtokens import UnreadableError
+from verifier_ladder.tiers.fast.mathtokens import LONGEST, UnreadableError
 
 VERIFIER = Mathematics()
 
