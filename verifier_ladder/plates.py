@@ -174,7 +174,8 @@ class Batches:
                 self.left += int(facts["wells"])
                 continue
             wells = _wells(facts["plates"])
-            if why := self.refusal(wells, again=bool(facts["again"])):
+            again = bool(facts.get("again", True))  # Older entries tell nothing of it.
+            if why := self.refusal(wells, again=again):
                 self.void[entry.id] = why
             else:
                 self._take(wells)

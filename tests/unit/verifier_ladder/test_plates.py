@@ -160,6 +160,19 @@ def test_a_case_lies_on_two_plates_only_on_demand(ledger: Ledger) -> None:
     assert 93 == Batches(ledger, "a").left
 
 
+def test_a_batch_counts_that_was_recorded_before_entries_told_of_cases_on_plates(
+    ledger: Ledger,
+) -> None:
+    approve(ledger, "a", 96, by="ada")
+    for seed in (7, 8):
+        layout = Layout(96, seed)
+        block = batch_of(layout, layout.draw(keys(2)))
+        block.facts = {name: fact for name, fact in block.facts.items() if name != "again"}
+        ledger.append(block)
+
+    assert (92, {}) == (Batches(ledger, "a").left, Batches(ledger, "a").void)
+
+
 class Busy:
     """A ledger in which others write: their entries come late, before those that are there.
 
