@@ -43,7 +43,8 @@ def next_case(
         str | None,
         typer.Option(
             "--answer",
-            help="A number in the case's unit, yes or no where it takes them, or decline.",
+            help="A number or a bound such as '< 0.1' in the case's unit, yes or no where it "
+            "takes them, failed, or decline.",
         ),
     ] = None,
     case: Annotated[
@@ -123,8 +124,8 @@ def _ask(case: OpenCase, settle: Callable[[Answer], Any]) -> None:
     from verifier_ladder.cli.cases import read_answer
 
     unit = f" in {printable(case.unit)}" if case.unit else ""
-    words = "yes, no, decline" if case.takes_yes else "decline"
-    prompt = f"Answer (a number{unit}, {words}; nothing leaves it open)"
+    words = "yes, no, failed, decline" if case.takes_yes else "failed, decline"
+    prompt = f"Answer (a number or bound{unit}, {words}; nothing leaves it open)"
     while True:
         try:
             given: str = typer.prompt(prompt, default="", show_default=False)

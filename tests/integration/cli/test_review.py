@@ -108,7 +108,7 @@ def test_yes_and_no_are_answers(run: Run, word: str, reward: float) -> None:
 
 
 def test_yes_and_no_are_offered_where_the_case_takes_them(run: Run, tmp_path: Path) -> None:
-    assert "yes, no, decline" in run(typed="\n").output
+    assert "yes, no, failed, decline" in run(typed="\n").output
 
     number = ExpertCase(ask="How good?", kind="text", unit="points")
     REGISTRY.add(number)
@@ -117,7 +117,7 @@ def test_yes_and_no_are_offered_where_the_case_takes_them(run: Run, tmp_path: Pa
         campaign.score(["CCO"])
         assert campaign.drain(300)
     done = run("--campaign", "numbers", typed="\n")
-    assert "(a number in points, decline;" in done.output
+    assert "(a number or bound in points, failed, decline;" in done.output
     done = run("--campaign", "numbers", "--answer", "yes")
     assert 2 == done.exit_code
     assert "takes a number in points, not yes or no; text" in done.stderr
