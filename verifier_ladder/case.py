@@ -265,8 +265,8 @@ def late(verifier: Verifier, task: Mapping[str, Any]) -> Verdict:
             f"machine's clock don't agree on that, and are more than {MOST_APART:g} s apart"
         )
     at = sealing_time(verifier, task)
-    until = "" if at is None else f", from {shown(at)} on"
-    why = f"late: it came when the answer could be known{until}"
+    until = "its time" if at is None else shown(at)
+    why = f"late: samples are taken only before {until}"
     return Verdict.reject(why, feedback="It counts only before that time.")
 
 

@@ -129,6 +129,14 @@ def test_a_split_changes_nothing_but_the_units(
     )
 
 
+def test_who_comes_after_the_opening_is_told_when_orders_were_taken() -> None:
+    task = {"series": "s", "opens": 10, "closes": 20, "opens_passed": True}
+
+    (verdict,) = MarketOrder().judge([Candidate("text", "buy 10", task)])
+
+    assert "late: samples are taken only before 1970-01-01T00:00:10+00:00" == verdict.reason
+
+
 def settled(folder: Path, said: str = "buy 10", **settings: Any) -> Verdict:
     task = {"series": "s", "opens": 10, "closes": 20}
     asked = to_settle(Candidate("text", said, task), b"k" * 32, None)
