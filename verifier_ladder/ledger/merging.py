@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from verifier_ladder.case import MOST_APART
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.dialect import dialect_of
 from verifier_ladder.ledger.log import SqlLog
@@ -50,7 +51,8 @@ def merge(ledger: SqlLog, other: SqlLog) -> Merged:
         other: The ledger to read.
 
     Raises:
-        ConfigError: If the other ledger is this one, or is sealed and this one is not.
+        ConfigError: If the other ledger is this one, is sealed and this one is not, or holds
+            entries of a time that has not come.
     """
     if ledger.origin() == other.origin() != "" or _is_same(ledger, other):
         raise ConfigError(
@@ -62,6 +64,7 @@ def merge(ledger: SqlLog, other: SqlLog) -> Merged:
             f"{other.url} is sealed, and what it knows would stand open in the log of "
             f"{ledger.url}; seal this one too, with `vladder ledger seal`"
         )
+    _refuse_future(ledger, other)
     mine, origin = ledger.origin(), other.origin() or other.url
     entries = verdicts = known = 0
     for found in _batches(other):
@@ -80,6 +83,20 @@ def merge(ledger: SqlLog, other: SqlLog) -> Merged:
                 entries += 1
                 verdicts += len(made.block.verdicts)
     return Merged(entries, verdicts, known)
+
+
+def _refuse_future(ledger: SqlLog, other: SqlLog) -> None:
+    """Refuse entries that would stand ahead of the clock here for good: no sample is in time then.
+
+    Raises:
+        ConfigError: If there are such entries.
+    """
+    ahead = other.latest()[1] - ledger.clock()
+    if ahead > MOST_APART:
+        raise ConfigError(
+            f"{other.url} holds entries that are {ahead:,.3g} s ahead of the clock of "
+            f"{ledger.url}; see to the clocks, and merge once their time has come"
+        )
 
 
 def _fetch(other: SqlLog, block: Block) -> None:

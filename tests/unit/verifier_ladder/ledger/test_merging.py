@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.ledger.merging import KIND, merge
 from verifier_ladder.ledger.records import Block, Sealing
@@ -75,13 +76,27 @@ def test_runs_and_rewards_stay_where_they_were_made(mine: SqlLedger, theirs: Sql
 
 
 def test_nothing_is_recorded_earlier_than_where_it_comes_from(
-    mine: SqlLedger, theirs: SqlLedger
+    mine: SqlLedger, theirs: SqlLedger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = theirs.clock() + 1000.0
     theirs.append(score_block(["dddd"], step=1), sealing=Sealing(told, inf))
+    monkeypatch.setattr(mine, "clock", lambda: told - 4.0)
     merge(mine, theirs)
 
     assert told == mine.latest()[1]
+
+
+@pytest.mark.parametrize("ahead", [1000.0, 1e300])
+def test_entries_of_a_time_that_has_not_come_are_refused(
+    mine: SqlLedger, theirs: SqlLedger, ahead: float
+) -> None:
+    told = theirs.clock() + ahead
+    theirs.append(score_block(["dddd"], step=1), sealing=Sealing(told, inf))
+
+    with pytest.raises(ConfigError, match="s ahead of the clock"):
+        merge(mine, theirs)
+
+    assert [] == list(mine.entries(kind=KIND))
 
 
 def test_merging_again_brings_only_what_is_new(mine: SqlLedger, theirs: SqlLedger) -> None:
