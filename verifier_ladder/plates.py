@@ -196,6 +196,8 @@ class Batches:
             wells: The batch.
             again: Whether cases may be in it that lie on plates already.
         """
+        if not wells:
+            return "no case is in it"
         if any(well.batch in self._batches for well in wells):
             return "this very batch has left before; give another seed, or none"
         if not again and any(well.case in self.cases for well in wells):

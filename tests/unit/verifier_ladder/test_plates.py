@@ -148,6 +148,13 @@ def test_a_batch_leaves_once(ledger: Ledger) -> None:
         send(ledger, "a", layout, layout.draw(keys(1)), by="bob")
 
 
+def test_a_batch_without_cases_does_not_leave(ledger: Ledger) -> None:
+    approve(ledger, "a", 96, by="ada")
+
+    with pytest.raises(ConfigError, match="no case is in it"):
+        send(ledger, "a", Layout(96, 7), [], by="bob")
+
+
 def test_a_case_lies_on_two_plates_only_on_demand(ledger: Ledger) -> None:
     approve(ledger, "a", 96, by="ada")
     first, second = (Layout(96, seed) for seed in (7, 8))
