@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from decimal import Context
 from functools import reduce
 from math import fsum, inf, sqrt
@@ -46,6 +46,8 @@ def combined(verdicts: Sequence[Verdict]) -> Verdict:
         # One that has looked and declined says more than one that could not look.
         looked = [verdict for verdict in verdicts if verdict.is_answer] or verdicts
         first = next((v for v in looked if bound_of(v.evidence) == agreed), looked[0])
+        if bounds and agreed is None:
+            first = _without_bound(first)
         return _with_cost(first, cost)
     counts = Counter(verdict.outcome for verdict in answers)
     is_rejected = 2 * counts[Outcome.REJECT] > len(answers)
@@ -78,6 +80,12 @@ def _agreed(bounds: Sequence[Bound], scores: Sequence[float]) -> Bound | None:
         ),
         None,
     )  # fmt: skip
+
+
+def _without_bound(verdict: Verdict) -> Verdict:
+    """The verdict without the bound that it rests on, which does not hold of all."""
+    kept = {name: told for name, told in verdict.evidence.items() if name != BOUND}
+    return replace(verdict, evidence=kept)
 
 
 def _mean(numbers: Sequence[float | None]) -> float | None:

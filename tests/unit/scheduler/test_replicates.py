@@ -202,6 +202,7 @@ def test_bounds_that_decide_nothing_abstain() -> None:
         ((Bound("<", 0.1), 4.0), None),
         ((Bound("<", 0.1), Bound(">", 100.0), Bound("<", 0.2)), None),
         ((Bound("<", 50.0), Bound("<", 60.0)), Bound("<", 60.0)),
+        ((Bound("<", 50.0), Bound(">", 5.0)), None),
         ((None, Bound("<", 50.0)), Bound("<", 50.0)),
     ],
 )
