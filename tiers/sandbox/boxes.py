@@ -277,7 +277,7 @@ class Landlock:
         """Make the input's folder; count the processes that are not its own."""
         del files, size
         if not self._is_alone and monotonic() - self._counted > _RECOUNT:
-            self._counted, self._others = monotonic(), _threads_of(os.getuid()) + _OTHERS_MAY_START
+            self._counted, self._others = monotonic(), threads_of(os.getuid()) + _OTHERS_MAY_START
         os.mkdir(self.folder)  # noqa: PTH102
 
     def seal(self) -> None:
@@ -431,7 +431,7 @@ def _end(child: int) -> None:
             os.killpg(group, signal.SIGKILL)
 
 
-def _threads_of(user: int) -> int:
+def threads_of(user: int) -> int:
     """How many threads of a user run on this machine."""
     count = 0
     for name in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208

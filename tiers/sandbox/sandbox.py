@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import resource
-import signal
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from threading import Lock
 from types import TracebackType
 from typing import Any, Self
@@ -15,7 +13,7 @@ from weakref import WeakSet
 
 from verifier_ladder import metering
 from verifier_ladder.errors import ConfigError, SandboxError
-from verifier_ladder.tiers.sandbox import values
+from verifier_ladder.tiers.sandbox import machine, values
 from verifier_ladder.tiers.sandbox.backend import (
     AUTO,
     CAPABILITIES,
@@ -29,7 +27,7 @@ from verifier_ladder.tiers.sandbox.backend import (
 )
 from verifier_ladder.tiers.sandbox.candidate import packed
 from verifier_ladder.tiers.sandbox.outcome import UNREADABLE, result_of
-from verifier_ladder.tiers.sandbox.program import Ending, Input, Limits, Program, Result, Warmth
+from verifier_ladder.tiers.sandbox.program import Input, Limits, Program, Result, Warmth
 from verifier_ladder.tiers.sandbox.remote import Remote
 from verifier_ladder.tiers.sandbox.wrapped import Wrapped
 from verifier_ladder.tiers.sandbox.zygoteprocess import Zygote
@@ -230,28 +228,37 @@ class Sandbox:
             self._running()
             if limits.files:
                 self._demand(FILES)
-            killed = _killed_for_memory()
-            return [
-                self._run(program, _request(program, told, each, limits), each, limits, killed)
+            before = machine.failures()
+            results = [
+                self._run(program, _request(program, told, each, limits), each, limits)
                 for told, each in zip(arguments, inputs, strict=True)
             ]
+            self._blame_nobody_for_the_machine(before, results, limits)
+            return results
 
-    def _run(
-        self, program: Program, request: bytes, given: Input, limits: Limits, killed: int
-    ) -> Result:
+    def _run(self, program: Program, request: bytes, given: Input, limits: Limits) -> Result:
         try:
             told = self._running().run(request, given.stdin, limits)
         except BaseException:
             self.close()
             raise
         try:
-            result = result_of(told, program, limits)
+            return result_of(told, program, limits)
         except UNREADABLE as error:
             raise SandboxError(f"the sandbox told what can't be read: {error}") from None
-        is_killed = result.ended is Ending.CRASHED and result.signal == signal.SIGKILL
-        if is_killed and _killed_for_memory() > killed:
-            raise SandboxError("the machine ran out of memory while a candidate ran")
-        return result
+
+    def _blame_nobody_for_the_machine(
+        self, before: machine.Failures, results: Sequence[Result], limits: Limits
+    ) -> None:
+        """See that what programs came to is their own doing.
+
+        Raises:
+            SandboxError: If the machine had too little of something that they may have.
+        """
+        after, zygote = machine.failures(), self.process if self.backend.kind in AUTO else 0
+        for ended in {result.ended for result in results}:
+            if why := machine.why_not_its_own(ended, before, after, limits, zygote):
+                raise SandboxError(why)
 
     def close(self) -> None:
         """End all its processes; a later run starts them again."""
@@ -297,7 +304,10 @@ def _started(backend: Backend, warmth: Warmth) -> Running:
     if backend.kind == "remote":
         return Remote(backend.url, backend.token, warmth)
     if backend.kind != "command":
-        return Zygote(backend.kind, warmth)
+        try:
+            return Zygote(backend.kind, warmth)
+        except OSError as error:  # Such as a full disk, on which nothing can be noted.
+            raise SandboxError(f"the sandbox can't be started: {error}") from error
     reasons = []
     for kind in AUTO:
         try:
@@ -377,12 +387,3 @@ def _request(program: Program, arguments: str, given: Input, limits: Limits) -> 
         "keep": program.keep,
     }
     return packed(allowed, request, program.contents)
-
-
-def _killed_for_memory() -> int:
-    """How many processes of this machine the kernel has killed because its memory was full."""
-    try:
-        counts = Path("/proc/vmstat").read_bytes().split(b"\noom_kill ")[1:]
-    except OSError:
-        return 0
-    return int(counts[0].split(maxsplit=1)[0]) if counts else 0

@@ -17,7 +17,15 @@ from busy import busy_machine
 from processes import named
 
 from verifier_ladder.errors import SandboxError
-from verifier_ladder.tiers.sandbox import Ending, Input, Limits, Program, Sandbox, zygoteprocess
+from verifier_ladder.tiers.sandbox import (
+    Ending,
+    Input,
+    Limits,
+    Program,
+    Sandbox,
+    machine,
+    zygoteprocess,
+)
 from verifier_ladder.tiers.sandbox import sandbox as sandbox_module
 
 ONE = Program({"main.py": "def solve(): return 1"})
@@ -153,17 +161,36 @@ def test_an_honest_program_is_not_convicted_on_a_busy_machine(kind: str, run: An
     assert Ending.FINISHED is result.ended, result
 
 
-def test_only_what_the_machine_s_full_memory_ended_is_put_down_to_it(
+def test_what_is_seen_from_outside_is_the_program_s_own_on_a_failing_machine_too(
     run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    killed = count()
-    monkeypatch.setattr(sandbox_module, "_killed_for_memory", lambda: next(killed))
+    failed = count()
+    monkeypatch.setattr(machine, "failures", lambda: machine.Failures(next(failed), 0))
 
     assert Ending.WALL is run("import time\ndef solve(): time.sleep(1000)", wall=0.2).ended
     flood = "import os\ndef solve():\n while True: os.write(1, b'x' * 9999)"
     assert Ending.OUTPUT is run(flood, output=4096).ended
-    with pytest.raises(SandboxError, match="out of memory"):
-        run("import os\ndef solve(): os.kill(os.getpid(), 9)")
+
+
+DISTURBED = {
+    "it was killed": "import os\ndef solve(): os.kill(os.getpid(), 9)",
+    "a child of it was killed": "def solve(): raise ChildProcessError('it has ended')",
+    "it has swallowed what it met": "def solve(): return None",
+}
+
+
+@pytest.mark.parametrize("source", DISTURBED.values(), ids=DISTURBED)
+@pytest.mark.parametrize(
+    ("failed", "why"), [("killed", "out of memory"), ("refused", r"full .*\(pids\.max\)")]
+)
+def test_what_a_machine_that_failed_may_have_brought_about_is_nobody_s_fault(
+    source: str, failed: str, why: str, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = (machine.Failures(0, 0)._replace(**{failed: n}) for n in count())
+    monkeypatch.setattr(machine, "failures", lambda: next(counts))
+
+    with pytest.raises(SandboxError, match=why):
+        run(source)
 
 
 def test_a_worker_s_mask_of_files_and_its_signals_are_its_own(
