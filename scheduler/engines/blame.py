@@ -8,7 +8,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 from verifier_ladder.scheduler.engines.watch import Failure
 
 T = TypeVar("T")
-_FINAL = {"start", "load", "stuck", "budget", "refused", "abandoned"}
+FINAL = {"start", "load", "stuck", "budget", "refused", "abandoned"}
 """Causes that are nobody's in the batch: all that are open share them."""
 
 
@@ -34,9 +34,11 @@ class Compared(NamedTuple):
     """How a control went."""
 
     passes: bool | None
-    """Whether it was judged; None if there is none."""
+    """Whether it was judged; None if there is none, or nobody knows."""
     seconds: float = 0.0
     """What that took, if it was tried for this."""
+    stopped: Failure | None = None
+    """What kept it from being judged and is no verifier's doing, such as the end of the budget."""
 
 
 class Control(Protocol):
@@ -74,6 +76,8 @@ class Case(Generic[T]):
     exact, the group is halved. A candidate that fails alone in a fresh worker is the culprit;
     when a control is there, it must fail in two, while the control passes. One that is answered
     with an error, by a worker that lives, is asked about once more, alone, before the control is.
+    Where the control is stopped before it is judged, nothing is known: what has stopped it, and
+    not the candidate's failure, is the answer.
     """
 
     def __init__(
@@ -117,6 +121,7 @@ class Case(Generic[T]):
         self._culprits: list[int] = []
         self._abandoned: list[int] = []
         self._unclear = 0.0
+        self._final: Failure | None = None
         self.seconds = 0.0
         """What all attempts took."""
         self.wasted: dict[int, float] = {} if wasted is None else wasted
@@ -126,7 +131,7 @@ class Case(Generic[T]):
     def settle(self) -> list[T]:
         """Answer for every position."""
         groups: list[list[int]] = [list(range(self._count))] if self._count else []
-        while groups:
+        while groups and self._final is None:
             group = groups.pop()
             failed = len(group) == 1 and self._failures.get(group[0], 0) > 0
             fresh = failed and group[0] not in self._unharmed
@@ -136,11 +141,13 @@ class Case(Generic[T]):
             if said.failure is None:
                 continue
             self.seconds += said.failure.seconds
-            if said.failure.cause in _FINAL:
+            if said.failure.cause in FINAL:
                 self._unclear += said.failure.seconds
-                self._abandon(said.failure)
-                break
-            groups += self._blame(group, len(said.items), said.failure, fresh=fresh)
+                self._final = said.failure
+            else:
+                groups += self._blame(group, len(said.items), said.failure, fresh=fresh)
+        if self._final is not None:
+            self._abandon(self._final)
         self._share_out()
         return [self._answers[position] for position in range(self._count)]
 
@@ -193,6 +200,8 @@ class Case(Generic[T]):
         if self._excuse(failure):
             self._settle({position: self._give_up(position, failure)})
             return []
+        if self._final is not None:
+            return []
         failure = failure._replace(position=position)
         has_control = self._control.exists(failure)
         if failure.cause == "raised":
@@ -205,10 +214,21 @@ class Case(Generic[T]):
             return [[position]]
         control = self._control.compare(failure)
         self.seconds += control.seconds
+        if control.stopped is not None:
+            self._leave(position, control.stopped, control.seconds)
+            return []
         whole = failure._replace(seconds=self.wasted.pop(position) + control.seconds)
         self._settle({position: self._convict(position, whole, control.passes)})
         self._culprits.append(position)
         return []
+
+    def _leave(self, position: int, stopped: Failure, seconds: float) -> None:
+        """Leave a candidate that nothing could be compared with: who is to blame is not known."""
+        self.wasted[position] += seconds
+        if stopped.cause in FINAL:
+            self._final = stopped
+        else:
+            self._settle({position: self._give_up(position, stopped)})
 
     def _charge(self, position: int, failure: Failure) -> None:
         self.wasted[position] = self.wasted.get(position, 0.0) + failure.seconds

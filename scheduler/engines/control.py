@@ -11,9 +11,10 @@ from collections.abc import Callable, Hashable
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
-from verifier_ladder.scheduler.engines.blame import Answers, Compared
-from verifier_ladder.scheduler.engines.job import Job
+from verifier_ladder.scheduler.engines.blame import FINAL, Answers, Compared
+from verifier_ladder.scheduler.engines.job import Job, suspects
 from verifier_ladder.scheduler.engines.watch import Failure
+from verifier_ladder.verdict import Verdict
 
 T = TypeVar("T")
 _KEPT = 256
@@ -73,9 +74,11 @@ class Controls(Generic[T]):
         if name in self._found:
             return Compared(self._found[name])
         said = self._attempt(control, is_fresh)
+        seconds = said.seconds + (said.failure.seconds if said.failure else 0.0)
+        if (stopped := _stopped(control, said)) is not None:
+            return Compared(None, seconds, stopped)
         is_answered = said.failure is None and control.is_answer(said.items[0])
         self._found[name] = is_answered
-        seconds = said.seconds + (said.failure.seconds if said.failure else 0.0)
         return Compared(is_answered, seconds)
 
     def _control(self, failure: Failure) -> Job[T] | None:
@@ -86,6 +89,20 @@ class Controls(Generic[T]):
             return declared
         known = self._known()
         return None if known is None else self._job.control(failure.position, known)
+
+
+def _stopped(control: Job[Any], said: Answers[Any]) -> Failure | None:
+    """What kept a control from being judged, where that says nothing of the verifier.
+
+    The end of what is reserved, or of those who wait; a machine or a service in trouble.
+    """
+    if said.failure is not None:
+        is_other = said.failure.cause in FINAL or control.excuse(said.failure)
+        return said.failure if is_other else None
+    item = said.items[0]
+    if not isinstance(item, Verdict) or item.failed_at is None or suspects([(0, item)]):
+        return None
+    return Failure("raised", item.reason, said=item)
 
 
 def is_small(subject: Any) -> bool:

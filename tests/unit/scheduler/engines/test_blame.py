@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -229,3 +230,34 @@ def test_what_is_charged_adds_up_to_what_was_wasted(bad: set[int], marks: str) -
     assert abs(sum(case.wasted.values()) + sum(batch.charged.values()) - failed) < 1e-9
     assert set(batch.charged) == bad
     assert set(case.wasted) <= (bad if marks != "last" else set(range(21)))
+
+
+class Stopped(Told):
+    """A control that something stops before it is judged."""
+
+    def __init__(self, cause: str) -> None:
+        self.cause = cause
+
+    def compare(self, failure: Failure) -> Compared:
+        del failure
+        return Compared(None, 0.25, Failure(self.cause, "was stopped"))
+
+
+@pytest.mark.parametrize("cause", ["budget", "abandoned", "starved"])
+def test_where_the_control_is_stopped_that_is_the_answer_and_nobody_is_convicted(
+    cause: str,
+) -> None:
+    batch, told = Batch(3, {0, 1}), []
+
+    def give_up(position: int, failure: Failure) -> int:
+        told.append((position, failure.cause))
+        return ABANDONED
+
+    case = Case(
+        3, batch.attempt, batch.convict, give_up=give_up, control=Stopped(cause), exact=True
+    )  # fmt: skip
+
+    assert [ABANDONED, ABANDONED, 20] == case.settle()
+    assert [(0, cause), (1, cause)] == sorted(told)
+    assert {} == batch.charged
+    assert case.seconds - 0.5 == sum(case.wasted.values())  # half a second for what stands
