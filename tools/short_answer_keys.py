@@ -423,6 +423,26 @@ def numeric(key: Key) -> None:
     _marks(key, "-1,234.5", "-1,234.6", {"answer": "-1234.5"})
     for digits, outcome in ((998, YES), (1001, NO)):
         key.add("9" * digits, {"answer": "9" * 998}, outcome, "a number near the bound", how)
+    _around_boxes(key)
+
+
+def _around_boxes(key: Key) -> None:
+    """A sign before a box belongs to the number, and so does all that makes it another one."""
+    how = "generator: signs and factors around a box"
+    for value in (5, -12, Fraction(3, 4)):
+        text = _decimal(abs(Fraction(value)))
+        for sign, formula in (
+            ("-", "$-\\boxed{%s}$"), ("", "$x = \\boxed{%s}$"), ("-", "so \\(x=-\\boxed{%s}\\)"),
+            ("-", "-\\boxed{%s}"), ("", "$$+\\boxed{%s}$$"),
+        ):  # fmt: skip
+            other = "" if sign else "-"
+            key.add(formula % text, {"answer": sign + text}, YES, "a sign before a box", how)
+            key.add(formula % text, {"answer": other + text}, NO, "a sign before a box", how)
+        for formula in (
+            "$2\\boxed{%s}$", "$\\boxed{%s}^2$", "$\\boxed{%s}\\%%$", "$\\boxed{%s} + 1$",
+            "$\\boxed{%s}\\text{ km}$", "10\\boxed{%s}",
+        ):  # fmt: skip
+            key.add(formula % text, {"answer": text}, NO, "more than the box", how)
 
 
 def _decimal(value: Fraction) -> str:

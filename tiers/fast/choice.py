@@ -69,7 +69,7 @@ class Choice(MarkedVerifier):
     """
 
     name = "choice"
-    version = "1"
+    version = "2"
     task_fields = ("answer", "choices")
     control = Candidate("text", "A", task={"answer": "A"})
 

@@ -54,7 +54,7 @@ class ExactMatch(MarkedVerifier):
     """
 
     name = "exact-match"
-    version = "1"
+    version = "2"
     task_fields = ("answer", "normalise")
     control = Candidate("text", "42", task={"answer": "42"})
 

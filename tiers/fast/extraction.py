@@ -5,7 +5,7 @@ A verifier lists marks, the strongest first. The first that occurs decides:
 | Mark | The answer is |
 |---|---|
 | `tag` | what stands between `<answer>` and `</answer>` |
-| `box` | what stands in `\boxed{…}` |
+| `box` | what stands in `\boxed{…}`, with what belongs to it: `$-\boxed{5}$` says -5 |
 | `block` | a fenced block of code, with the language that is wanted or none |
 | `hashes` | the last line, if it begins with `####` |
 | `phrase` | the rest of the line after `answer is` or `answer:` |
@@ -24,6 +24,8 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from typing import Literal, NamedTuple, TypeVar, get_args
 
 from verifier_ladder.errors import CandidateError, ConfigError
+from verifier_ladder.tiers.fast.mathboxes import boxed
+from verifier_ladder.tiers.fast.mathtokens import UnreadableError
 
 Mark = Literal["tag", "box", "block", "hashes", "phrase", "last-line", "whole"]
 Read = TypeVar("Read", bound=Hashable)
@@ -42,8 +44,8 @@ _LAST = ("last-line", "whole")
 # No text makes these take more than linear time: what repeats is bounded or ends at a character
 # that it can't contain, and a start that finds no end takes all that is left.
 _TAG = re.compile(r"<answer>(.*?)(?:</answer>|\Z)", re.DOTALL | re.IGNORECASE)
-_BOX = re.compile(r"\\f?boxed\s{0,3}\{")
-_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+_SIGNED = re.compile(r"\A([-+\u2212])\s*\{([^{}]*)\}\Z")
+"""A box with nothing but a sign before it, which plain text writes without braces."""
 _BLOCK = re.compile(
     r"^ {0,3}(`{3,}|~{3,})[ \t]*([^\n`]*)\n(.*?)(?:^ {0,3}\1[`~]*[ \t\r]*$|\Z)",
     re.DOTALL | re.MULTILINE,
@@ -129,7 +131,11 @@ def answers(
     spoken = text.rpartition("</think>")[2]
     if "<think>" in spoken:
         raise CandidateError("the output ends before its thought does", feedback=how)
-    found = [part.strip("\r\n") for part in _at_first(spoken, marks, frozenset(languages), how)]
+    try:
+        parts = list(_at_first(spoken, marks, frozenset(languages), how))
+    except UnreadableError as error:
+        raise CandidateError(f"{error}", feedback=how) from None
+    found = [part.strip("\r\n") for part in parts]
     if not found or not all(part.strip(_SPACE) for part in found):
         raise CandidateError("the output holds no answer", feedback=how)
     if len(found) > _MOST:
@@ -201,20 +207,8 @@ def _tags(text: str) -> Iterator[Span]:
 
 
 def _boxes(text: str) -> Iterator[Span]:
-    end = 0
-    while match := _BOX.search(text, end):
-        end = _closing(text, match.end())
-        yield Span(text[match.end() : end - 1], end)
-
-
-def _closing(text: str, start: int) -> int:
-    """Where a brace is closed that was opened before `start`; a box that isn't takes the rest."""
-    depth = 1
-    for match in _BRACE.finditer(text, start):
-        depth += {"{": 1, "}": -1}.get(match[0], 0)
-        if not depth:
-            return match.end()
-    return len(text) + 1
+    found = boxed(text, open_ended=True)
+    return (Span(_SIGNED.sub(r"\1\2", answer), found.end) for answer in found.answers)
 
 
 def blocks(text: str) -> Iterator[Span]:

@@ -45,7 +45,7 @@ class F1(MarkedVerifier):
     """
 
     name = "f1"
-    version = "1"
+    version = "2"
     task_fields = ("answer",)
     control = Candidate("text", "42", task={"answer": "42"})
 

@@ -54,6 +54,7 @@ _PIECE = re.compile(
     r"|\\[A-Za-z]+|\\.|[!<>]=|(?P<equals>:?=)|[A-Za-z]{2}",
     re.DOTALL,
 )
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _LOOKS = re.compile(
     r"\\(?:underline|boldsymbol|bm|(?:text|math)(?:bf|rm|it|sf|tt|normal))\s*(?=\{[^{}]*\0)"
     r"|\\(?:display|text)style(?![A-Za-z])|\\(?:huge|Huge|large|Large|LARGE|bf|it)(?![A-Za-z])"
@@ -80,11 +81,13 @@ class _Box(NamedTuple):
     formula: tuple[int, int] | None
 
 
-def boxed(text: str) -> Boxes:
+def boxed(text: str, *, open_ended: bool = False) -> Boxes:
     r"""Find what the boxes of an output say.
 
     Args:
         text: The output.
+        open_ended: Whether a box that is never closed holds all that is left, and one may be of
+            any length.
 
     Returns:
         The answers in order, those of few boxes more than `MOST` at most.
@@ -96,7 +99,7 @@ def boxed(text: str) -> Boxes:
         >>> boxed(r"So $x = 2\boxed{5}$ or \boxed{5}.").answers
         ['2{5}', '5']
     """
-    boxes = _boxes(text) if BOX.search(text) else []
+    boxes = _boxes(text, open_ended=open_ended) if BOX.search(text) else []
     if not boxes:
         return Boxes([], 0, 0)
     found = [answer for group in _groups(text, boxes) for answer in _said(text, group)]
@@ -123,7 +126,7 @@ def _is_price(text: str, edge: re.Match[str]) -> bool:
     return edge[0] == "$" and text[edge.end() : edge.end() + 1].isdigit()
 
 
-def _boxes(text: str) -> list[_Box]:
+def _boxes(text: str, *, open_ended: bool) -> list[_Box]:
     found: list[_Box] = []
     formulas = list(_formulas(text))
     end = 0
@@ -131,7 +134,7 @@ def _boxes(text: str) -> list[_Box]:
         end = match.end()
         formula = _around(formulas, end)
         if text.startswith("{", end):
-            close = _closing(text, end + 1)
+            close = _closing(text, end + 1, open_ended=open_ended)
             found.append(_Box(match.start(), close + 1, text[end + 1 : close], formula))
             end = close + 1
         elif formula and (bare := _BARE.match(text, end)):
@@ -148,22 +151,19 @@ def _around(formulas: Sequence[tuple[int, int]], at: int) -> tuple[int, int] | N
     return formulas[index] if index >= 0 and at < formulas[index][1] else None
 
 
-def _closing(text: str, start: int) -> int:
+def _closing(text: str, start: int, *, open_ended: bool) -> int:
     """Where the brace that was opened just before `start` closes.
 
     Raises:
         UnreadableError: If it does not within the longest answer.
     """
-    depth, at = 1, start
-    while at < min(len(text), start + LONGEST + 1):
-        sign = text[at]
-        if sign == "\\":
-            at += 1
-        elif sign in "{}":
-            depth += 1 if sign == "{" else -1
-            if not depth:
-                return at
-        at += 1
+    depth, end = 1, len(text) if open_ended else start + LONGEST + 1
+    for match in _BRACE.finditer(text, start, end):
+        depth += {"{": 1, "}": -1}.get(match[0], 0)
+        if not depth:
+            return match.start()
+    if open_ended:
+        return len(text)
     raise UnreadableError("the box is never closed, or holds too much")
 
 

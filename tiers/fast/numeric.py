@@ -59,7 +59,7 @@ class Numeric(MarkedVerifier):
     """
 
     name = "numeric"
-    version = "1"
+    version = "2"
     task_fields = ("answer", "tolerance", "relative", "unit")
     control = Candidate("text", "42", task={"answer": 42})
 

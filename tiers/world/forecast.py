@@ -75,7 +75,7 @@ class NumericForecast(WorldVerifier):
     """
 
     name = "numeric-forecast"
-    version = "1"
+    version = "2"
     kind = "text"
     domain = "forecasting"
     capabilities = ("reasoning",)

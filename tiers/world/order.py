@@ -123,7 +123,7 @@ class MarketOrder(WorldVerifier):
     """
 
     name = "market-order"
-    version = "1"
+    version = "2"
     kind = "text"
     domain = "forecasting"
     capabilities = ("reasoning",)

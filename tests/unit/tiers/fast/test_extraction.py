@@ -30,6 +30,12 @@ from verifier_ladder.tiers.fast.extraction import (
         ("\\boxed{a\\}b}", ["a\\}b"]),
         ("\\boxed{4}", ["4"]),
         ("\\boxed{4", ["4"]),
+        ("$-\\boxed{4}$", ["-4"]),
+        ("\\(x = \u2212 \\boxed{4}\\)", ["\u22124"]),
+        ("$2\\boxed{4}$", ["2{4}"]),
+        ("$\\boxed{4}\\%$.", ["{4}\\%"]),
+        ("\\boxed{-{4}+1}", ["-{4}+1"]),
+        (f"\\boxed{{{'a' * 5000}}}", ["a" * 5000]),
         ("Answer:\n4", ["4"]),
         ("**Answer:** 4", ["4"]),
         ("The answer is: 4", ["4"]),
@@ -73,7 +79,7 @@ def test_documents_are_found(text: str, found: list[str]) -> None:
     ["", " \n", "<answer> </answer>", "<think>4", "4</think>", "\\boxed{4} or 5",
      "x" * (LONGEST + 1),
      "<answer>4</answer>, maybe 5", "\\boxed{4} and 5", "$\\boxed{4}$. Or 5",
-     "The answer is 4\nor 5",
+     "The answer is 4\nor 5", "$\\boxed 4 + 1$",
      b"\xff", "".join(f"<answer>{n}</answer>" for n in range(40))],
 )  # fmt: skip
 def test_no_answer_or_a_hedge_is_rejected_with_what_to_do(text: str | bytes) -> None:
