@@ -540,10 +540,51 @@ def longer_words(key: Key) -> None:
         key.pair(linked(right, "p"), linked(wrong, "p"), task, "a word that goes on", CUT)
 
 
+SPECIFICATION = "named suite: CommonMark's specification, with words of our own"
+
+
+def markup(key: Key) -> None:
+    """What Markdown and HTML show of a source, and what they don't."""
+    words = "the harbour is 14 m deep"
+    for text, outcome, why in (
+        ("So it is.\n[a]: b '%s'", YES, "no definition interrupts a paragraph"),
+        ("So it is.\n\n[a]: b '%s'", NO, "the title of a definition"),
+        ("# So it is\n[a]: b '%s'\nor not", NO, "a definition behind a heading"),
+        ("[a]: b\n'%s' so", YES, "a title ends its line"),
+        ("[a]: b\n'%s'", NO, "a title on a line of its own"),
+        ("```\n[a]: b '%s'\n```", YES, "a definition in a block of code is none"),
+        ("> [a]: b '%s'", NO, "a definition in a block quote"),
+        ("- x\n  [a]: b '%s'", YES, "no definition interrupts an item's paragraph"),
+        ("[1]: b '%s'", NO, "in a source, a number is a label as any other"),
+        ("![%s](b)", NO, "the text of an image"), ("[%s](b)", YES, "the text of a link"),
+        ("[a](b '%s')", NO, "the title of a link"), ("[a](b (%s))", NO, "the title of a link"),
+        ("![a [%s] c](b)", NO, "brackets in the text of an image"),
+        ("![%s][b]\n\n[b]: c", NO, "an image that is named by a label"),
+        ("![%s][b]", YES, "no image without a definition"),
+        ("![b] %s\n\n[B]: c", YES, "words behind an image"),
+        ("[a][%s]\n\n[%s]: c", NO, "the label of a link"),
+        ("[a][%s]", YES, "no label without a definition"),
+        ("![%s]\n\n[the  Harbour is 14 m deep]: c", NO, "labels are alike without capitals"),
+        ('<i title="%s">a</i>', NO, "an attribute"), ("<b class='c'>%s</b>", YES, "an element"),
+        ("<img src=a alt='a > %s'>", NO, "a sign that ends no tag"),
+        ("a <b and %s> c", YES, "words between signs that are no tag"),
+    ):  # fmt: skip
+        count = text.count("%s")
+        said = {"p": f"All was well.\n\n{text % ((words,) * count)}\n\nAll is well."}
+        key.add(linked(words, "p"), {"sources": said}, outcome, why, SPECIFICATION)
+    said = {"p": f"It was dredged: {words}."}
+    for text, outcome, why in (
+        ('"%s" ([it](p "a title"))', YES, "a link with a title"),
+        ('"%s" ![it](p)', NO, "an image cites nothing"), ('![so](p "“%s” [1]")', NO, "a title"),
+        ('["%s"](p (a title))', YES, "a link with a title in brackets"),
+    ):  # fmt: skip
+        key.add(f"{text % words}\n\n[1] p", {"sources": said}, outcome, why, SPECIFICATION)
+
+
 def citations(key: Key) -> None:
     """All cases."""
     first = (pairs, characters, cuts, ellipses, places, forms, abstentions, hostile, later)
-    for maker in (*first, quoted, longer_words):
+    for maker in (*first, quoted, longer_words, markup):
         maker(key)
 
 

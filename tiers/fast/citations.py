@@ -14,8 +14,8 @@ r"""The verifier `citations`: every quotation stands, word for word, in the sour
 | `json` | `{"answer": …, "citations": [{"quote": "words", "source": "name"}]}`, or that list |
 
 What is thought aloud before `</think>`, and what nobody sees there or in a source, don't count:
-comments of HTML, link reference definitions of Markdown, and elements that are hidden. How words
-are compared: `verifier_ladder.tiers.fast.quotation`.
+see `verifier_ladder.tiers.fast.markup`. How words are compared:
+`verifier_ladder.tiers.fast.quotation`.
 """
 
 # ruff: noqa: RUF001  # Marks that end sentences of other scripts are meant.
@@ -38,6 +38,7 @@ from verifier_ladder.text import printable
 from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.extraction import DOCUMENT, LONGEST, answers, blocks, text_of
 from verifier_ladder.tiers.fast.jsonschema import parse
+from verifier_ladder.tiers.fast.markup import shown, without_hidden
 from verifier_ladder.tiers.fast.quotation import LEAST, plain, quoted_in
 from verifier_ladder.tiers.single import SingleVerifier
 from verifier_ladder.tiers.tasks import TaskError, read_task
@@ -56,31 +57,6 @@ _LARGEST = 64 << 20
 _TEXTS = {".txt", ".md"}
 _DEPTH = 8
 _SHOWN, _TOLD = 60, 6
-_HIDES = (
-    r"<!--.*?(?:-->{0})"
-    r"|<(script|style|template|noscript)\b.*?(?:</\1\s*>{0})"
-    r"|<(\w+)\b[^<>]{{0,500}}?(?:(?<![:\w-])hidden(?![\w-])|display\s{{0,9}}:\s{{0,9}}none"
-    r"|visibility\s{{0,9}}:\s{{0,9}}hidden)[^<>]{{0,500}}>.*?(?:</\2\s*>{0})"
-)
-_LABEL, *_TITLES = (
-    # Escaped or not; there are no blank lines in one. What could be given back, the machine keeps
-    # for each character: nothing is.
-    rf"{begins}(?:\\(?:[^\n]|(?=\n))|\n(?![ \t]*\n)|[^{begins}{ends}\\\n]++)*+{ends}"
-    for begins, ends in ((r"\[", r"\]"), ('"', '"'), ("'", "'"), (r"\(", r"\)"))
-)
-_INSIDE = r"(?:(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])(?=[ \t]))){1,8}[ \t]?)?"
-"""Block quotes and items of lists."""
-_DEFINES = (
-    rf"|^{_INSIDE} {{0,3}}(?!\[(?:\d{{1,4}}|\s*)\]){_LABEL}:[ \t]*(?:\n[ \t]*)?"
-    r"(?:<(?:\\[^\n]|[^<>\\\n]++)*+>|[^\x00-\x20\x7f<][^\x00-\x20\x7f]*)"
-    rf"(?:(?:[ \t]+|[ \t]*\n[ \t]*)(?:{'|'.join(_TITLES)}))?[ \t]*$"
-)
-"""A link reference definition of CommonMark, and what would be one if it did not go on with the
-paragraph before it. A number is the label of an entry of ours."""
-_FLAGS = re.DOTALL | re.IGNORECASE | re.MULTILINE
-_UNSEEN = re.compile(_HIDES.format(r"|\Z") + _DEFINES, _FLAGS)
-_UNSEEN_IN_SOURCES = re.compile(_HIDES.format("") + _DEFINES, _FLAGS)
-"""Only what ends: a source may speak of an element."""
 _ENTRY = re.compile(r"\s{0,8}\[(\d{1,4})\][:.]?[ \t]+(\S.*)")
 _HEADING = re.compile(
     r"[#* ]{0,8}(?:references|sources|bibliography|works cited|notes):?[* ]{0,3}", re.IGNORECASE
@@ -133,8 +109,7 @@ class Citations(SingleVerifier):
     `citation_1` and so on. Feedback tells of each that fails what to mend.
 
     **Limits.** It reads words, not meaning: a true quotation may be beside the point, or cut out
-    of a sentence that says the opposite. Nothing is fetched: the task brings the sources. Titles
-    of links and attributes of elements count as seen: they are shown to who points at them.
+    of a sentence that says the opposite. Nothing is fetched: the task brings the sources.
 
     Example:
         >>> task = {"sources": {"a": "The harbour is 14 m deep since 2019."}}
@@ -145,7 +120,7 @@ class Citations(SingleVerifier):
     """
 
     name = "citations"
-    version = "4"
+    version = "5"
     tier = Tier.FAST
     kind = "text"
     domain = "research"
@@ -214,7 +189,9 @@ def _read(folder: Path) -> dict[str, str]:
 
 
 def _checked(given: Mapping[str, str]) -> dict[str, str]:
-    made = {_name(name): _seen(text, _UNSEEN_IN_SOURCES) for name, text in given.items()}
+    made = {
+        _name(name): shown(without_hidden(text, is_source=True)) for name, text in given.items()
+    }
     if len(made) < len(given) or not all(made):
         raise TaskError("the task's sources make no sense: a name is empty, or there twice")
     if not all(map(plain, made.values())):
@@ -222,11 +199,6 @@ def _checked(given: Mapping[str, str]) -> dict[str, str]:
     if sum(map(len, made.values())) > _LARGEST:
         raise TaskError(f"the task's sources are too long: {_LARGEST} characters are read")
     return made
-
-
-def _seen(text: str, unseen: re.Pattern[str]) -> str:
-    """A text without what nobody sees; its lines end as CommonMark lets them."""
-    return unseen.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def _name(text: str) -> str:
@@ -262,12 +234,12 @@ def citations_in(content: str | bytes, form: str = "any") -> tuple[list[Citation
             f"the output is {len(text)} characters long; at most {LONGEST} are read",
             feedback=f"Write at most {LONGEST} characters.",
         )
-    text = _seen(text.rpartition("</think>")[2], _UNSEEN)
-    if form == "json" or (form == "any" and _is_json(text)):
-        found: list[Citation] = list(islice(_in_json(text), MOST + 1))
+    markup = without_hidden(text.rpartition("</think>")[2], is_source=False)
+    if form == "json" or (form == "any" and _is_json(markup.text)):
+        found: list[Citation] = list(islice(_in_json(markup.text), MOST + 1))
         coverage = None
     else:
-        found, coverage = _in_text(text)
+        found, coverage = _in_text(shown(markup))
     if len(found) > MOST:
         raise CandidateError(
             f"the answer has more than {MOST} citations", feedback=f"Cite at most {MOST} times."

@@ -49,7 +49,10 @@ class TestCitations(VerifierTestCase):
         ),
         "it names a source": Twin(lambda text, task: any(n in text for n in task["sources"])),
     }  # fmt: skip
-    mutated = ("verifier_ladder.tiers.fast.citations", "verifier_ladder.tiers.fast.quotation")
+    mutated = (
+        "verifier_ladder.tiers.fast.citations", "verifier_ladder.tiers.fast.quotation",
+        "verifier_ladder.tiers.fast.markup",
+    )  # fmt: skip
     mutants: Mapping[str, Any] = {"equivalent": [
         # A folder is a setting, and has tests of its own below.
         "given or self._files -> given and self._files",
@@ -244,9 +247,63 @@ def test_the_words_of_a_link_reference_definition_are_not_seen(definition: str) 
     assert Outcome.ACCEPT is judged('"All was well and is" [1]\n\n[1] a', sources=source).outcome
 
 
-@pytest.mark.parametrize("begins", ["[", '[a]: b "', "[a]: b\n("])
+@pytest.mark.parametrize(
+    "unseen",
+    [
+        '![{}](b "a picture")', "![{}](b)", "![so [{}] it is](<b c>)", "[so](b '{}')",
+        "[so](b ({}))", "![{}][b]", "![{}]", "![so][b] [so][{}]", '<i title="{}">so</i>',
+        "<img alt='a > b {}' src=b>",
+    ],
+)  # fmt: skip
+def test_images_and_titles_are_not_seen_and_what_stands_beside_them_is(unseen: str) -> None:
+    words = SOURCE[:40].rpartition(" ")[0]
+    defined = f"\n\n[b]: c\n[{words}]: c"
+    source = {"a": f"All is well. {unseen.format(words)} All was well and is.{defined}"}
+
+    assert Outcome.REJECT is judged(f'"{words}" [1]\n\n[1] a', sources=source).outcome
+    assert Outcome.ACCEPT is judged('"All was well and is" [1]\n\n[1] a', sources=source).outcome
+
+
+@pytest.mark.parametrize(
+    "unseen",
+    [
+        '![so](b "{}")', "![{}](b)", "![so [{}] it is](<b c>)", "[so](b '{}')", "![{}][b]",
+        '<i title="{}">so</i>',
+    ],
+)  # fmt: skip
+def test_an_image_or_a_title_holds_no_citation(unseen: str) -> None:
+    cited = unseen.format(f"«{SOURCE[:40].rpartition(' ')[0]}» [1]")
+
+    assert Outcome.REJECT is judged(f"All is well. {cited}\n\n[b]: c\n\n[1] a").outcome
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "So it is.\n[a]: b '{}'", "So it is: [a]: b '{}'", "![{}]", "[{}](b)", "So ! [{}]",
+        "a <b and {}> c", '"{}" (b "title")',
+    ],
+)  # fmt: skip
+def test_what_commonmark_shows_is_seen(shown: str) -> None:
+    words = SOURCE[:40].rpartition(" ")[0]
+
+    said = judged(f'"{words}" [1]\n\n[1] a', sources={"a": f"{shown.format(words)}\n\nAll."})
+
+    assert Outcome.ACCEPT is said.outcome, said.feedback
+
+
+def test_a_link_with_a_title_is_a_citation() -> None:
+    quote = "31 boats lay dry"
+
+    assert [Citation(quote, "a", "a")] == citations_in(f'"{quote}" ([b](a "Rain"))')[0]
+    assert [] == citations_in(f'"{quote}" ![b](a)')[0]
+
+
+@pytest.mark.parametrize(
+    "begins", ["[", '[a]: b "', "[a]: b\n(", "![", "![a](b '", '[a](b "', "[a](b (", "<i a='"]
+)
 def test_what_has_no_end_takes_no_memory_for_each_of_its_characters(begins: str) -> None:
-    text = f"{SOURCE}\n\n{begins}" + "x\n" * 50_000
+    text = f"{SOURCE}\n\n{begins}" + "words of a line\n" * 6_000
     tracemalloc.start()
     try:
         judged('"It did not rain in May" [1]\n\n[1] a', sources={"a": text})
