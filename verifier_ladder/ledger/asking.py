@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.damage import check_types
 from verifier_ladder.ledger.dialect import Columns, dialect_of
-from verifier_ladder.ledger.protocol import asked_by
+from verifier_ladder.ledger.protocol import UNWANTED, asked_by
 from verifier_ladder.ledger.records import CheckRow, CheckState, Request
 from verifier_ladder.ledger.schema import RESERVE
 from verifier_ladder.ledger.store import marks
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("verifier_ladder")
 _OF_WHO_ASKS = (
     "content_key", "verifier", "version", "digest", "tier", "campaign", "run", "asked_at",
-    *RESERVE, "payload", "deadline", "attempt", "note", "state",
+    *RESERVE, "payload", "deadline", "attempt", "state",
 )  # fmt: skip
 _JOIN = (
     "ON CONFLICT (check_key) DO UPDATE SET "
@@ -35,6 +35,9 @@ _JOIN = (
     # Beyond 1e300 is infinity: a held check goes to work once it is asked for and not held.
     "not_before = CASE WHEN check_queue.state >= 4 OR check_queue.not_before > 1e300 "
     "THEN excluded.not_before ELSE check_queue.not_before END, "
+    # Somebody waits for it again.
+    f"note = CASE WHEN check_queue.state >= 4 OR check_queue.note = '{UNWANTED}' "
+    "THEN excluded.note ELSE check_queue.note END, "
     # Who asks for a check that has ended without an answer pays for it from now on.
     + ", ".join(
         f"{name} = CASE WHEN check_queue.state >= 4 THEN excluded.{name} "

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from verifier_ladder.ledger.ending import give_back, lose
 from verifier_ladder.ledger.holding import NOTHING_RESERVED, change, hold_keys
+from verifier_ladder.ledger.protocol import UNWANTED
 from verifier_ladder.ledger.records import CheckState
 from verifier_ladder.ledger.store import chunks, marks
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-_AT_REST, _ANY = "c.state IN (0, 2)", "c.state IN (0, 1, 2)"
+_OPEN = "c.state IN (0, 1, 2)"
 _CANCELLED = f"state = 5, {NOTHING_RESERVED}, owner = '', lease_until = 0, note = ''"
 
 
@@ -21,6 +22,8 @@ def cancel_unwanted(
     connection: Connection, check_keys: Sequence[bytes], now: float, *, at_work: bool = False
 ) -> int:
     """Cancel checks that nobody requests; hand over those that only others than the payer do.
+
+    Those at work go on, unless they are to be taken from their workers, but are not queued again.
 
     Args:
         connection: The one that writes.
@@ -32,15 +35,19 @@ def cancel_unwanted(
         How many were cancelled.
     """
     # Held first, and looked at after: somebody may just be asking for one of them.
-    held = hold_keys(connection, check_keys, _ANY if at_work else _AT_REST)
+    held = hold_keys(connection, check_keys, _OPEN)
     wanted = _requesters(connection, list(held))
     _hand_over(connection, held, wanted)
     unwanted = [row for key, row in held.items() if key not in wanted]
-    change(connection, [row.check_key for row in unwanted], _CANCELLED)
     working = [row for row in unwanted if row.state == CheckState.LEASED]
+    resting = [row for row in unwanted if row.state != CheckState.LEASED]
+    if not at_work:
+        change(connection, [row.check_key for row in working], f"note = '{UNWANTED}'")
+        working = []
+    change(connection, [row.check_key for row in (*working, *resting)], _CANCELLED)
     lose(connection, working, now)
-    give_back(connection, [row for row in unwanted if row.state != CheckState.LEASED])
-    return len(unwanted)
+    give_back(connection, resting)
+    return len(working) + len(resting)
 
 
 def _requesters(

@@ -12,12 +12,14 @@ from verifier_ladder.ledger.holding import NOTHING_RESERVED, change, hold_claims
 from verifier_ladder.ledger.protocol import (
     ATTEMPTS,
     NOTHING,
+    UNWANTED,
     Amounts,
     Ended,
     backoff,
     blocks_of,
     note_of,
     spent,
+    state_after,
 )
 from verifier_ladder.ledger.records import Charged, CheckRow, CheckState, Completion
 from verifier_ladder.ledger.rows import Draft, write
@@ -45,6 +47,7 @@ def end(
     failed = state is not CheckState.DONE
     held = hold_claims(connection, [completion.claim for completion in completions])
     ours: list[Completion] = []
+    states: list[int] = []
     ended: list[Ended] = []
     bills: Bills = {}
     untouched: list[bytes] = []
@@ -61,10 +64,11 @@ def end(
         cost = spent(completion.verdict, reserved(row), worked)
         bills.setdefault(_to(row), Bill()).add(reserved(row), cost)
         ours.append(completion)
+        states.append(int(state_after(state, row.note)))
         ended.append(Ended(completion, row.asked_at, row.claimed_at, cost))
     change(
         connection, [claim.check.check_key for claim, _, _ in ours],
-        f"state = {int(state)}, {_GONE}", not_before=[not_before] * len(ours),
+        _GONE, state=states, not_before=[not_before] * len(ours),
         note=[note_of(verdict) if failed else "" for _, verdict, _ in ours],
     )  # fmt: skip
     return_untouched(connection, untouched)
@@ -75,8 +79,12 @@ def end(
 
 
 def return_untouched(connection: Connection, keys: Sequence[bytes]) -> None:
-    """Queue held claims again as they were; what they have reserved is freed by the caller."""
-    change(connection, keys, f"state = 0, attempt = attempt - 1, {_GONE}")
+    """Queue held claims again as they were, or end them if nobody waits for them any more.
+
+    What they have reserved is freed by the caller.
+    """
+    state = f"CASE WHEN note = '{UNWANTED}' THEN {CheckState.CANCELLED:d} ELSE 0 END"
+    change(connection, keys, f"state = {state}, note = '', attempt = attempt - 1, {_GONE}")
 
 
 def end_from_outside(
@@ -137,7 +145,16 @@ def _lost(row: Any, now: float) -> tuple[Amounts, CheckState, float, str]:
     cost = spent(None, reserved(row), row.seen_at - row.begun_at)
     state = CheckState.DEAD if row.attempt >= ATTEMPTS else CheckState.QUEUED
     note = f"lease ran out (attempt {row.attempt})"
-    return cost, state, now + backoff(row.attempt), note
+    return cost, state_after(state, row.note), now + backoff(row.attempt), note
+
+
+def end_unwanted(connection: Connection, rows: Sequence[Any]) -> None:
+    """End checks that nobody waits for any more, at no cost; the rows are held."""
+    change(
+        connection, [row.check_key for row in rows],
+        f"state = {CheckState.CANCELLED:d}, {_GONE}, note = ''",
+    )  # fmt: skip
+    give_back(connection, rows)
 
 
 def queue_again(connection: Connection, rows: Sequence[Any]) -> None:

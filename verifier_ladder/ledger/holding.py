@@ -22,7 +22,7 @@ NOTHING_RESERVED = ", ".join(f"{name} = 0" for name in RESERVED)
 """SQL: what a check has reserved is given back."""
 _COLUMNS = (
     "check_key", "fence", "campaign", "run", "tier", "verifier", "version", "state", "attempt",
-    "claimed_at", "seen_at", "begun_at", "asked_at", "lease_until", *RESERVED,
+    "claimed_at", "seen_at", "begun_at", "asked_at", "lease_until", "note", *RESERVED,
 )  # fmt: skip
 _SELECT = f"SELECT {', '.join(f'c.{name}' for name in _COLUMNS)} FROM check_queue c"
 

@@ -15,6 +15,7 @@ from verifier_ladder.ledger.protocol import (
     LONGEST_BACKOFF,
     NOTHING,
     PARKED,
+    UNWANTED,
     Amounts,
     Ended,
     asked_by,
@@ -28,6 +29,7 @@ from verifier_ladder.ledger.protocol import (
     refuse_failures,
     since,
     spent,
+    state_after,
     together,
     verdict_row,
 )
@@ -46,8 +48,6 @@ from verifier_ladder.ledger.values import dumps, loads
 from verifier_ladder.ledger.workqueue import NOTHING_BEGUN, any_check
 from verifier_ladder.rate import Rate
 from verifier_ladder.verdict import Verdict
-
-_AT_REST = (CheckState.QUEUED, CheckState.WAITING)
 
 
 class MemoryQueue(MemoryLooking):
@@ -85,6 +85,7 @@ class MemoryQueue(MemoryLooking):
                 priority=max(row.priority, check.priority),
                 wanted_until=max(row.wanted_until, check.wanted_until),
                 not_before=check.not_before if row.not_before == HELD else row.not_before,
+                note="" if row.note == UNWANTED else row.note,
             )
             return
         elif work.row.state is CheckState.DONE:
@@ -306,7 +307,8 @@ class MemoryQueue(MemoryLooking):
                 self._settle(work, cost, failed=failed)
                 ended.append(Ended(completion, work.asked_at, work.claimed_at, cost))
                 note = note_of(completion.verdict) if failed else ""
-                _close(work, state, note=note, not_before=not_before)
+                after = state_after(state, work.row.note)
+                _close(work, after, note=note, not_before=not_before)
                 ours.append(completion)
             for block in blocks_of(ended, now):
                 self._record(block, now)
@@ -322,11 +324,13 @@ class MemoryQueue(MemoryLooking):
                     self._return_untouched(work)
 
     def _return_untouched(self, work: Work) -> None:
-        """Queue a claim again as it was."""
+        """Queue a claim again as it was, or end it if nobody waits for it any more."""
         self._free(work)
-        work.row = work.row._replace(
-            state=CheckState.QUEUED, owner="", lease_until=0.0, attempt=work.row.attempt - 1
-        )
+        row = work.row
+        work.row = row._replace(
+            state=state_after(CheckState.QUEUED, row.note), owner="", lease_until=0.0, note="",
+            attempt=row.attempt - 1,
+        )  # fmt: skip
 
     def end_known(self, claims: Sequence[Claim], *, now: float) -> dict[bytes, Verdict]:
         """See `Ledger.end_known`."""
@@ -356,7 +360,11 @@ class MemoryQueue(MemoryLooking):
         with self._held(tell=True):
             for claim in claims:
                 work = self._ours(claim)
-                if work is not None:
+                if work is not None and work.row.note == UNWANTED:
+                    self._free(work)
+                    _close(work, CheckState.CANCELLED)
+                    ours.append(claim)
+                elif work is not None:
                     work.row = work.row._replace(
                         state=CheckState.WAITING,
                         deadline=deadline,
@@ -444,7 +452,12 @@ class MemoryQueue(MemoryLooking):
             self._settle(work, cost, failed=True)
             state = CheckState.DEAD if row.attempt >= ATTEMPTS else CheckState.QUEUED
             note = f"lease ran out (attempt {row.attempt})"
-            _close(work, state, note=note, not_before=now + backoff(row.attempt))
+            _close(
+                work,
+                state_after(state, row.note),
+                note=note,
+                not_before=now + backoff(row.attempt),
+            )
             return True
         if _is_due(row, now):
             return False
@@ -461,17 +474,19 @@ class MemoryQueue(MemoryLooking):
 
     def _cancel(self, check_keys: Sequence[bytes], now: float, *, at_work: bool = False) -> int:
         count = 0
-        states = (*_AT_REST, CheckState.LEASED) if at_work else _AT_REST
         waiting: dict[bytes, list[tuple[str, str]]] = {key: [] for key in check_keys}
         for request in self._requests.values() if waiting else ():
             if request.check_key in waiting:
                 waiting[request.check_key].append(request[1:3])
         for key, others in waiting.items():
             work = self._work.get(key)
-            if work is None or work.row.state not in states:
+            if work is None or work.row.state.is_final:
                 continue
             if others:
                 _hand_over(work, others)
+                continue
+            if work.row.state is CheckState.LEASED and not at_work:
+                work.row = work.row._replace(note=UNWANTED)
                 continue
             if work.row.state is CheckState.LEASED:
                 until = now if work.row.lease_until >= now else work.seen_at

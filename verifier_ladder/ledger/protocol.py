@@ -7,7 +7,14 @@ from typing import Any, NamedTuple, TypeVar
 
 from verifier_ladder.cost import LARGEST, Cost
 from verifier_ladder.errors import LedgerError
-from verifier_ladder.ledger.records import Block, CheckRow, Completion, Request, VerdictRow
+from verifier_ladder.ledger.records import (
+    Block,
+    CheckRow,
+    CheckState,
+    Completion,
+    Request,
+    VerdictRow,
+)
 from verifier_ladder.resource import Resource
 from verifier_ladder.verdict import Verdict
 
@@ -16,6 +23,8 @@ ATTEMPTS = 5
 """At how many attempts a check whose lease runs out is dead."""
 PARKED = "budget"
 """Note of a check that waits for its budget."""
+UNWANTED = "unwanted"
+"""Note of a check at work that nobody waits for any more: without an answer it ends."""
 MICRO = 1_000_000
 Amounts = tuple[int, int, int, int]
 """Whole millionths of each `Resource`, in its order, so that sums are exact."""
@@ -119,6 +128,17 @@ def verdict_row(check: CheckRow, verdict: Verdict, content_key: bytes | None = N
         check.check_key, content_key or check.content_key, check.verifier, check.version,
         check.tier, verdict, max(1, check.attempt),
     )  # fmt: skip
+
+
+def state_after(state: CheckState, note: str) -> CheckState:
+    """Where a check stands that leaves its worker without an answer.
+
+    Args:
+        state: Where one stands that somebody waits for.
+        note: Its note while it was at work.
+    """
+    is_over = note == UNWANTED and state is CheckState.QUEUED
+    return CheckState.CANCELLED if is_over else state
 
 
 def asked_by(check: CheckRow, waiting: Sequence[Request]) -> CheckRow:

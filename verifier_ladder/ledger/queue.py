@@ -19,6 +19,7 @@ from verifier_ladder.ledger.ending import (
     end,
     end_from_outside,
     end_unpaid,
+    end_unwanted,
     give_back,
     queue_again,
     return_untouched,
@@ -34,6 +35,7 @@ from verifier_ladder.ledger.holding import (
 from verifier_ladder.ledger.looking import SqlLooking
 from verifier_ladder.ledger.protocol import (
     LONGEST_BACKOFF,
+    UNWANTED,
     moved,
     no_such_check,
     refuse_answers,
@@ -160,7 +162,9 @@ class SqlQueue(SqlClaiming, SqlLooking):
         del now
         with self._writing() as connection:
             held = hold_claims(connection, claims)
-            keys = [key for key, _ in held]
+            unwanted = [row for row in held.values() if row.note == UNWANTED]
+            end_unwanted(connection, unwanted)
+            keys = [row.check_key for row in held.values() if row.note != UNWANTED]
             change(
                 connection, keys, "state = 2, lease_until = 0",
                 deadline=[deadline] * len(keys), not_before=[ask_at or 0.0] * len(keys),

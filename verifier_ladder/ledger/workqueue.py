@@ -243,6 +243,9 @@ class WorkQueue(ABC):
     def cancel(self, check_keys: Sequence[bytes], *, now: float, at_work: bool = False) -> int:
         """Cancel queued or waiting checks that nobody requests; count them.
 
+        One at work goes on, for it is paid so far; without an answer it ends, and is neither
+        queued again nor left to the world, unless it is asked for meanwhile.
+
         A queued check that only others than its payer request is handed over to the first of
         these, who pays from now on.
 

@@ -395,6 +395,44 @@ class QueueTests:
         claim(ledger)
         assert ledger.cancel([key("check a")], now=NOW) == 0
 
+    @pytest.mark.parametrize("how", ["fails", "is given back", "is lost", "opens a case"])
+    def test_a_check_at_work_that_nobody_waits_for_any_more_is_not_asked_again(
+        self, ledger: Ledger, how: str
+    ) -> None:
+        claims = [self._leave(ledger)]
+        if how == "fails":
+            ledger.fail([completion(claims[0], CRASH)], retry_at=NOW + 9, now=NOW + 1)
+        elif how == "is given back":
+            ledger.release(claims, now=NOW + 1)
+        elif how == "is lost":
+            ledger.reap(now=NOW + 61)
+        else:
+            ledger.wait(claims, deadline=None, now=NOW + 1)
+        assert only(ledger, "a").state is CheckState.CANCELLED
+        assert claim(ledger, now=NOW + 1000) == []
+        assert {row.reserved for row in ledger.accounts(CAMPAIGN)} <= {0.0}
+
+    def test_what_it_answers_is_kept(self, ledger: Ledger) -> None:
+        ours = self._leave(ledger)
+        assert len(ledger.complete([completion(ours)], now=NOW + 1)) == 1
+        assert only(ledger, "a").state is CheckState.DONE
+
+    def test_a_check_at_work_that_is_asked_for_again_is_tried_again(self, ledger: Ledger) -> None:
+        ours = self._leave(ledger)
+        enqueue(ledger, check_row("a"), requests=[request("a")])
+        ledger.fail([completion(ours, CRASH)], retry_at=NOW + 9, now=NOW + 1)
+        assert only(ledger, "a").state is CheckState.QUEUED
+        assert len(claim(ledger, now=NOW + 1000)) == 1
+
+    @staticmethod
+    def _leave(ledger: Ledger) -> Claim:
+        """Have a check at work, and nobody wait for it any more."""
+        ours = queue_one(ledger)
+        gone = {"answered": [request("a")], "unwanted": [key("check a")]}
+        ledger.append(Block("revision", CAMPAIGN), **gone)
+        assert only(ledger, "a").state is CheckState.LEASED
+        return ours
+
     def test_a_check_at_work_loses_its_lease_if_that_is_asked_for(self, ledger: Ledger) -> None:
         enqueue(ledger, check_row("a"), check_row("b"), requests=[request("b")])
         first, second = claim(ledger)
