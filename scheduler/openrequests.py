@@ -8,7 +8,7 @@ ledger's history, and what a reward rests on is taken from there.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -80,9 +80,11 @@ class OpenRequests:
         rows = self._ledger.requests(campaign=self._campaign, check_keys=check_keys, final=final)
         return list(self._true(rows))
 
-    def _true(self, rows: Iterable[Request]) -> Iterator[Request]:
-        for row in rows:
-            if self._written.get(_name(row)) == _digest(row):
+    def _true(self, rows: Sequence[Request]) -> Iterator[Request]:
+        strange = [self._written.get(_name(row)) != _digest(row) for row in rows]
+        self._recall([row for row, is_strange in zip(rows, strange, strict=True) if is_strange])
+        for row, is_strange in zip(rows, strange, strict=True):
+            if not is_strange:
                 yield row
                 continue
             try:
@@ -100,8 +102,6 @@ class OpenRequests:
         Raises:
             ForgedRequestError: If its sample does not wait for its check.
         """
-        if row[2:5] not in self._recorded:
-            self._read_step(row.run, row.step)
         sample = self._recorded.get(row[2:5])
         if sample is None:
             raise ForgedRequestError("does not wait for anything")
@@ -158,11 +158,29 @@ class OpenRequests:
                 before.hear(*self._ladder.askings[standing.keys.index(key)], verdict)
         return sample.draw._replace(stratum=stratum_of(Survey(self._ladder, before)))
 
-    def _read_step(self, run: str, step: int) -> None:
-        found = samples_of_step(self._ledger, self._campaign, run, step)
-        self._recorded.update(
-            {(run, step, position): told for position, told in found.items() if told.is_open}
-        )
+    def _recall(self, rows: Sequence[Request]) -> None:
+        """Read the samples of some rows from the history, those of a step at once."""
+        wanted: dict[tuple[str, int], set[int]] = {}
+        for row in rows:
+            if row[2:5] not in self._recorded:
+                wanted.setdefault((row.run, row.step), set()).add(row.position)
+        for (run, step), positions in wanted.items():
+            found = self._samples(run, step, positions)
+            self._recorded.update(
+                {(run, step, position): told for position, told in found.items() if told.is_open}
+            )
+
+    def _samples(
+        self, run: str, step: int, positions: Collection[int]
+    ) -> dict[int, RecordedSample]:
+        """What the entries of these samples say; if one was drawn, all entries of their step.
+
+        Others tell what share of its draws is left when they are cancelled.
+        """
+        found = samples_of_step(self._ledger, self._campaign, run, step, positions)
+        if all(told.draw is None for told in found.values()):
+            return found
+        return samples_of_step(self._ledger, self._campaign, run, step)
 
 
 def _party(sample: RecordedSample) -> dict[str, Any]:

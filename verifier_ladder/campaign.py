@@ -464,8 +464,8 @@ def _is_cancelled(on_leave: str) -> bool:
 def _placed(ladder: Ladder, ledger: Ledger, name: str, namespace: str | None) -> Ladder:
     """The ladder in the campaign's cache namespace."""
     if namespace is None:
-        known = next((row for row in ledger.campaigns() if row.name == name), None)
-        namespace = load_settings().namespace if known is None else namespace_of(known)
+        known = ledger.campaigns(name)
+        namespace = namespace_of(known[0]) if known else load_settings().namespace
     return ladder.in_namespace(namespace)
 
 

@@ -17,10 +17,8 @@ def horizon_of(ledger: Ledger, campaign: str) -> int | None:
         >>> horizon_of(ledger, "try")
         20000
     """
-    found: int | None = None
-    for entry in ledger.entries(kind="plan", campaign=campaign):
-        found = int(ledger.read(entry).facts["horizon"])
-    return found
+    entry = ledger.last(kind="plan", campaign=campaign)
+    return None if entry is None else int(ledger.read(entry).facts["horizon"])
 
 
 def plan(ledger: Ledger, campaign: str, horizon: int) -> None:

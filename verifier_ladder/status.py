@@ -58,7 +58,7 @@ def recorded_campaign(ledger: Ledger, name: str) -> CampaignRow:
     Raises:
         ConfigError: If the ledger holds none of this name.
     """
-    row = next((c for c in ledger.campaigns() if c.name == name), None)
+    row = next(iter(ledger.campaigns(name)), None)
     if row is None:
         known = ", ".join(c.name for c in ledger.campaigns()) or "none"
         raise ConfigError(f"the ledger holds no campaign {name!r}; it holds {known}")

@@ -129,6 +129,10 @@ class Ledger(WorkQueue, RateBook, AccountBook, Replies):
     ) -> Iterator[Entry]:
         """Entries with an id above `after`, in order, up to the id `until` or the newest."""
 
+    @abstractmethod
+    def last(self, *, kind: str, campaign: str) -> Entry | None:
+        """The newest entry of a kind in a campaign; None if there is none."""
+
     def entry(self, number: int) -> Entry | None:
         """The entry with this id; None if there is none."""
         found = next(iter(self.entries(after=number - 1, limit=1)), None)
@@ -237,8 +241,8 @@ class Ledger(WorkQueue, RateBook, AccountBook, Replies):
         """
 
     @abstractmethod
-    def campaigns(self) -> list[CampaignRow]:
-        """All campaigns, oldest first."""
+    def campaigns(self, name: str | None = None) -> list[CampaignRow]:
+        """All campaigns, oldest first, or only the one of this name."""
 
     @abstractmethod
     def add_run(self, campaign: str, run: Mapping[str, Any]) -> None:

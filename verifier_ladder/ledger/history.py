@@ -100,6 +100,15 @@ class SqlHistory(Store):
         self._check_open()
         return self._pages(after, until, kind, campaign, limit)
 
+    def last(self, *, kind: str, campaign: str) -> Entry | None:
+        """See `Ledger.last`."""
+        rows = self._ask(
+            "SELECT id, kind, campaign, recorded_at, body, leaf FROM entry "
+            "WHERE kind = ? AND campaign = ? AND id <= ? ORDER BY id DESC LIMIT 1",
+            kind, campaign, self.newest(),
+        )  # fmt: skip
+        return Entry(*rows[0]) if rows else None
+
     def _pages(
         self,
         after: int,
@@ -211,10 +220,10 @@ class SqlHistory(Store):
                 write(connection, Draft(Block("campaign", name, facts=facts), now))
             return _campaign_rows(connection, name)[0]
 
-    def campaigns(self) -> list[CampaignRow]:
+    def campaigns(self, name: str | None = None) -> list[CampaignRow]:
         """See `Ledger.campaigns`."""
         with self._reading() as connection:
-            return _campaign_rows(connection)
+            return _campaign_rows(connection, name)
 
     def add_run(self, campaign: str, run: Mapping[str, Any]) -> None:
         """See `Ledger.add_run`."""

@@ -201,6 +201,14 @@ class MemoryLedger(MemoryReplies, MemoryQueue, Ledger):
             pass
         return self._select(max(0, after), until, kind, campaign, limit)
 
+    def last(self, *, kind: str, campaign: str) -> Entry | None:
+        """See `Ledger.last`."""
+        with self._held():
+            for entry in reversed(self._entries):
+                if (entry.kind, entry.campaign) == (kind, campaign):
+                    return entry
+            return None
+
     def _select(
         self,
         after: int,
@@ -297,10 +305,10 @@ class MemoryLedger(MemoryReplies, MemoryQueue, Ledger):
                 self._campaigns[name] = CampaignRow(name, kept, digest, now)
             return self._campaigns[name]
 
-    def campaigns(self) -> list[CampaignRow]:
+    def campaigns(self, name: str | None = None) -> list[CampaignRow]:
         """See `Ledger.campaigns`."""
         with self._held():
-            return list(self._campaigns.values())
+            return [row for row in self._campaigns.values() if name in {None, row.name}]
 
     def add_run(self, campaign: str, run: Mapping[str, Any]) -> None:
         """See `Ledger.add_run`."""

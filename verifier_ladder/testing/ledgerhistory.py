@@ -339,6 +339,20 @@ class HistoryTests:
         for name in ("b", "a", "c"):
             ledger.open_campaign(name, {}, key(name))
         assert [row.name for row in ledger.campaigns()] == ["b", "a", "c"]
+        assert [row.name for row in ledger.campaigns("a")] == ["a"]
+        assert ledger.campaigns("d") == []
+
+    def test_the_last_entry_of_a_kind_is_found_alone(self, ledger: Ledger) -> None:
+        ids = [
+            ledger.append(Block(kind, campaign, facts={"horizon": n}))
+            for n, (kind, campaign) in enumerate(
+                [("plan", "one"), ("plan", "one"), ("belief", "one"), ("plan", "two")]
+            )
+        ]
+        found = ledger.last(kind="plan", campaign="one")
+        assert found is not None
+        assert found == ledger.entry(ids[1])
+        assert ledger.last(kind="plan", campaign="three") is None
 
     def test_a_new_campaign_is_in_the_history(self, ledger: Ledger) -> None:
         ledger.open_campaign("one", {"name": "ladder"}, key("ladder"))

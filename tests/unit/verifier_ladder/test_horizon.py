@@ -6,7 +6,8 @@ import pytest
 
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.horizon import horizon_of, plan
-from verifier_ladder.ledger import open_ledger
+from verifier_ladder.ledger import Ledger, open_ledger
+from verifier_ladder.ledger.records import Block, Entry
 
 
 def test_nobody_has_said_at_first() -> None:
@@ -28,6 +29,23 @@ def test_the_same_again_is_not_written_again() -> None:
         plan(ledger, "try", 100)
 
     assert 1 == ledger.newest()
+
+
+def test_only_the_last_word_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = open_ledger(None)
+    for samples in range(100, 120):
+        plan(ledger, "try", samples)
+    read: list[int] = []
+    real = Ledger.read
+
+    def noting(ledger: Ledger, entry: Entry) -> Block:
+        read.append(entry.id)
+        return real(ledger, entry)
+
+    monkeypatch.setattr(Ledger, "read", noting)
+
+    assert 119 == horizon_of(ledger, "try")
+    assert [20] == read
 
 
 @pytest.mark.parametrize("horizon", [0, -1, 1.5, True, "many", None])

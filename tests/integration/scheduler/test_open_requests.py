@@ -1,0 +1,58 @@
+"""What an earlier process left open is taken up without reading what is over."""
+
+from pathlib import Path
+
+import pytest
+
+import verifier_ladder as vl
+from verifier_ladder.ledger import Ledger, open_ledger
+from verifier_ladder.ledger.records import Block, Entry
+
+STEPS = 12
+
+
+@vl.verifier(tier="fast", version="1", isolation="inline", deviation=2.0, same_quantity=True)
+def cheap(candidate: vl.Candidate) -> float:
+    return float(len(candidate.content))
+
+
+@vl.verifier(tier="simulation", version="1", deviation=1.0, same_quantity=True)
+def dear(candidate: vl.Candidate) -> float:
+    return float(len(candidate.content))
+
+
+@vl.verifier(tier="high_fidelity", version="1")
+def dearest(candidate: vl.Candidate) -> float:
+    return float(len(candidate.content))
+
+
+def opened(place: Path) -> vl.Campaign:
+    ladder = vl.Ladder("l", [cheap, dear, dearest], policy="all_tiers", prior=(20.0, 10.0))
+    return vl.Campaign.open("c", ladder=ladder, ledger=place, run="r", engine="workers")
+
+
+def test_of_a_step_only_the_entries_of_samples_that_wait_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(tmp_path / "l.db") as campaign:
+        for position in range(STEPS):
+            sample = vl.Sample(vl.Candidate("text", "a" * (position + 1)), position=position)
+            campaign.score([sample], step=0)
+    with open_ledger(tmp_path / "l.db") as ledger:
+        (*_, waiting) = ledger.requests(campaign="c")
+        gone = [request for request in ledger.requests(campaign="c") if request != waiting]
+        ledger.append(Block("note", "c"), answered=gone)
+    read: list[int] = []
+
+    def noting(ledger: Ledger, entry: Entry) -> Block:
+        block = real(ledger, entry)
+        read.extend([entry.id] * (block.samples is not None))
+        return block
+
+    real = Ledger.read
+    monkeypatch.setattr(Ledger, "read", noting)
+    with opened(tmp_path / "l.db") as campaign:
+        found = campaign._call(lambda conductor: conductor._holding._desk.requests.read())
+
+    assert [waiting[:5]] == [request[:5] for request in found]
+    assert len(read) == 1
