@@ -156,7 +156,7 @@ class Dispatcher(ABC):
         self._seats = Seats()
         self._at: tuple[Verifier, Sequence[Claim]] | None = None
         """The checks that the thread is just beginning, or writing down."""
-        self._measured = Measurements()
+        self._measured = Measurements(ledger)
         self._retries: list[float] = []
         self._failure: BaseException | None = None
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from math import exp, log, sqrt
 
 from verifier_ladder.cost import Cost
+from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import CheckRow, Claim
 from verifier_ladder.resource import Resource
 from verifier_ladder.scheduler.engines.job import MOST_RESERVED, is_one_by_one
@@ -111,12 +112,19 @@ class Measured:
 class Measurements:
     """What the checks of many verifiers took."""
 
-    def __init__(self) -> None:
-        """Start without any."""
+    def __init__(self, ledger: Ledger) -> None:
+        """Start with what the ledger knows; it is asked once about each verifier."""
+        self._ledger = ledger
         self._known: dict[bytes, Measured] = {}
 
     def of(self, verifier: Verifier) -> Measured:
-        """What those of one verifier took."""
+        """What those of one verifier took, here and wherever they were answered before."""
         if verifier.digest not in self._known:
-            self._known[verifier.digest] = Measured(verifier)
+            measured = Measured(verifier)
+            checks = self._ledger.answered(verifier.digest, _REMEMBERED)
+            said = self._ledger.verdicts([check.check_key for check in checks])
+            for check in checks:
+                if check.check_key in said:
+                    measured.note(check, said[check.check_key])
+            self._known[verifier.digest] = measured
         return self._known[verifier.digest]

@@ -8,6 +8,7 @@ from verifier_ladder.ledger.asking import check_rows, request_rows, where
 from verifier_ladder.ledger.damage import contained
 from verifier_ladder.ledger.records import CheckRow, CheckState, Queued, Request, Vitals, Waiting
 from verifier_ladder.ledger.store import IN_LOG, Store, chunks
+from verifier_ladder.ledger.workqueue import MOST_LOOKED_AT
 
 ALL = 2**62
 """LIMIT of a statement that has none."""
@@ -42,6 +43,19 @@ class SqlLooking(Store):
         if keys is not None and len(keys) > 1:
             found.sort(key=lambda row: (-row.priority, row.not_before))
         return found[:limit]
+
+    @contained
+    def answered(self, verifier: bytes, limit: int) -> list[CheckRow]:
+        """See `Ledger.answered`."""
+        newest = "(SELECT coalesce(max(id), 0) FROM check_queue)"
+        with self._reading() as connection:
+            found = check_rows(
+                connection,
+                f"WHERE c.state = 3 AND c.digest = ? AND c.id > {newest} - {MOST_LOOKED_AT} "
+                "ORDER BY c.id DESC LIMIT ?",
+                (verifier, limit),
+            )
+        return found[::-1]
 
     @contained
     def requests(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from verifier_ladder.ledger.memoryaccounts import MemoryAccounts
 from verifier_ladder.ledger.protocol import (
@@ -20,6 +21,7 @@ from verifier_ladder.ledger.records import (
     Vitals,
     Waiting,
 )
+from verifier_ladder.ledger.workqueue import MOST_LOOKED_AT
 
 
 @dataclass(slots=True)
@@ -74,6 +76,16 @@ class MemoryLooking(MemoryAccounts):
                 and (campaign is None or self._is_asked(work.row.check_key, [campaign]))
             ]
             return [work.row for work in ordered(found)[:limit]]
+
+    def answered(self, verifier: bytes, limit: int) -> list[CheckRow]:
+        """See `Ledger.answered`."""
+        with self._held():
+            newest = islice(reversed(self._work.values()), MOST_LOOKED_AT)
+            rows = (work.row for work in newest)
+            found = (
+                row for row in rows if row.state is CheckState.DONE and row.digest == verifier
+            )
+            return [*islice(found, limit)][::-1]
 
     def requests(
         self,

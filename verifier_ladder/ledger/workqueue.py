@@ -28,6 +28,8 @@ def any_check(check: CheckRow) -> bool:
     return True
 
 
+MOST_LOOKED_AT = 4096
+"""Checks of the queue among which `WorkQueue.answered` looks."""
 NOTHING_BEGUN: Mapping[bytes, float] = MappingProxyType({})
 
 
@@ -287,6 +289,17 @@ class WorkQueue(ABC):
             >>> with open_ledger(None) as ledger:
             ...     ledger.checks(states=[CheckState.DEAD], verifier="xtb-hydration")
             []
+        """
+
+    @abstractmethod
+    def answered(self, verifier: bytes, limit: int) -> list[CheckRow]:
+        """The last checks of a verifier that were answered, in the order they were asked for.
+
+        Looked for among the newest `MOST_LOOKED_AT` of the queue only, whatever its length.
+
+        Args:
+            verifier: Its digest.
+            limit: The most to give.
         """
 
     @abstractmethod

@@ -384,6 +384,19 @@ class QueueTests:
         assert states.pop(key("check d")) is CheckState.DEAD
         assert set(states.values()) == {CheckState.DONE}
 
+    def test_the_last_checks_that_were_answered_are_found_by_their_verifier(
+        self, ledger: Ledger
+    ) -> None:
+        for name in "abcde":
+            enqueue(ledger, check_row(name))
+        claims = {one.check.check_key: one for one in claim(ledger)}
+        ledger.complete([completion(claims[key(f"check {name}")]) for name in "abc"], now=NOW)
+        ledger.fail([completion(claims[key("check d")], CRASH)], retry_at=None, now=NOW)
+        found = ledger.answered(key("xtb"), 2)
+        assert [row.check_key for row in found] == [key("check b"), key("check c")]
+        assert [row.reserve for row in found] == [Cost(1.0)] * 2
+        assert ledger.answered(key("another"), 9) == []
+
     def test_only_unwanted_checks_are_cancelled(self, ledger: Ledger) -> None:
         enqueue(ledger, check_row("a"), check_row("b"), requests=[request("a")])
         assert ledger.cancel([key("check a"), key("check b"), key("nobody")], now=NOW) == 1

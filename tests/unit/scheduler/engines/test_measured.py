@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import isclose
+from pathlib import Path
 from typing import Any
 
 from hypothesis import example, given
@@ -11,10 +13,11 @@ from hypothesis import strategies as st
 
 from verifier_ladder.cost import Cost
 from verifier_ladder.function import FunctionVerifier
+from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.ledger.records import CheckRow
 from verifier_ladder.scheduler.engines.measured import Measured, Measurements
 from verifier_ladder.scheduler.engines.reservation import MARGIN
-from verifier_ladder.testing.records import check_row
+from verifier_ladder.testing.records import NOW, check_row, claim, completion, enqueue
 from verifier_ladder.verdict import Verdict
 
 amounts = st.floats(0.0, 1e9)
@@ -140,8 +143,29 @@ def test_it_never_reserves_less_nor_more_than_can_be_counted(
 
 
 def test_each_verifier_has_its_own() -> None:
-    known, one, other = Measurements(), verifier(), verifier("2")
+    known, one, other = Measurements(open_ledger(None)), verifier(), verifier("2")
     known.of(one).note(expecting(money=1.0), took(Cost(money=9.0)))
 
     assert known.of(one).reserve(expecting(money=1.0)).money > 9.0
     assert 1.0 == known.of(other).reserve(expecting(money=1.0)).money
+
+
+def answered(ledger: Ledger, of: FunctionVerifier, money: Sequence[float]) -> None:
+    """Checks of a verifier that have taken so much, where 1 was expected of each."""
+    for number, spent in enumerate(money):
+        row = check_row(f"{number}", digest=of.digest, reserve=Cost(money=1.0))
+        enqueue(ledger, row)
+        (claimed,) = claim(ledger, verifier=of.digest)
+        ledger.complete([completion(claimed, took(Cost(money=spent)))], now=NOW)
+
+
+def test_what_the_ledger_knows_of_earlier_checks_counts_from_the_start(tmp_path: Path) -> None:
+    one = verifier()
+    with open_ledger(tmp_path / "l.db") as ledger:
+        answered(ledger, one, [9.0, 9.0, 9.0])
+    with open_ledger(tmp_path / "l.db") as ledger:
+        known = Measurements(ledger)
+
+        assert isclose(9.0 * MARGIN, known.of(one).reserve(expecting(money=1.0)).money)
+        assert 1.0 == known.of(verifier("2")).reserve(expecting(money=1.0)).money
+        assert 6 == known.of(one).most
