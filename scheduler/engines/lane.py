@@ -46,26 +46,34 @@ class Hearing(Generic[T]):
         self._job, self._group, self._journal, self._mask = job, group, journal, mask
         self._items: list[Any] = []
         self._whole = 0
-        self._charged = 0.0
-        """What answers are charged that were told of while the worker went on."""
+        self._charged = self._least = 0.0
+        """What answers are charged that were told of while the worker went on; and the least that
+        all took which were there at the last look."""
 
-    def look(self, took: float) -> None:
+    def look(self, took: float, least: float = 0.0) -> None:
         """Deliver what was there at the last look; what is newer may not be written whole.
 
         Args:
             took: Cpu-seconds that those who have answered took, also those who wait to be told.
+            least: Cpu-seconds that they surely took, as the kernel tells.
         """
         whole, self._whole = self._whole, self._journal.count
+        known, self._least = self._least, least
         start = len(self._items)
         if whole > start:
             share = max(0.0, took - self._charged) / (max(whole, self._whole) - start)
-            said = self._said(start, whole, share * (whole - start))
+            said = self._said(start, whole, share * (whole - start), known - self._charged)
             self._charged += said.seconds
             group = self._group[start:whole]
             self._job.future.tell({group[place]: item for place, item in said.sound.items()})
 
-    def ended(self, said: bytes, seconds: float) -> Answers[T]:
+    def ended(self, said: bytes, seconds: float, least: float) -> Answers[T]:
         """What it has said, now that it is done: in its journal and, after that, in its reply.
+
+        Args:
+            said: The reply.
+            seconds: Cpu-seconds that it says it took.
+            least: Those that it surely took, as the kernel tells.
 
         Raises:
             EngineError: If that is not one answer for each, with what they took. Whatever else is
@@ -78,7 +86,8 @@ class Hearing(Generic[T]):
         if len(items) != asked or (costs is not None and len(costs) != asked):
             raise EngineError(f"{len(items)} answers for {asked} candidates")
         Cost(seconds)  # refuses what nobody can have spent
-        return self._mask(self._job.read(self._group, items, costs, seconds))
+        costs = None if costs is None else _no_less(costs, least)
+        return self._mask(self._job.read(self._group, items, costs, max(seconds, least)))
 
     def failed(self, failure: Failure, took: float) -> Answers[T]:
         """What it had said before it failed; the worker must be dead."""
@@ -86,13 +95,14 @@ class Hearing(Generic[T]):
         left = max(0.0, failure.seconds - said.seconds)
         return said._replace(failure=failure._replace(seconds=left) if said.items else failure)
 
-    def _said(self, start: int, end: int, seconds: float) -> Answers[T]:
+    def _said(self, start: int, end: int, seconds: float, least: float = 0.0) -> Answers[T]:
         """What it has answered by now; nothing if that is not to be relied on."""
         try:
             self._catch_up(end)
             if not self._items:
                 return Answers([], 0.0)
             costs = self._job.costs(self._journal, start, len(self._items))
+            costs = None if costs is None else _no_less(costs, least)
             took = seconds if costs is None else sum(costs)
             group = self._group[start : len(self._items)]
             return self._mask(self._job.read(group, self._items[start:], costs, took))
@@ -254,7 +264,7 @@ class Lane:
                 try:
                     kind, body, seconds = wire.read_reply(reply)
                     if kind == "ok":
-                        said = hearing.ended(body, seconds)
+                        said = hearing.ended(body, seconds, process.least)
                         process.known.add(token)
                         return said
                     refusal = _refusal(body, seconds) if kind == "refuse" else None
@@ -297,6 +307,14 @@ class Lane:
             if self.closing.is_set():
                 self.stop()  # again, for the lane may just have been starting a worker
             self.thread.join(0.05)
+
+
+def _no_less(costs: Sequence[float], least: float) -> list[float]:
+    """What each took by a worker's own word, but together no less than the kernel has seen."""
+    whole = sum(costs)
+    if whole >= least or not costs:
+        return list(costs)
+    return [cost * least / whole if whole else least / len(costs) for cost in costs]
 
 
 def _refusal(body: bytes, seconds: float) -> Failure:

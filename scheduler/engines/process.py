@@ -57,22 +57,27 @@ class WorkerProcess:
         """What it has answered to the present request; there until it is killed."""
         self.took = 0.0
         """Cpu-seconds that the candidates took which it has answered of the present request."""
+        self.least = 0.0
+        """Cpu-seconds that those surely took, as the kernel tells: what it showed before the last
+        of them was answered."""
         self._cpu = 0.0
         self._paused = 0.0
         self._name = name
         self._limits = (memory, nice, os.getpid())
         self._process: Child
 
-    def call(self, request: bytes, watch: Watch, look: Callable[[float], None]) -> bytes | Failure:
+    def call(
+        self, request: bytes, watch: Watch, look: Callable[[float, float], None]
+    ) -> bytes | Failure:
         """Run one request to its end, or to the worker's; after a failure, `kill` cleans up.
 
         Args:
             request: What it is asked.
             watch: How long it may take.
             look: Called now and then while it is at work, with the cpu-seconds that those who
-                have answered took.
+                have answered took, and those that they surely took.
         """
-        self.took = self._cpu = 0.0
+        self.took = self.least = self._cpu = 0.0
         self._progress.cell[0] = NOT_STARTED
         self.journal.begin()
         self._line.ask(request)
@@ -102,11 +107,11 @@ class WorkerProcess:
         self._log.writer.close()
         self._line.far.close()
 
-    def _wait(self, watch: Watch, look: Callable[[float], None]) -> bytes | Failure:
+    def _wait(self, watch: Watch, look: Callable[[float, float], None]) -> bytes | Failure:
         """Wait for the answer; the worker's death raises."""
         cell = self._progress.cell
         self._at = at = NOT_STARTED
-        answered = 0
+        answered, before = 0, 0.0
         clock = OwnClock(self._process.pid, watch.patience)
         spending = Spending(watch, self._measured)
         while True:
@@ -114,8 +119,10 @@ class WorkerProcess:
                 self._at = at = cell[0]
                 clock.begin()
                 self.took = self._taken
-            if self.journal.count != answered:  # Calls at work at once end in any place.
-                answered = self.journal.count
+            if self.journal.count == answered:
+                before = self._cpu
+            else:  # Calls at work at once end in any place.
+                answered, self.least = self.journal.count, before
                 # Measured after they were counted: an earlier look lacks their last.
                 self.took = self._measured()
             is_loading = at in (NOT_STARTED, LOADING)
@@ -127,7 +134,7 @@ class WorkerProcess:
                 return self._failure("budget", message)._replace(boundary="budget")
             if watch.is_abandoned():
                 return self._failure("abandoned", "was given up, for nobody waits for it")
-            look(self.took)
+            look(self.took, self.least)
             self._look_for_pause(watch)
             # A hang is noticed within a tenth of its time limit.
             pause = min(left, max(watch.patience / 10, 0.02), _LOOK)
@@ -135,6 +142,7 @@ class WorkerProcess:
                 pause = min(pause, spending.pause)
             if (reply := self._line.hear(max(pause, 0.005))) is not None:
                 self._look_for_pause(watch)
+                self.least = self._cpu
                 return reply
             self._measured()
             if self._process.exitcode is not None:

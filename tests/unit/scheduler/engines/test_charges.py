@@ -49,6 +49,9 @@ ENDS = ("lies", "dies", "dies unseen", "is stopped")
 class Script:
     """What happens to a batch: drawn at random, and added up."""
 
+    each = False
+    """Whether its workers say what each candidate took."""
+
     def __init__(self, random: Random, ends: Sequence[str] = ()) -> None:
         self.random, self.ends = random, list(ends)
         self.taken = self.charged = 0.0
@@ -83,9 +86,11 @@ class Worker:
         self.script, self.journal, self.mask = script, Journal(), NO_MASK
         self.known: set[int] = set()
         self.used = self.dead = False
-        self.pid, self.took = None, 0.0
+        self.pid, self.took, self.least = None, 0.0, 0.0
 
-    def call(self, request: bytes, _: object, look: Callable[[float], None]) -> bytes | Failure:
+    def call(
+        self, request: bytes, _: object, look: Callable[[float, float], None]
+    ) -> bytes | Failure:
         self.script.begins.wait()
         (_, contents, *_), *_ = pickle.loads(request)[3]  # noqa: S301
         end = "dies" if BAD in contents else self.script.ends.pop() if self.script.ends else ""
@@ -97,8 +102,8 @@ class Worker:
         for _ in range(stops):
             self.took += self.script.takes()
             self.journal.note(1.0)
-            look(self.took)
-            self.script.maybe(lambda: look(self.took))
+            look(self.took, 0.0)
+            self.script.maybe(lambda: look(self.took, 0.0))
             self.script.try_to_pay()
         self.seconds = self.took + self.script.takes()
         return self.ended(end, most)
@@ -127,7 +132,9 @@ def charge(verdict: Verdict) -> float:
     return (verdict.cost or Cost()).seconds
 
 
-def judged(script: Script, verifier: Verifier, *contents: str) -> list[Verdict]:
+def judged(
+    script: Script, verifier: Verifier, *contents: str, worker: type[Worker] = Worker
+) -> list[Verdict]:
     """Have simulated workers judge a batch, of which answers are paid while they do."""
     note = BatchFuture.note
 
@@ -136,7 +143,7 @@ def judged(script: Script, verifier: Verifier, *contents: str) -> list[Verdict]:
         note(future, answers)
 
     with pytest.MonkeyPatch.context() as patch, WorkerPool(1) as pool:
-        patch.setattr(lane, "WorkerProcess", lambda *_, **__: Worker(script))
+        patch.setattr(lane, "WorkerProcess", lambda *_, **__: worker(script))
         patch.setattr(BatchFuture, "note", noted)
         patch.setattr(work, "_LONG", 0.0)
         claims = [Claim(check_row(f"{n}"), 1) for n in range(len(contents))]
@@ -175,6 +182,45 @@ def test_a_culprit_is_charged_for_what_its_control_took(
 
     assert "it is well on others" in verdicts[1].reason
     assert isclose(script.taken, script.charged, abs_tol=1e-6)
+
+
+class Lying(Worker):
+    """Says that it took nothing, though the kernel has seen otherwise."""
+
+    def call(
+        self, request: bytes, _: object, look: Callable[[float, float], None]
+    ) -> bytes | Failure:
+        (_, contents, *_), *_ = pickle.loads(request)[3]  # noqa: S301
+        self.used = True
+        self.journal.begin()
+        self.journal.costs[: len(contents)] = memoryview(bytes(8 * len(contents))).cast("d")
+        for _ in contents:
+            self.took += self.script.takes()
+            self.least = self.took
+            self.journal.note(1.0)
+            for _ in range(2):  # At the second, what was written before the first is told.
+                look(self.took, self.least)
+            self.script.try_to_pay()
+        costs = [0.0] * len(contents) if self.script.each else None
+        return wire.pack(("ok", wire.pack(([], costs)), 0.0))
+
+
+@pytest.mark.parametrize("each", [False, True], ids=["as a batch", "one by one"])
+@given(st.randoms(use_true_random=False), st.integers(2, 5))
+def test_a_worker_that_says_less_than_the_kernel_has_seen_is_charged_what_was_seen(
+    each: bool,  # noqa: FBT001
+    random: Random,
+    count: int,
+) -> None:
+    script = Script(random)
+    script.each = each
+    cost = Cost(1.0 if each else 0.0)
+    verifier = FunctionVerifier(float, name="lying", version="1", cost=cost)
+
+    verdicts = judged(script, verifier, *map(str, range(count)), worker=Lying)
+
+    assert isclose(script.taken, script.charged, abs_tol=1e-6)
+    assert isclose(script.taken, sum(map(charge, verdicts)), abs_tol=1e-6)
 
 
 class Boundless(Script):
