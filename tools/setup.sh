@@ -27,12 +27,14 @@ quietly() {
     fi
 }
 
-recent() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
+# The oldest Python that will do; a learner may need a newer one (its python.txt).
+least=3.11
+recent() { "$1" -c "import sys; sys.exit(sys.version_info < (3, ${least#3.}))" 2>/dev/null; }
 
 find_python() {
     # An explicit choice is obeyed or refused, never replaced.
     if [ -n "${PYTHON:-}" ]; then
-        recent "$PYTHON" || die "PYTHON=$PYTHON is not a working Python 3.11 or newer."
+        recent "$PYTHON" || die "PYTHON=$PYTHON is not a working Python $least or newer."
         printf '%s\n' "$PYTHON"
         return
     fi
@@ -42,7 +44,7 @@ find_python() {
             return
         fi
     done
-    die "Python 3.11 or newer was not found. Install it, or name one: make demo PYTHON=/path/to/python3"
+    die "Python $least or newer was not found. Install it, or name one, as in: make demo PYTHON=/path/to/python3"
 }
 
 is_debian_root() { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; }
@@ -91,6 +93,7 @@ install_project() {
 
 install_learner() {
     wanted=tests/learners/$2
+    [ ! -f "$wanted/python.txt" ] || least=$(cat "$wanted/python.txt")
     [ -x "$1/bin/python" ] || make_venv "$1"
     say "Installing $2 and verifier-ladder into $1 (some minutes the first time)"
     quietly "$1/bin/python" -m pip install --no-compile --requirement "$wanted/requirements.txt" --editable . </dev/null ||

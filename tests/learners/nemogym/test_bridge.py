@@ -13,12 +13,6 @@ from typing import Any
 
 import pytest
 import uvicorn
-
-import verifier_ladder as vl
-from verifier_ladder.tiers.generic.nemogym import NemoGymVerifier
-
-pytest.importorskip("nemo_gym")
-
 from nemo_gym.base_resources_server import (
     BaseResourcesServerConfig,
     BaseVerifyRequest,
@@ -33,6 +27,9 @@ from resources_servers.mcqa.app import (
     MCQAResourcesServer,
     MCQAResourcesServerConfig,
 )
+
+import verifier_ladder as vl
+from verifier_ladder.tiers.generic.nemogym import NemoGymVerifier
 
 LONGEST = 120.0
 
