@@ -61,6 +61,8 @@ _LOOKS = re.compile(
     r"|\\(?:text)?color\s*\{[^{}]*\}|\\[,;:! ()\[\]]|~"
 )
 """Commands that change how a box looks, not what it says."""
+_SIGNS = re.compile(r"\\(?:text\w*|mbox|math(?:rm|bf|sf))\s*\{([^{}\0A-Za-z0-9]*)\}")
+"""Signs that are set as text: they say what they say without it."""
 _MEASURES = UNITS.keys() | CHANGING | {"percent", "per", "square", "cubic"}
 """Words behind a box that belong to it."""
 _MARKUP = " \t\r\n*_`\"'|$#"
@@ -195,7 +197,7 @@ def _said(text: str, group: list[_Box]) -> Iterator[str]:
         at = box.end
     around += text[at : near[1]].replace(_HELD, _FAR) + _FAR * (near[1] < end)
     inner = iter([box.inner for box in group])
-    for part, is_member in _parts(around):
+    for part, is_member in _parts(_SIGNS.sub(r"\1", around)):
         held = [next(inner) for _ in range(part.count(_HELD))]
         if held:
             yield from _answers(part, held, is_member=is_member, is_formula=bool(first.formula))

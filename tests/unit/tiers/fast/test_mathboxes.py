@@ -28,6 +28,9 @@ def outcome(content: str, answer: str) -> str:
         ("$\\boxed{1} + \\boxed{2}$", ["1", "2", "{1} + {2}"]),
         ("\\boxed{1}\\boxed{2}", ["1", "2"]),
         ("$-\\boxed 5$", ["-{5}"]),
+        ("$\\text{-}\\boxed{5}$", ["-{5}"]),
+        ("$\\boxed{5}\\text{\\%}$", ["{5}\\%"]),
+        ("$\\boxed{5}\\text{, }\\text{so } x$", ["5"]),
         ("no box", []),
     ],
 )
