@@ -270,8 +270,8 @@ def send(
     facts = {**layout.as_json(), "by": by, "again": again, "plates": plates}
     entry = ledger.append(Block(BATCH, campaign, facts=facts))
     _wait_for_earlier(ledger, entry)
-    if why := Batches(ledger, campaign).void.get(entry):
-        raise ConfigError(why)
+    if entry in (void := Batches(ledger, campaign).void):
+        raise ConfigError(void[entry])
 
 
 def _wait_for_earlier(ledger: Ledger, entry: int) -> None:

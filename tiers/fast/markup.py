@@ -120,7 +120,8 @@ def _definitions(text: str) -> Iterator[_Definition]:
     if "]:" in text:  # Most texts have none, and the parser takes its time.
         for token in _parser().parse(text):
             if token.type == "definition" and token.map:
-                yield _Definition(*token.map, token.meta["label"].strip(), token.meta["id"])
+                start, end = token.map
+                yield _Definition(start, end, token.meta["label"].strip(), token.meta["id"])
 
 
 @cache

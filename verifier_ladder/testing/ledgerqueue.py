@@ -441,8 +441,8 @@ class QueueTests:
     def _leave(ledger: Ledger) -> Claim:
         """Have a check at work, and nobody wait for it any more."""
         ours = queue_one(ledger)
-        gone = {"answered": [request("a")], "unwanted": [key("check a")]}
-        ledger.append(Block("revision", CAMPAIGN), **gone)
+        block = Block("revision", CAMPAIGN)
+        ledger.append(block, answered=[request("a")], unwanted=[key("check a")])
         assert only(ledger, "a").state is CheckState.LEASED
         return ours
 

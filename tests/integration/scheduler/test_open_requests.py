@@ -6,7 +6,9 @@ import pytest
 
 import verifier_ladder as vl
 from verifier_ladder.ledger import Ledger, open_ledger
-from verifier_ladder.ledger.records import Block, Entry
+from verifier_ladder.ledger.records import Block, Entry, Request
+from verifier_ladder.scheduler.conductor import Conductor
+from verifier_ladder.scheduler.engines.remote import RemoteConductor
 
 STEPS = 12
 
@@ -31,6 +33,11 @@ def opened(place: Path) -> vl.Campaign:
     return vl.Campaign.open("c", ladder=ladder, ledger=place, run="r", engine="workers")
 
 
+def taken_up(conductor: Conductor | RemoteConductor) -> list[Request]:
+    assert isinstance(conductor, Conductor)
+    return conductor._holding._desk.requests.read()
+
+
 def test_of_a_step_only_the_entries_of_samples_that_wait_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -52,7 +59,7 @@ def test_of_a_step_only_the_entries_of_samples_that_wait_are_read(
     real = Ledger.read
     monkeypatch.setattr(Ledger, "read", noting)
     with opened(tmp_path / "l.db") as campaign:
-        found = campaign._call(lambda conductor: conductor._holding._desk.requests.read())
+        found = campaign._call(taken_up)
 
     assert [waiting[:5]] == [request[:5] for request in found]
     assert len(read) == 1

@@ -213,7 +213,7 @@ def test_a_citation_that_nobody_sees_is_none(hidden: str) -> None:
     cited = f'"{SOURCE[:40].rpartition(" ")[0]}" [1]'
 
     assert Outcome.ACCEPT is judged(f"{cited}\n\n[1] a").outcome
-    assert "no citation" in judged(f"All is well.\n{hidden.format(cited)}\n\n[1] a").reason
+    assert "no citation" in judged(f"All is well.\n\n{hidden.format(cited)}\n\n[1] a").reason
     source = {"a": f"{hidden.format(SOURCE)}\n</span>\nAll is well and was."}
     assert Outcome.REJECT is judged(f"{cited}\n\n[1] a", sources=source).outcome
     assert Outcome.ACCEPT is judged('"All is well and was" [1]\n\n[1] a', sources=source).outcome

@@ -38,7 +38,7 @@ def test_a_name_that_cannot_be_shown_as_it_is_is_refused(tokens: TokenFile, name
 def test_the_file_holds_no_token_and_only_its_owner_reads_it(tokens: TokenFile) -> None:
     secret = tokens.add("trainer", ["score"])
 
-    assert secret.split("_")[2] not in tokens.path.read_text()
+    assert secret.split("_", 2)[2] not in tokens.path.read_text()
     assert 0o600 == stat.S_IMODE(tokens.path.stat().st_mode)
 
 
