@@ -35,6 +35,16 @@ HOW = "write one SMILES, alone, between <answer> and </answer>"
 """What to tell a model whose answer can't be found."""
 
 
+def refused(reason: str, advice: str = HOW) -> CandidateError:
+    """The error that says what is wrong with an answer, and what to do.
+
+    Example:
+        >>> refused("the output is empty").feedback
+        'Write one SMILES, alone, between <answer> and </answer>.'
+    """
+    return CandidateError(f"{reason}; {advice}", feedback=f"{advice[0].upper()}{advice[1:]}.")
+
+
 def answers(text: str) -> list[str]:
     r"""Find what a model proposes: the distinct single words at the strongest mark.
 
@@ -57,15 +67,15 @@ def answers(text: str) -> list[str]:
         return [text]
     spoken = text.rpartition("</think>")[2].strip()
     if not spoken:
-        raise CandidateError(f"the output is empty; {HOW}")
+        raise refused("the output is empty")
     for find in (_final, _labelled, _last_line, _inline):
         parts = list(find(spoken))
         found = dict.fromkeys(word for part in parts if (word := part.strip()))
         if parts and not found and find is _final:
-            raise CandidateError(f"the answer is empty; {HOW}")
+            raise refused("the answer is empty")
         if found:
             return list(dict.fromkeys(_word(part) for part in found))
-    raise CandidateError(f"no answer was found in the output; {HOW}")
+    raise refused("no answer was found in the output")
 
 
 def _final(text: str) -> Iterator[str]:
@@ -97,8 +107,8 @@ def _word(part: str) -> str:
     word = remark[1] if remark else inner
     words = len(word.split())
     if words > 1:
-        raise CandidateError(f"the answer is {words} words long; {HOW}")
+        raise refused(f"the answer is {words} words long")
     word = word.rstrip(".,;").removeprefix("**").removesuffix("**").strip("`\"'$")
     if not word:
-        raise CandidateError(f"the answer is empty; {HOW}")
+        raise refused("the answer is empty")
     return word

@@ -8,13 +8,14 @@ from typing import Any
 
 from verifier_ladder.canonicaliser import Canonicaliser
 from verifier_ladder.errors import CandidateError, ConfigError, ToolError
-from verifier_ladder.tiers.fast.answer import HOW, answers
+from verifier_ladder.tiers.fast.answer import answers, refused
 from verifier_ladder.tiers.versions import versions
 
 ORGANIC = ("H", "C", "N", "O", "F", "P", "S", "Cl", "Br", "I")
 """Elements that every built-in chemistry verifier can treat."""
 
 _SHOWN = 60
+_SMALLER = "propose a smaller molecule"
 _MOST_ANSWERS = 8
 """Different spellings of one molecule in one output."""
 _REMEMBERED = 10_000
@@ -61,9 +62,27 @@ def parse(smiles: str) -> Any:
     """
     molecule = rdkit().MolFromSmiles(smiles)
     if molecule is None:
-        raise CandidateError(_complaint(smiles))
+        raise _complaint(smiles)
     if not molecule.GetNumAtoms():
-        raise CandidateError(f"the SMILES holds no atom; {HOW}")
+        raise refused("the SMILES holds no atom")
+    return molecule
+
+
+def parse_single(smiles: str) -> Any:
+    """Read SMILES as one molecule of named atoms, of which alone properties make sense.
+
+    Raises:
+        CandidateError: If it is none, several side by side, or holds a placeholder for an atom.
+    """
+    molecule = parse(smiles)
+    parts = len(rdkit().GetMolFrags(molecule))
+    if parts > 1:
+        raise refused(
+            f"{parts} separate molecules, where one is asked for",
+            "propose a single molecule, without a dot in the SMILES",
+        )
+    if not all(atom.GetAtomicNum() for atom in molecule.GetAtoms()):
+        raise refused("a placeholder (*) stands for an atom", "name every atom")
     return molecule
 
 
@@ -119,18 +138,25 @@ def _oddity() -> Any:
     return query.GetMol()
 
 
-def _complaint(smiles: str) -> str:
+def _complaint(smiles: str) -> CandidateError:
     """Why RDKit refuses a SMILES, in words that help to mend it."""
     chem = rdkit()
     loose = chem.MolFromSmiles(smiles, sanitize=False)
     if loose is None:
-        return (
+        return refused(
             f"{_shown(smiles)} is not SMILES: brackets or rings don't close, or a symbol is no "
-            f"element; {HOW}"
+            "element"
         )
     problems = [problem.Message() for problem in chem.DetectChemistryProblems(loose)]
     detail = "; ".join(problems[:3]) or "no valid structure"
-    return f"{_shown(smiles)} is not a possible molecule: {detail}"
+    return _impossible(smiles, detail)
+
+
+def _impossible(smiles: str, detail: str) -> CandidateError:
+    return CandidateError(
+        f"{_shown(smiles)} is not a possible molecule: {detail}",
+        feedback=f"Mend the molecule: {detail}.",
+    )
 
 
 def _shown(text: str) -> str:
@@ -203,17 +229,17 @@ class MoleculeCanonicaliser(Canonicaliser):
             return self._form(content)
         text = as_text(content)
         if len(text) > self.max_text:
-            raise CandidateError(
+            raise refused(
                 f"the output is {len(text)} characters long; at most {self.max_text} are read"
             )
         words = answers(text)
         if len(words) > _MOST_ANSWERS:
-            raise CandidateError(f"the output gives {len(words)} answers; commit to one: {HOW}")
+            raise refused(f"the output gives {len(words)} answers; commit to one")
         forms = list(dict.fromkeys(self._bounded(word) for word in words))
         if len(forms) > 1:
-            raise CandidateError(
+            raise refused(
                 f"the output proposes {len(forms)} different molecules "
-                f"({', '.join(map(_shown, forms[:3]))}); commit to one: {HOW}"
+                f"({', '.join(map(_shown, forms[:3]))}); commit to one"
             )
         return forms[0]
 
@@ -221,7 +247,7 @@ class MoleculeCanonicaliser(Canonicaliser):
         chem = rdkit()
         molecule = chem.MolFromSmiles(smiles)
         if molecule is None:
-            raise CandidateError(_complaint(smiles))
+            raise _complaint(smiles)
         form: str = chem.MolToSmiles(molecule)
         if _UNUSUAL.isdisjoint(form) or _ordinary(molecule, form):
             if len(_SIZES) >= _REMEMBERED:
@@ -239,39 +265,35 @@ class MoleculeCanonicaliser(Canonicaliser):
             smiles = rdkit().MolToSmiles(molecule)
         form = self._form(smiles)
         if not form:
-            raise CandidateError(f"the SMILES holds no atom; {HOW}")
+            raise refused("the SMILES holds no atom")
         return form
 
     def _bound(self, smiles: str) -> None:
         """Refuse what RDKit should not even see."""
         if len(smiles) > self.max_characters:
-            raise CandidateError(
+            raise refused(
                 f"the SMILES is {len(smiles)} characters long; at most {self.max_characters} "
-                "are read: propose a smaller molecule"
+                "are read",
+                _SMALLER,
             )
         if _NOT_SMILES.search(smiles):
-            raise CandidateError(
-                f"{_shown(smiles)} is not SMILES: it holds characters that SMILES does not have; "
-                f"{HOW}"
+            raise refused(
+                f"{_shown(smiles)} is not SMILES: it holds characters that SMILES does not have"
             )
         _check_numbers(smiles)
         if len(smiles) > self.max_heavy_atoms:
             atoms = rough_size(smiles)
             if atoms > self.max_heavy_atoms:
-                raise CandidateError(self._too_many(atoms))
-
-    def _too_many(self, atoms: int) -> str:
-        return (
-            f"the molecule has {atoms} atoms besides hydrogen; at most {self.max_heavy_atoms} "
-            "are read: propose a smaller molecule"
-        )
+                raise refused(
+                    f"the molecule has {atoms} atoms besides hydrogen; at most "
+                    f"{self.max_heavy_atoms} are read",
+                    _SMALLER,
+                )
 
 
 def _check_numbers(smiles: str) -> None:
     if _WRAPS.search(smiles):
-        raise CandidateError(
-            f"{_shown(smiles)} is not a possible molecule: a number in brackets is out of range"
-        )
+        raise _impossible(smiles, "a number in brackets is out of range")
 
 
 def as_text(content: str | bytes) -> str:
@@ -285,4 +307,4 @@ def as_text(content: str | bytes) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError as error:
-        raise CandidateError(f"the output is not UTF-8 text: {error.reason}") from None
+        raise refused(f"the output is not UTF-8 text: {error.reason}") from None
