@@ -1,9 +1,11 @@
-"""Hydration free energy by extended tight binding with a continuum of water."""
+"""Extended tight binding, and hydration free energy by it with a continuum of water."""
 
 from __future__ import annotations
 
 import os
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping, Sequence
+from math import dist, isfinite
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, Field
 
@@ -11,19 +13,216 @@ from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError, ToolError
 from verifier_ladder.tier import Tier
-from verifier_ladder.tiers.fast.molecule import as_text, parse, rough_size
+from verifier_ladder.tiers.fast.molecule import as_text, parse, rdkit, rough_size
 from verifier_ladder.tiers.simulation.conformer import Geometry, conformer
 from verifier_ladder.tiers.single import SingleVerifier
+from verifier_ladder.tiers.tasks import TaskError
 from verifier_ladder.tiers.versions import versions
 from verifier_ladder.verdict import Verdict
 
 KCAL_PER_HARTREE = 627.5094740631
+EV_PER_HARTREE = 27.211386245988
 BOHR_PER_ANGSTROM = 1.8897261246257702
+DEBYE = 2.541746473
+"""The dipole moment of one elementary charge at one bohr, in debye."""
 CORRECTION = {"GFN1-xTB": (-0.14, 0.80, -1.14), "GFN2-xTB": (0.02, 0.83, -1.68)}
 """Offset, slope, and kcal/mol for each hydrogen-bond donor, whose bonds to water a continuum
 lacks; fitted to 250 molecules of FreeSolv 0.52 (doi:10.5281/zenodo.1161245)."""
 _DEVIATION = {"GFN1-xTB": (1.6, 1.7), "GFN2-xTB": (1.8, 2.0)}
 """Root-mean-square error there, kcal/mol: corrected (cross-validated), and as computed."""
+ATTEMPTS: Mapping[str, Mapping[str, float]] = {
+    "": {}, "damped": {"mixer-damping": 0.1},
+    "from EEQ charges": {"guess": 1, "mixer-damping": 0.2},
+}  # fmt: skip
+"""Settings of the self-consistent field, tried in this order until one converges. Only those that
+leave the result where it is: no higher electronic temperature."""
+WATER = Geometry(
+    (8, 1, 1), ((0.0, 0.0, 0.1173), (0.0, 0.7572, -0.4692), (0.0, -0.7572, -0.4692)), 0
+)
+"""The control: where its field converges, a molecule whose own does not is to blame."""
+
+
+class UnsolvedError(TaskError):
+    """Nothing can be computed for this molecule, and a control can be: that is kept."""
+
+
+class State(NamedTuple):
+    """What one self-consistent field says."""
+
+    energy: float
+    """hartree."""
+    forces: Any
+    """hartree/bohr, one row for each atom."""
+    dipole: float
+    """debye."""
+    gap: float | None
+    """eV between the highest occupied and the lowest empty orbital; None where there is none."""
+    attempt: str
+    """Which of `ATTEMPTS` converged."""
+
+
+class Xtb(NamedTuple):
+    """A method, and how long it tries."""
+
+    method: str
+    max_iterations: int
+
+    def state(self, geometry: Geometry, *, added: int = 0, solvent: str = "") -> State:
+        """Solve the field of a molecule, after fallbacks where it does not converge.
+
+        Args:
+            geometry: Atoms, and their total charge.
+            added: What is added to that charge.
+            solvent: One that ALPB has parameters for; "" for the gas.
+
+        Raises:
+            UnsolvedError: If no attempt converges, and one for water does.
+            ToolError: If the field of water does not converge either.
+        """
+        failure: Exception | None = None
+        for name, settings in ATTEMPTS.items():
+            try:
+                return self._attempt(geometry, added, solvent, name, settings)
+            except (RuntimeError, ValueError) as error:
+                failure = failure or error
+        told = f"xTB failed in {solvent or 'the gas'}: {str(failure).strip()}"
+        if geometry is not WATER:
+            self.state(WATER, added=added, solvent=solvent)  # A tool that fails says so here.
+            raise UnsolvedError(f"{told}; it works for water") from failure
+        raise ToolError(told) from failure
+
+    def _attempt(
+        self, geometry: Geometry, added: int, solvent: str, name: str,
+        settings: Mapping[str, float],
+    ) -> State:  # fmt: skip
+        import numpy as np
+
+        charge = geometry.charge + added
+        electrons = sum(geometry.numbers) - charge
+        calculator = _calculator()(
+            self.method, np.array(geometry.numbers),
+            np.array(geometry.positions) * BOHR_PER_ANGSTROM,
+            charge=float(charge), uhf=electrons % 2,
+        )  # fmt: skip
+        calculator.set("verbosity", 0)
+        calculator.set("max-iter", self.max_iterations)
+        for key, value in settings.items():
+            calculator.set(key, value)
+        if solvent:
+            calculator.add("alpb-solvation", solvent)
+        found = calculator.singlepoint()
+        if not isfinite(energy := float(found.get("energy"))):
+            raise ValueError("the energy is not finite")
+        dipole = float(np.linalg.norm(found.get("dipole"))) * DEBYE
+        return State(energy, -found.get("gradient"), dipole, _gap(found), name)
+
+    def relaxed(self, geometry: Geometry, *, added: int = 0, solvent: str = "") -> Geometry:
+        """Move the atoms to where no force is left on them.
+
+        Raises:
+            UnsolvedError: If that takes too long, or bonds form or break on the way.
+            ToolError: If ASE is not installed, or xTB fails.
+        """
+        atoms = _atoms(geometry, lambda moved: self.state(moved, added=added, solvent=solvent))
+        if not _optimiser()(atoms, logfile=None).run(fmax=_FORCE, steps=_STEPS):
+            raise UnsolvedError(f"the geometry has not come to rest after {_STEPS} steps")
+        found = _placed(geometry, atoms.positions)
+        if _bonds(found) != _bonds(geometry):
+            raise UnsolvedError("the molecule's bonds change as its geometry relaxes")
+        return found
+
+
+_FORCE, _STEPS = 0.05, 250
+"""eV/Å, below which a geometry is at rest, and how many steps it is given."""
+_BONDED = 1.3
+"""Atoms nearer than so many sums of their covalent radii are bonded."""
+
+
+def _gap(found: Any) -> float | None:
+    energies = found.get("orbital-energies")
+    filled = round(float(found.get("orbital-occupations").sum()) / 2)
+    if not 0 < filled < len(energies):
+        return None
+    return float(energies[filled] - energies[filled - 1]) * EV_PER_HARTREE
+
+
+def _placed(geometry: Geometry, positions: Any) -> Geometry:
+    places = tuple((float(x), float(y), float(z)) for x, y, z in positions)
+    return geometry._replace(positions=places)
+
+
+def _bonds(geometry: Geometry) -> set[tuple[int, int]]:
+    """Which atoms are bonded, by their distance."""
+    table = rdkit().GetPeriodicTable()
+    radii = [table.GetRcovalent(number) for number in geometry.numbers]
+    places = geometry.positions
+    return {
+        (one, other)
+        for one in range(len(places))
+        for other in range(one)
+        if dist(places[one], places[other]) < _BONDED * (radii[one] + radii[other])
+    }
+
+
+def _calculator() -> Any:
+    try:
+        from tblite.interface import Calculator
+    except ImportError as error:
+        raise ToolError(
+            f"tblite can't be imported ({error}); pip install '.[xtb]' in a clone"
+        ) from error
+    return Calculator
+
+
+def _optimiser() -> Any:
+    try:
+        from ase.optimize import BFGS
+    except ImportError as error:
+        raise ToolError(
+            f"ASE can't be imported ({error}); pip install '.[xtb]' in a clone"
+        ) from error
+    return BFGS
+
+
+def _atoms(geometry: Geometry, solve: Any) -> Any:
+    """ASE's atoms, whose energy and forces come from states."""
+    _optimiser()
+    from ase import Atoms
+    from ase.calculators.calculator import Calculator, all_changes
+
+    class States(Calculator):  # type: ignore[misc,unused-ignore]
+        implemented_properties = ("energy", "forces")
+
+        def calculate(
+            self,
+            atoms: Any = None,
+            properties: Any = ("energy",),
+            system_changes: Any = all_changes,
+        ) -> None:
+            super().calculate(atoms, properties, system_changes)
+            state = solve(_placed(geometry, self.atoms.positions))
+            per_angstrom = EV_PER_HARTREE * BOHR_PER_ANGSTROM
+            self.results = {
+                "energy": state.energy * EV_PER_HARTREE, "forces": state.forces * per_angstrom,
+            }  # fmt: skip
+
+    return Atoms(numbers=geometry.numbers, positions=geometry.positions, calculator=States())
+
+
+def field_seconds(smiles: str) -> float:
+    """Seconds that one field of a molecule takes, by its heavy atoms."""
+    atoms = rough_size(smiles)
+    return 5e-4 * atoms**2 + 3e-5 * atoms**3
+
+
+EMBEDDING = 0.03
+"""Seconds for a geometry."""
+
+
+def load_tblite() -> None:
+    """Load tblite, on one thread: the other cores belong to other workers."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    _calculator()
 
 
 class XtbSettings(BaseModel):
@@ -45,7 +244,9 @@ class XtbHydration(SingleVerifier):
     absolute error 1.58, root-mean-square 2.0; corrected r = .89, 1.37, 1.8. GFN1-xTB as
     computed r = .90, 1.26, 1.7; corrected r = .91, 1.14, 1.6.
 
-    Abstains when no geometry is found or the self-consistent field does not converge.
+    Abstains when no geometry is found or the self-consistent field does not converge. Where
+    fallbacks have failed too, and the field of water converges, the abstention is considered and
+    kept.
 
     Example:
         >>> XtbHydration(method="GFN1-xTB").settings["corrected"]
@@ -98,30 +299,29 @@ class XtbHydration(SingleVerifier):
         self.deviation = _DEVIATION[method][0 if corrected else 1]
 
     def setup(self) -> None:
-        """Load tblite, on one thread: the other cores belong to other workers."""
-        os.environ.setdefault("OMP_NUM_THREADS", "1")
-        _calculator()
+        """Load tblite, on one thread."""
+        load_tblite()
 
     def expected_cost(self, candidate: Candidate) -> Cost:
         """What it takes, by the number of heavy atoms."""
-        atoms = rough_size(as_text(candidate.content))
-        return Cost(seconds=round(0.03 + 1e-3 * atoms**2 + 6e-5 * atoms**3, 3))
+        return Cost(seconds=round(EMBEDDING + 2 * field_seconds(as_text(candidate.content)), 3))
 
     def examine(self, candidate: Candidate) -> Verdict:
         """Compute both energies."""
-        smiles = as_text(candidate.content)
+        smiles, solvent = as_text(candidate.content), self.settings["solvent"]
         geometry = conformer(smiles, tries=self.settings["conformers"])
-        gas = self._energy(geometry, solvent="")
-        liquid = self._energy(geometry, solvent=self.settings["solvent"])
-        computed = (liquid - gas) * KCAL_PER_HARTREE
+        xtb = Xtb(self.settings["method"], self.settings["max_iterations"])
+        gas, liquid = xtb.state(geometry), xtb.state(geometry, solvent=solvent)
+        computed = (liquid.energy - gas.energy) * KCAL_PER_HARTREE
         return Verdict.accept(
             round(self._corrected(computed, smiles), 3),
             uncertainty=self.deviation,
             unit=self.unit,
             evidence={
                 "as computed": round(computed, 3),
-                "method": f"{self.settings['method']}/ALPB({self.settings['solvent']})//MMFF94",
-                "gas energy, hartree": round(gas, 8),
+                "method": f"{self.settings['method']}/ALPB({solvent})//MMFF94",
+                "gas energy, hartree": round(gas.energy, 8),
+                **fallbacks([gas, liquid]),
             },
         )
 
@@ -134,35 +334,8 @@ class XtbHydration(SingleVerifier):
         donors: int = rdMolDescriptors.CalcNumHBD(parse(smiles))
         return offset + slope * computed + donor * donors
 
-    def _energy(self, geometry: Geometry, *, solvent: str) -> float:
-        """Total energy in hartree.
 
-        Raises:
-            ToolError: If the calculation fails or does not converge.
-        """
-        import numpy as np
-
-        numbers = np.array(geometry.numbers)
-        positions = np.array(geometry.positions) * BOHR_PER_ANGSTROM
-        try:
-            calculator = _calculator()(
-                self.settings["method"], numbers, positions, charge=float(geometry.charge)
-            )
-            calculator.set("verbosity", 0)
-            calculator.set("max-iter", self.settings["max_iterations"])
-            if solvent:
-                calculator.add("alpb-solvation", solvent)
-            return float(calculator.singlepoint().get("energy"))
-        except (RuntimeError, ValueError) as error:
-            where = solvent or "the gas"
-            raise ToolError(f"xTB failed in {where}: {str(error).strip()}") from error
-
-
-def _calculator() -> Any:
-    try:
-        from tblite.interface import Calculator
-    except ImportError as error:
-        raise ToolError(
-            f"tblite can't be imported ({error}); pip install '.[xtb]' in a clone"
-        ) from error
-    return Calculator
+def fallbacks(states: Sequence[State]) -> dict[str, list[str]]:
+    """Which fallbacks brought them about, as evidence."""
+    used = sorted({state.attempt for state in states if state.attempt})
+    return {"fallbacks": used} if used else {}

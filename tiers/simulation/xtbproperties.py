@@ -1,0 +1,257 @@
+"""The verifier `xtb-properties`: criteria on gaps, dipoles and redox by extended tight binding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field
+
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.cost import Cost
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.tier import Tier
+from verifier_ladder.tiers.fast.criteria import Criteria, Quantity, Window
+from verifier_ladder.tiers.fast.molecule import as_text, parse_single, rdkit
+from verifier_ladder.tiers.simulation.conformer import Geometry, conformer
+from verifier_ladder.tiers.simulation.xtb import (
+    EMBEDDING,
+    EV_PER_HARTREE,
+    State,
+    UnsolvedError,
+    Xtb,
+    fallbacks,
+    field_seconds,
+    load_tblite,
+)
+from verifier_ladder.tiers.single import SingleVerifier
+from verifier_ladder.tiers.versions import versions
+from verifier_ladder.verdict import Verdict
+
+SHIFT = 4.8455
+"""eV by which xTB overestimates what it takes to add or remove an electron: the empirical shift of
+IPEA1-xTB (doi:10.1039/c7sc00601b)."""
+_ELECTRON_OUT, _ELECTRON_IN = "use electron-poor groups", "use electron-rich groups"
+QUANTITIES: Mapping[str, Quantity] = {
+    "gap": Quantity(
+        "the gap between frontier orbitals", "shorten the conjugated system",
+        "lengthen the conjugated system", "eV",
+    ),
+    "dipole": Quantity(
+        "the dipole moment", "put polar groups on one side",
+        "place polar groups so that they cancel, or take them away", "D",
+    ),
+    "ionisation_energy": Quantity("the ionisation energy", _ELECTRON_OUT, _ELECTRON_IN, "eV"),
+    "electron_affinity": Quantity("the electron affinity", _ELECTRON_OUT, _ELECTRON_IN, "eV"),
+    "oxidation_potential": Quantity("the oxidation potential", _ELECTRON_OUT, _ELECTRON_IN, "V"),
+    "reduction_potential": Quantity("the reduction potential", _ELECTRON_OUT, _ELECTRON_IN, "V"),
+}  # fmt: skip
+"""What criteria can be about."""
+_FIELDS: Mapping[str, tuple[tuple[int, bool], ...]] = {
+    "gap": ((0, False),), "dipole": ((0, False),),
+    "ionisation_energy": ((1, False), (0, False)), "electron_affinity": ((0, False), (-1, False)),
+    "oxidation_potential": ((1, True), (0, True)), "reduction_potential": ((0, True), (-1, True)),
+}  # fmt: skip
+"""Which fields each takes: the charge that is added, and whether they are in the solvent. Of two
+it is what the first one's energy lies above the second one's."""
+Name = Literal[
+    "gap", "dipole", "ionisation_energy", "electron_affinity", "oxidation_potential",
+    "reduction_potential",
+]  # fmt: skip
+_DEVIATIONS = {
+    "GFN2-xTB": {"dipole": 0.7, "ionisation_energy": 0.6, "electron_affinity": 0.8},
+    "IPEA1-xTB": {"ionisation_energy": 0.6, "electron_affinity": 0.7},
+    "GFN1-xTB": {"dipole": 0.9, "ionisation_energy": 1.5, "electron_affinity": 1.3},
+}
+"""D and eV: root-mean-square differences from tabulated values of 27 molecules (dipole), 35
+(ionisation) and 12 (affinity)."""
+_LIKE = {"oxidation_potential": "ionisation_energy", "reduction_potential": "electron_affinity"}
+_RELAXING = 60
+"""Fields that relaxing a geometry takes."""
+
+
+class XtbPropertiesSettings(BaseModel):
+    """Settings of `XtbProperties` that a campaign's row may choose for a worker."""
+
+    method: Literal["GFN2-xTB", "GFN1-xTB", "IPEA1-xTB"]
+    criteria: Annotated[dict[Name, Window], Field(max_length=len(QUANTITIES))]
+    score: Literal["criteria"] | Name
+    relaxed: bool
+    solvent: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{1,40}$")]
+    electrode: Annotated[float, Field(ge=0, le=10)]
+    conformers: Annotated[int, Field(ge=1, le=100)]
+    max_iterations: Annotated[int, Field(ge=1, le=10_000)]
+
+
+class XtbProperties(SingleVerifier):
+    """Accepts a molecule that keeps criteria on its gap, dipole and redox by GFN-xTB.
+
+    Criteria are windows (`molecule-properties` says how they are written), of the settings and of
+    the task, on
+
+    - `gap`, eV between the highest occupied and the lowest empty orbital,
+    - `dipole`, D,
+    - `ionisation_energy` and `electron_affinity`, eV: the difference to the molecule with one
+      electron less or more, in the gas,
+    - `oxidation_potential` and `reduction_potential`, V: the same in the `solvent`, against an
+      electrode of known absolute potential.
+
+    The geometry is that of MMFF94, and the ion's is the molecule's own (vertical). With
+    `relaxed` each is relaxed by xTB before (adiabatic). From differences 4.8455 eV are taken,
+    the empirical shift of IPEA1-xTB. The score is a value, the gap by default, or what
+    `molecule-properties` has.
+
+    **Accuracy.** Dipoles are off by 0.5 D, and by up to 2.6 D with sulphur and nitro groups;
+    ionisation energies by 0.6 eV and electron affinities by 0.8 (GFN2), 1.7 for nitrogen gas.
+    Potentials lack zero-point energies, entropies, proton transfer and what an ion does next. The
+    gap is one of orbitals, no optical one, and to be compared between alike molecules only.
+
+    **Abstains**, having considered it, for unpaired electrons, for the dipole of what is charged
+    (it depends on the origin), where no orbital is empty, where bonds change as a geometry
+    relaxes, and where the field does not converge after fallbacks while that of water does.
+    Isotopes change nothing. Several molecules side by side, and placeholders, are rejected.
+
+    Example:
+        >>> task = {"criteria": {"dipole": {"most": 0.1}}}
+        >>> verdicts = XtbProperties(score="criteria").judge([
+        ...     Candidate("molecule", smiles, task=task) for smiles in ("N#N", "C#N")])
+        >>> [verdict.outcome.value for verdict in verdicts]
+        ['accept', 'reject']
+    """
+
+    name = "xtb-properties"
+    version = "1"
+    tier = Tier.SIMULATION
+    kind = "molecule"
+    domain = "chemistry"
+    capabilities = ("reasoning",)
+    cost = Cost(seconds=0.2)
+    timeout = 120.0
+    batch_size = 8
+    task_fields = ("criteria",)
+    control = Candidate("molecule", "O")
+    data_settings = XtbPropertiesSettings
+
+    def __init__(
+        self,
+        *,
+        method: str = "GFN2-xTB",
+        criteria: Mapping[str, Mapping[str, Any]] | None = None,
+        score: str = "gap",
+        relaxed: bool = False,
+        solvent: str = "water",
+        electrode: float = 4.28,
+        conformers: int = 5,
+        max_iterations: int = 250,
+    ) -> None:
+        """Choose the method and the criteria.
+
+        Args:
+            method: `GFN2-xTB`, `GFN1-xTB` or `IPEA1-xTB`.
+            criteria: Windows by name; a task may name more.
+            score: A name whose value is the score of what is accepted, or `criteria`.
+            relaxed: Whether geometries are relaxed by xTB, each in its charge and solvent.
+            solvent: Of the potentials: one that ALPB has parameters for.
+            electrode: Absolute potential, in V, of the electrode that potentials refer to: 4.28
+                for hydrogen in water.
+            conformers: How many embeddings are compared.
+            max_iterations: Cycles of each attempt at a self-consistent field.
+
+        Raises:
+            ConfigError: If the method or a name is unknown, or a window makes no sense.
+        """
+        if method not in _DEVIATIONS:
+            raise ConfigError(f"method={method!r}: write {', '.join(_DEVIATIONS)}")
+        self._criteria = Criteria(QUANTITIES, criteria or {}, score)
+        super().__init__(
+            method=method, relaxed=relaxed, solvent=solvent, electrode=electrode,
+            conformers=conformers, max_iterations=max_iterations, **self._criteria.settings,
+        )  # fmt: skip
+        self.unit = self._criteria.unit
+        self.deviation = _DEVIATIONS[method].get(_LIKE.get(score, score))
+        self.features = tuple(self._criteria.wanted(self._criteria.windows))
+        self.tools = versions("rdkit", "tblite", "ase")
+
+    def setup(self) -> None:
+        """Load tblite, on one thread."""
+        load_tblite()
+
+    def expected_cost(self, candidate: Candidate) -> Cost:
+        """What it takes, by the number of heavy atoms and of fields."""
+        windows = self._criteria.of(candidate.task)
+        fields = {f for name in self._criteria.wanted(windows) for f in _FIELDS[name]}
+        each = field_seconds(as_text(candidate.content)) * (
+            _RELAXING if self.settings["relaxed"] else 1
+        )
+        return Cost(seconds=round(EMBEDDING + len(fields) * each, 3))
+
+    def examine(self, candidate: Candidate) -> Verdict:
+        """Solve the fields that the criteria take, and compare."""
+        windows = self._criteria.of(candidate.task)
+        wanted = self._criteria.wanted(windows)
+        smiles = as_text(candidate.content)
+        _refuse_undefined(parse_single(smiles), wanted)
+        geometry = conformer(smiles, tries=self.settings["conformers"])
+        xtb = Xtb(self.settings["method"], self.settings["max_iterations"])
+        fields = _Fields(xtb, geometry, is_relaxed=self.settings["relaxed"])
+        values = {name: round(self._value(name, fields), 4) for name in wanted}
+        place = self.settings["method"] if self.settings["relaxed"] else "MMFF94"
+        evidence = {"method": f"{self.settings['method']}//{place}"}
+        return self._criteria.verdict(
+            windows, values, uncertainty=self.deviation,
+            evidence={**evidence, **fallbacks([*fields.solved.values()])},
+        )  # fmt: skip
+
+    def _value(self, name: str, fields: _Fields) -> float:
+        is_dissolved = _FIELDS[name][0][1]
+        solvent = self.settings["solvent"] if is_dissolved else ""
+        first, *others = (fields.state(added, solvent) for added, _ in _FIELDS[name])
+        if others:
+            change = (first.energy - others[0].energy) * EV_PER_HARTREE - SHIFT
+            return change - self.settings["electrode"] if is_dissolved else change
+        found = first.dipole if name == "dipole" else first.gap
+        if found is None:
+            raise UnsolvedError("no orbital of the molecule is empty, so that there is no gap")
+        return found
+
+
+def _refuse_undefined(molecule: Any, names: Sequence[str]) -> None:
+    """Decline what the quantities are not defined for.
+
+    Raises:
+        UnsolvedError: If electrons are unpaired, or a dipole depends on the origin.
+    """
+    chem = rdkit()
+    charge: int = chem.GetFormalCharge(molecule)
+    electrons = sum(a.GetAtomicNum() + a.GetTotalNumHs() for a in molecule.GetAtoms()) - charge
+    if electrons % 2 or any(atom.GetNumRadicalElectrons() for atom in molecule.GetAtoms()):
+        raise UnsolvedError("a molecule with unpaired electrons is not treated")
+    if charge and "dipole" in names:
+        raise UnsolvedError("the dipole of a charged molecule depends on the origin")
+
+
+class _Fields:
+    """The fields of one molecule, by charge and solvent; each is solved once."""
+
+    def __init__(self, xtb: Xtb, geometry: Geometry, *, is_relaxed: bool) -> None:
+        self._xtb, self._geometry, self._is_relaxed = xtb, geometry, is_relaxed
+        self._places: dict[tuple[int, str], Geometry] = {}
+        self.solved: dict[tuple[int, str], State] = {}
+
+    def state(self, added: int, solvent: str) -> State:
+        """That of the molecule with so much charge added."""
+        key = added, solvent
+        if key not in self.solved:
+            place = self._place(added, solvent)
+            self.solved[key] = self._xtb.state(place, added=added, solvent=solvent)
+        return self.solved[key]
+
+    def _place(self, added: int, solvent: str) -> Geometry:
+        """Where its atoms are; an ion's relax from where the molecule's have come to rest."""
+        if not self._is_relaxed:
+            return self._geometry
+        key = added, solvent
+        if key not in self._places:
+            start = self._place(0, solvent) if added else self._geometry
+            self._places[key] = self._xtb.relaxed(start, added=added, solvent=solvent)
+        return self._places[key]
