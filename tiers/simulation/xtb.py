@@ -80,9 +80,9 @@ class Xtb(NamedTuple):
             ToolError: If the field of water does not converge either.
         """
         failure: Exception | None = None
-        for name, settings in ATTEMPTS.items():
+        for name in ATTEMPTS:
             try:
-                return self._attempt(geometry, added, solvent, name, settings)
+                return self._attempt(geometry, added, solvent, name)
             except (RuntimeError, ValueError) as error:
                 failure = failure or error
         told = f"xTB failed in {solvent or 'the gas'}: {str(failure).strip()}"
@@ -91,10 +91,7 @@ class Xtb(NamedTuple):
             raise UnsolvedError(f"{told}; it works for water") from failure
         raise ToolError(told) from failure
 
-    def _attempt(
-        self, geometry: Geometry, added: int, solvent: str, name: str,
-        settings: Mapping[str, float],
-    ) -> State:  # fmt: skip
+    def _attempt(self, geometry: Geometry, added: int, solvent: str, name: str) -> State:
         import numpy as np
 
         charge = geometry.charge + added
@@ -106,7 +103,7 @@ class Xtb(NamedTuple):
         )  # fmt: skip
         calculator.set("verbosity", 0)
         calculator.set("max-iter", self.max_iterations)
-        for key, value in settings.items():
+        for key, value in ATTEMPTS[name].items():
             calculator.set(key, value)
         if solvent:
             calculator.add("alpb-solvation", solvent)

@@ -7,7 +7,15 @@ import pytest
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import ConfigError
-from verifier_ladder.tiers.simulation.xtb import XtbHydration
+from verifier_ladder.tiers.simulation.conformer import Geometry, conformer
+from verifier_ladder.tiers.simulation.xtb import (
+    ATTEMPTS,
+    WATER,
+    State,
+    UnsolvedError,
+    Xtb,
+    XtbHydration,
+)
 from verifier_ladder.verdict import Outcome, Verdict
 
 
@@ -92,3 +100,82 @@ def test_a_worker_computes_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> Non
     XtbHydration().setup()
 
     assert "1" == os.environ["OMP_NUM_THREADS"]
+
+
+# ---- What a field that does not converge amounts to
+
+
+@pytest.fixture
+def stubborn(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """Attempts that converge for no molecule but water."""
+    failing: set[str] = set()
+    solve = Xtb._attempt
+
+    def attempt(self: Xtb, geometry: Geometry, added: int, solvent: str, name: str) -> State:
+        if name in failing and geometry is not WATER:
+            raise RuntimeError("SCF not converged")
+        return solve(self, geometry, added, solvent, name)
+
+    monkeypatch.setattr(Xtb, "_attempt", attempt)
+    return failing
+
+
+def test_a_fallback_gives_the_same_value_and_is_told(stubborn: set[str]) -> None:
+    usual = hydration("CO")
+    stubborn.add("")
+
+    verdict = hydration("CO")
+
+    assert usual.score == pytest.approx(verdict.score, abs=1e-3)
+    assert ["damped"] == verdict.evidence["fallbacks"]
+    assert "fallbacks" not in usual.evidence
+
+
+def test_what_does_not_converge_beside_a_control_is_declined_and_kept(stubborn: set[str]) -> None:
+    stubborn.update(ATTEMPTS)
+
+    verdict = hydration("CO")
+
+    assert Outcome.ABSTAIN is verdict.outcome
+    assert verdict.failed_at is None
+    assert "SCF not converged; it works for water" in verdict.reason
+
+
+@pytest.mark.parametrize("attempt", ATTEMPTS)
+def test_no_attempt_moves_the_result(attempt: str) -> None:
+    xtb, geometry = Xtb("GFN2-xTB", 250), conformer("CC(N)=O")
+
+    state = xtb._attempt(geometry, 0, "water", attempt)
+
+    assert state.energy == pytest.approx(xtb.state(geometry, solvent="water").energy, abs=1e-6)
+
+
+def test_forces_are_slopes_of_the_energy() -> None:
+    xtb, step = Xtb("GFN2-xTB", 250), 1e-3
+
+    def moved(by: float) -> Geometry:
+        (x, y, z), *others = WATER.positions
+        return WATER._replace(positions=((x, y, z + by), *others))
+
+    rise = xtb.state(moved(step)).energy - xtb.state(moved(-step)).energy
+
+    slope = rise / (2 * step * 1.8897261246257702)
+    assert -slope == pytest.approx(xtb.state(WATER).forces[0][2], abs=1e-4)
+
+
+def test_a_relaxed_geometry_has_no_forces_and_the_same_bonds() -> None:
+    xtb = Xtb("GFN2-xTB", 250)
+
+    relaxed = xtb.relaxed(conformer("C=O"))
+
+    assert abs(xtb.state(relaxed).forces).max() < 0.002
+    assert xtb.state(relaxed).energy < xtb.state(conformer("C=O")).energy
+
+
+def test_what_changes_its_bonds_as_it_relaxes_is_declined() -> None:
+    """A hydrogen of water that begins too far off to be bonded."""
+    xtb = Xtb("GFN2-xTB", 250)
+    far = WATER._replace(positions=((0.0, 0.0, 0.0), (0.0, 0.0, 0.96), (0.0, 0.0, -1.4)))
+
+    with pytest.raises(UnsolvedError, match="bonds change"):
+        xtb.relaxed(far)

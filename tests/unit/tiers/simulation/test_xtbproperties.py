@@ -1,0 +1,158 @@
+"""Gaps, dipoles and redox by xTB: real calculations on small molecules."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.testing.answerkey import AnswerKey, Judge, Twin
+from verifier_ladder.testing.conformance import Conformance
+from verifier_ladder.testing.verifier import VerifierTestCase
+from verifier_ladder.tiers.simulation.xtb import State, Xtb
+from verifier_ladder.tiers.simulation.xtbproperties import QUANTITIES, XtbProperties
+from verifier_ladder.verdict import Outcome, Verdict
+from verifier_ladder.verifiers import Verifier
+
+
+def is_hydrocarbon(text: str, _: Mapping[str, Any]) -> bool:
+    return set(text) <= set("Cc123()=#")
+
+
+def is_symmetric(text: str, _: Mapping[str, Any]) -> bool:
+    """Written the same from both ends."""
+    plain = "".join(letter for letter in text if letter.isalpha())
+    return plain == plain[::-1]
+
+
+class TestXtbProperties(VerifierTestCase):
+    strict = True
+    twins: Mapping[str, Judge] = {
+        "it is a hydrocarbon": Twin(is_hydrocarbon),
+        "it reads the same from both ends": Twin(is_symmetric),
+    }
+    mutated = ("verifier_ladder.tiers.simulation.xtbproperties",)
+
+    @pytest.fixture
+    def verifier(self) -> XtbProperties:
+        return XtbProperties()
+
+    @pytest.mark.slow  # Some three hundred self-consistent fields.
+    def test_it_agrees_with_its_answer_key(self, trial: Conformance) -> None:
+        super().test_it_agrees_with_its_answer_key(trial)
+
+    @pytest.mark.slow
+    def test_every_reject_has_feedback(self, trial: Conformance) -> None:
+        super().test_every_reject_has_feedback(trial)
+
+    @pytest.mark.slow  # Each mutant solves the fields of all of the key.
+    def test_the_answer_key_catches_mutants(
+        self, verifier: Verifier, answer_key: AnswerKey | None
+    ) -> None:
+        super().test_the_answer_key_catches_mutants(verifier, answer_key)
+
+
+def judged(smiles: str, **settings: Any) -> Verdict:
+    return XtbProperties(**settings).judge([Candidate("molecule", smiles)])[0]
+
+
+def test_the_key_is_the_one_that_was_frozen() -> None:
+    frozen = "fec20e5887f9478612d401408e96a50f90bea55f6b4a1ff5357c73f9e6d294d0"
+
+    assert frozen == AnswerKey.named("xtb-properties").frozen(190)
+
+
+@pytest.mark.parametrize("name", QUANTITIES)
+def test_each_quantity_may_be_the_score(name: str) -> None:
+    verdict = judged("c1ccccc1", score=name)
+
+    assert verdict.score == verdict.evidence[name]
+    assert QUANTITIES[name].unit == verdict.unit
+    assert (name == "gap") is (verdict.uncertainty is None)
+
+
+def test_a_potential_is_against_its_electrode() -> None:
+    one, other = (
+        judged("c1ccccc1", score="oxidation_potential", electrode=volts) for volts in (0.0, 4.28)
+    )
+
+    assert one.score is not None
+    assert one.score - 4.28 == pytest.approx(other.score)
+
+
+def test_water_helps_to_charge_a_molecule() -> None:
+    gas = judged("c1ccccc1", score="ionisation_energy").score
+    water = judged("c1ccccc1", score="oxidation_potential", electrode=0.0).score
+
+    assert gas is not None
+    assert water is not None
+    assert water < gas - 1
+
+
+def test_relaxing_an_ion_lowers_what_it_costs_to_make_it() -> None:
+    vertical = judged("CO", score="ionisation_energy").score
+    adiabatic = judged("CO", score="ionisation_energy", relaxed=True)
+
+    assert vertical is not None
+    assert adiabatic.score is not None
+    assert adiabatic.score < vertical
+    assert "GFN2-xTB//GFN2-xTB" == adiabatic.evidence["method"]
+
+
+def test_each_field_is_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    solved: list[tuple[int, str]] = []
+    solve = Xtb.state
+
+    def counting(self: Xtb, geometry: Any, *, added: int = 0, solvent: str = "") -> State:
+        solved.append((added, solvent))
+        return solve(self, geometry, added=added, solvent=solvent)
+
+    monkeypatch.setattr(Xtb, "state", counting)
+
+    judged("O", criteria={name: {"least": -100} for name in QUANTITIES})
+
+    assert sorted((n, where) for n in (-1, 0, 1) for where in ("", "water")) == sorted(solved)
+
+
+def test_more_fields_and_relaxed_geometries_cost_more() -> None:
+    candidate = Candidate("molecule", "c1ccccc1")
+    every = {name: {"least": -100} for name in QUANTITIES}
+    costs = [
+        XtbProperties(**settings).expected_cost(candidate).seconds
+        for settings in ({}, {"criteria": every}, {"criteria": every, "relaxed": True})
+    ]
+
+    assert sorted(costs) == costs
+    assert len(set(costs)) == 3
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"method": "PM3"}, "write GFN2-xTB"),
+        ({"score": "beauty"}, "write criteria, gap"),
+        ({"criteria": {"gap": {}}}, "give least"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        XtbProperties(**settings)
+
+
+@pytest.mark.parametrize(
+    ("smiles", "told"),
+    [("[CH3]", "unpaired"), ("[CH2]", "unpaired"), ("[F-]", "no orbital"), ("[NH4+]", "charged")],
+)
+def test_what_a_quantity_is_not_defined_for_is_declined_and_kept(smiles: str, told: str) -> None:
+    score = "dipole" if told == "charged" else "gap"
+
+    verdict = judged(smiles, score=score)
+
+    assert Outcome.ABSTAIN is verdict.outcome
+    assert verdict.failed_at is None
+    assert told in verdict.reason
+
+
+def test_isotopes_change_nothing() -> None:
+    assert judged("CO").score == judged("[13CH3]O").score
