@@ -5,8 +5,9 @@
 | `least`, `most` | its bounds, which belong to it; one may be left out |
 | `margin` | how far beyond a bound a criterion still counts in part; not at all by default |
 
-A verifier has criteria as a setting, and a task may name more of them in its field `criteria`. A
-task's window stands for the verifier's own one of the same quantity.
+A verifier has criteria as a setting, and a task may name more of them in one of its fields,
+`criteria` unless the verifier is told another. A task's window stands for the verifier's own one
+of the same quantity.
 """
 
 from __future__ import annotations
@@ -18,11 +19,15 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError,
 
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.text import printable
-from verifier_ladder.tiers.tasks import TaskError, read_task
+from verifier_ladder.tiers.tasks import TaskError
 from verifier_ladder.verdict import Verdict, mean_of
 
 SHARE = "criteria"
 """What `score` says for the mean share of the criteria."""
+FIELD = "criteria"
+"""The task's field, where no other is chosen."""
+_TAKEN = ("target",)
+"""Fields of the task that mean something else to a verifier with criteria."""
 
 
 class Window(BaseModel):
@@ -84,8 +89,8 @@ class Quantity(NamedTuple):
     """What it takes."""
 
 
-class _Task(BaseModel):
-    criteria: dict[str, Window] = {}
+class _Named(BaseModel):
+    windows: dict[str, Window]
 
 
 class Criteria:
@@ -99,34 +104,36 @@ class Criteria:
     """
 
     def __init__(
-        self, quantities: Mapping[str, Quantity], windows: Mapping[str, Any], score: str = SHARE
-    ) -> None:
+        self, quantities: Mapping[str, Quantity], windows: Mapping[str, Any], score: str = SHARE,
+        field: str = FIELD,
+    ) -> None:  # fmt: skip
         """Read the criteria.
 
         Args:
             quantities: What criteria can be about, by name.
             windows: Bounds by name, as `Window` has them.
             score: The quantity whose value is the score, or `criteria`.
+            field: The task's field that names more of them.
 
         Raises:
-            ConfigError: If a quantity is unknown, or a window makes no sense.
+            ConfigError: If a quantity is unknown, or a window or the field makes no sense.
         """
         known = [SHARE, *quantities]
         if score not in known:
             raise ConfigError(f"score={printable(score)!r}: write {', '.join(known)}")
+        if not isinstance(field, str) or not field.isidentifier() or field in _TAKEN:
+            raise ConfigError(f"field={printable(field)!r}: name the task's field with criteria")
+        self.quantities, self.score, self.field = quantities, score, field
         try:
-            self.windows = _Task(criteria=dict(windows)).criteria
-        except (ValidationError, TypeError, ValueError) as error:
-            raise ConfigError(f"criteria={printable(windows, 200)}: {_first(error)}") from None
-        self.quantities, self.score = quantities, score
-        if unknown := self._unknown(self.windows):
-            raise ConfigError(unknown)
+            self.windows = self._read(windows)
+        except ValueError as error:
+            raise ConfigError(f"criteria={printable(windows, 200)}: {error}") from None
 
     @property
     def settings(self) -> dict[str, Any]:
         """What makes the same criteria, as JSON."""
         windows = {n: w.model_dump(exclude_none=True) for n, w in self.windows.items()}
-        return {"criteria": windows, "score": self.score}
+        return {"criteria": windows, "score": self.score, "field": self.field}
 
     @property
     def unit(self) -> str:
@@ -139,14 +146,12 @@ class Criteria:
         Raises:
             TaskError: If those of the task make no sense, or there are none and no score.
         """
-        named = read_task(_Task, task).criteria
-        if unknown := self._unknown(named):
-            raise TaskError(f"the task's {unknown}")
-        windows = {**self.windows, **named}
+        try:
+            windows = {**self.windows, **self._read((task or {}).get(self.field, {}))}
+        except ValueError as error:
+            raise TaskError(f"the task's {self.field} make no sense: {error}") from None
         if not windows and self.score == SHARE:
-            raise TaskError(
-                "neither the task nor the settings name criteria, and no score is chosen"
-            )
+            raise TaskError(f"the task has no {self.field}, and the verifier has no criteria")
         return windows
 
     def wanted(self, windows: Iterable[str]) -> list[str]:
@@ -188,13 +193,22 @@ class Criteria:
             unit=self.unit, feedback=" ".join(advice), scores=shares, evidence=told,
         )  # fmt: skip
 
-    def _unknown(self, windows: Iterable[str]) -> str:
-        """What is wrong with names; "" if nothing."""
-        strange = [name for name in windows if name not in self.quantities]
-        if not strange:
-            return ""
-        known = ", ".join(self.quantities)
-        return f"criteria name {printable(strange[0], 60)!r}, which is none of {known}"
+    def _read(self, given: Any) -> dict[str, Window]:
+        """Windows by name.
+
+        Raises:
+            ValueError: If a quantity is unknown, or a window makes no sense.
+        """
+        try:
+            windows = _Named(windows=given).windows
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+            place = ".".join(map(str, first["loc"][1:]))
+            raise ValueError(": ".join(filter(None, [place, first["msg"]]))) from None
+        if strange := [name for name in windows if name not in self.quantities]:
+            known = ", ".join(self.quantities)
+            raise ValueError(f"{printable(strange[0], 60)!r} is none of {known}")
+        return windows
 
     def _reason(self, name: str, window: Window, value: float, note: str | None) -> str:
         quantity = self.quantities[name]
@@ -208,10 +222,3 @@ class Criteria:
         is_low = window.least is not None and value < window.least
         how = quantity.more if is_low else quantity.less
         return f"Bring {quantity.title} to {window}{unit}: {how}."
-
-
-def _first(error: Exception) -> str:
-    if not isinstance(error, ValidationError):
-        return str(error)
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    return f"{'.'.join(map(str, first['loc'][1:]))}: {first['msg']}"

@@ -17,7 +17,7 @@ from verifier_ladder.errors import CandidateError, ConfigError
 from verifier_ladder.keys import digest
 from verifier_ladder.text import printable
 from verifier_ladder.tier import Tier
-from verifier_ladder.tiers.fast.criteria import SHARE, Criteria, Quantity
+from verifier_ladder.tiers.fast.criteria import FIELD, SHARE, Criteria, Quantity
 from verifier_ladder.tiers.fast.molecule import (
     MoleculeCanonicaliser,
     as_text,
@@ -108,6 +108,7 @@ class MoleculeNovelty(SingleVerifier):
         reference: str | Path | Sequence[str] | None = None,
         criteria: Mapping[str, Mapping[str, Any]] | None = None,
         score: str = SHARE,
+        field: str = FIELD,
         identity: str = "canonical",
         radius: int = 2,
         bits: int = 2048,
@@ -120,6 +121,7 @@ class MoleculeNovelty(SingleVerifier):
                 of SMILES. The file is read now, and what it holds is part of every check's key.
             criteria: Windows by name; a task may name more.
             score: A name whose value is the score of what is accepted, or `criteria`.
+            field: The task's field with criteria for this verifier.
             identity: `canonical` or `tautomer`.
             radius: Bonds around an atom that a fingerprint looks at.
             bits: Length of a fingerprint.
@@ -134,7 +136,8 @@ class MoleculeNovelty(SingleVerifier):
         _check("bits", bits, _SMALLEST, _WIDEST)
         self._rows = _rows(reference)
         own = criteria or ({"known": {"most": 0}} if self._rows else {})
-        self._criteria = Criteria(QUANTITIES, own, score)
+        self._criteria = Criteria(QUANTITIES, own, score, field)
+        self.task_fields = (field, "target")
         if lacking := self._lacking(self._criteria.windows):
             raise ConfigError(f"{lacking}: name a file or a list of SMILES as reference")
         given = str(reference) if isinstance(reference, Path) else reference

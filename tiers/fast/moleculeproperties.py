@@ -15,7 +15,7 @@ from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ToolError
 from verifier_ladder.tier import Tier
-from verifier_ladder.tiers.fast.criteria import SHARE, Criteria, Quantity, Window
+from verifier_ladder.tiers.fast.criteria import FIELD, SHARE, Criteria, Quantity, Window
 from verifier_ladder.tiers.fast.molecule import as_text, parse_single, rdkit
 from verifier_ladder.tiers.single import SingleVerifier
 from verifier_ladder.tiers.versions import versions
@@ -68,6 +68,7 @@ class PropertiesSettings(BaseModel):
 
     criteria: Annotated[dict[Name, Window], Field(max_length=len(QUANTITIES))]
     score: Literal["criteria"] | Name
+    field: Annotated[str, Field(pattern=r"^[A-Za-z_]{1,40}$")]
 
 
 class MoleculeProperties(SingleVerifier):
@@ -112,18 +113,24 @@ class MoleculeProperties(SingleVerifier):
     data_settings = PropertiesSettings
 
     def __init__(
-        self, *, criteria: Mapping[str, Mapping[str, Any]] | None = None, score: str = SHARE
+        self,
+        *,
+        criteria: Mapping[str, Mapping[str, Any]] | None = None,
+        score: str = SHARE,
+        field: str = FIELD,
     ) -> None:
         """Set the criteria.
 
         Args:
             criteria: Windows by name; a task may name more.
             score: A name whose value is the score of what is accepted, or `criteria`.
+            field: The task's field with criteria for this verifier.
 
         Raises:
             ConfigError: If a name is unknown, or a window makes no sense.
         """
-        self._criteria = Criteria(QUANTITIES, criteria or {}, score)
+        self._criteria = Criteria(QUANTITIES, criteria or {}, score, field)
+        self.task_fields = (field,)
         super().__init__(**self._criteria.settings)
         self.unit = self._criteria.unit
         self.features = tuple(self._criteria.wanted(self._criteria.windows))

@@ -11,7 +11,7 @@ from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.tier import Tier
-from verifier_ladder.tiers.fast.criteria import Criteria, Quantity, Window
+from verifier_ladder.tiers.fast.criteria import FIELD, Criteria, Quantity, Window
 from verifier_ladder.tiers.fast.molecule import as_text, parse_single, rdkit
 from verifier_ladder.tiers.simulation.conformer import Geometry, conformer
 from verifier_ladder.tiers.simulation.xtb import (
@@ -76,6 +76,7 @@ class XtbPropertiesSettings(BaseModel):
     method: Literal["GFN2-xTB", "GFN1-xTB", "IPEA1-xTB"]
     criteria: Annotated[dict[Name, Window], Field(max_length=len(QUANTITIES))]
     score: Literal["criteria"] | Name
+    field: Annotated[str, Field(pattern=r"^[A-Za-z_]{1,40}$")]
     relaxed: bool
     solvent: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{1,40}$")]
     electrode: Annotated[float, Field(ge=0, le=10)]
@@ -138,6 +139,7 @@ class XtbProperties(SingleVerifier):
         method: str = "GFN2-xTB",
         criteria: Mapping[str, Mapping[str, Any]] | None = None,
         score: str = "gap",
+        field: str = FIELD,
         relaxed: bool = False,
         solvent: str = "water",
         electrode: float = 4.28,
@@ -150,6 +152,7 @@ class XtbProperties(SingleVerifier):
             method: `GFN2-xTB`, `GFN1-xTB` or `IPEA1-xTB`.
             criteria: Windows by name; a task may name more.
             score: A name whose value is the score of what is accepted, or `criteria`.
+            field: The task's field with criteria for this verifier.
             relaxed: Whether geometries are relaxed by xTB, each in its charge and solvent.
             solvent: Of the potentials: one that ALPB has parameters for.
             electrode: Absolute potential, in V, of the electrode that potentials refer to: 4.28
@@ -162,7 +165,8 @@ class XtbProperties(SingleVerifier):
         """
         if method not in _DEVIATIONS:
             raise ConfigError(f"method={method!r}: write {', '.join(_DEVIATIONS)}")
-        self._criteria = Criteria(QUANTITIES, criteria or {}, score)
+        self._criteria = Criteria(QUANTITIES, criteria or {}, score, field)
+        self.task_fields = (field,)
         super().__init__(
             method=method, relaxed=relaxed, solvent=solvent, electrode=electrode,
             conformers=conformers, max_iterations=max_iterations, **self._criteria.settings,

@@ -113,28 +113,38 @@ def test_settings_make_the_same_criteria_again() -> None:
 @pytest.mark.parametrize(
     ("windows", "told"),
     [
-        ({"height": {"most": 1}}, "'height', which is none of length, width"),
+        ({"height": {"most": 1}}, "'height' is none of length, width"),
         ({"length": {}}, "give least, most or both"),
         ({"length": {"least": 2, "most": 1}}, "nothing lies between 2 and 1"),
         ({"length": {"least": float("nan")}}, "finite"),
         ({"length": {"most": 1, "margin": -1}}, "greater than 0"),
         ({"length": {"above": 1}}, "not permitted"),
         ({"length": 3}, "dictionary"),
-        (["length"], "criteria="),
+        (["length"], "dictionary"),
     ],
 )
 def test_criteria_without_sense_are_refused(windows: Any, told: str) -> None:
     with pytest.raises(ConfigError, match=told):
         Criteria(QUANTITIES, windows)
-    if isinstance(windows, dict):
-        with pytest.raises(TaskError, match="the task's criteria"):
-            criteria().of({"criteria": windows})
+    with pytest.raises(TaskError, match=f"the task's criteria make no sense: .*{told}"):
+        criteria().of({"criteria": windows})
 
 
 def test_nothing_to_judge_by_is_the_tasks_fault() -> None:
-    with pytest.raises(TaskError, match="name criteria"):
+    with pytest.raises(TaskError, match="the task has no criteria"):
         criteria().of({"prompt": "a molecule, please"})
     assert {} == criteria(score="length").of(None)
+
+
+def test_each_verifier_of_a_ladder_may_have_a_field_of_the_task() -> None:
+    task = {"criteria": {"height": {"most": 1}}, "shape": {"length": {"most": 1}}}
+
+    assert {"length": Window(most=1)} == Criteria(QUANTITIES, {}, field="shape").of(task)
+    with pytest.raises(TaskError, match="the task has no size"):
+        Criteria(QUANTITIES, {}, field="size").of(task)
+    for field in ("", "target", "a b", 3):
+        with pytest.raises(ConfigError, match="name the task's field"):
+            Criteria(QUANTITIES, {}, field=field)  # type: ignore[arg-type]
 
 
 def test_an_unknown_score_is_refused() -> None:

@@ -154,8 +154,9 @@ def test_a_row_of_a_ledger_may_choose_windows_and_nothing_else() -> None:
     found = Recorded.read({**row, "settings": wanted.settings}).among(registry)
 
     assert wanted.settings == found.settings
-    for settings in ({"criteria": {"/etc/passwd": {"most": 1}}, "score": "qed"},
-                     {"criteria": {}, "score": "/etc/passwd"}):  # fmt: skip
+    for change in ({"criteria": {"/etc/passwd": {"most": 1}}}, {"score": "/etc/passwd"},
+                   {"field": "../secret"}, {"folder": "/"}):  # fmt: skip
+        settings = {**wanted.settings, **change}
         with pytest.raises(ConfigError, match="may not choose its settings"):
             Recorded.read({**row, "digest": "00" * 32, "settings": settings}).among(registry)
 
