@@ -31,7 +31,7 @@ from verifier_ladder.verdict import Verdict
 
 QUANTITIES: Mapping[str, Quantity] = {
     "known": Quantity(
-        "the number of times that the reference set has it", "propose one of the set",
+        "its count in the reference set", "propose one of the set",
         "propose a molecule that is not in the set",
     ),
     "nearest": Quantity(

@@ -96,7 +96,7 @@ class Xtb(NamedTuple):
 
         charge = geometry.charge + added
         electrons = sum(geometry.numbers) - charge
-        calculator = _calculator()(
+        calculator = load_tblite()(
             self.method, np.array(geometry.numbers),
             np.array(geometry.positions) * BOHR_PER_ANGSTROM,
             charge=float(charge), uhf=electrons % 2,
@@ -161,7 +161,13 @@ def _bonds(geometry: Geometry) -> set[tuple[int, int]]:
     }
 
 
-def _calculator() -> Any:
+def load_tblite() -> Any:
+    """Tblite's calculator, on one thread: the other cores belong to other workers.
+
+    Raises:
+        ToolError: If tblite is not installed.
+    """
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     try:
         from tblite.interface import Calculator
     except ImportError as error:
@@ -214,12 +220,6 @@ def field_seconds(smiles: str) -> float:
 
 EMBEDDING = 0.03
 """Seconds for a geometry."""
-
-
-def load_tblite() -> None:
-    """Load tblite, on one thread: the other cores belong to other workers."""
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    _calculator()
 
 
 class XtbSettings(BaseModel):

@@ -172,7 +172,10 @@ def test_whatever_a_row_says_only_what_is_declared_is_made(said: Any) -> None:
 
 def test_every_installed_verifier_is_held_with_the_settings_that_it_declares() -> None:
     assert [] == REGISTRY.load()
-    for name in ("xtb-hydration", "dft-hydration", "molecule-gate", "expert-case"):
+    for name in (
+        "xtb-hydration", "xtb-properties", "dft-hydration", "molecule-gate",
+        "molecule-properties", "expert-case",
+    ):  # fmt: skip
         verifier = REGISTRY.get(name)
         model = verifier.data_settings
         assert model is not None
@@ -189,6 +192,9 @@ def test_every_installed_verifier_is_held_with_the_settings_that_it_declares() -
         ("dft-hydration", {"conformers": 10**9}),
         ("xtb-hydration", {"solvent": "/etc/passwd"}),
         ("xtb-hydration", {"method": "IPEA1-xTB"}),
+        ("xtb-properties", {"solvent": "../secret"}),
+        ("xtb-properties", {"criteria": {"/etc/passwd": {"most": 1.0}}}),
+        ("molecule-properties", {"score": "/etc/passwd"}),
         ("molecule-gate", {"elements": ["C", "../x"]}),
     ],
 )

@@ -38,6 +38,29 @@ def test_one_of_two_answers_to_each_task_of_mathematics_is_right(tmp_path: Path)
     assert [1, 0] * 4 == rewards(EXAMPLES / "mathematics" / "mathematics", tmp_path)
 
 
+def test_molecules_earn_by_their_electrons_or_are_stopped_by_the_tier_made_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(EXAMPLES.parent)  # The ladder names a file that is seen from there.
+    reasons = [
+        "", "", "", "the dipole moment", "PAINS alerts is 1 (anil_di_alk_A(478))",
+        "its count in the reference set is 1", "PAINS alerts is 1 (catechol_A(92))",
+        "the largest ring's size is 10", "unpaired electrons", "rings don't close",
+    ]  # fmt: skip
+
+    place = EXAMPLES / "molecules" / "design"
+    result = vl.score_file(
+        place.with_suffix(".jsonl"), ladder=place.with_suffix(".toml"),
+        ledger=tmp_path / "ledger.db",
+    )  # fmt: skip
+
+    expected = [0.607, 0.875, 0.424, *[-0.2] * 7]
+    assert expected == pytest.approx([reward.value for reward in result.rewards], abs=0.02)
+    for told, reward in zip(reasons, result.rewards, strict=True):
+        assert told in reward.reason
+        assert bool(told) is bool(reward.feedback)
+
+
 def test_an_example_runs_with_one_command(tmp_path: Path) -> None:
     command = ["score", f"{FOLDER}/choice.jsonl", "--ladder", f"{FOLDER}/choice.toml"]
 
