@@ -121,7 +121,8 @@ class Criteria:
         known = [SHARE, *quantities]
         if score not in known:
             raise ConfigError(f"score={printable(score)!r}: write {', '.join(known)}")
-        if not isinstance(field, str) or not field.isidentifier() or field in _TAKEN:
+        named: Any = field
+        if not isinstance(named, str) or not named.isidentifier() or named in _TAKEN:
             raise ConfigError(f"field={printable(field)!r}: name the task's field with criteria")
         self.quantities, self.score, self.field = quantities, score, field
         try:
@@ -153,6 +154,11 @@ class Criteria:
         if not windows and self.score == SHARE:
             raise TaskError(f"the task has no {self.field}, and the verifier has no criteria")
         return windows
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """What verdicts offer to predict by, beside their score: values of the own criteria."""
+        return tuple(name for name in self.windows if name != self.score)
 
     def wanted(self, windows: Iterable[str]) -> list[str]:
         """Names of what has to be measured: the criteria, and the score."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, get_args
@@ -145,7 +145,7 @@ class MoleculeNovelty(SingleVerifier):
             reference=given if given is None or isinstance(given, str) else list(given),
             identity=identity, radius=radius, bits=bits, **self._criteria.settings,
         )  # fmt: skip
-        self.features = tuple(self._criteria.wanted(self._criteria.windows))
+        self.features = self._criteria.features
         held = digest([smiles for _, smiles in self._rows]).hex()[:16]
         self.tools = {"reference": held, **versions("rdkit")}
 
@@ -185,7 +185,7 @@ class MoleculeNovelty(SingleVerifier):
         values = {name: self._value(name, molecule, target) for name in wanted}
         return self._criteria.verdict(windows, values)
 
-    def _lacking(self, names: Sequence[str] | Mapping[str, Any]) -> str:
+    def _lacking(self, names: Iterable[str]) -> str:
         """What is wrong with criteria where there is no set; "" if nothing."""
         needing = [name for name in names if name in _OF_SET and not self._rows]
         return f"the criterion {needing[0]} needs a reference set" if needing else ""

@@ -133,12 +133,12 @@ class MoleculeProperties(SingleVerifier):
         self.task_fields = (field,)
         super().__init__(**self._criteria.settings)
         self.unit = self._criteria.unit
-        self.features = tuple(self._criteria.wanted(self._criteria.windows))
+        self.features = self._criteria.features
         self.tools = versions("rdkit")
 
     def setup(self) -> None:
         """Load what its own criteria need."""
-        for name in self.features:
+        for name in self._criteria.wanted(self._criteria.windows):
             _measured(name, rdkit().MolFromSmiles("CCO"))
 
     def expected_cost(self, candidate: Candidate) -> Cost:

@@ -6,8 +6,13 @@ from typing import Any, NamedTuple
 
 from verifier_ladder.errors import ToolError
 from verifier_ladder.tiers.fast.molecule import parse, rdkit
+from verifier_ladder.tiers.tasks import TaskError
 
 SEED = 0xC0DE
+
+
+class UnsolvedError(TaskError):
+    """This molecule can't be computed, and the tool works: an abstention that is kept."""
 
 
 class Geometry(NamedTuple):
@@ -37,7 +42,8 @@ def conformer(smiles: str, *, tries: int = 5, timeout: int = 10) -> Geometry:
 
     Raises:
         CandidateError: If the text is not a molecule.
-        ToolError: If no geometry was found in time, or a force field lacks parameters.
+        ToolError: If no geometry was found in time.
+        UnsolvedError: If no force field has parameters for it.
 
     Example:
         >>> conformer("O").numbers
@@ -76,7 +82,7 @@ def _relaxed(molecule: Any) -> int:
     elif fields.UFFHasAllMoleculeParams(molecule):
         results = fields.UFFOptimizeMoleculeConfs(molecule, numThreads=1, maxIters=1000)
     else:
-        raise ToolError("neither MMFF94 nor UFF has parameters for this molecule")
+        raise UnsolvedError("neither MMFF94 nor UFF has parameters for this molecule")
     # Rounded, so that mirror images don't take turns by their last bits. Not all embeddings
     # succeed, so that numbers may be missing.
     numbers: list[int] = [conformer.GetId() for conformer in molecule.GetConformers()]

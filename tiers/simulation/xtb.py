@@ -14,9 +14,8 @@ from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError, ToolError
 from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.molecule import as_text, parse, rdkit, rough_size
-from verifier_ladder.tiers.simulation.conformer import Geometry, conformer
+from verifier_ladder.tiers.simulation.conformer import Geometry, UnsolvedError, conformer
 from verifier_ladder.tiers.single import SingleVerifier
-from verifier_ladder.tiers.tasks import TaskError
 from verifier_ladder.tiers.versions import versions
 from verifier_ladder.verdict import Verdict
 
@@ -40,10 +39,6 @@ WATER = Geometry(
     (8, 1, 1), ((0.0, 0.0, 0.1173), (0.0, 0.7572, -0.4692), (0.0, -0.7572, -0.4692)), 0
 )
 """The control: where its field converges, a molecule whose own does not is to blame."""
-
-
-class UnsolvedError(TaskError):
-    """Nothing can be computed for this molecule, and a control can be: that is kept."""
 
 
 class State(NamedTuple):

@@ -13,12 +13,11 @@ from verifier_ladder.errors import ConfigError
 from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.criteria import FIELD, Criteria, Quantity, Window
 from verifier_ladder.tiers.fast.molecule import as_text, parse_single, rdkit
-from verifier_ladder.tiers.simulation.conformer import Geometry, conformer
+from verifier_ladder.tiers.simulation.conformer import Geometry, UnsolvedError, conformer
 from verifier_ladder.tiers.simulation.xtb import (
     EMBEDDING,
     EV_PER_HARTREE,
     State,
-    UnsolvedError,
     Xtb,
     fallbacks,
     field_seconds,
@@ -173,7 +172,7 @@ class XtbProperties(SingleVerifier):
         )  # fmt: skip
         self.unit = self._criteria.unit
         self.deviation = _DEVIATIONS[method].get(_LIKE.get(score, score))
-        self.features = tuple(self._criteria.wanted(self._criteria.windows))
+        self.features = self._criteria.features
         self.tools = versions("rdkit", "tblite", "ase")
 
     def setup(self) -> None:

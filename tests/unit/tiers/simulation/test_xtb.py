@@ -7,15 +7,8 @@ import pytest
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import ConfigError
-from verifier_ladder.tiers.simulation.conformer import Geometry, conformer
-from verifier_ladder.tiers.simulation.xtb import (
-    ATTEMPTS,
-    WATER,
-    State,
-    UnsolvedError,
-    Xtb,
-    XtbHydration,
-)
+from verifier_ladder.tiers.simulation.conformer import Geometry, UnsolvedError, conformer
+from verifier_ladder.tiers.simulation.xtb import ATTEMPTS, WATER, State, Xtb, XtbHydration
 from verifier_ladder.verdict import Outcome, Verdict
 
 
@@ -66,6 +59,14 @@ def test_a_field_that_does_not_converge_is_a_failure_of_the_tool() -> None:
     assert Outcome.ABSTAIN is verdict.outcome
     assert "tool" == verdict.failed_at
     assert "xTB failed in the gas" in verdict.reason
+
+
+def test_a_molecule_that_no_force_field_knows_is_declined_and_kept() -> None:
+    verdict = hydration("FS(F)(F)(F)(F)F")
+
+    assert Outcome.ABSTAIN is verdict.outcome
+    assert verdict.failed_at is None
+    assert "parameters" in verdict.reason
 
 
 def test_an_unknown_solvent_is_a_failure_of_the_tool() -> None:
