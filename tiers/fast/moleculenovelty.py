@@ -60,7 +60,7 @@ class _Task(BaseModel):
 class _Reference(NamedTuple):
     """The set, as it is compared with."""
 
-    identities: frozenset[str]
+    identities: set[str]
     fingerprints: list[Any]
 
 
@@ -138,7 +138,7 @@ class MoleculeNovelty(SingleVerifier):
         own = criteria or ({"known": {"most": 0}} if self._rows else {})
         self._criteria = Criteria(QUANTITIES, own, score, field)
         self.task_fields = (field, "target")
-        if lacking := self._lacking(self._criteria.windows):
+        if lacking := self._lacking(self._criteria.wanted(self._criteria.windows)):
             raise ConfigError(f"{lacking}: name a file or a list of SMILES as reference")
         given = str(reference) if isinstance(reference, Path) else reference
         super().__init__(
@@ -160,10 +160,14 @@ class MoleculeNovelty(SingleVerifier):
         Raises:
             ConfigError: If a row is no molecule.
         """
-        molecules = [part for place, row in self._rows for part in _parts(place, row)]
-        return _Reference(
-            frozenset(map(self._identity, molecules)), [*map(self._fingerprint, molecules)]
-        )
+        given = self.settings["reference"]
+        where = f"reference {printable(given)}" if isinstance(given, str) else "reference"
+        identities, fingerprints = set(), []
+        for number, smiles in self._rows:
+            for part in _parts(f"{where}, line {number}", smiles):
+                identities.add(self._identity(part))
+                fingerprints.append(self._fingerprint(part))
+        return _Reference(identities, fingerprints)
 
     def setup(self) -> None:
         """Make the set."""
@@ -231,23 +235,21 @@ def _check(name: str, value: Any, least: int, most: int) -> None:
 # ---- The reference set
 
 
-def _rows(reference: Any) -> tuple[tuple[str, str], ...]:
-    """Where each molecule of the set stands, and its SMILES.
+def _rows(reference: Any) -> list[tuple[int, str]]:
+    """In which line each molecule of the set stands, and its SMILES.
 
     Raises:
         ConfigError: If there are too many or none, or the file can't be read.
     """
     if reference is None:
-        return ()
-    if isinstance(reference, (str, Path)):
-        where, found = f"reference {printable(reference)}", _read(Path(reference))
-        most = _MOST
-    else:
-        where, found = "reference", [(n, str(each)) for n, each in enumerate(reference, 1)]
-        most = _MOST_LISTED
+        return []
+    is_file = isinstance(reference, (str, Path))
+    found = _read(Path(reference)) if is_file else [*enumerate(map(str, reference), 1)]
+    most = _MOST if is_file else _MOST_LISTED
     if not 0 < len(found) <= most:
-        raise ConfigError(f"{where} holds {len(found)} molecules; give 1 to {most}")
-    return tuple((f"{where}, line {number}", smiles) for number, smiles in found)
+        where = f" {reference}" if is_file else ""
+        raise ConfigError(f"reference{where} holds {len(found)} molecules; give 1 to {most}")
+    return found
 
 
 def _read(path: Path) -> list[tuple[int, str]]:

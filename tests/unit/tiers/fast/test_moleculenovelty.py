@@ -115,6 +115,7 @@ def test_a_file_of_no_or_too_many_molecules_is_refused(text: str, tmp_path: Path
         {"reference": "no such file"}, {"reference": []}, {"reference": ["C"] * 10_001},
         {"identity": "name"}, {"radius": 7}, {"radius": 2.0}, {"bits": 1}, {"score": "beauty"},
         {"criteria": {"nearest": {"most": 0.5}}}, {"criteria": {"known": {"most": 0}}},
+        {"score": "nearest"}, {"field": "target"},
     ],
 )  # fmt: skip
 def test_settings_without_sense_are_refused(settings: dict[str, Any]) -> None:
