@@ -12,7 +12,7 @@ the method's published error.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import exp, log
 from typing import Any
 
@@ -361,6 +361,13 @@ def hostile(key: Key, task: Any) -> None:
     key.hostile(binary(b"\xff\xfeCCO"), task, "bytes that are no text")
 
 
+def refused(key: Key, settings: Sequence[tuple[dict[str, Any], str]]) -> None:
+    """Settings that nothing can be judged by: they are refused, and the reason names them."""
+    for each, reason in settings:
+        key.add("CCO", None, UNKNOWN, "settings without sense", "convention", settings=each,
+                reason=reason)  # fmt: skip
+
+
 def several(key: Key, task: Any) -> None:
     """What is no single molecule is rejected, whatever its sum would be."""
     for said, why in (("CCO.O", "two molecules"), ("CC.CC.CC", "three molecules"),
@@ -384,6 +391,14 @@ def properties(key: Key) -> None:
     several(key, criteria(molecular_weight={"most": 500}, logp={"most": 9}))
     senseless(key, "CCO", "logp")
     hostile(key, criteria(molecular_weight={"most": 5000}, qed={"least": 0}, pains={"most": 99}))
+    refused(key, [({"score": "beauty"}, "score"), ({"field": "target"}, "field"),
+                  ({"field": "a b"}, "field"), ({"criteria": {"beauty": {"least": 1}}}, "beauty"),
+                  ({"criteria": {"logp": {}}}, "least"),
+                  ({"criteria": {"logp": {"least": 2, "most": 1}}}, "between")])  # fmt: skip
+    own = {"shape": {"rings": {"most": 0}}, "criteria": {"rings": {"least": 9}}}
+    for said, outcome in (("CCC", YES), ("C1CC1", NO)):
+        key.add(said, own, outcome, "criteria in another field of the task", "convention",
+                settings={"field": "shape"})  # fmt: skip
 
 
 # ---- molecule-novelty
@@ -481,6 +496,15 @@ def novelty(key: Key) -> None:
     ):  # fmt: skip
         key.add("CCO", task, UNKNOWN, why, "convention", reason=reason)
     hostile(key, {"target": "CCO", **criteria(similarity={"least": 0})})
+    refused(key, [({"identity": "name"}, "identity"), ({"radius": 7}, "radius"),
+                  ({"radius": -1}, "radius"), ({"bits": 1}, "bits"), ({"reference": []}, "0 mol"),
+                  ({"criteria": {"nearest": {"most": 1}}}, "reference"),
+                  ({"score": "known"}, "reference")])  # fmt: skip
+    key.add(alkane(3), {"target": alkane(4)}, YES, "the value as the score, without a set", MORGAN,
+            settings={"score": "similarity"}, score=[0.499, 0.501])  # fmt: skip
+    for said, outcome in (("CCO", NO), ("CCN", YES), ("CCCO", YES)):
+        key.add(said, None, outcome, "a smaller neighbourhood, and fewer bits", "convention",
+                settings={"reference": ["CCO"], "radius": 0, "bits": 64})  # fmt: skip
 
 
 # ---- xtb-properties
@@ -632,6 +656,12 @@ def xtb(key: Key) -> None:
     several(key, criteria(gap={"least": 0}))
     key.broken("O", list(_senseless_of_xtb()))
     hostile(key, criteria(gap={"least": 0}))
+    refused(key, [({"method": "PM3"}, "method"), ({"score": "beauty"}, "score"),
+                  ({"criteria": {"gap": {}}}, "least")])  # fmt: skip
+    own = {"criteria": {"gap": {"least": 9}}, "score": "criteria"}
+    key.add("C", None, YES, "criteria of the settings", ORBITALS, settings=own, score=[1, 1])
+    key.add("C=C", None, NO, "criteria of the settings", ORBITALS, settings=own, score=[0, 0])
+    key.add("[F-]", None, UNKNOWN, "no orbital is empty", "convention", reason="orbital")
 
 
 def _senseless_of_xtb() -> Iterator[tuple[Any, str, str]]:
