@@ -35,23 +35,23 @@ class TestMoleculeNovelty(VerifierTestCase):
     mutated = ("verifier_ladder.tiers.fast.moleculenovelty",)
     mutants: Mapping[str, Any] = {"count": 60, "equivalent": [
         # A key has lists and no files, whose tests stand below.
-        "str(reference) if isinstance(reference, Path) else reference -> str(reference) if not "
-        "isinstance(reference, Path) else reference",
+        ("str(reference) if isinstance(reference, Path) else reference -> str(reference) if not "
+        "isinstance(reference, Path) else reference"),
         "_MOST if is_file else _MOST_LISTED -> _MOST if not is_file else _MOST_LISTED",
-        "if (size := path.stat().st_size) > _LARGEST: raise ConfigError(f'reference {path} has "
-        "{size} byte... -> if (size := path.stat().st_size) > _LARGEST: pass",
+        ("if (size := path.stat().st_size) > _LARGEST: raise ConfigError(f'reference {path} has "
+        "{size} byte... -> if (size := path.stat().st_size) > _LARGEST: pass"),
         "(size := path.stat().st_size) > _LARGEST -> (size := path.stat().st_size) <= _LARGEST",
         "found and found[0][1].lower() == 'smiles' -> found or found[0][1].lower() == 'smiles'",
         "found[0][1].lower() == 'smiles' -> found[0][1].lower() != 'smiles'",
-        "not line.startswith('#') and (first := _FIRST.match(line.strip())) -> not "
-        "line.startswith('#') or (first := _FIRST.match(line.strip()))",
+        ("not line.startswith('#') and (first := _FIRST.match(line.strip())) -> not "
+        "line.startswith('#') or (first := _FIRST.match(line.strip()))"),
         # Words, costs, and what travels, which tests read.
-        "f'reference {printable(given)}' if isinstance(given, str) else 'reference' -> "
-        "f'reference {printable(given)}' if not isinstance(given, str) else 'reference'",
+        ("f'reference {printable(given)}' if isinstance(given, str) else 'reference' -> "
+        "f'reference {printable(given)}' if not isinstance(given, str) else 'reference'"),
         "f' {reference}' if is_file else '' -> f' {reference}' if not is_file else ''",
         "k != '_reference' -> k == '_reference'",
-        "self.cost.seconds + 2e-07 * len(self._rows) -> self.cost.seconds - 2e-07 * "
-        "len(self._rows)",
+        ("self.cost.seconds + 2e-07 * len(self._rows) -> self.cost.seconds - 2e-07 * "
+        "len(self._rows)"),
         "2e-07 * len(self._rows) -> 2e-07 / len(self._rows)",
     ]}  # fmt: skip
 

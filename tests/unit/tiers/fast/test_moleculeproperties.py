@@ -63,22 +63,22 @@ class TestMoleculeProperties(VerifierTestCase):
     )  # fmt: skip
     mutants: Mapping[str, Any] = {"count": 60, "equivalent": [
         # Words of the reason and of the feedback, and the evidence, which tests read.
-        "f' {quantity.unit}' if quantity.unit else '' -> f' {quantity.unit}' if not "
-        "quantity.unit else ''",
+        ("f' {quantity.unit}' if quantity.unit else '' -> f' {quantity.unit}' if not "
+        "quantity.unit else ''"),
         "f' ({note})' if note else '' -> f' ({note})' if not note else ''",
-        "quantity.more if is_low else quantity.less -> quantity.more if not is_low else "
-        "quantity.less",
+        ("quantity.more if is_low else quantity.less -> quantity.more if not is_low else "
+        "quantity.less"),
         "value < window.least -> value >= window.least",
         "evidence or {} -> evidence and {}", "notes or {} -> notes and {}",
         "{'alerts': alerts} if alerts else {} -> {'alerts': alerts} if not alerts else {}",
         # What is declared, of which a key does not speak.
         "None if is_share else uncertainty -> None if not is_share else uncertainty",
         "name != self.score -> name == self.score",
-        "_PARSING + self._criteria.seconds(windows) -> _PARSING - "
-        "self._criteria.seconds(windows)",
+        ("_PARSING + self._criteria.seconds(windows) -> _PARSING - "
+        "self._criteria.seconds(windows)"),
         # The path of a file always has a loader.
-        "if spec is None or spec.loader is None: raise ImportError('no Python module') -> if spec "
-        "is None or spec.loader is None: pass",
+        ("if spec is None or spec.loader is None: raise ImportError('no Python module') -> if spec "
+        "is None or spec.loader is None: pass"),
         "spec is None or spec.loader is None -> spec is None and spec.loader is None",
     ]}  # fmt: skip
 
