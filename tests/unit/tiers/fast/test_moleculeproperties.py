@@ -77,8 +77,8 @@ class TestMoleculeProperties(VerifierTestCase):
         ("_PARSING + self._criteria.seconds(windows) -> _PARSING - "
         "self._criteria.seconds(windows)"),
         # The path of a file always has a loader.
-        ("if spec is None or spec.loader is None: raise ImportError('no Python module') -> if spec "
-        "is None or spec.loader is None: pass"),
+        ("if spec is None or spec.loader is None: raise ImportError('no Python module') -> if "
+        "spec is None or spec.loader is None: pass"),
         "spec is None or spec.loader is None -> spec is None and spec.loader is None",
     ]}  # fmt: skip
 
