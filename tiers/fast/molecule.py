@@ -31,6 +31,8 @@ _ATOM = re.compile(r"\[(?!H\])|Br|Cl|[BCNOPSFIbcnops*](?![^\[\]]*\])")
 _MAP_NUMBER = re.compile(r":\d+\]")
 _WRAPS = re.compile(r"\[\d{4}|\[[^\]]*(?:[+-]\d{3}|[+-]{16}|H\d{3})")
 """Isotopes, charges and hydrogen counts that RDKit would wrap around into another molecule."""
+_PATTERN = re.compile(r"\[\d*#")
+"""An atom by its number, as SMARTS has it: RDKit would read it as one without hydrogens."""
 
 
 @cache
@@ -225,7 +227,7 @@ class MoleculeCanonicaliser(Canonicaliser):
             and not content.strip(_CHARACTERS)
         ):
             if "[" in content:
-                _check_numbers(content)
+                _check_brackets(content)
             return self._form(content)
         text = as_text(content)
         if len(text) > self.max_text:
@@ -280,7 +282,7 @@ class MoleculeCanonicaliser(Canonicaliser):
             raise refused(
                 f"{_shown(smiles)} is not SMILES: it holds characters that SMILES does not have"
             )
-        _check_numbers(smiles)
+        _check_brackets(smiles)
         if len(smiles) > self.max_heavy_atoms:
             atoms = rough_size(smiles)
             if atoms > self.max_heavy_atoms:
@@ -291,7 +293,9 @@ class MoleculeCanonicaliser(Canonicaliser):
                 )
 
 
-def _check_numbers(smiles: str) -> None:
+def _check_brackets(smiles: str) -> None:
+    if _PATTERN.search(smiles):
+        raise refused(f"{_shown(smiles)} is a pattern and no SMILES: it names atoms by number")
     if _WRAPS.search(smiles):
         raise _impossible(smiles, "a number in brackets is out of range")
 

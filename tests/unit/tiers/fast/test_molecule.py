@@ -88,6 +88,8 @@ def test_different_molecules_keep_different_forms(
         ("[C+999]", "out of range"),
         ("[CH4+256]", "out of range"),  # RDKit reads it as methane.
         ("[CH260]", "out of range"),
+        ("[#6]-[OH]", "a pattern and no SMILES"),  # RDKit reads it as a radical.
+        ("C[13#6]", "a pattern and no SMILES"),
         ("[65548CH4]", "out of range"),
         ("[C" + "+" * 256 + "]", "out of range"),
         ("C" * 20_000, "20000 characters long; at most 1000"),

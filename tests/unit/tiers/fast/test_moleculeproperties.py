@@ -86,6 +86,13 @@ class TestMoleculeProperties(VerifierTestCase):
     def verifier(self) -> MoleculeProperties:
         return MoleculeProperties()
 
+    @pytest.fixture
+    def candidates(self, verifier: Verifier) -> list[Candidate]:
+        """Enough of them for their cost to be seen beside that of a call."""
+        assert verifier.control is not None
+        task = verifier.control.task
+        return [Candidate("molecule", "C" * n + "O", task=task) for n in range(1, 41)]
+
     @pytest.mark.slow  # Each mutant loads the table of fragments.
     def test_the_answer_key_catches_mutants(
         self, verifier: Verifier, answer_key: AnswerKey | None
