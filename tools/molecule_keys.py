@@ -315,7 +315,7 @@ def spellings(key: Key) -> None:
 
 def senseless(key: Key, said: str, known: str) -> None:
     """Tasks that can't be judged by, of all verifiers of this kind."""
-    cases = (
+    cases: tuple[tuple[Any, str, str], ...] = (
         (None, "criteria", "no criteria anywhere"),
         ({}, "criteria", "no criteria anywhere"),
         ({"criteria": {}}, "criteria", "no criterion"),

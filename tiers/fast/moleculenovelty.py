@@ -213,7 +213,7 @@ class MoleculeNovelty(SingleVerifier):
         if name == "similarity":
             return round(float(DataStructs.TanimotoSimilarity(own, target)), 4)
         others = self._reference.fingerprints
-        return round(max(DataStructs.BulkTanimotoSimilarity(own, others)), 4)
+        return round(float(max(DataStructs.BulkTanimotoSimilarity(own, others))), 4)
 
     def _identity(self, molecule: Any) -> str:
         if self.settings["identity"] == "tautomer":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from functools import cache
+from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -172,12 +173,6 @@ def _measured(name: str, molecule: Any) -> tuple[float, list[str]]:
     return round(_MEASURES[name](molecule), 4), []
 
 
-def _qed(molecule: Any) -> float:
-    from rdkit.Chem import QED
-
-    return float(QED.qed(molecule))
-
-
 def _accessibility(molecule: Any) -> float:
     return float(_sascorer().calculateScore(molecule))
 
@@ -209,18 +204,6 @@ def _sascorer() -> Any:
     return program
 
 
-def _logp(molecule: Any) -> float:
-    from rdkit.Chem import Crippen
-
-    return float(Crippen.MolLogP(molecule))
-
-
-def _weight(molecule: Any) -> float:
-    from rdkit.Chem import Descriptors
-
-    return float(Descriptors.MolWt(molecule))
-
-
 def _cycles(molecule: Any) -> float:
     """Independent cycles; how many rings RDKit sees in a cage depends on how it looks."""
     return float(molecule.GetNumBonds() - molecule.GetNumAtoms() + 1)
@@ -230,17 +213,16 @@ def _largest_ring(molecule: Any) -> float:
     return float(max(map(len, molecule.GetRingInfo().AtomRings()), default=0))
 
 
-def _descriptor(name: str) -> Callable[[Any], float]:
+def _descriptor(name: str, module: str = "rdMolDescriptors") -> Callable[[Any], float]:
     """A function of RDKit's by its name there."""
 
     def measure(molecule: Any) -> float:
-        from rdkit.Chem import rdMolDescriptors
-
-        return float(getattr(rdMolDescriptors, name)(molecule))
+        return float(getattr(import_module(f"rdkit.Chem.{module}"), name)(molecule))
 
     return measure
 
 
+_weight, _logp = _descriptor("MolWt", "Descriptors"), _descriptor("MolLogP", "Crippen")
 _donors, _acceptors = _descriptor("CalcNumLipinskiHBD"), _descriptor("CalcNumLipinskiHBA")
 
 
@@ -264,7 +246,8 @@ def _catalog(name: str) -> Any:
 
 
 _MEASURES: Mapping[str, Callable[[Any], float]] = {
-    "qed": _qed, "sa_score": _accessibility, "logp": _logp, "tpsa": _descriptor("CalcTPSA"),
+    "qed": _descriptor("qed", "QED"), "sa_score": _accessibility, "logp": _logp,
+    "tpsa": _descriptor("CalcTPSA"),
     "molecular_weight": _weight, "rings": _cycles, "largest_ring": _largest_ring,
     "rotatable_bonds": _descriptor("CalcNumRotatableBonds"), "donors": _donors,
     "acceptors": _acceptors, "lipinski_violations": _violations,

@@ -189,7 +189,7 @@ def _atoms(geometry: Geometry, solve: Any) -> Any:
     from ase.calculators.calculator import Calculator, all_changes
 
     class States(Calculator):  # type: ignore[misc,unused-ignore]
-        implemented_properties = ("energy", "forces")
+        implemented_properties = ["energy", "forces"]  # noqa: RUF012 - as its base class has it
 
         def calculate(
             self,
@@ -197,14 +197,16 @@ def _atoms(geometry: Geometry, solve: Any) -> Any:
             properties: Any = ("energy",),
             system_changes: Any = all_changes,
         ) -> None:
-            super().calculate(atoms, properties, system_changes)
-            state = solve(_placed(geometry, self.atoms.positions))
+            super().calculate(atoms, properties, system_changes)  # type: ignore[no-untyped-call,unused-ignore]
+            moved: Any = self.atoms
+            state = solve(_placed(geometry, moved.positions))
             per_angstrom = EV_PER_HARTREE * BOHR_PER_ANGSTROM
             self.results = {
                 "energy": state.energy * EV_PER_HARTREE, "forces": state.forces * per_angstrom,
             }  # fmt: skip
 
-    return Atoms(numbers=geometry.numbers, positions=geometry.positions, calculator=States())
+    states: Any = States
+    return Atoms(numbers=geometry.numbers, positions=geometry.positions, calculator=states())
 
 
 def field_seconds(smiles: str) -> float:

@@ -51,7 +51,7 @@ def test_molecules_earn_by_their_electrons_or_are_stopped_by_the_tier_made_for_i
     place = EXAMPLES / "molecules" / "design"
     result = vl.score_file(
         place.with_suffix(".jsonl"), ladder=place.with_suffix(".toml"),
-        ledger=tmp_path / "ledger.db",
+        ledger=tmp_path / "ledger.db", workers=1,
     )  # fmt: skip
 
     expected = [0.607, 0.875, 0.424, *[-0.2] * 7]

@@ -1,6 +1,7 @@
 """Properties of molecules."""
 
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +35,11 @@ def windows(task: Mapping[str, Any]) -> dict[str, Window]:
 
 def plainly(text: str, task: Mapping[str, Any]) -> bool:
     """The library's descriptors of these names; what it has none of is taken to be kept."""
-    from rdkit.Chem import Crippen, Descriptors, rdMolDescriptors
-
+    descriptors: Any = import_module("rdkit.Chem.Descriptors")
     known = {
-        "logp": Crippen.MolLogP, "molecular_weight": Descriptors.MolWt,
-        "tpsa": rdMolDescriptors.CalcTPSA, "rings": rdMolDescriptors.CalcNumRings,
-        "donors": rdMolDescriptors.CalcNumHBD, "acceptors": rdMolDescriptors.CalcNumHBA,
+        "logp": descriptors.MolLogP, "molecular_weight": descriptors.MolWt,
+        "tpsa": descriptors.TPSA, "rings": descriptors.RingCount,
+        "donors": descriptors.NumHDonors, "acceptors": descriptors.NumHAcceptors,
     }  # fmt: skip
     molecule = rdkit().MolFromSmiles(text)
     given = windows(task).items()
