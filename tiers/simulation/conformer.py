@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import monotonic
 from typing import Any, NamedTuple
 
 from verifier_ladder.errors import ToolError
@@ -43,16 +44,18 @@ def conformer(smiles: str, *, tries: int = 5, timeout: int = 10) -> Geometry:
     Raises:
         CandidateError: If the text is not a molecule.
         ToolError: If no geometry was found in time.
-        UnsolvedError: If no force field has parameters for it.
+        UnsolvedError: If it has none that could be found, or no force field has parameters.
 
     Example:
         >>> conformer("O").numbers
         (8, 1, 1)
     """
-    molecule = rdkit().AddHs(parse(smiles))
+    molecule, started = rdkit().AddHs(parse(smiles)), monotonic()
     _embed(molecule, tries, timeout)
     if not molecule.GetNumConformers():
-        raise ToolError(f"no three-dimensional geometry was found within {timeout} s")
+        if monotonic() - started >= timeout:
+            raise ToolError(f"no three-dimensional geometry was found within {timeout} s")
+        raise UnsolvedError("no three-dimensional geometry can be found for this molecule")
     best = _relaxed(molecule)
     positions = molecule.GetConformer(best).GetPositions()
     return Geometry(

@@ -110,8 +110,10 @@ def test_different_molecules_keep_different_forms(
 def test_what_is_no_molecule_is_refused_with_the_reason(
     canonicaliser: MoleculeCanonicaliser, content: str | bytes, complaint: str
 ) -> None:
-    with pytest.raises(CandidateError, match=complaint):
+    with pytest.raises(CandidateError, match=complaint) as caught:
         canonicaliser.canonicalise(content)
+
+    assert caught.value.feedback.endswith(".")
 
 
 def test_a_hedge_between_spellings_of_one_molecule_is_an_answer(

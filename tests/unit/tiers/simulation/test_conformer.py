@@ -5,7 +5,8 @@ from math import dist
 import pytest
 
 from verifier_ladder.errors import CandidateError, ToolError
-from verifier_ladder.tiers.simulation.conformer import conformer
+from verifier_ladder.tiers.simulation import conformer as module
+from verifier_ladder.tiers.simulation.conformer import UnsolvedError, conformer
 
 
 def test_a_geometry_holds_the_hydrogens() -> None:
@@ -29,10 +30,18 @@ def test_the_charge_is_known() -> None:
     assert 1 == conformer("C[NH3+]").charge
 
 
-def test_what_can_not_be_embedded_is_a_failure_of_the_tool() -> None:
-    """A trans double bond and a bridge in one small cage."""
-    with pytest.raises(ToolError, match="no three-dimensional geometry"):
-        conformer("C1=C2CC1(C2)C#CC", tries=1, timeout=1)
+def test_what_can_not_be_embedded_is_the_molecules() -> None:
+    """A triple bond in a ring of three: it can't be bought again and again."""
+    with pytest.raises(UnsolvedError, match="no three-dimensional geometry can be found"):
+        conformer("C1#CC1")
+
+
+def test_running_out_of_time_is_the_tools(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter((0.0, 10.0))
+    monkeypatch.setattr(module, "monotonic", lambda: next(times))
+
+    with pytest.raises(ToolError, match="within 10 s"):
+        conformer("C1#CC1")
 
 
 def test_what_is_no_molecule_is_the_candidates_fault() -> None:
