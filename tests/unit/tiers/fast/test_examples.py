@@ -38,6 +38,7 @@ def test_one_of_two_answers_to_each_task_of_mathematics_is_right(tmp_path: Path)
     assert [1, 0] * 4 == rewards(EXAMPLES / "mathematics" / "mathematics", tmp_path)
 
 
+@pytest.mark.slow  # Its worker loads RDKit, the table of fragments and xTB.
 def test_molecules_earn_by_their_electrons_or_are_stopped_by_the_tier_made_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

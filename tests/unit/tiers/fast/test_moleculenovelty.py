@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from verifier_ladder.candidate import Candidate
@@ -159,6 +159,7 @@ def test_a_file_of_bytes_and_one_that_is_too_large_are_refused(tmp_path: Path) -
             MoleculeNovelty(reference=path)
 
 
+@settings(max_examples=25)
 @given(smiles=st.sampled_from(KNOWN), seed=st.integers(0, 2**31 - 1))
 def test_every_spelling_of_what_is_known_is_known(smiles: str, seed: int) -> None:
     [spelling] = rdkit().MolToRandomSmilesVect(rdkit().MolFromSmiles(smiles), 1, seed)

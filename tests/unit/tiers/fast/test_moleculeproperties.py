@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from verifier_ladder.candidate import Candidate
@@ -118,6 +118,7 @@ def test_all_values_are_in_the_evidence_and_offered_as_features() -> None:
     assert [*QUANTITIES] == [*MoleculeProperties(criteria=EVERYTHING).features]
 
 
+@settings(max_examples=25)
 @given(smiles=st.sampled_from(DRUGS), seed=st.integers(0, 2**31 - 1))
 def test_every_spelling_has_the_same_values(smiles: str, seed: int) -> None:
     verifier = MoleculeProperties(criteria=EVERYTHING)
