@@ -30,13 +30,13 @@ _SHOWN = 5
 QUANTITIES: Mapping[str, Quantity] = {
     "qed": Quantity(
         "QED", "come nearer to the size, polarity and few alerts of oral drugs",
-        "leave the range of oral drugs", seconds=8e-4,
+        "leave the range of oral drugs", seconds=1.2e-3,
     ),
     "sa_score": Quantity(
         "the synthetic accessibility score", "propose a more complex molecule",
         "use common fragments, fewer stereocentres and fewer bridged or large rings", seconds=5e-4,
     ),
-    "logp": Quantity("logP", _APOLAR, _POLAR, seconds=6e-5),
+    "logp": Quantity("logP", _APOLAR, _POLAR, seconds=2e-4),
     "tpsa": Quantity(
         "the polar surface", "add groups with nitrogen or oxygen",
         "take groups with nitrogen or oxygen away", "Å²",
@@ -53,7 +53,7 @@ QUANTITIES: Mapping[str, Quantity] = {
         "the number of broken rules of five", "leave the range of oral drugs",
         "stay within 500 g/mol, logP 5, 5 N-H and O-H, 10 N and O", seconds=1e-4,
     ),
-    "pains": Quantity("the number of PAINS alerts", "use such groups", _REPLACE, seconds=1e-3),
+    "pains": Quantity("the number of PAINS alerts", "use such groups", _REPLACE, seconds=2e-3),
     "brenk": Quantity("the number of Brenk alerts", "use such groups", _REPLACE, seconds=4e-4),
 }  # fmt: skip
 """What criteria can be about."""
