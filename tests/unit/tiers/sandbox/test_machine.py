@@ -30,34 +30,39 @@ _WORKER = """
 import os, resource, sys
 from pathlib import Path
 from verifier_ladder.tiers.sandbox import Input, Limits, Program, Sandbox
-kind, source, given, more = sys.argv[1:5]
-limits = Limits(**eval(more))
+kind, source, steps = sys.argv[1], sys.argv[2], eval(sys.argv[3])
 {before}
 sandbox = Sandbox.open(backends=(kind,))
-{after}
-try:
-    print(sandbox.run(Program({{"main.py": source}}), [Input((eval(given),))], limits)[0].ended)
-except Exception as error:
-    print(type(error).__name__, error)
+program = Program({{"main.py": source}})
+for given, before, limits in steps:
+    exec(before)
+    try:
+        print(sandbox.run(program, [Input((given,))], Limits(**limits))[0].ended)
+    except Exception as error:
+        print(type(error).__name__, error)
 """
-Judge = Callable[..., str]
+Judge = Callable[..., list[str]]
+Step = tuple[int, str, dict[str, Any]]
 
 
 @pytest.fixture
 def judge(sandbox: Sandbox) -> Judge:
-    """`judge(source, argument, before=…, after=…, **limits)`: what a worker of its own says."""
+    """`judge(source, steps, before)`: what a worker of its own says of each step.
 
-    def once(source: str, given: int, before: str = "", after: str = "", **limits: Any) -> str:
-        program = _WORKER.format(before=before, after=after)
+    A step has the program's argument, what the worker does first, and limits.
+    """
+
+    def run(source: str, steps: list[Step], before: str) -> list[str]:
         ran = subprocess.run(
-            [sys.executable, "-P", "-c", program, sandbox.backend.kind, source, str(given),
-             repr(limits)],
+            [sys.executable, "-P", "-c", _WORKER.format(before=before), sandbox.backend.kind,
+             source, repr(steps)],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
             capture_output=True, text=True, check=False,
         )  # fmt: skip
-        return (ran.stdout or ran.stderr).strip()
+        assert not ran.stderr, ran.stderr
+        return ran.stdout.splitlines()
 
-    return once
+    return run
 
 
 @pytest.fixture
@@ -78,23 +83,31 @@ def group(require: Callable[..., None]) -> Iterator[Path]:
 
 
 def test_a_full_control_group_is_the_machine_s(judge: Judge, group: Path) -> None:
-    before = f"group = Path({str(group)!r}); (group / 'cgroup.procs').write_text(str(os.getpid()))"
+    join = f"group = Path({str(group)!r}); (group / 'cgroup.procs').write_text(str(os.getpid()))"
     most = "(group / 'pids.max').write_text(str(int((group / 'pids.current').read_text()) + {}))"
+    limits = {"processes": 16}
 
-    said = judge(_THREADS, 8, before, most.format(4), processes=16)
-    assert said.startswith("SandboxError a control group was full"), said
-    assert "finished" == judge(_THREADS, 8, before, most.format(32), processes=16)
-    assert judge(_THREADS, 99, before, most.format(32), processes=16) in {"threads", "processes"}
+    full, fine, too_many = judge(
+        _THREADS, [(8, most.format(4), limits), (8, most.format(32), limits), (99, "", limits)],
+        join,
+    )  # fmt: skip
+
+    assert full.startswith("SandboxError a control group was full"), full
+    assert "finished" == fine
+    assert too_many in {"threads", "processes"}
 
 
 def test_less_memory_than_was_promised_is_the_machine_s(judge: Judge) -> None:
-    before = "resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))"
+    short, fine, too_much = judge(
+        _MEMORY,
+        [(2 << 30, "", {"memory": 4 << 30}), (1 << 20, "", {"memory": 4 << 30}),
+         (2 << 30, "", {"memory": 64 << 20})],
+        "resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))",
+    )  # fmt: skip
 
-    said = judge(_MEMORY, 2 << 30, before, memory=4 << 30)
-    assert said.startswith("SandboxError a candidate may have more than this machine"), said
-    assert "ulimit -v" in said
-    assert "finished" == judge(_MEMORY, 1 << 20, before, memory=4 << 30)
-    assert "memory" == judge(_MEMORY, 2 << 30, before, memory=64 << 20)
+    assert short.startswith("SandboxError a candidate may have more than this machine"), short
+    assert "ulimit -v" in short
+    assert ("finished", "memory") == (fine, too_much)
 
 
 def test_a_machine_on_which_nothing_can_be_noted_has_no_sandbox_rather_than_an_error_of_its_own(
