@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic, sleep
 from typing import TypeVar
 
 import pytest
@@ -21,6 +22,8 @@ from verifier_ladder.testing.servers import PostgresqlServer, RedisServer, Serve
 S = TypeVar("S", bound=Server)
 Require = Callable[[str, bool, str], None]
 """`require(name, present, why)`: the fixture below."""
+Until = Callable[[Callable[[], object]], None]
+"""`until(condition)`: the fixture below."""
 
 NOT_RUN = "NOT RUN"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -67,6 +70,19 @@ def require() -> Require:
             require("chromium", shutil.which("chromium") is not None, "opens the report")
     """
     return _require
+
+
+@pytest.fixture
+def until() -> Until:
+    """Wait for a condition on other processes, with a deadline."""
+
+    def wait(condition: Callable[[], object]) -> None:
+        deadline = monotonic() + 300.0
+        while not condition():
+            assert monotonic() < deadline, "the condition never came true"
+            sleep(0.005)
+
+    return wait
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

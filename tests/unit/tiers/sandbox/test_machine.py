@@ -1,5 +1,6 @@
 """What the machine itself has too little of is no program's fault."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -66,20 +67,30 @@ def judge(sandbox: Sandbox) -> Judge:
 
 
 @pytest.fixture
-def group(require: Callable[..., None]) -> Iterator[Path]:
+def group(require: Callable[..., None], until: Callable[..., None]) -> Iterator[Path]:
     """A control group of one's own, whose processes can be limited."""
     top = Path("/sys/fs/cgroup")
     place = top / "pids" if (top / "pids").is_dir() else top
-    made = place / f"vladder-test-{os.getpid()}"
     try:
-        made.mkdir()
+        made = Path(tempfile.mkdtemp(prefix="vladder-test-", dir=place))
     except OSError as error:
         require("a control group", False, f"can't be made: {error}")  # noqa: FBT003
     try:
         require("a limit of processes", (made / "pids.max").exists(), "no controller pids")
         yield made
     finally:
-        made.rmdir()
+        until(lambda: _is_gone(made))
+
+
+def _is_gone(group: Path) -> bool:
+    """Remove a group, unless a process of a sandbox that was just closed is still ending."""
+    try:
+        group.rmdir()
+    except OSError as error:
+        if error.errno != errno.EBUSY:
+            raise
+        return False
+    return True
 
 
 def test_a_full_control_group_is_the_machine_s(judge: Judge, group: Path) -> None:
