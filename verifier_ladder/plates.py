@@ -242,7 +242,8 @@ def approve(ledger: Ledger, campaign: str, wells: int, *, by: str) -> None:
             "and a name"
         )
     facts = {"wells": wells, "by": by.strip()}
-    _wait_for_earlier(ledger, ledger.append(Block(APPROVAL, campaign, facts=facts)))
+    entry = ledger.append(Block(APPROVAL, campaign, facts=facts))
+    _wait_for_earlier(ledger, entry, "The approval stands; approve nothing again")
 
 
 def send(
@@ -269,13 +270,21 @@ def send(
         plates.setdefault(well.plate, {})[well.well] = held
     facts = {**layout.as_json(), "by": by, "again": again, "plates": plates}
     entry = ledger.append(Block(BATCH, campaign, facts=facts))
-    _wait_for_earlier(ledger, entry)
+    _wait_for_earlier(
+        ledger, entry, f"No file of the batch {wells[0].batch} was written; once they have ended, "
+        f"`vladder case out --batch {wells[0].batch}` writes it, if it may leave",
+    )  # fmt: skip
     if entry in (void := Batches(ledger, campaign).void):
         raise ConfigError(void[entry])
 
 
-def _wait_for_earlier(ledger: Ledger, entry: int) -> None:
+def _wait_for_earlier(ledger: Ledger, entry: int, what_now: str) -> None:
     """Wait until no entry can come any more before one: on PostgreSQL others may be at work.
+
+    Args:
+        ledger: The ledger.
+        entry: The entry.
+        what_now: What is told who has waited in vain.
 
     Raises:
         LedgerError: If they are for very long.
@@ -285,8 +294,7 @@ def _wait_for_earlier(ledger: Ledger, entry: int) -> None:
         if monotonic() > ends:
             raise LedgerError(
                 "others have been writing to the ledger for a minute, so it can't be told yet "
-                "what came before this. An approval stands. No file of a batch was written; once "
-                "they have ended, `vladder case out --batch` writes one that may leave"
+                f"what came before this. {what_now}"
             )
         sleep(_LOOK)
 

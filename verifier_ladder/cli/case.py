@@ -90,19 +90,23 @@ def case_out(
             if rows:
                 with write_order(out, rows):
                     pass
-    _say_left(rows, out, are_open, as_json=as_json)
+    _say_left(rows, out, are_open, batch, as_json=as_json)
     if not rows:
         raise typer.Exit(output.Exit.FAILED)
 
 
-def _say_left(rows: list[dict[str, Any]], out: Path, are_open: int, *, as_json: bool) -> None:
+def _say_left(
+    rows: list[dict[str, Any]], out: Path, are_open: int, asked: str | None, *, as_json: bool
+) -> None:
     from verifier_ladder.cli.workorders import CASE, PLATE
 
     cases = len({row[CASE] for row in rows} - {None})
-    batch = str(rows[0].get(PLATE, "")).rpartition("-")[0] or None if rows else None
+    batch = str(rows[0].get(PLATE, "")).rpartition("-")[0] or None if rows else asked
     of = f" of the batch {batch}" if batch else ""
     words = f"{_count(cases, 'open case')}{of} written to {printable(out)}; fill in value, unit …"
-    if not rows:
+    if asked is not None and not rows:
+        words = f"no case{of} is open any more"
+    elif not rows:
         words = "no open case" if not are_open else (
             f"none of {_count(are_open, 'open case')} leaves: --again takes those that lie on "
             "plates too, and --batch NAME writes a batch once more whose cases are open"

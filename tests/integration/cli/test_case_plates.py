@@ -165,6 +165,19 @@ def test_a_batch_whose_file_was_lost_is_written_once_more(
     assert 2 == run("out", "--out", folder / "order.json", "--batch", "P0").exit_code
 
 
+def test_a_batch_without_open_cases_is_not_written_again_and_named(
+    run: Run, folder: Path, order: Rows
+) -> None:
+    name = order[0]["plate"].rpartition("-")[0]
+    assert 0 == hand_in(run, folder, filled(order, ALL)).exit_code
+    ledger = ("case", "out", "--ledger", str(folder / "ledger.db"))
+
+    done = CliRunner().invoke(app, [*ledger, "--out", str(folder / "o.json"), "--batch", name])
+
+    assert (1, False) == (done.exit_code, (folder / "o.json").exists())
+    assert f"no case of the batch {name} is open any more" in done.output
+
+
 def test_a_batch_of_which_no_file_could_be_written_takes_no_wells(run: Run, folder: Path) -> None:
     run("approve", "--wells", 8, "--by", "ada")
 

@@ -1,5 +1,6 @@
 """Plates: where cases lie, and how many may leave."""
 
+import itertools
 from collections import Counter
 from typing import Any, cast
 
@@ -7,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verifier_ladder.errors import ConfigError
+from verifier_ladder import plates
+from verifier_ladder.errors import ConfigError, LedgerError
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.ledger.records import Block
 from verifier_ladder.plates import Batches, Layout, Well, approve, send
@@ -245,6 +247,27 @@ def test_a_batch_leaves_though_others_write(ledger: Ledger) -> None:
     send(cast("Ledger", busy), "a", layout, layout.draw(keys(3)), by="bob")
 
     assert 1 == Batches(ledger, "a").left
+
+
+class Stuck(Busy):
+    """One in which somebody writes for ever."""
+
+    def newest(self) -> int:
+        return self._settled
+
+
+def test_who_waits_in_vain_is_told_what_stands_and_which_batch_to_write_again(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plates, "monotonic", itertools.count(step=100.0).__next__)
+    approve(ledger, "a", 4, by="ada")
+    layout = Layout(96, 7)
+    wells = layout.draw(keys(3))
+
+    with pytest.raises(LedgerError, match=f"`vladder case out --batch {wells[0].batch}` writes"):
+        send(cast("Ledger", Stuck(ledger)), "a", layout, wells, by="bob")
+    with pytest.raises(LedgerError, match=r"The approval stands; approve nothing again$"):
+        approve(cast("Ledger", Stuck(ledger)), "a", 4, by="ada")
 
 
 def test_a_batch_is_found_again_by_its_name(ledger: Ledger) -> None:
