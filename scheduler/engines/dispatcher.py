@@ -736,9 +736,14 @@ class Dispatcher(ABC):
         self, claims: Sequence[Claim], verdicts: Sequence[Verdict], verifier: Verifier,
         asked_at: float | None = None,
     ) -> dict[bytes, Verdict]:  # fmt: skip
-        """Write what a batch said, and when it was asked; gives the checks that have ended."""
+        """Write what a batch said, and when it was asked; gives the checks that have ended.
+
+        What settles cases is never recorded before it was asked for, though the clock was set back
+        since: no sample may seem to have come in time for it.
+        """
         now = self.ledger.clock()
         asked = now if asked_at is None else asked_at
+        written = max(now, asked) if settlement_field(verifier) else now
         answers: list[Completion] = []
         ended: dict[bytes, Verdict] = {}
         for claim, verdict in zip(claims, verdicts, strict=True):
@@ -760,7 +765,7 @@ class Dispatcher(ABC):
                 finished = self.ledger.fail([end], retry_at=again, now=now)
                 if again is None and finished:
                     ended[claim.check.check_key] = verdict
-        for end in self.ledger.complete(answers, now=now) if answers else ():
+        for end in self.ledger.complete(answers, now=written) if answers else ():
             ended[end.claim.check.check_key] = end.verdict
         return ended
 

@@ -6,16 +6,23 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import pytest
 from settling import DAY, Forecast, World
 from typer.testing import CliRunner
 
 import verifier_ladder as vl
-from verifier_ladder.case import moment
+from verifier_ladder.case import Case, moment
 from verifier_ladder.cli.app import app
+from verifier_ladder.ledger import records
+from verifier_ladder.ledger.database import Database
 from verifier_ladder.ledger.offline import read_checkpoint
+from verifier_ladder.ledger.queue import SqlQueue
+from verifier_ladder.scheduler import seals
 from verifier_ladder.tiers.world.order import MarketOrder
 
 
@@ -56,6 +63,44 @@ def test_a_clock_that_is_set_back_lets_no_copy_in_of_what_the_ledger_has_told(
     assert copy < settled
     assert unknown < settled
     assert sealed >= settled
+
+
+class BackAgain(Forecast):
+    """The clock is set back once its feed has been asked."""
+
+    def settle(self, case: Case, feed: Any) -> vl.Verdict | None:
+        Path(feed).with_name("asked").touch()
+        return super().settle(case, feed)
+
+
+def test_a_clock_that_is_set_back_once_a_feed_was_asked_lets_no_copy_in(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.verifier = BackAgain
+    with world.campaign() as campaign:
+        campaign.score(world.samples("3"), deadline=0)
+        assert campaign.drain(300)
+    begun, asked = Event(), world.folder / "asked"
+
+    def clock(*_: object) -> float:
+        return world.horizon + (1 if begun.is_set() and not asked.exists() else -1)
+
+    def queue_due(ledger: SqlQueue, digests: Sequence[bytes], *, now: float) -> int:
+        begun.set()
+        return real(ledger, digests, now=now + 2)
+
+    real = SqlQueue.queue_due
+    monkeypatch.setattr(SqlQueue, "queue_due", queue_due)
+    monkeypatch.setattr(Database, "clock", clock)
+    for module in (records, seals):
+        monkeypatch.setattr(module, "host_clock", clock)
+    world.feed.write_text("4")
+    assert [-1.0] == world.settled()
+    with world.campaign() as campaign:
+        (copied,) = campaign.score(world.samples("3", step=1), deadline=0)
+
+    assert (0.0, False) == (copied.value, copied.pending)
+    assert "late" in copied.reason
 
 
 def test_clocks_leave_open_only_whether_a_sample_came_in_time_for_what_lies_between_them(
