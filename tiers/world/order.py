@@ -195,6 +195,9 @@ class MarketOrder(WorldVerifier):
         order = self._order(case.candidate).after(prices.split(opens, first.time))
         split = prices.split(first.time, last.time)
         made = trade(order, first.value, last.value, split, self._costs)
+        if split == 0 or not all(map(isfinite, (split, *made))):
+            why = f"the prices or splits of {series} are too large or too small to trade by"
+            return Verdict.abstain(why, evidence=found)
         return Verdict.accept(made.profit, unit=self.unit, evidence={**found, **made._asdict()})
 
     def _unusable(self, first: Told, last: Told, case: Case) -> str:

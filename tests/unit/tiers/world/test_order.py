@@ -163,6 +163,23 @@ def test_what_settled_it_is_evidence_with_its_publication_and_vintage(tmp_path: 
     assert "1970-01-01T00:00:10+00:00" == verdict.evidence["valid_until"]
 
 
+@pytest.mark.parametrize(
+    "rows",
+    {
+        "profit": "12,1e300,\n22,1e308,\n", "difference": "12,1e308,\n22,-1e308,\n",
+        "size": "12,1,1e300\n22,1,\n", "splits": "12,1,\n13,1,1e300\n22,1,1e300\n",
+        "splits to nothing": "12,1,\n13,1,1e-300\n22,1,1e-300\n",
+    }.values(),
+)  # fmt: skip
+def test_nobody_knows_what_an_order_earned_that_no_number_holds(tmp_path: Path, rows: str) -> None:
+    (tmp_path / "s.csv").write_text(f"time,value,split\n{rows}")
+
+    verdict = settled(tmp_path, "buy 1e15", position_limit=1e15)
+
+    assert (Outcome.ABSTAIN, None) == (verdict.outcome, verdict.evidence.get("waiting"))
+    assert "too large or too small" in verdict.reason
+
+
 BAD_FEEDS = {
     "published before its time": "time,value,published\n12,5,11\n22,7,23\n",
     "not in the order of publication": "time,value,published\n12,5,30\n22,7,23\n",
