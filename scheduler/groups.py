@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from verifier_ladder.candidate import Candidate, sample_place
 from verifier_ladder.cost import Cost
-from verifier_ladder.errors import ConfigError
 from verifier_ladder.group import apart, group_of, with_share
 from verifier_ladder.hidden import without_hidden
 from verifier_ladder.keys import group_key, member_key
@@ -38,6 +37,7 @@ from verifier_ladder.scheduler.pipeline import drive
 from verifier_ladder.scheduler.replicates import combined
 from verifier_ladder.scheduler.revisions import Revisions
 from verifier_ladder.scheduler.samplehistory import samples_of_step
+from verifier_ladder.scheduler.samples import TakenError
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.withdrawal import Wanted
 from verifier_ladder.verdict import Verdict
@@ -216,7 +216,7 @@ class Groups(Grouping):
         """The standings of a call's samples, unless another call has brought others for them."""
         for position, standing in zip(batch.positions, told.standings, strict=True):
             if formed[position].subject != standing.subject:
-                raise ConfigError(
+                raise TakenError(
                     f"{sample_place(batch.run, batch.step, position)} came with another candidate "
                     "at the same time; give each sample an id of its own"
                 )

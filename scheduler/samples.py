@@ -8,6 +8,10 @@ from typing import overload
 from verifier_ladder.candidate import SampleId
 
 
+class TakenError(Exception):
+    """A sample has an id that another one came with."""
+
+
 class StepSamples(Sequence[SampleId]):
     """The ids of the samples of one run and step.
 

@@ -33,7 +33,7 @@ from verifier_ladder.scheduler.headroom import Headroom
 from verifier_ladder.scheduler.holding import Holding
 from verifier_ladder.scheduler.queueing import Enqueue, awaited, checks_of, hurried, join
 from verifier_ladder.scheduler.reviser import Reviser
-from verifier_ladder.scheduler.samples import StepSamples
+from verifier_ladder.scheduler.samples import StepSamples, TakenError
 from verifier_ladder.scheduler.seals import Seals
 from verifier_ladder.scheduler.standing import Standing, subject_columns
 from verifier_ladder.scheduler.uncollected import uncollected
@@ -83,10 +83,14 @@ class Scorer:
             ConfigError: If a sample's id was recorded with another candidate, task or turns.
         """
         while True:
+            marked = self._marked(batch)
             try:
-                return self._score(self._marked(batch), until)
+                return self._score(marked, until)
             except LateError:  # A time has passed meanwhile; what came by then is late now.
                 continue
+            except TakenError as error:  # Perhaps only by another call with the same samples.
+                if self._marked(batch).candidates == marked.candidates:
+                    raise ConfigError(str(error)) from None
 
     def _score(self, batch: Batch, until: float | None) -> list[Reward]:
         with Arrivals() as arrivals, self._headroom.during(len(batch.positions)):
@@ -95,7 +99,9 @@ class Scorer:
                 self._expecting.ask(standings, until)
                 told = self._groups.judge(batch, standings, until, arrivals)
                 return self._answer(batch, told, arrivals, until)
-            except BaseException:  # What nobody has recorded, nobody knows.
+            except BaseException as error:  # What nobody has recorded, nobody knows.
+                if isinstance(error, LateError | TakenError):
+                    self._keep(arrivals)
                 self._desk.intake.forget(standings)
                 raise
 
@@ -177,14 +183,10 @@ class Scorer:
         )  # fmt: skip
         kept = self._headroom.after(size, arrivals.charges, accounts)
         self._groups.recording(told)
-        try:
-            self._desk.append(
-                block, enqueue=enqueue, charges=arrivals.charges, kept=kept,
-                sealing=self._seals.sealing(batch.candidates),
-            )  # fmt: skip
-        except LateError:
-            self._keep(arrivals)
-            raise
+        self._desk.append(
+            block, enqueue=enqueue, charges=arrivals.charges, kept=kept,
+            sealing=self._seals.sealing(batch.candidates),
+        )  # fmt: skip
         self._desk.intake.forget_failures(standings)
         if self._holding.is_needed:
             self._hold(enqueue)
@@ -219,7 +221,7 @@ class Scorer:
                 continue
             if (other := _other(row, standing)) is not None:
                 place = sample_place(batch.run, batch.step, position, standing.given)
-                raise ConfigError(
+                raise TakenError(
                     f"{place} was recorded with {other}; give each sample an id of its own"
                 )
             before[position] = row.reward

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -149,6 +150,37 @@ def test_a_sample_is_not_in_time_if_the_time_passes_before_its_entry_is_written(
     assert 1 == spent["slow 1"]
     with vl.open_ledger(place) as ledger:
         assert 1 == sum(ledger.read(e).samples is not None for e in ledger.entries(kind="score"))
+
+
+def test_of_two_calls_with_one_sample_the_one_that_is_recorded_first_counts(world: World) -> None:
+    begun, goes_on = Event(), Event()
+
+    @vl.verifier(kind="text", version="1", isolation="inline", task_fields=("horizon_passed",))
+    def slow(candidate: vl.Candidate) -> float:
+        if not (candidate.task or {}).get("horizon_passed"):
+            begun.set()
+            assert goes_on.wait(300)
+        return 1.0
+
+    forecast = Forecast()
+    forecast.feed = str(world.feed)
+    ladder = vl.Ladder("slow", [slow, forecast])
+    place = world.folder / "ledger.db"
+    with (
+        vl.Campaign.open("slow", ladder=ladder, ledger=place, workers=1) as campaign,
+        ThreadPoolExecutor(1) as threads,
+    ):
+        early = threads.submit(campaign.score, world.samples("3", "4"), deadline=0)
+        assert begun.wait(300)
+        world.ahead = DAY + 1
+        (late,) = campaign.score(world.samples("3"), deadline=300)
+        goes_on.set()
+        told = early.result(300)
+        assert campaign.drain(300)
+        spent = {line.name: line.checks for line in campaign.spending("verifier")}
+
+    assert (0.0, 0.0) == (late.value, told[0].value)
+    assert 2 == spent["slow 1"]  # What was judged before is kept.
 
 
 def test_an_order_is_sealed_by_its_opening_and_settled_at_its_close(world: World) -> None:

@@ -6,9 +6,7 @@ import pytest
 
 import verifier_ladder as vl
 from verifier_ladder.ledger import Ledger, open_ledger
-from verifier_ladder.ledger.records import Block, Entry, Request
-from verifier_ladder.scheduler.conductor import Conductor
-from verifier_ladder.scheduler.engines.remote import RemoteConductor
+from verifier_ladder.ledger.records import Block, Entry
 
 STEPS = 12
 
@@ -28,38 +26,35 @@ def dearest(candidate: vl.Candidate) -> float:
     return float(len(candidate.content))
 
 
-def opened(place: Path) -> vl.Campaign:
+def opened(place: Path, engine: str) -> vl.Campaign:
     ladder = vl.Ladder("l", [cheap, dear, dearest], policy="all_tiers", prior=(20.0, 10.0))
-    return vl.Campaign.open("c", ladder=ladder, ledger=place, run="r", engine="workers")
-
-
-def taken_up(conductor: Conductor | RemoteConductor) -> list[Request]:
-    assert isinstance(conductor, Conductor)
-    return conductor._holding._desk.requests.read()
+    return vl.Campaign.open("c", ladder=ladder, ledger=place, run="r", engine=engine, workers=1)
 
 
 def test_of_a_step_only_the_entries_of_samples_that_wait_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with opened(tmp_path / "l.db") as campaign:
+    with opened(tmp_path / "l.db", "workers") as campaign:
         for position in range(STEPS):
             sample = vl.Sample(vl.Candidate("text", "a" * (position + 1)), position=position)
             campaign.score([sample], step=0)
     with open_ledger(tmp_path / "l.db") as ledger:
         (*_, waiting) = ledger.requests(campaign="c")
         gone = [request for request in ledger.requests(campaign="c") if request != waiting]
-        ledger.append(Block("note", "c"), answered=gone)
+        ledger.append(
+            Block("note", "c"), answered=gone, unwanted=[request.check_key for request in gone]
+        )
     read: list[int] = []
 
     def noting(ledger: Ledger, entry: Entry) -> Block:
         block = real(ledger, entry)
-        read.extend([entry.id] * (block.samples is not None))
+        read.extend(block.samples.positions if block.kind == "score" and block.samples else ())
         return block
 
     real = Ledger.read
     monkeypatch.setattr(Ledger, "read", noting)
-    with opened(tmp_path / "l.db") as campaign:
-        found = campaign._call(taken_up)
+    with opened(tmp_path / "l.db", "local") as campaign:
+        assert campaign.drain(300)
+        assert {waiting.position} == set(read)
 
-    assert [waiting[:5]] == [request[:5] for request in found]
-    assert len(read) == 1
+        assert {waiting.position} == {revision.position for revision in campaign.revisions()}
