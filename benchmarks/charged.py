@@ -1,11 +1,14 @@
 """What checks are charged, against the processor time that the kernel counts for their processes.
 
-Run: `python benchmarks/charged.py [--checks 12] [--rounds 3]`
+Run: `python benchmarks/charged.py [--checks 4] [--rounds 3]`
 
 Checks of each kind are scored by a campaign in a process of its own, with one worker. This process
 looks from outside at what the campaign's process and all below it have taken, before and after;
 so the campaign's own work for the checks counts as used, though it is nobody's charge. What loses
 its parent comes to this process, and stays in sight.
+
+Each kind is told as soon as it is measured. All of them take some two minutes of processor time,
+so many times as long where others use the machine.
 
 Goal: what is charged differs from what was used by at most 10 %.
 """
@@ -174,7 +177,7 @@ def measured(kind: str, checks: int) -> tuple[float, float]:
 def main() -> None:
     """Print one line for each kind, and whether all of them are charged for what they used."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--checks", type=int, default=12)
+    parser.add_argument("--checks", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--score", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -182,12 +185,11 @@ def main() -> None:
         score(options.score, options.checks)
         return
     keep_tree()
-    found: dict[str, list[tuple[float, float]]] = {kind: [] for kind in (*PROGRAMS, *OUTSIDE)}
-    for _ in range(options.rounds):
-        for kind, each in found.items():
-            each.append(measured(kind, options.checks))
-    print(f"{'cpu-seconds, in all':22} used  charged  ratio (range)")
-    medians = [report(kind, each) for kind, each in found.items()]
+    print(f"{'cpu-seconds, in all':22} used  charged  ratio (range)", flush=True)
+    medians = [
+        report(kind, [measured(kind, options.checks) for _ in range(options.rounds)])
+        for kind in (*PROGRAMS, *OUTSIDE)
+    ]
     worst = max(medians, key=lambda ratio: abs(ratio - 1))
     is_met = abs(worst - 1) <= LIMIT
     print(
@@ -202,7 +204,8 @@ def report(kind: str, rounds: list[tuple[float, float]]) -> float:
     ratios = [charged / used for used, charged in rounds]
     median = statistics.median(ratios)
     print(
-        f"{kind:20} {used:6.2f}  {told:7.2f}  {median:.3f} ({min(ratios):.3f}–{max(ratios):.3f})"
+        f"{kind:20} {used:6.2f}  {told:7.2f}  {median:.3f} ({min(ratios):.3f}–{max(ratios):.3f})",
+        flush=True,
     )
     return median
 
