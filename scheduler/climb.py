@@ -19,7 +19,15 @@ from verifier_ladder.decision import Action, Belief, Decisions, Situation, decid
 from verifier_ladder.ledger.records import Account, DecisionColumns
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.audits import stratum_of
-from verifier_ladder.scheduler.draws import Draw, Lot, Stratum, drawn_together, fitted, uniform
+from verifier_ladder.scheduler.draws import (
+    Draw,
+    Lot,
+    Spoken,
+    Stratum,
+    drawn_together,
+    fitted,
+    uniform,
+)
 from verifier_ladder.scheduler.estimator import corrected
 from verifier_ladder.scheduler.knowledge import Knowledge
 from verifier_ladder.scheduler.outlook import climbs
@@ -107,8 +115,17 @@ class Scene:
     """How many samples follow in later calls, as far as the caller knows."""
     lots: Sequence[Lot | None] | None = None
     """The draw that was made ahead for each sample, if one was."""
+    spoken: Sequence[Spoken | None] | None = None
+    """What cancellations made of each sample's reward, if it waited below the top tier then."""
     is_passed_over: bool = False
     """Whether their climb stops here, because what they wait for can't be paid."""
+
+    def rewards(self, knowledge: Knowledge) -> list[Reward]:
+        """The reward of each sample, before any draw corrects it."""
+        rewards = knowledge.rewards(self.standings)
+        if self.spoken is None:
+            return rewards
+        return list(map(speaking, rewards, self.spoken))
 
     def lot(self, place: int) -> Lot | None:
         """The draw that was made ahead for a sample."""
@@ -170,7 +187,7 @@ class Climb:
 
     def _undecided(self, scene: Scene) -> tuple[Scene, Step, list[int]]:
         """The samples about which there is something to decide; the others are dealt with."""
-        result = Step([], self.knowledge.rewards(scene.standings), [])
+        result = Step([], scene.rewards(self.knowledge), [])
         if scene.draws:
             scene = replace(scene, draws=list(map(_counted, scene.draws, scene.standings)))
         going = self._go_on(scene, result) if scene.draws else frozenset()
@@ -704,6 +721,13 @@ def revised(reward: Reward, draw: Draw, *, is_known: bool) -> Reward:
         return reward
     truth = reward.value if is_known else None
     return reward._replace(value=corrected(draw.estimate, truth, draw.factor))
+
+
+def speaking(reward: Reward, spoken: Spoken | None) -> Reward:
+    """The reward of a sample that speaks for others, which were cancelled below the top tier."""
+    if spoken is None or reward.value is None:
+        return reward
+    return reward._replace(value=corrected(spoken.estimate, reward.value, spoken.factor))
 
 
 def _parted(scene: Scene, going: frozenset[int]) -> tuple[list[int], list[int]]:

@@ -13,6 +13,7 @@ from verifier_ladder.candidate import SampleId
 
 _LARGEST = 1.0 - 2.0**-53
 """The largest number below 1."""
+_SAME = 1e-9
 _ROUNDING = 1.0 - 1e-9
 """Keeps sums of chances below whole numbers, however they are rounded."""
 
@@ -79,6 +80,41 @@ class Lot(NamedTuple):
     def is_hit(self) -> bool:
         """Whether it falls on the sample."""
         return self.number < self.propensity
+
+
+class Spoken(NamedTuple):
+    """What cancellations below the top tier make of a sample's reward.
+
+    It moves `factor` times as far from `estimate` as what is known of the sample itself.
+    """
+
+    estimate: float
+    """The reward when others that waited as it did were cancelled, or it was itself."""
+    factor: float = 1.0
+    """For how many samples it speaks from then on; 0 if it was cancelled."""
+
+    def then(self, told: float, times: float) -> Spoken:
+        """What one more cancellation makes of it.
+
+        Args:
+            told: The reward as it stands: it moves from there.
+            times: How many times as far as before.
+        """
+        factor = self.factor * times
+        if told == self.estimate or abs(1.0 - factor) < _SAME:
+            return Spoken(told, factor)
+        apart = times * (1.0 - self.factor) * (self.estimate - told)
+        return Spoken(told + apart / (1.0 - factor), factor)
+
+
+def spoken_facts(spoken: Mapping[int, Spoken]) -> dict[str, Any]:
+    """What the ledger keeps of samples that speak for cancelled ones, by their positions."""
+    return {"spoken": [[position, *one] for position, one in spoken.items()]} if spoken else {}
+
+
+def spoken_in(facts: Mapping[str, Any]) -> dict[int, Spoken]:
+    """Read it back, by position."""
+    return {position: Spoken(*rest) for position, *rest in facts.get("spoken", ())}
 
 
 def facts_of(lots: Mapping[int, Lot], positions: Sequence[int]) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from verifier_ladder.scheduler.estimator import Estimator
 from verifier_ladder.scheduler.lessons import Lessons, teach
 from verifier_ladder.scheduler.policies import ValueOfInformation
 from verifier_ladder.scheduler.prices import Prices
-from verifier_ladder.scheduler.punctuality import Punctuality, weighed_draw
+from verifier_ladder.scheduler.punctuality import Punctuality, speaks_for, weighed_draw
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.survey import Survey
 from verifier_ladder.scheduler.truths import Truths
@@ -171,6 +171,10 @@ class Knowledge:
     def weighed_draw(self, draw: Draw, share: float, samples: int, least: float) -> Draw:
         """A draw as it counts while only a share of the draws is answered, or left."""
         return weighed_draw(draw, share, self._estimator, samples, least)
+
+    def speaks_for(self, share: float, samples: int) -> float:
+        """For how many samples one speaks where only a share of those that wait is left."""
+        return speaks_for(share, self._estimator, samples)
 
     def ease(self) -> bool:
         """Halve the prices, so that more is worth its cost; False if they are nothing already."""

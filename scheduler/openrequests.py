@@ -8,7 +8,7 @@ ledger's history, and what a reward rests on is taken from there.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -121,7 +121,7 @@ class OpenRequests:
             "learner_version": sample.learner_version, "weight": sample.weight,
             "value": sample.reward.value, "revision": sample.reward.revision,
             "draw": self._drawn(sample, candidate), "size": sample.size, "left": sample.left,
-            "lot": sample.lot, **_party(sample),
+            "lot": sample.lot, "spoken": sample.spoken, **_party(sample),
         }  # fmt: skip
         return row._replace(state={**told, **_hints(row.state)})
 
@@ -160,10 +160,11 @@ class OpenRequests:
 
     def _recall(self, rows: Sequence[Request]) -> None:
         """Read the samples of some rows from the history, those of a step at once."""
-        wanted: dict[tuple[str, int], set[int]] = {}
+        wanted: dict[tuple[str, int], dict[int, bool]] = {}
         for row in rows:
             if row[2:5] not in self._recorded:
-                wanted.setdefault((row.run, row.step), set()).add(row.position)
+                positions = wanted.setdefault((row.run, row.step), {})
+                positions[row.position] = bool(row.state.get("spoken"))
         for (run, step), positions in wanted.items():
             found = self._samples(run, step, positions)
             self._recorded.update(
@@ -171,16 +172,17 @@ class OpenRequests:
             )
 
     def _samples(
-        self, run: str, step: int, positions: Collection[int]
+        self, run: str, step: int, positions: Mapping[int, bool]
     ) -> dict[int, RecordedSample]:
-        """What the entries of these samples say; if one was drawn, all entries of their step.
+        """What the entries of these samples say; all entries of their step if others tell more.
 
-        Others tell what share of its draws is left when they are cancelled.
+        They do when they are cancelled, of samples that were drawn and of those that wait for a
+        lower tier, whose rows say then that they speak for others.
         """
         found = samples_of_step(self._ledger, self._campaign, run, step, positions)
-        if all(told.draw is None for told in found.values()):
-            return found
-        return samples_of_step(self._ledger, self._campaign, run, step)
+        if any(positions.values()) or any(told.draw for told in found.values()):
+            found = samples_of_step(self._ledger, self._campaign, run, step)
+        return found
 
 
 def _party(sample: RecordedSample) -> dict[str, Any]:

@@ -131,6 +131,17 @@ def _shares(draws: Sequence[_Asked]) -> dict[tuple[int, ...], float]:
     return {one.places: prod(map(answered.__getitem__, one.places)) for one in draws}
 
 
+def speaks_for(share: float, estimator: Estimator, size: int) -> float:
+    """For how many samples one speaks where only a share of those that wait alike is left.
+
+    Args:
+        share: That share; below `LEAST` it speaks for no more than it would at that.
+        estimator: Gives the factor.
+        size: How many samples the learner's update has.
+    """
+    return float(estimator.factors(max(share, LEAST), size))
+
+
 def weighed_draw(
     draw: Draw, share: float, estimator: Estimator, size: int, least: float = 1.0
 ) -> Draw:

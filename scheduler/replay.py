@@ -17,9 +17,9 @@ from verifier_ladder.ledger.records import Block, CampaignRow, DecisionColumns
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.audits import Audits
 from verifier_ladder.scheduler.beliefs import BeliefModel, create_model
-from verifier_ladder.scheduler.climb import revised
+from verifier_ladder.scheduler.climb import revised, speaking
 from verifier_ladder.scheduler.conclusions import reward_of
-from verifier_ladder.scheduler.draws import Draw, following, uniform
+from verifier_ladder.scheduler.draws import Draw, Spoken, following, spoken_in, uniform
 from verifier_ladder.scheduler.lessons import Lessons, teach
 from verifier_ladder.scheduler.recorded import recorded_ladder
 from verifier_ladder.scheduler.samplehistory import DECIDED
@@ -120,6 +120,7 @@ class _Replay:
         rows = dict(_decisions(block))
         lines = self._lines(block)
         self._take_ahead(entry, block, lines)
+        spoken = spoken_in(block.facts)
         twins: dict[Hashable, list[SampleId]] = {}
         for positions, *_ in block.facts.get(DECIDED, ()):  # What was drawn before counts no more.
             for place, position in enumerate(block.samples.positions if block.samples else ()):
@@ -133,7 +134,7 @@ class _Replay:
             if row is not None:
                 self._draw(entry, alike, row, reward, lines.get(place))
             self.report.rewards += 1
-            found = self._reward(block, place, sample, row)
+            found = self._reward(block, place, sample, row, spoken.get(sample.position))
             for what in ("value", "uncertainty"):
                 was, now = getattr(reward, what), getattr(found, what)
                 if not _is_same(was, now):
@@ -141,12 +142,17 @@ class _Replay:
                     self.report.note(Difference(entry, name, sample_place(*sample), was, now))
 
     def _reward(
-        self, block: Block, place: int, sample: SampleId, row: Mapping[str, float] | None
+        self,
+        block: Block,
+        place: int,
+        sample: SampleId,
+        row: Mapping[str, float] | None,
+        spoken: Spoken | None,
     ) -> Reward:
         standing = self._standing(block, place)
         survey = Survey(self._ladder, standing)
         belief = Belief(row["mean"], row["deviation"]) if row else Belief(nan, nan)
-        reward = reward_of(self._ladder, survey, belief)
+        reward = speaking(reward_of(self._ladder, survey, belief), spoken)
         draw = self._draws.get(sample)
         if draw is None or block.kind == "score":
             return reward

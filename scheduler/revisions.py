@@ -20,7 +20,7 @@ from verifier_ladder.ledger.records import (
 from verifier_ladder.scheduler.candidates import candidate_json
 from verifier_ladder.scheduler.climb import Escalation, Peer, Scene, Step
 from verifier_ladder.scheduler.desk import Desk
-from verifier_ladder.scheduler.draws import Draw, Lot, facts_of
+from verifier_ladder.scheduler.draws import Draw, Lot, Spoken, facts_of, spoken_facts
 from verifier_ladder.scheduler.punctuality import InTime
 from verifier_ladder.scheduler.queueing import Enqueue, awaited, carried_on, checks_of, join
 from verifier_ladder.scheduler.standing import Standing, subject_columns
@@ -61,6 +61,8 @@ class Revisions:
         self._desk, self._is_held = desk, is_held
         self.requests, self.standings = requests, standings
         self._is_early = in_time is not None
+        self.spoken = self._spoken()
+        """What cancellations made of the reward of each sample."""
         scene = Scene(
             [SampleId(r.run, r.step, r.position) for r in requests], standings,
             desk.accounts(), new, max(int(r.state.get("size", 1)) for r in requests),
@@ -68,7 +70,8 @@ class Revisions:
             [str(r.state["group"]) for r in requests],
             self._draws(in_time),
             peers, _begun(desk.ladder, requests, standings),
-            lots=list(map(lot_of, requests)), is_passed_over=self._is_passed_over, more=more,
+            lots=list(map(lot_of, requests)), spoken=self.spoken,
+            is_passed_over=self._is_passed_over, more=more,
         )  # fmt: skip
         self.step = self._decided(scene)
         self.rewards = [
@@ -97,6 +100,17 @@ class Revisions:
             return draw
         size = int(request.state.get("size", 1))
         return self._desk.climb.knowledge.weighed_draw(draw, left * share, size, left * least)
+
+    def _spoken(self) -> list[Spoken | None]:
+        return list(map(spoken_of, self.requests))
+
+    def _told_of_others(self, places: Sequence[int]) -> dict[str, Any]:
+        """What is kept of samples that speak for cancelled ones."""
+        return spoken_facts(self._spoken_at(places))
+
+    def _spoken_at(self, places: Sequence[int]) -> dict[int, Spoken]:
+        """What cancellations made of the rewards at some places, by position."""
+        return {self.requests[n].position: one for n in places if (one := self.spoken[n])}
 
     def _decided(self, scene: Scene) -> Step:
         """What becomes of the samples."""
@@ -228,7 +242,8 @@ class Revisions:
             facts={
                 "previous": [request.state["value"] for request in requests],
                 **({"early": True} if self._is_early else {}),
-                **self._unanswered(places), **self._made_ahead(places), **self._facts(places),
+                **self._unanswered(places), **self._made_ahead(places),
+                **self._told_of_others(places), **self._facts(places),
             },
         )  # fmt: skip
 
@@ -282,6 +297,12 @@ def draw_of(request: Request) -> Draw | None:
 def left_of(request: Request) -> float:
     """Share of the draws that its own is one of which was not cancelled while it was open."""
     return float(request.state.get("left", 1.0))
+
+
+def spoken_of(request: Request) -> Spoken | None:
+    """What cancellations below the top tier make of a sample's reward, if there were any."""
+    found = request.state.get("spoken")
+    return None if found is None else Spoken(*found)
 
 
 def lot_of(request: Request) -> Lot | None:

@@ -17,7 +17,7 @@ from verifier_ladder.keys import NO_TASK
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import Block
 from verifier_ladder.reward import Reward
-from verifier_ladder.scheduler.draws import Draw, Lot
+from verifier_ladder.scheduler.draws import Draw, Lot, Spoken, spoken_in
 
 _NONE = -1
 _UNKNOWN = Belief(nan, nan)
@@ -58,6 +58,8 @@ class RecordedSample:
     """The draw for the top tier that was made ahead."""
     left: float = 1.0
     """Share of the draws that its own is one of which was not cancelled meanwhile."""
+    spoken: Spoken | None = None
+    """What cancellations below the top tier make of its reward."""
     before: tuple[bytes, ...] = ()
     """The checks that were known when it was drawn."""
     checks: tuple[bytes, ...] = ()
@@ -106,8 +108,8 @@ def samples_of_step(
         campaign: The campaign.
         run: The run.
         step: The step.
-        positions: Only these, from the entries that hold them; what others have told of their
-            draws (`left`) is not among that then.
+        positions: Only these, from the entries that hold them; what others have told of them when
+            they were cancelled (`left`, `spoken`) is not among that then.
     """
     found: dict[int, RecordedSample] = {}
     for entry in ledger.step_entries(campaign, run, step, positions=positions):
@@ -137,10 +139,14 @@ def _take(found: dict[int, RecordedSample], block: Block) -> None:
         told.learner_version = versions[place] if versions else ""
         told.is_early = bool(block.facts.get("early"))
     _take_groups(found, block.facts)
+    for position, spoken in spoken_in(block.facts).items():
+        if position in found:
+            found[position].spoken = spoken
     for position, key, state in block.facts.get("unanswered", ()):
         told = found[position]
         told.unanswered[bytes.fromhex(key)] = state
         told.left = state.get("left", 1.0)
+        told.spoken = Spoken(*state["spoken"]) if state.get("spoken") else None
         if told.draw is not None and state.get("draw"):  # Others may speak for it by now.
             told.draw = Draw.from_json(state["draw"])
     for position, propensity, number in block.facts.get("ahead", ()):
@@ -156,7 +162,7 @@ def _take_groups(found: dict[int, RecordedSample], facts: Mapping[str, Any]) -> 
         for position in positions:
             told = found[position]
             told.party, told.is_partial = party, is_partial
-            told.draw, told.left, told.before = None, 1.0, ()
+            told.draw, told.left, told.spoken, told.before = None, 1.0, None, ()
             told.unanswered = {}  # It was asked about as a member of another group.
     for position in facts.get(WHOLE, ()):
         found[position].is_partial = False

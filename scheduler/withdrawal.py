@@ -17,8 +17,8 @@ from verifier_ladder.reward import Reward
 from verifier_ladder.run import evaluation_name
 from verifier_ladder.scheduler.climb import Scene, Step, revised
 from verifier_ladder.scheduler.desk import Desk
-from verifier_ladder.scheduler.draws import Draw
-from verifier_ladder.scheduler.revisions import Revisions, draw_of, left_of
+from verifier_ladder.scheduler.draws import Draw, Spoken, spoken_facts
+from verifier_ladder.scheduler.revisions import Revisions, draw_of, left_of, spoken_of
 from verifier_ladder.scheduler.samplehistory import LEFT, RecordedSample
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.unanswered import kept
@@ -28,6 +28,8 @@ _WHY = "it was cancelled"
 _UNKNOWN = Belief(nan, nan)
 _DIGITS = 9
 """Decimal digits of a factor that is a difference: what is nothing must be 0."""
+_Pool = tuple[str, int, bool]
+"""Run and step of samples that wait alike, and whether they are drawn for the top tier."""
 
 
 class Withdrawn(NamedTuple):
@@ -134,6 +136,9 @@ class Withdrawal(Revisions):
     chose, they are a random sample of both: with the factor 1/(p·s), s their share, the rewards
     stay right in the mean. An answer that had come could not be cancelled, and speaks for as many
     as before.
+
+    So it is with samples that wait for a tier below the top, on which no draw has fallen yet:
+    whatever comes of those that are left moves their rewards by 1/s times as much.
     """
 
     def __init__(
@@ -153,10 +158,12 @@ class Withdrawal(Revisions):
             waiting: All its requests.
             others: Requests of samples that go on.
         """
-        self._waiting = waiting
-        self._shares = _shares(requests, others)
-        self.left = [_left(r, share) for r in others if (share := self._share(r)) is not None]
-        """The requests of draws that speak for cancelled ones from now on."""
+        self._desk, self._waiting = desk, waiting
+        ladder = desk.ladder
+        self._compares = ladder.compares_above or ladder.policy.is_sequential
+        self._shares = self._shares_left(requests, others)
+        self.left = [self._left(r, share) for r in others if (share := self._share(r)) is not None]
+        """The requests of samples that speak for cancelled ones from now on."""
         super().__init__(desk, requests, standings, is_held=False)
 
     def _going_on(self) -> list[int]:
@@ -170,7 +177,7 @@ class Withdrawal(Revisions):
         rewards = [
             ended(reward, draw, is_known=standing.is_judged)
             for reward, draw, standing in zip(
-                self._desk.climb.knowledge.rewards(standings), scene.draws or (), standings,
+                scene.rewards(self._desk.climb.knowledge), scene.draws or (), standings,
                 strict=True,
             )
         ]  # fmt: skip
@@ -182,27 +189,79 @@ class Withdrawal(Revisions):
         return list(dict.fromkeys(request.check_key for request in self._answered(places)))
 
     def _unanswered(self, places: Sequence[int]) -> dict[str, Any]:
-        share = self._shares.get(self.requests[places[0]][2:4])
-        left = list(dict.fromkeys(request.position for request in self._changed(places)))
-        told: dict[str, Any] = {} if share is None else {"left": (share, left)}
+        changed = [request for request in self._changed(places) if draw_of(request)]
+        told: dict[str, Any] = {}
+        if changed:
+            left = list(dict.fromkeys(request.position for request in changed))
+            told["left"] = (self._shares[_pool(changed[0])], left)
         if gone := [self.requests[n].position for n in places if self.standings[n].comparison]:
             told[LEFT] = gone
         return told | kept([self._handed_over(request) for request in self._answered(places)])
 
+    def _told_of_others(self, places: Sequence[int]) -> dict[str, Any]:
+        theirs = {r.position: one for r in self._changed(places) if (one := spoken_of(r))}
+        return spoken_facts(theirs | self._spoken_at(places))
+
+    def _spoken(self) -> list[Spoken | None]:
+        return [
+            spoken_of(request) if self._share(request) is None or draw_of(request)
+            else _spoken(request).then(request.state["value"], 0.0)
+            for request in self.requests
+        ]  # fmt: skip
+
     def _handed_over(self, request: Request) -> Request:
         """A request as it counts if it is taken back: what others took over is not its own."""
-        draw, share = self._draw(request), self._share(request)
-        if draw is None or share is None:
+        share = self._share(request)
+        if share is None:
             return request
-        theirs = self._draw(request, share)
-        rest = draw.factor - share * (theirs.factor if theirs else 0.0)
-        draw = draw._replace(factor=round(rest / (1.0 - share), _DIGITS))
+        draw, left = draw_of(request), self._left(request, share)
+        if draw is None:
+            own, theirs = _spoken(request), _spoken(left)
+            times = _rest(1.0, share, theirs.factor / own.factor if own.factor else 0.0)
+            spoken = own.then(request.state["value"], times)
+            return request._replace(state={**request.state, "spoken": spoken})
+        weighed = self._draw(request, share)
+        draw = draw._replace(factor=_rest(draw.factor, share, weighed.factor if weighed else 0.0))
         return request._replace(state={**request.state, "draw": draw, "left": 1.0})
 
+    def _left(self, request: Request, share: float) -> Request:
+        """A request when only a share of those that wait as it does is left."""
+        if draw_of(request):
+            return request._replace(state={**request.state, "left": left_of(request) * share})
+        own, told = _spoken(request), request.state["value"]
+        knowledge, size = self._desk.climb.knowledge, int(request.state.get("size", 1))
+        most = knowledge.speaks_for(0.0, size)
+        times = knowledge.speaks_for(share, size)
+        if own.factor * times > most:
+            times = most / own.factor
+        return request._replace(state={**request.state, "spoken": own.then(told, times)})
+
     def _share(self, request: Request) -> float | None:
-        """Share of its step's draws that is left, if a request is one of theirs."""
-        share = self._shares.get(request[2:4])
-        return share if share is not None and _speaks(request) else None
+        """Share that is left of those that wait as a request does, if some are cancelled."""
+        return self._shares.get(_pool(request)) if self._speaks(request) else None
+
+    def _speaks(self, request: Request) -> bool:
+        """Whether a sample counts for others, or others for it.
+
+        It does if it was drawn, by chance or for certain; and below the top tier, if the learner
+        has a reward that its answer will move. What a policy compares it buys one by one.
+        """
+        draw = draw_of(request)
+        if draw is not None:
+            return draw.factor > 0.0
+        return request.state["value"] is not None and not self._compares
+
+    def _shares_left(
+        self, cancelled: Sequence[Request], others: Sequence[Request]
+    ) -> dict[_Pool, float]:
+        """Share that is left of each pool from which some are cancelled."""
+        gone, left = self._counted(cancelled), self._counted(others)
+        return {pool: left[pool] / (left[pool] + count) for pool, count in gone.items()}
+
+    def _counted(self, requests: Sequence[Request]) -> Counter[_Pool]:
+        """How many samples of each pool wait."""
+        found = {request[2:5]: _pool(request) for request in requests if self._speaks(request)}
+        return Counter(found.values())
 
     def _changed(self, places: Sequence[int]) -> list[Request]:
         step = self.requests[places[0]][2:4]
@@ -255,29 +314,19 @@ def _stopped(beliefs: Sequence[Belief], draws: Sequence[Draw | None] = ()) -> De
     )  # fmt: skip
 
 
-def _shares(
-    cancelled: Sequence[Request], others: Sequence[Request]
-) -> dict[tuple[Any, ...], float]:
-    """Share of the open draws that is left, of each run and step in which some are cancelled."""
-    gone = _draws(cancelled)
-    left = _draws([request for request in others if request[2:4] in gone])
-    return {step: left[step] / (left[step] + count) for step, count in gone.items()}
+def _pool(request: Request) -> _Pool:
+    """What tells samples that wait alike from others."""
+    return request.run, request.step, draw_of(request) is not None
 
 
-def _draws(requests: Sequence[Request]) -> Counter[tuple[Any, ...]]:
-    """How many samples of each run and step were drawn."""
-    return Counter(sample[:2] for sample in {r[2:5] for r in requests if _speaks(r)})
+def _spoken(request: Request) -> Spoken:
+    """What cancellations make of its reward by now: it stays as it is where there were none."""
+    return spoken_of(request) or Spoken(request.state["value"])
 
 
-def _speaks(request: Request) -> bool:
-    """Whether a sample was drawn, by chance or for certain."""
-    draw = draw_of(request)
-    return draw is not None and draw.factor > 0.0
-
-
-def _left(request: Request, share: float) -> Request:
-    """A draw's request when only a share of those that it was one of is left."""
-    return request._replace(state={**request.state, "left": left_of(request) * share})
+def _rest(whole: float, share: float, theirs: float) -> float:
+    """What is left of a weight if those that go on, a share, have theirs."""
+    return round((whole - share * theirs) / (1.0 - share), _DIGITS)
 
 
 def ended(reward: Reward, draw: Draw | None = None, *, is_known: bool = False) -> Reward:

@@ -20,6 +20,7 @@ from verifier_ladder.runs.finding import FoundRun, find_run
 from verifier_ladder.runs.moment import Moment, entries_at, moment_of
 from verifier_ladder.runs.records import RunRecord, Said, SampleRecord
 from verifier_ladder.scheduler.audits import Audit
+from verifier_ladder.scheduler.draws import spoken_in
 from verifier_ladder.scheduler.drift import Alarm
 from verifier_ladder.scheduler.recollection import Recollection, TierScore
 from verifier_ladder.scheduler.replicates import combined
@@ -121,6 +122,8 @@ class _Reading:
                 )
                 continue
             known.reward, known.checks = reward, checks
+        for position, spoken in spoken_in(block.facts).items():
+            self._samples[samples.step, position].spoken = spoken
         for columns in block.decisions:
             for at, draw in zip(columns.sample, columns.draws(), strict=True):
                 sample = self._samples[samples.step, rows[at][0]]

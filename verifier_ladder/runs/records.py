@@ -16,6 +16,7 @@ from verifier_ladder.verdict import Outcome, Verdict
 
 if TYPE_CHECKING:
     from verifier_ladder.scheduler.audits import Audit
+    from verifier_ladder.scheduler.draws import Spoken
     from verifier_ladder.scheduler.drift import Alarm
 
 _DIGITS = 12
@@ -57,6 +58,8 @@ class SampleRecord:
     """Weight of the correction, where the top tier was drawn for it or asked for certain."""
     estimate: float | None = None
     """The reward by belief when the top tier was asked, by chance or for certain; None if not."""
+    spoken: Spoken | None = None
+    """What cancellations below the top tier made of its reward; None if there were none."""
     is_drawn: bool = False
     """Whether chance chose it for the top tier."""
     is_certain: bool = False
@@ -86,7 +89,7 @@ class SampleRecord:
     @property
     def believed(self) -> float | None:
         """The reward before the top tier was asked; None if nothing was known."""
-        return self.estimate if self.is_drawn else self.first.value
+        return self._unspoken(self.estimate) if self.is_drawn else self.first.value
 
     @property
     def worth(self) -> float | None:
@@ -101,7 +104,12 @@ class SampleRecord:
         value = self.reward.value
         if self.truth is not None and value is not None:
             return self.truth
-        return uncorrected(value, self.estimate, self.factor)
+        return self._unspoken(uncorrected(value, self.estimate, self.factor))
+
+    def _unspoken(self, value: float | None) -> float | None:
+        """A reward as it would be if its sample spoke for itself alone."""
+        spoken = self.spoken
+        return value if spoken is None else uncorrected(value, spoken.estimate, spoken.factor)
 
     @property
     def uncertainty(self) -> float | None:

@@ -22,6 +22,7 @@ from verifier_ladder.retrying import retry
 from verifier_ladder.reward import Estimation
 from verifier_ladder.runs.reading import read_run
 from verifier_ladder.scheduler.engines.home import agreed_seed
+from verifier_ladder.scheduler.estimator import Estimator
 from verifier_ladder.scheduler.policies import Thresholds
 from verifier_ladder.scheduler.replay import replay
 
@@ -53,6 +54,12 @@ class Laboratory(vl.Verifier):
         return [vl.Verdict.abstain("asked", evidence={"waiting": True}) for _ in candidates]
 
 
+@vl.verifier(name="middle", version="1", tier="simulation", kind="text", isolation="inline")
+def middle(candidate: vl.Candidate) -> float:
+    """It is 3 too high."""
+    return 3.0 + truth(int(str(candidate.content).rpartition("-")[2]))
+
+
 Chosen = Callable[[int], bool]
 """Which positions."""
 
@@ -67,11 +74,15 @@ class Course:
         self.estimator: Estimation = "unbiased"
         self.is_certain = False
         """Whether all are asked about, instead of every other one by chance."""
+        self.between: list[vl.Verifier] = []
+        """Verifiers of a middle tier, which is asked about all."""
 
     def open(self) -> vl.Campaign:
         of = vl.Ladder(
-            "drawn", [cheap, Laboratory(self.replicates)],
-            policy=Thresholds(thresholds={"world": -1e9 if self.is_certain else 1e9}),
+            "drawn", [cheap, *self.between, Laboratory(self.replicates)],
+            policy=Thresholds(
+                thresholds={"simulation": -1e9, "world": -1e9 if self.is_certain else 1e9}
+            ),
             audit=0.5, prior=(5.0, 5.0),
             reward=vl.RewardRule(estimator=self.estimator), budget={"world": "unlimited"},
         )  # fmt: skip
@@ -81,8 +92,12 @@ class Course:
         return vl.Campaign.open("one", ladder=of, ledger=self.ledger, run="r", workers=1)
 
     def ask(self, campaign: vl.Campaign, size: int = SIZE) -> None:
-        campaign.score([f"text-{position:04}" for position in range(size)], step=0)
+        self.ask_early(campaign, size)
         campaign.drain("300 s")
+
+    def ask_early(self, campaign: vl.Campaign, size: int = SIZE) -> None:
+        """Ask, and wait for nothing above the first tier."""
+        campaign.score([f"text-{position:04}" for position in range(size)], step=0)
 
     def answer(self, campaign: vl.Campaign, chosen: Chosen = lambda _: True) -> None:
         """Answer the open cases of some positions; of each, one replicate."""
@@ -97,6 +112,11 @@ class Course:
     def answer_all(self, campaign: vl.Campaign) -> None:
         while campaign.cases():
             self.answer(campaign)
+
+    def answer_all_of(self, campaign: vl.Campaign) -> None:
+        """Answer all, once the tiers below have answered."""
+        campaign.drain("300 s")
+        self.answer_all(campaign)
 
     def waiting(self) -> list[int]:
         return sorted(request.position for request in self.ledger.requests())
@@ -245,6 +265,66 @@ def test_a_reward_that_corrects_nothing_is_weighed_by_nothing(course: Course) ->
         course.answer_all(campaign)
     after = course.rewards()
     assert [after[position] for position in drawn] == [truth(position) for position in drawn]
+
+
+@pytest.mark.parametrize("is_certain", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_what_waits_for_a_middle_tier_is_spoken_for(course: Course, *, is_certain: bool) -> None:
+    """Some are cancelled before that tier answers, after a restart, and before the top does."""
+    course.between, course.is_certain = [middle], is_certain
+    with course.open() as campaign:
+        campaign.pause("simulation")
+        course.ask_early(campaign)
+        course.cancel(campaign)
+    with course.open() as campaign:
+        course.cancel(campaign, 0.2)
+        campaign.resume("simulation")
+        campaign.drain("300 s")
+        course.cancel(campaign, 0.2)
+        course.answer_all(campaign)
+    course.assert_right_in_the_mean()
+
+
+def test_who_waits_for_a_middle_tier_moves_as_far_as_it_speaks_for(course: Course) -> None:
+    course.between, course.is_certain = [middle], True
+    with course.open() as campaign:
+        campaign.pause("simulation")
+        course.ask_early(campaign, 40)
+        (before,) = {*course.rewards()}
+        gone = course.cancel(campaign, 0.5)
+        assert {before} == {*course.rewards()}
+        retry(course.ledger, course.ledger.checks(states=[CheckState.CANCELLED]))
+        campaign.resume("simulation")
+        campaign.drain("300 s")
+        known = [3.0 + truth(p) for p in range(40)]
+        assert [sample.worth for sample in read_run(course.ledger, "r").samples] == known
+        expected = [before + 2.0 * (p not in gone) * (known[p] - before) for p in range(40)]
+        assert course.rewards() == pytest.approx(expected)
+        course.answer_all(campaign)
+    told = course.rewards()
+    expected = [before + 2.0 * (p not in gone) * (truth(p) - before) for p in range(40)]
+    assert told == pytest.approx(expected)
+    samples = read_run(course.ledger, "r").samples
+    assert [sample.worth for sample in samples] == [truth(p) for p in range(40)]
+    course.assert_replays()
+
+
+@pytest.mark.parametrize("estimator", ["plugin", "auto"])
+def test_no_reward_moves_further_than_its_estimator_lets_it(
+    course: Course, estimator: Estimation
+) -> None:
+    course.between, course.is_certain, course.estimator = [middle], True, estimator
+    with course.open() as campaign:
+        campaign.pause("simulation")
+        course.ask_early(campaign, 40)
+        (before,) = {*course.rewards()}
+        *gone, last = course.waiting()
+        for position in gone:
+            campaign.cancel(step=0, positions=[position])
+        campaign.resume("simulation")
+        course.answer_all_of(campaign)
+    most = Estimator(estimator).factors(0.2, 40)
+    expected = before + float(most) * (truth(last) - before)
+    assert course.rewards() == pytest.approx([*[before] * 39, expected])
 
 
 def test_few_that_are_left_weigh_five_times_as_much_at_most(course: Course) -> None:

@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verifier_ladder.candidate import SampleId
-from verifier_ladder.scheduler.draws import drawn_together, uniform
+from verifier_ladder.scheduler.draws import (
+    Spoken,
+    drawn_together,
+    spoken_facts,
+    spoken_in,
+    uniform,
+)
+from verifier_ladder.scheduler.estimator import corrected
 
 IDS = st.tuples(
     st.binary(max_size=80), st.text(st.characters(exclude_categories=["Cs"]), max_size=6),
@@ -112,3 +119,32 @@ def test_chances_that_can_all_be_paid_are_left_as_they_are() -> None:
     chance, _, _ = drawn_together(b"s", ids(0, range(3)), wanted, np.array([0.1, 0.2, 0.3]))
 
     assert wanted.tolist() == chance.tolist()
+
+
+REWARDS = st.integers(-20, 20).map(lambda n: n / 2)
+
+
+@given(
+    REWARDS,
+    st.lists(st.tuples(REWARDS, st.sampled_from([0.0, 0.25, 1.0, 1.5, 3.0])), max_size=4),
+    REWARDS,
+)
+def test_each_cancellation_moves_a_reward_from_where_it_stood(
+    first: float, later: list[tuple[float, float]], known: float
+) -> None:
+    spoken, expected = Spoken(first), known
+    for told, times in later:
+        if abs(spoken.factor * times - 1.0) < 1e-3 and told != spoken.estimate:
+            continue  # Such a move has no fixed point.
+        spoken, expected = spoken.then(told, times), told + times * (expected - told)
+
+    found = corrected(spoken.estimate, known, spoken.factor)
+    assert found is not None
+    assert np.isclose(found, expected)
+
+
+def test_what_cancellations_made_of_rewards_is_kept_by_position() -> None:
+    made = {3: Spoken(0.5, 2.0), 7: Spoken(0.25, 0.0)}
+
+    assert spoken_in(spoken_facts(made)) == made
+    assert spoken_in(spoken_facts({})) == {}

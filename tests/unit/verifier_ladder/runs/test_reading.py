@@ -11,6 +11,8 @@ from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.reward import Reward
 from verifier_ladder.runs import read_run
+from verifier_ladder.runs.records import SampleRecord
+from verifier_ladder.scheduler.draws import Spoken
 from verifier_ladder.scheduler.estimator import corrected
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
@@ -160,3 +162,13 @@ def test_tags_are_the_tasks_own_else_the_runs_else_the_verifiers(ledger: Ledger)
 
     assert (("tool use",), "chemistry") == own
     assert (("planning",), "law") == other
+
+
+def test_a_sample_that_speaks_for_others_is_worth_what_is_known_of_itself() -> None:
+    first, now = Reward(1.0, 0.5, Tier.FAST), Reward(5.0, 0.2, Tier.SIMULATION, revision=1)
+    sample = SampleRecord(
+        0, 0, b"", "", "", b"", first, now, spoken=Spoken(estimate=1.0, factor=2.0)
+    )
+
+    assert sample.worth == 3.0
+    assert sample.believed == 1.0
