@@ -538,7 +538,7 @@ ATTACHED = {
     "N#CC(C#N)=C(C#N)C#N": 3.17, "O=C1C=CC(=O)c2ccccc21": 1.81,
 }  # fmt: skip
 _ROOM = 1.8
-"""eV: three deviations of an ionisation energy or an electron affinity."""
+"""eV: two deviations of an ionisation energy."""
 
 
 def dipoles(key: Key) -> None:

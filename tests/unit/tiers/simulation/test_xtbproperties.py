@@ -1,6 +1,9 @@
 """Gaps, dipoles and redox by xTB: real calculations on small molecules."""
 
+import subprocess
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -168,6 +171,18 @@ def test_what_a_quantity_is_not_defined_for_is_declined_and_kept(smiles: str, to
     assert Outcome.ABSTAIN is verdict.outcome
     assert verdict.failed_at is None
     assert told in verdict.reason
+
+
+@pytest.mark.slow  # Some eight hundred self-consistent fields.
+def test_it_declares_how_far_it_is_off_published_values() -> None:
+    benchmark = Path(__file__).parents[4] / "benchmarks" / "xtb.py"
+
+    done = subprocess.run(
+        [sys.executable, benchmark, "--check"], check=False, stdout=subprocess.PIPE, text=True
+    )
+
+    assert 8 == done.stdout.count("declared")
+    assert 0 == done.returncode, done.stdout
 
 
 def test_isotopes_change_nothing() -> None:
