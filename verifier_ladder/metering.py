@@ -23,7 +23,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from multiprocessing.popen_fork import Popen
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import psutil
 
@@ -53,7 +53,9 @@ class Member(NamedTuple):
 
 
 _SOURCES: list[tuple[Callable[[], float], Callable[[], Iterable[int]]]] = []
-_CHARGED: list[list[float] | memoryview[float]] = [[0.0]]
+Cell: TypeAlias = "list[float] | memoryview[float]"
+_CHARGED: list[Cell] = [[0.0]]
+_SPARED: list[Cell] = [[0.0]]
 
 
 def charge(seconds: float) -> None:
@@ -76,10 +78,25 @@ def charged() -> float:
     return _CHARGED[0][0]
 
 
-def charge_to(cell: list[float] | memoryview[float]) -> None:
+def charge_to(cell: Cell) -> None:
     """Count in a cell from now on, such as one that another process reads."""
     cell[0] = 0.0
     _CHARGED[0] = cell
+
+
+def spare(seconds: float) -> None:
+    """Count what the kernel shows of this process's tree and nobody is to be charged for.
+
+    Args:
+        seconds: Cpu-seconds, such as those that starting a helper took.
+    """
+    _SPARED[0][0] += seconds
+
+
+def spare_to(cell: Cell) -> None:
+    """Count that in a cell from now on."""
+    cell[0] = 0.0
+    _SPARED[0] = cell
 
 
 def report(source: Callable[[], float], instead_of: Callable[[], Iterable[int]]) -> None:

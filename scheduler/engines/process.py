@@ -122,7 +122,7 @@ class WorkerProcess:
             if self.journal.count == answered:
                 before = self._cpu
             else:  # Calls at work at once end in any place.
-                answered, self.least = self.journal.count, before
+                answered, self.least = self.journal.count, self._charged(before)
                 # Measured after they were counted: an earlier look lacks their last.
                 self.took = self._measured()
             is_loading = at in (NOT_STARTED, LOADING)
@@ -142,7 +142,7 @@ class WorkerProcess:
                 pause = min(pause, spending.pause)
             if (reply := self._line.hear(max(pause, 0.005))) is not None:
                 self._look_for_pause(watch)
-                self.least = self._cpu
+                self.least = self._charged(self._cpu)
                 return reply
             self._measured()
             if self._process.exitcode is not None:
@@ -206,14 +206,18 @@ class WorkerProcess:
     def _measured(self) -> float:
         """The cpu time it has taken for the present request: sleeping and loading take none."""
         if self.pid is None or self._progress.cell[0] in (NOT_STARTED, LOADING):
-            return self._cpu
+            return self._charged(self._cpu)
         self._cpu = max(self._cpu, self._progress.used(self.pid))
         return self._taken
 
     @property
     def _taken(self) -> float:
         """The same at the last look; what services took is known sooner, with their answers."""
-        return self._cpu + self._progress.elsewhere
+        return self._charged(self._cpu) + self._progress.elsewhere
+
+    def _charged(self, cpu: float) -> float:
+        """What is left of cpu time without what nobody is charged for."""
+        return max(0.0, cpu - self._progress.nobodys)
 
     def signal_death(self) -> None:
         """Kill it and its children; from another thread, its lane then notices and cleans up."""

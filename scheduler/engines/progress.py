@@ -19,7 +19,7 @@ LOADING = -2
 """It reads the job, imports the verifier and sets it up."""
 DONE = -3
 """All candidates are judged; the answers are being written."""
-_SIZE = 40
+_SIZE = 48
 
 
 def unnamed_file(size: int) -> int:
@@ -74,14 +74,16 @@ class Progress(Inheritable):
         """Until when a service wants not to be asked, by the machine's monotonic clock."""
         self.waits = memoryview(self._memory)[24:32].cast("q")
         """1 while it waits for a service that is busy for others."""
-        self.charged = memoryview(self._memory)[32:].cast("d")
+        self.charged = memoryview(self._memory)[32:40].cast("d")
         """Cpu-seconds that it was charged since then for what others did (`metering.charge`)."""
+        self.spared = memoryview(self._memory)[40:].cast("d")
+        """Cpu-seconds of those since then that nobody is charged for (`metering.spare`)."""
         self.cell[0] = NOT_STARTED
 
     def used(self, pid: int) -> float:
         """Cpu-seconds that its processes have taken for the present request, as the kernel tells.
 
-        0.0 where it says what can't be, here and in `elsewhere`: a candidate may have spoiled it.
+        0.0 where it says what can't be, here and below: a candidate may have spoiled it.
         """
         cpu, before = seconds_of(pid), self.spent[0]
         return cpu - before if 0.0 <= before <= cpu else 0.0
@@ -92,9 +94,17 @@ class Progress(Inheritable):
         charged = self.charged[0]
         return charged if 0.0 <= charged < LARGEST else 0.0
 
+    @property
+    def nobodys(self) -> float:
+        """Cpu-seconds among those used that nobody is charged for, such as a sandbox's start."""
+        spared = self.spared[0]
+        return spared if 0.0 <= spared < LARGEST else 0.0
+
     def close(self) -> None:
         """Give the memory back too."""
-        for view in (self.cell, self.spent, self.paused, self.waits, self.charged):
+        for view in (
+            self.cell, self.spent, self.paused, self.waits, self.charged, self.spared,
+        ):  # fmt: skip
             view.release()
         self._memory.close()
         super().close()

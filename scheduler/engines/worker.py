@@ -141,6 +141,7 @@ class Worker:
     def begin(self) -> None:
         """Cost counts from now on."""
         metering.charge_to(self.progress.charged)
+        metering.spare_to(self.progress.spared)
         self.progress.spent[0] = metering.in_tree()  # as its lane sees it
         self._began = metering.seconds()
 

@@ -14,7 +14,10 @@ from pathlib import Path
 import pytest
 
 import verifier_ladder as vl
+from verifier_ladder import metering
 from verifier_ladder.resource import Resource
+from verifier_ladder.tiers.sandbox import Sandbox
+from verifier_ladder.tiers.sandbox.program import Warmth
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
 USED = 0.5
@@ -72,6 +75,19 @@ def spins(candidate: vl.Candidate) -> vl.Verdict:
     return vl.Verdict.accept(1.0, evidence={"who": candidate.content})
 
 
+@vl.verifier(kind="text", version="1", cost=vl.Cost(seconds=1.0), timeout=300.0)
+def starts(candidate: vl.Candidate) -> vl.Verdict:
+    del candidate
+    took, end = 0.0, time.process_time() + USED
+    for _ in range(4):
+        with Sandbox(Warmth(modules=("numpy",))) as sandbox:
+            sandbox.start()
+            took += metering.seconds_of(sandbox.process)
+    while time.process_time() < end:
+        pass
+    return vl.Verdict.accept(1.0, evidence={"start": took})
+
+
 def charged(campaign: vl.Campaign, content: str) -> float:
     """What the check of a text adds to the cpu time that its campaign has spent."""
     before = spent(campaign)
@@ -92,6 +108,16 @@ def test_a_check_is_charged_for_all_its_processes_and_the_next_one_is_not(who: s
 
     assert 0.9 * USED <= used <= 1.1 * USED + BORN
     assert after <= 0.5 * USED
+
+
+def test_a_sandbox_that_starts_in_the_middle_of_a_check_is_not_charged_to_it() -> None:
+    with opened(starts) as campaign:
+        campaign.score(["nothing"])
+        used = charged(campaign, "a")
+        said = [row.verdict for e in campaign.ledger.entries() for row in
+                campaign.ledger.read(e).verdicts]  # fmt: skip
+
+    assert 0.9 * USED <= used <= 1.1 * USED + min(v.evidence["start"] for v in said) / 2
 
 
 def test_each_of_a_batch_is_charged_with_its_own() -> None:

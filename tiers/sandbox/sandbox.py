@@ -94,7 +94,7 @@ class Sandbox:
         self._backend = backend
         self._zygote: Running | None = None
         self._owner = 0
-        self._lost = 0.0
+        self._lost = self._start = 0.0
         self._lock = Lock()
         _ALL.add(self)
 
@@ -194,6 +194,8 @@ class Sandbox:
     def _running(self) -> Running:
         if self._zygote is None:
             self._zygote, self._owner = _started(self.backend, self.warmth), os.getpid()
+            self._start = metering.seconds_of(self._zygote.pid) if self._zygote.pid else 0.0
+            metering.spare(self._start)
         for need in self.needs:
             self._demand(need)
         return self._zygote
@@ -265,8 +267,9 @@ class Sandbox:
         if self._zygote is not None:
             zygote, self._zygote, before = self._zygote, None, _children_seconds()
             zygote.close()
-            # What the kernel tells from now on, by itself, is not to be told twice.
-            self._lost += max(zygote.seconds - (_children_seconds() - before), 0.0)
+            # What the kernel tells from now on, by itself, is not to be told twice, and its start
+            # not at all.
+            self._lost += max(zygote.seconds - (_children_seconds() - before), -self._start)
 
     def __del__(self, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:
         """End its processes with whoever held it; what they took stays counted."""
