@@ -209,9 +209,14 @@ class Backend:
         """Score samples; see `Attachment.score`."""
         return self.attachment.score(self.attachment.place(samples)) if samples else []
 
-    def reward(self, sample: Sample) -> Reward:
-        """Score one sample, together with those that other threads ask for meanwhile."""
-        (placed,) = self.attachment.place([sample])
+    def reward(self, sample: Sample, *, group_size: int | None = None) -> Reward:
+        """Score one sample, together with those that other threads ask for meanwhile.
+
+        Args:
+            sample: The sample.
+            group_size: How many its group has, if its learner tells.
+        """
+        (placed,) = self.attachment.place([sample], group_size=group_size)
         return self._threads.ask(placed)
 
     async def arewards(self, samples: Sequence[Sample]) -> list[Reward]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping
 from typing import Any
 
+_LOG = logging.getLogger("verifier_ladder")
 _FLAGS = ("evaluation", "validate", "is_validate", "is_eval")
 _SPLIT = re.compile(
     r"(eval|evaluation|val|valid|validate|validation|dev|test|testing|held[-_ ]?out|holdout)"
@@ -43,3 +45,33 @@ def evaluates(fields: Mapping[str, Any]) -> bool | None:
         if isinstance(split, str):
             return _SPLIT.match(split.strip()) is not None
     return None
+
+
+class Rows:
+    """Rows of a learner that does not say itself which samples evaluate."""
+
+    def __init__(self, name: str, learner: str, remedy: str, *, asks: bool = True) -> None:
+        """Ask rows.
+
+        Args:
+            name: What scores them.
+            learner: The library.
+            remedy: What makes the library say it.
+            asks: Whether it matters what they say.
+        """
+        self.asks = asks
+        """Whether it is still to be told that they say nothing."""
+        self._names = name, learner, remedy
+
+    def evaluate(self, fields: Mapping[str, Any]) -> bool | None:
+        """What a row says; a row that says nothing is told of, once."""
+        said = evaluates(fields)
+        if said is None and self.asks:
+            self.asks = False
+            name, learner, remedy = self._names
+            _LOG.warning(
+                "%s does not say which samples evaluate, and neither do the rows of %s: all "
+                "count as training. %s, give the rows a split ('train', 'test'), or the function "
+                "evaluation=False where nothing is evaluated", learner, name, remedy,
+            )  # fmt: skip
+        return said

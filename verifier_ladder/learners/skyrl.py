@@ -6,20 +6,26 @@ skyrl-gym is imported only when an environment is made.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import wraps
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, TypeVar, Unpack
 
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.backend import Backend, Options, takes_options
+from verifier_ladder.learners.evaluation import Rows
 from verifier_ladder.learners.messages import group_of
 from verifier_ladder.learners.readout import Readout
 from verifier_ladder.reward import Reward
 from verifier_ladder.verifiers import Verifier
 
+T = TypeVar("T")
 _LOG = logging.getLogger("verifier_ladder")
+_TOLD = "verifier_ladder"
+"""Where an environment's extras have what `tell_phase` knows of its batch."""
 
 
 @takes_options
@@ -38,7 +44,8 @@ def environment(
     do never raises there: one environment that raises ends SkyRL's whole batch. Only a ladder
     that asks for a column that the dataset lacks raises, at the first step.
 
-    **Evaluation.** SkyRL does not tell an environment what it is made for: the column `split`
+    **Evaluation.** SkyRL tells its generator what a batch is for, but not the environments:
+    `tell_phase` does, and with it how many samples make a group. Without it the column `split`
     does, of its own or in `extra_info`, as SkyRL's own data preparation writes it.
 
     **Metadata.** Each step tells `unknown`, `pending`, `reason`, `feedback`, `turns`, `scores`,
@@ -66,6 +73,10 @@ def environment(
     if each_turn and options.get("group_size") is not None:
         raise ConfigError("each_turn: turns are samples, and nobody knows how many; no group_size")
     backend, readout = Backend.of(verifier, **options), Readout.complete("SkyRL", on_abstain, clip)
+    rows = Rows(
+        backend.name, "SkyRL", "Give its generator to verifier_ladder.learners.skyrl.tell_phase",
+        asks=backend.attachment.evaluation is None,
+    )  # fmt: skip
     parent: Any = base or BaseTextEnv
 
     class LadderEnv(parent):  # type: ignore[misc,unused-ignore]
@@ -76,6 +87,7 @@ def environment(
                 "env_config": env_config, "extras": extras or {}, **rest
             }))  # fmt: skip
             self._fields = _fields(extras or {})
+            self._batch: Mapping[str, Any] = (extras or {}).get(_TOLD) or {}
             self._group, self._prompt = "", None
             self._messages: list[dict[str, Any]] = []
             self._rewards: list[Reward] = []
@@ -108,8 +120,13 @@ def environment(
             said: Any = [*self._messages, *observations]
             if len(said) == 1:
                 said = said[0]["content"]
-            sample = backend.sample(said, self._fields, group=self._group, prompt=self._prompt)
-            self._rewards.append(backend.reward(sample))
+            evaluation = self._batch.get("evaluation")
+            sample = backend.sample(
+                said, self._fields, group=self._group, prompt=self._prompt,
+                evaluation=rows.evaluate(self._fields) if evaluation is None else evaluation,
+            )  # fmt: skip
+            size = None if each_turn else self._batch.get("group_size")
+            self._rewards.append(backend.reward(sample, group_size=size))
             return self._rewards[-1]
 
         def get_metrics(self) -> dict[str, Any]:
@@ -123,6 +140,41 @@ def environment(
             }
 
     return LadderEnv
+
+
+def tell_phase(generator: T) -> T:
+    """Make a generator of SkyRL tell environments what it samples for; returns it.
+
+    The trainer says of each batch whether it trains or evaluates, and how many samples a prompt
+    has. The generator then hands it to the environments that it makes, in their extras.
+
+    Args:
+        generator: A generator, as `BasePPOExp.get_generator` makes it.
+    """
+    of_skyrl: Any = generator
+    generate = of_skyrl.generate
+
+    @wraps(generate)
+    async def generate_and_tell(input_batch: Any, *arguments: Any, **options: Any) -> Any:
+        return await generate(_with_phase(input_batch), *arguments, **options)
+
+    of_skyrl.generate = generate_and_tell
+    return generator
+
+
+def _with_phase(batch: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A batch whose extras tell what is known of it."""
+    metadata, extras = batch.get("batch_metadata"), batch.get("env_extras")
+    if metadata is None or extras is None:
+        return batch
+    names = [one.instance_id for one in batch.get("trajectory_ids") or ()]
+    sizes: list[int | None] = list(map(Counter(names).get, names)) or [None] * len(extras)
+    evaluation = metadata.training_phase == "eval"
+    told = [
+        {**extra, _TOLD: {"evaluation": evaluation, "group_size": size}}
+        for extra, size in zip(extras, sizes, strict=True)
+    ]
+    return {**batch, "env_extras": told}
 
 
 _END: Mapping[str, Any] = {"observations": [], "reward": 0.0, "done": True, "metadata": {}}
@@ -140,6 +192,7 @@ def _safely(step: Any, action: str) -> Mapping[str, Any]:
 
 def _fields(extras: Mapping[str, Any]) -> dict[str, Any]:
     """The dataset's columns, and the ground truth under its own name."""
+    extras = {name: value for name, value in extras.items() if name != _TOLD}
     spec = extras.get("reward_spec")
     truth = {"ground_truth": spec.get("ground_truth")} if isinstance(spec, Mapping) else {}
     extra = extras.get("extra_info")

@@ -1,7 +1,7 @@
 """verl: verifiers and ladders as its `compute_score` and as its reward manager.
 
 verl loads both from a file of yours, whose path its configuration names. It is imported only when
-a reward manager is made.
+a reward manager or a dataset class is made.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from verifier_ladder.function import WRAPPED, RewardFunctionVerifier
 from verifier_ladder.function import wrap as wrap_function
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.backend import Backend, Options, takes_options
-from verifier_ladder.learners.evaluation import evaluates
+from verifier_ladder.learners.evaluation import Rows
 from verifier_ladder.learners.messages import group_of
 from verifier_ladder.learners.readout import Readout, extras_of
 from verifier_ladder.reward import Reward
@@ -103,10 +103,10 @@ def reward_manager(
     Beside what `compute_score` does, it scores all samples that a worker is given at once in one
     call, and files completions of one prompt under one group.
 
-    **Validation.** verl tells a reward manager only of whole batches that they validate. Where it
-    scores one sample after the other, `split` in the row's `extra_info` tells, as verl's own data
-    preparation writes it: "test" or "validation". Rows without one count as training, which is
-    told in the log unless verl's configuration validates never.
+    **Validation.** verl tells a reward manager only of whole batches that they validate, which its
+    agent loop never hands on. There the row tells: its `extra_info` has what `dataset` puts there,
+    or a `split` such as "test". Rows without either count as training, which is told in the log
+    unless verl's configuration validates never.
 
     **Workers.** verl hands each sample to any of its reward workers. Advantages compare those of
     one worker, so they need `reward.num_workers=1`, or a server that all workers ask.
@@ -147,6 +147,39 @@ def reward_manager(
     if register is not None:
         register_manager(register)(LadderRewardManager)
     return LadderRewardManager
+
+
+def dataset(base: type | None = None) -> type:
+    """Make a dataset class for verl that tells of each row whether it validates; needs verl.
+
+    verl makes one dataset of `data.train_files` and one of `data.val_files`, and tells a reward
+    function of neither. Named as `data.custom_cls`, this one puts `validate` into the `extra_info`
+    of its rows, which reaches `compute_score` and reward managers in all of verl's trainers.
+
+    Args:
+        base: A dataset class of yours to build on; verl's `RLHFDataset` by default.
+    """
+    parent: Any = base
+    if parent is None:
+        from verl.utils.dataset.rl_dataset import RLHFDataset
+
+        parent = RLHFDataset
+
+    class LadderDataset(parent):  # type: ignore[misc,unused-ignore]
+        """Tells of each row whether it validates."""
+
+        def __init__(self, data_files: Any, tokenizer: Any, config: Any, **rest: Any) -> None:
+            self._validates = _of_validation(data_files, config)
+            super().__init__(data_files=data_files, tokenizer=tokenizer, config=config, **rest)
+
+        def __getitem__(self, item: Any) -> Any:
+            row = super().__getitem__(item)
+            if self._validates is not None:
+                extra = row.get("extra_info")
+                row["extra_info"] = {**(extra or {}), "validate": self._validates}
+            return row
+
+    return LadderDataset
 
 
 @options_checked(*WRAPPED, "batch")
@@ -209,14 +242,17 @@ class _Scorer:
         self._backend, self._readout = backend, readout
         verifiers = backend.attachment.ladder.verifiers
         self._parts = [v.name for v in verifiers] if len(verifiers) > 1 else []
-        self._asks_kind = backend.attachment.evaluation is None
-        """Whether it has not been told yet that nobody says what validates."""
+        self._rows = Rows(
+            backend.name, "verl",
+            "Make verl's data.custom_cls with verifier_ladder.learners.verl.dataset()",
+            asks=backend.attachment.evaluation is None,
+        )  # fmt: skip
 
     def look(self, config: Any) -> None:
         """Read verl's configuration, and tell what it does to groups."""
         never = _setting(config, "trainer.test_freq", int, otherwise=0) <= 0
         if never and _setting(config, "trainer.val_before_train", bool, otherwise=True) is False:
-            self._asks_kind = False
+            self._rows.asks = False
         workers = _setting(config, "reward.num_workers", int, otherwise=1)
         size = _group_size(config, validates=False)
         if workers > 1 and size is not None and size > 1:
@@ -226,18 +262,6 @@ class _Scorer:
                 "reward.num_workers=1 compares them, or one server that all workers ask (`vladder "
                 "serve --group-size %d`)", size, workers, self._backend.name, size,
             )  # fmt: skip
-
-    def _evaluates(self, fields: Mapping[str, Any]) -> bool | None:
-        """What a row says; a row that says nothing is told of, once."""
-        said = evaluates(fields)
-        if said is None and self._asks_kind:
-            self._asks_kind = False
-            _LOG.warning(
-                "verl does not say which samples validate, and neither do the rows of %s: all "
-                "count as training. Give the rows extra_info.split ('train', 'test'), or the "
-                "function evaluation=False where nothing is validated", self._backend.name,
-            )  # fmt: skip
-        return said
 
     def score(
         self, data_source: Any, solution: str, ground_truth: Any, extra_info: Any
@@ -260,7 +284,7 @@ class _Scorer:
         fields = _fields(data_source, ground_truth, extra_info)
         return self._backend.sample(
             solution, fields, group=_group(data_source, extra_info),
-            evaluation=self._evaluates(fields),
+            evaluation=self._rows.evaluate(fields),
         )  # fmt: skip
 
     async def ascore_item(
@@ -277,7 +301,7 @@ class _Scorer:
         group = str(item["uid"]) if "uid" in item else _group(source, extra)
         fields, prompt = _fields(source, truth, extra), item.get("raw_prompt")
         if validates is None:
-            validates = self._evaluates({**fields, **item, "extra_info": extra})
+            validates = self._rows.evaluate({**fields, **item, "extra_info": extra})
         sample = self._backend.sample(
             solution, fields, group=group, prompt=prompt, evaluation=validates
         )
@@ -318,6 +342,22 @@ def _validates(data: Any) -> bool | None:
     """What verl says of a batch; None where it says nothing, as its agent loop does."""
     flag = (getattr(data, "meta_info", None) or {}).get("validate")
     return flag if isinstance(flag, bool) else None
+
+
+def _of_validation(files: Any, config: Any) -> bool | None:
+    """Whether files are those that verl validates on; None where they are trained on as well."""
+    asked, trained, validated = map(_paths, (files, config.train_files, config.val_files))
+    if trained == validated or asked not in (trained, validated):
+        _LOG.warning(
+            "data.train_files and data.val_files do not say of %s whether it validates: its rows "
+            "are left as they are", ", ".join(asked),
+        )  # fmt: skip
+        return None
+    return asked == validated
+
+
+def _paths(files: Any) -> list[str]:
+    return [files] if isinstance(files, str) else list(map(str, files))
 
 
 def _group_size(config: Any, *, validates: bool) -> int | None:

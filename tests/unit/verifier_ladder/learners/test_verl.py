@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -81,3 +82,34 @@ def test_a_key_of_extra_info_that_is_missing_is_named() -> None:
 
     with pytest.raises(vl.ConfigError, match="'unit'"):
         score("s", "4", "4", {})
+
+
+class Rows:
+    """A dataset of one row, made as verl makes its own."""
+
+    def __init__(self, *, data_files: Any, max_samples: int = -1, **_: Any) -> None:
+        self.rows = [{"files": data_files, "extra_info": {"index": 3}, "most": max_samples}]
+
+    def __getitem__(self, item: int) -> dict[str, Any]:
+        return dict(self.rows[item])
+
+
+@pytest.mark.parametrize(
+    ("files", "trained", "validated", "said"),
+    [
+        (["a"], ["a"], ["b"], {"validate": False}),
+        (["b"], ["a"], ["b"], {"validate": True}),
+        (["b"], "a", "b", {"validate": True}),
+        (["a"], ["a"], ["a"], {}),
+        (["c"], ["a"], ["b"], {}),
+    ],
+    ids=["train", "validate", "one file", "both", "neither"],
+)
+def test_rows_say_whether_their_files_validate(
+    files: Any, trained: Any, validated: Any, said: dict[str, bool]
+) -> None:
+    config = SimpleNamespace(train_files=trained, val_files=validated)
+    made = verl.dataset(Rows)(data_files=files, tokenizer=None, config=config, max_samples=7)
+
+    assert {"index": 3, **said} == made[0]["extra_info"]
+    assert 7 == made[0]["most"]
