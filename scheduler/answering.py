@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger.records import Answer, CheckRow
-from verifier_ladder.measurement import WELLS, bound_of
+from verifier_ladder.measurement import READERS, WELLS, bound_of
 from verifier_ladder.scheduler.candidates import ForgedCheckError, proven_candidate
 from verifier_ladder.scheduler.engines.wire import told
 from verifier_ladder.verdict import Verdict
@@ -41,6 +41,25 @@ def said(ladder: Ladder, key: bytes, check: CheckRow | None, value: object) -> V
     return told(verifier, candidate, value)
 
 
+def refuse_lone_readers(
+    ladder: Ladder, told: Sequence[Answer], checks: Mapping[bytes, CheckRow]
+) -> None:
+    """Refuse what one person says of cases that several are to read.
+
+    Raises:
+        ConfigError: If there is such an answer.
+    """
+    twice = {v.name for v in ladder.verifiers if getattr(v, "readers", 1) > 1}
+    for answer in told:
+        asks = checks[answer.check_key].verifier
+        if asks in twice and READERS not in answer.verdict.evidence:
+            raise ConfigError(
+                f"{asks} wants two readers, and this is what {answer.source} says alone: have "
+                "both read with `vladder review next` or `vladder case in`, or through "
+                "verifier_ladder.reviews; their answer is handed in once they agree"
+            )
+
+
 def refuse_contradictions(told: Sequence[Answer], known: Mapping[bytes, Verdict]) -> None:
     """Refuse answers to cases that were answered otherwise.
 
@@ -49,12 +68,13 @@ def refuse_contradictions(told: Sequence[Answer], known: Mapping[bytes, Verdict]
     """
     for answer in told:
         earlier = known.get(answer.check_key)
-        if earlier is not None and not _says_the_same(answer.verdict, earlier):
+        if earlier is not None and not says_the_same(answer.verdict, earlier):
             raise ConfigError(
                 f"the case {answer.check_key.hex()[:16]} was answered before with "
-                f"{_words(earlier)}, and {answer.source} says {_words(answer.verdict)}; rewards "
-                "rest on the first answer, so nothing was changed. If that was wrong, give the "
-                "verifier another version and ask anew"
+                f"{words_of_answer(earlier)}, and {answer.source} says "
+                f"{words_of_answer(answer.verdict)}; rewards rest on the first answer, so nothing "
+                "was changed. If that was wrong, say so: `vladder review undo`, or "
+                "Campaign.supersede"
             )
 
 
@@ -72,7 +92,7 @@ def refuse_lost(late: Sequence[Answer], known: Mapping[bytes, Verdict]) -> None:
             )
 
 
-def _says_the_same(verdict: Verdict, earlier: Verdict) -> bool:
+def says_the_same(verdict: Verdict, earlier: Verdict) -> bool:
     """Whether an answer adds nothing to an earlier one; it may leave out how sure that was."""
     if (verdict.outcome, verdict.score) != (earlier.outcome, earlier.score):
         return False
@@ -84,7 +104,8 @@ def _says_the_same(verdict: Verdict, earlier: Verdict) -> bool:
     return verdict.uncertainty in {None, earlier.uncertainty}
 
 
-def _words(verdict: Verdict) -> str:
+def words_of_answer(verdict: Verdict) -> str:
+    """What an answer says, in a few words."""
     score = "" if verdict.score is None else f" {verdict.score:g}"
     spread = "" if verdict.uncertainty is None else f" ± {verdict.uncertainty:g}"
     bound = bound_of(verdict.evidence)

@@ -117,6 +117,12 @@ class CandidateCache:
                 self._subjects.pop(standing.subject, None)
                 standing.lapsed = True
 
+    def drop_content(self, content_key: bytes) -> None:
+        """Read all candidates of one content anew: what is known of them was superseded."""
+        with self._lock:
+            held = self._subjects.values()
+            self.drop([one for one in held if one.content_key == content_key])
+
     def _trim(self) -> None:
         """Drop the oldest, many at once, when all caches together hold too much."""
         limit = self._limit // len(_caches)

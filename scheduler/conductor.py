@@ -6,18 +6,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from threading import RLock
 from time import monotonic
+from uuid import uuid4
 
 from verifier_ladder import telemetry
-from verifier_ladder.containment import text_of
-from verifier_ladder.errors import EngineError
+from verifier_ladder.containment import ContainedLog, text_of
+from verifier_ladder.errors import ConfigError, EngineError, VerifierError
 from verifier_ladder.horizon import horizon_of, plan
 from verifier_ladder.imports import ImportReport, ImportRow
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.baton import Baton, BatonLostError
 from verifier_ladder.ledger.records import HELD, Answer, CheckRow, CheckState
+from verifier_ladder.retrying import retry
+from verifier_ladder.reviews import Reviews
 from verifier_ladder.reward import Reward
-from verifier_ladder.scheduler.answering import refuse_contradictions, refuse_lost, said
+from verifier_ladder.scheduler.answering import (
+    refuse_contradictions,
+    refuse_lone_readers,
+    refuse_lost,
+    said,
+)
 from verifier_ladder.scheduler.beliefs import create_model
 from verifier_ladder.scheduler.cancellations import Cancellations
 from verifier_ladder.scheduler.climb import Climb
@@ -39,11 +47,14 @@ from verifier_ladder.scheduler.openrequests import OpenRequests
 from verifier_ladder.scheduler.reviser import Reviser
 from verifier_ladder.scheduler.runsteps import RunSteps
 from verifier_ladder.scheduler.scorer import Batch, Scorer
+from verifier_ladder.scheduler.superseding import supersede
 from verifier_ladder.scheduler.undecided import Undecided
 from verifier_ladder.scheduler.watch import SampleKey, Watches
 from verifier_ladder.scheduler.withdrawal import Wanted, Withdrawn, check_known
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
+
+_LOG = ContainedLog("verifier_ladder")
 
 
 class OccupiedError(Exception):
@@ -93,6 +104,7 @@ class Conductor:
             name, ladder, ledger, climb, intake, self._watches, requests,
             Undecided(name, ledger), lock,
         )  # fmt: skip
+        self._cache = intake.cache
         self._holding = Holding(desk, width=engine.workers)
         self._learning = Learning(knowledge, ledger, name)
         self._reviser = Reviser(desk, self._holding, self._learning)
@@ -107,6 +119,8 @@ class Conductor:
             groups=self._groups,
         )  # fmt: skip
         self._cancellations = Cancellations(ledger, name)
+        is_read = ledger.is_shared and any(verifier.waits for verifier in ladder.verifiers)
+        self._reviews = Reviews(ledger, name, ladder) if is_read else None
         self._importer = Importer(desk, self._holding, self._learning)
 
     def start(self) -> None:
@@ -317,6 +331,7 @@ class Conductor:
                 count = self._reviser.advance(ended)
                 if ended is None and self._ledger.is_shared:
                     count += self._cancellations.take_up(self._withdraw)
+                    count += self._hand_in()
         except OccupiedError:  # Whoever leaves last has the engine look again.
             return 0
         except BatonLostError:  # Callers are told; the engine goes on for other campaigns.
@@ -405,7 +420,10 @@ class Conductor:
             Answer(key, said(self.ladder, key, checks.get(key), value), source, event)
             for key, (value, event) in given.items()
         ]
+        refuse_lone_readers(self.ladder, told, checks)
         refuse_contradictions(told, self._ledger.verdicts(list(given)))
+        expired = [check for check in checks.values() if check.state is CheckState.EXPIRED]
+        retry(self._ledger, expired)  # Their samples were told so: they wait for the answer again.
         taken = self._ledger.answers(told, now=self._ledger.clock())
         ended = {
             answer.check_key: answer.verdict
@@ -419,6 +437,50 @@ class Conductor:
             refuse_contradictions(late, known)
             refuse_lost(late, known)
         return taken
+
+    def _hand_in(self) -> int:
+        """Take what people say together who read cases at other machines; count the cases."""
+        if self._reviews is None:
+            return 0
+        with self._turn:
+            concluded = self._reviews.news()
+        for key, (verdict, source) in concluded.items():
+            try:
+                self.answers({key: (verdict, uuid4().hex)}, source)
+            except (ConfigError, VerifierError) as error:  # Somebody has answered it otherwise.
+                _LOG.warning("what %s say is not taken: %s", source, error)
+        return len(concluded)
+
+    def supersede(self, key: bytes, value: object, source: str, why: str) -> bool:
+        """Put an answer in the place of a wrong one, and revise the rewards that rest on it.
+
+        Args:
+            key: The key of the case.
+            value: What is right, as `Campaign.answer` takes it.
+            source: Who says so.
+            why: Why the other answer was wrong.
+
+        Returns:
+            Whether it was taken; False if the answer that stands says the same.
+
+        Raises:
+            ConfigError: If there is no such case, or it was not answered yet.
+        """
+        check = next(iter(self._ledger.checks(keys=[key])), None)
+        verdict = said(self.ladder, key, check, value)
+        if check is None:  # `said` has refused it.
+            return False
+        entry = supersede(self._ledger, self.name, check, verdict, source=source, why=why)
+        if entry is None:
+            return False
+        self._engine.outdate(check.content_key)
+        self._ledger.await_earlier(entry)
+        self._engine.announce(self._ledger.verdicts([key]))  # Others may have superseded it, too.
+        return True
+
+    def outdate(self, content_key: bytes) -> None:
+        """Hear that a verdict about a content was superseded: it is read anew."""
+        self._cache.drop_content(content_key)
 
     def import_rows(self, rows: Sequence[ImportRow], source: str) -> ImportReport:
         """Take old verdicts into the ledger, and learn from them."""

@@ -2,15 +2,17 @@
 
 Rows of table `request` are signed by nobody, but what a revision says is. So no row is believed:
 it is one that this process has written, to the last bit, or its sample waits for that check by the
-ledger's history, and what a reward rests on is taken from there.
+ledger's history, or rests on an answer to it that was superseded since; and what a reward rests on
+is taken from there.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
@@ -33,10 +35,19 @@ from verifier_ladder.scheduler.watch import SampleKey
 from verifier_ladder.text import printable
 
 _LOG = logging.getLogger("verifier_ladder")
+SUPERSEDED: Final = "superseded"
+"""Part of a request: its sample had its reward already, by an answer that was superseded."""
 
 
 class ForgedRequestError(LedgerError):
     """A row names a sample that does not wait for its check."""
+
+
+class _UnshownError(ForgedRequestError):
+    """The ledger does not show why a sample waits; where others write, it may show that soon.
+
+    Entries of others are shown only once no earlier one can come, rows beside them at once.
+    """
 
 
 class OpenRequests:
@@ -83,21 +94,28 @@ class OpenRequests:
     def _true(self, rows: Sequence[Request]) -> Iterator[Request]:
         strange = [self._written.get(_name(row)) != _digest(row) for row in rows]
         self._recall([row for row, is_strange in zip(rows, strange, strict=True) if is_strange])
+        superseded = cache(self._superseded)
         for row, is_strange in zip(rows, strange, strict=True):
             if not is_strange:
                 yield row
                 continue
             try:
-                yield self._as_recorded(row)
+                yield self._as_recorded(row, superseded)
             except ForgedRequestError as error:
-                _LOG.warning(
+                may_follow = self._ledger.is_shared and isinstance(error, _UnshownError)
+                _LOG.log(
+                    logging.DEBUG if may_follow else logging.WARNING,
                     "campaign %s: a row of table request is left out: %s. No program writes such "
                     "a row; find out who else can write to the ledger",
                     self._campaign, printable(f"{sample_place(*row[2:5])} {error}"),
                 )  # fmt: skip
 
-    def _as_recorded(self, row: Request) -> Request:
+    def _as_recorded(self, row: Request, superseded: Callable[[bytes, bytes], int]) -> Request:
         """The request as it follows from the history.
+
+        Args:
+            row: What the table holds.
+            superseded: See `_superseded`; the samples of a check ask once.
 
         Raises:
             ForgedRequestError: If its sample does not wait for its check.
@@ -114,14 +132,18 @@ class OpenRequests:
             verifier, _ = self._ladder.askings[standing.place_of(row.check_key)]
         except ValueError:
             raise ForgedRequestError("has no such check") from None
-        if not sample.awaits(row.check_key, int(verifier.tier)):
+        is_revised = not sample.awaits(row.check_key, int(verifier.tier))
+        if is_revised and row.check_key not in sample.checks:
             raise ForgedRequestError("does not wait for this check")
+        if is_revised and superseded(row.check_key, row.content_key) <= sample.entry:
+            raise _UnshownError("does not wait for this check")
         told = {
             "candidate": row.state["candidate"], "given": given, "group": sample.group,
             "learner_version": sample.learner_version, "weight": sample.weight,
             "value": sample.reward.value, "revision": sample.reward.revision,
             "draw": self._drawn(sample, candidate), "size": sample.size, "left": sample.left,
             "lot": sample.lot, "spoken": sample.spoken, **_party(sample),
+            **({SUPERSEDED: True} if is_revised else {}),
         }  # fmt: skip
         return row._replace(state={**told, **_hints(row.state)})
 
@@ -167,9 +189,10 @@ class OpenRequests:
                 positions[row.position] = bool(row.state.get("spoken"))
         for (run, step), positions in wanted.items():
             found = self._samples(run, step, positions)
-            self._recorded.update(
-                {(run, step, position): told for position, told in found.items() if told.is_open}
-            )
+            self._recorded.update({
+                (run, step, position): told for position, told in found.items()
+                if told.is_open or position in positions
+            })  # fmt: skip
 
     def _samples(
         self, run: str, step: int, positions: Mapping[int, bool]
@@ -183,6 +206,19 @@ class OpenRequests:
         if any(positions.values()) or any(told.draw for told in found.values()):
             found = samples_of_step(self._ledger, self._campaign, run, step)
         return found
+
+    def _superseded(self, check_key: bytes, content_key: bytes) -> int:
+        """The latest entry that puts an answer to a check in the place of another; 0 for none.
+
+        The first answer is one, too, but no reward of an earlier entry rests on that.
+        """
+        for number in reversed(self._ledger.mentions(content_key)):
+            entry = self._ledger.entry(number)
+            if entry is not None and entry.kind == "review":
+                told = self._ledger.read(entry).verdicts
+                if any(row.check_key == check_key for row in told):
+                    return number
+        return 0
 
 
 def _party(sample: RecordedSample) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.draws import Draw
 from verifier_ladder.scheduler.holding import Holding
 from verifier_ladder.scheduler.learning import Ended, Learning
+from verifier_ladder.scheduler.openrequests import SUPERSEDED
 from verifier_ladder.scheduler.punctuality import LEAST, InTime
 from verifier_ladder.scheduler.revisions import (
     PassedOver,
@@ -271,9 +272,11 @@ class Reviser:
         standings: Sequence[Standing],
         verdicts: Mapping[bytes, Verdict],
     ) -> None:
-        """Teach what the checks have said and taken."""
+        """Teach what the checks have said and taken; what supersedes an answer teaches nothing."""
         ended = []
         for request, standing in zip(requests, standings, strict=True):
+            if SUPERSEDED in request.state:
+                continue
             verifier = self._verifier(request, standing)
             if standing.comparison is not None and request.check_key in verdicts:
                 standing = copy(standing)  # noqa: PLW2901 - what is learnt is what the group took

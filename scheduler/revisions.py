@@ -21,9 +21,11 @@ from verifier_ladder.scheduler.candidates import candidate_json
 from verifier_ladder.scheduler.climb import Escalation, Peer, Scene, Step
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.draws import Draw, Lot, Spoken, facts_of, spoken_facts
+from verifier_ladder.scheduler.openrequests import SUPERSEDED
 from verifier_ladder.scheduler.punctuality import InTime
 from verifier_ladder.scheduler.queueing import Enqueue, awaited, carried_on, checks_of, join
 from verifier_ladder.scheduler.standing import Standing, subject_columns
+from verifier_ladder.scheduler.superseding import answered
 from verifier_ladder.scheduler.unanswered import unanswered
 from verifier_ladder.tier import Tier
 
@@ -191,6 +193,7 @@ class Revisions:
                 "value": reward.value, "revision": reward.revision,
                 "draw": request.state.get("draw") or draw,
             }  # fmt: skip
+            state.pop(SUPERSEDED, None)  # What it asks for now is new to it.
             if escalation.lot is not None:
                 state["lot"] = escalation.lot
             made.append(request._replace(check_key=check.check_key, state=state))
@@ -242,8 +245,8 @@ class Revisions:
             facts={
                 "previous": [request.state["value"] for request in requests],
                 **({"early": True} if self._is_early else {}),
-                **self._unanswered(places), **self._made_ahead(places),
-                **self._told_of_others(places), **self._facts(places),
+                **self._unanswered(places), **answered(self._desk.ladder, requests, standings),
+                **self._made_ahead(places), **self._told_of_others(places), **self._facts(places),
             },
         )  # fmt: skip
 

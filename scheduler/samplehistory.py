@@ -64,6 +64,8 @@ class RecordedSample:
     """The checks that were known when it was drawn."""
     checks: tuple[bytes, ...] = ()
     """Those that its reward rests on."""
+    entry: int = 0
+    """The latest entry that holds it."""
     is_early: bool = False
     """Whether its reward was read at a deadline, and is to be revised once more."""
     unanswered: dict[bytes, Mapping[str, Any]] = field(default_factory=dict)
@@ -113,11 +115,11 @@ def samples_of_step(
     """
     found: dict[int, RecordedSample] = {}
     for entry in ledger.step_entries(campaign, run, step, positions=positions):
-        _take(found, ledger.read(entry))
+        _take(found, ledger.read(entry), entry.id)
     return found if positions is None else {n: found[n] for n in positions if n in found}
 
 
-def _take(found: dict[int, RecordedSample], block: Block) -> None:
+def _take(found: dict[int, RecordedSample], block: Block, entry: int) -> None:
     """Hear what an entry says of the samples of a step."""
     samples = block.samples
     if samples is None or not block.rewards:
@@ -130,7 +132,7 @@ def _take(found: dict[int, RecordedSample], block: Block) -> None:
     size = int(block.facts.get("size", count))
     for place, (position, subject) in enumerate(zip(samples.positions, subjects, strict=True)):
         told = found.setdefault(position, RecordedSample(subject, size, block.rewards[place]))
-        told.subject, told.reward = subject, block.rewards[place]
+        told.subject, told.reward, told.entry = subject, block.rewards[place], entry
         told.checks = tuple(samples.checks[place])
         told.group = samples.groups[place] if samples.groups else ""
         told.group_size = samples.group_sizes[place] if samples.group_sizes else told.group_size

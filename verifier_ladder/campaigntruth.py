@@ -197,6 +197,36 @@ class CampaignTruth(CampaignRecord):
         parts = chunks(list(given.items()), _ANSWERS)
         return sum(sum(self._call(methodcaller("answers", dict(p), source))) for p in parts)
 
+    @checked(source=1)
+    def supersede(
+        self,
+        case: Case | bytes | str,
+        value: Verdict | Bound | float | bool | None,  # noqa: FBT001 - the answer itself
+        *,
+        source: str,
+        why: str = "",
+    ) -> bool:
+        """Put another answer in the place of a wrong one; rewards that rest on it are revised.
+
+        They are those of all samples of all campaigns, also of samples that came later. The
+        wrong answer stays in the ledger; beliefs keep what they have learnt from it.
+
+        Args:
+            case: The case, as `cases` gave it, or its key, as bytes or in hexadecimal.
+            value: What is right, as `answer` takes it; None if that is not known.
+            source: Who says so.
+            why: Why the other answer was wrong.
+
+        Returns:
+            Whether it was taken; False if the answer that stands says the same.
+
+        Raises:
+            ConfigError: If there is no such case, or it was not answered yet.
+            VerifierError: If the value is not valid for it.
+        """
+        key = _key(case)
+        return bool(self._call(methodcaller("supersede", key, value, source, why)))
+
     # -- warm start ----------------------------------------------------------------------------
 
     @checked(source=1)

@@ -18,6 +18,8 @@ FAILED: Final = "measurement_failed"
 """Evidence of a verdict of a measurement that failed."""
 WELLS: Final = "wells"
 """Evidence of a verdict that was measured on a plate: what was read in each well, by its name."""
+READERS: Final = "readers"
+"""Evidence of a verdict that several readers came to: what each of them has said."""
 BOUND_SIGNS: Final = ("<", ">", "≤", "≥")
 """What a bound begins with."""
 _RELATIONS = {"<": "<", "<=": "<=", "≤": "<=", ">": ">", ">=": ">=", "≥": ">="}

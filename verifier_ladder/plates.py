@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from random import Random
-from time import monotonic, sleep
 from typing import Any, Final, NamedTuple
 
 from verifier_ladder.errors import ConfigError, LedgerError
@@ -22,9 +21,6 @@ _CONTROL = "control:"
 _NAME = re.compile(r"[\w.+-][\w .+-]{0,39}")
 _LARGEST_SEED = 2**53
 _MOST_WELLS = 10**9
-_PATIENCE = 60.0
-"""Seconds to wait for those who write to the ledger just now."""
-_LOOK = 0.02
 
 
 class Well(NamedTuple):
@@ -279,7 +275,7 @@ def send(
 
 
 def _wait_for_earlier(ledger: Ledger, entry: int, what_now: str) -> None:
-    """Wait until no entry can come any more before one: on PostgreSQL others may be at work.
+    """Wait until no entry can come any more before one.
 
     Args:
         ledger: The ledger.
@@ -287,16 +283,12 @@ def _wait_for_earlier(ledger: Ledger, entry: int, what_now: str) -> None:
         what_now: What is told who has waited in vain.
 
     Raises:
-        LedgerError: If they are for very long.
+        LedgerError: If others write for very long.
     """
-    ends = monotonic() + _PATIENCE
-    while ledger.newest() < entry:
-        if monotonic() > ends:
-            raise LedgerError(
-                "others have been writing to the ledger for a minute, so it can't be told yet "
-                f"what came before this. {what_now}"
-            )
-        sleep(_LOOK)
+    try:
+        ledger.await_earlier(entry)
+    except LedgerError as error:
+        raise LedgerError(f"{error}. {what_now}") from None
 
 
 def _wells(plates: Mapping[str, Mapping[str, str]]) -> list[Well]:

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 CALLS = frozenset({
     "score", "submit", "drain", "answers", "wake", "take_step", "expect", "import_rows",
-    "withdraw",
+    "withdraw", "supersede",
 })  # fmt: skip
 """What an attached process may ask of a conductor."""
 HELLO = b"home"

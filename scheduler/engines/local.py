@@ -54,6 +54,10 @@ class Climber(Protocol):
         """Take the samples that wait for these checks further, or say later: `catch_up`."""
         ...
 
+    def outdate(self, content_key: bytes) -> None:
+        """Hear that a verdict about a content was superseded."""
+        ...
+
     def pass_over(self) -> int:
         """Go on with samples that wait for what can't be paid, as far as that is possible."""
         ...
@@ -174,6 +178,10 @@ class LocalEngine(Dispatcher):
     def announce(self, ended: Mapping[bytes, Verdict]) -> None:
         """Tell every open campaign which checks have ended: they share what each other asked."""
         self._each(lambda climber: climber.advance(ended, patient=False))
+
+    def outdate(self, content_key: bytes) -> None:
+        """Have every open campaign read anew what is known of a content."""
+        self._each(lambda climber: climber.outdate(content_key))
 
     def _each(self, tell: Callable[[Climber], object]) -> None:
         """Tell every open campaign something; what goes wrong in one is told to its callers.

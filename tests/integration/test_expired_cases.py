@@ -4,6 +4,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import verifier_ladder as vl
+from verifier_ladder.ledger.records import CheckState
 from verifier_ladder.tiers.world.case import WorldVerifier
 
 
@@ -32,3 +33,18 @@ def test_a_sample_hears_that_its_case_has_expired(tmp_path: Path) -> None:
 
     assert [True, True] == pending
     assert [(4.0, False, "tool")] * 2 == [(r.value, r.pending, r.failed_at) for r in told]
+
+
+def test_an_answer_that_comes_after_its_case_has_expired_is_paid_all_the_same(
+    tmp_path: Path,
+) -> None:
+    ladder = vl.Ladder("late", [guess, Silent()], budget={"world": "unlimited"}, audit=1.0)
+    with vl.Campaign.open("late", ladder=ladder, ledger=tmp_path / "l.db", workers=1) as campaign:
+        campaign.score(["four"])
+        expired = next(campaign.revisions(wait=300.0))
+        (check,) = campaign.ledger.checks(states=[CheckState.EXPIRED])
+
+        assert campaign.answer(check.check_key, 9, source="somebody slow")
+
+        (told,) = campaign.revisions(after=expired.cursor)
+    assert (9.0, None) == (told.reward.value, told.reward.failed_at)

@@ -87,6 +87,13 @@ class WorldVerifier(SingleVerifier):
     a market; None where that is the time in `settles_at`."""
     feed: Any = None
     """Where `settle` finds what has come to pass."""
+    readers: int = 1
+    """How many people read each case without seeing each other's answers: 1, or 2 who must agree
+    (`vladder review next`). With 2 this and the next two are among the settings."""
+    tolerance: float = 0.0
+    """How far the scores of two readers may lie apart, in `unit`, who still agree."""
+    third_reader: bool = True
+    """Whether a third is asked where two disagree; else nothing is known of the candidate."""
 
     def __init__(self, **settings: Any) -> None:
         """Keep the settings; see `Verifier`.
@@ -95,11 +102,24 @@ class WorldVerifier(SingleVerifier):
             ConfigError: Also if the bounds or the patience make no sense.
         """
         self._take_settlement()
-        super().__init__(**settings)
+        super().__init__(**settings, **self._reading())
         bounds = {"low": self.low, "high": self.high}
         check_values(f"verifier {self.name}", dict.fromkeys(bounds, "float | None"), bounds)
         check_bounds(self.low, self.high)
         self._wanted = self._passing()
+
+    def _reading(self) -> dict[str, Any]:
+        """The settings that several readers of a case bring about.
+
+        Raises:
+            ConfigError: If they make no sense.
+        """
+        wanted = {"readers": "int", "tolerance": "float", "third_reader": "bool"}
+        given = {name: getattr(self, name) for name in wanted}
+        check_values(f"verifier {self.name}", wanted, given, tolerance=0.0)
+        if self.readers not in {1, 2}:
+            raise ConfigError(f"verifier {self.name}: readers={self.readers!r}: give 1 or 2")
+        return {} if self.readers == 1 else {**given, "tolerance": float(self.tolerance)}
 
     def _passing(self) -> Bound | None:
         """What passes; None where everything does.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
@@ -20,6 +20,9 @@ class ExpertSettings(BaseModel):
     low: float
     high: float
     unit: Annotated[str, Field(max_length=40)]
+    readers: Literal[1, 2] = 1
+    tolerance: Annotated[float, Field(ge=0.0)] = 0.0
+    third_reader: bool = True
 
 
 class ExpertCase(WorldVerifier):
@@ -44,6 +47,9 @@ class ExpertCase(WorldVerifier):
         low: float = 0.0,
         high: float = 10.0,
         unit: str = "",
+        readers: int = 1,
+        tolerance: float = 0.0,
+        third_reader: bool = True,
     ) -> None:
         """Word the question.
 
@@ -53,6 +59,10 @@ class ExpertCase(WorldVerifier):
             low: Smallest score.
             high: Largest score.
             unit: Unit of the score.
+            readers: How many people read each case without seeing each other's answers: 1, or
+                2 who must agree.
+            tolerance: How far two scores may lie apart and still agree.
+            third_reader: Whether a third is asked where two disagree; else nothing is known.
 
         Raises:
             ConfigError: If the question is empty or the bounds make no sense.
@@ -61,8 +71,11 @@ class ExpertCase(WorldVerifier):
             raise ConfigError("an expert case needs a question: set ask")
         check_bounds(low, high)
         self.kind, self.low, self.high, self.unit = kind, float(low), float(high), unit
+        self.readers, self.tolerance, self.third_reader = readers, tolerance, third_reader
         self.ask = ask.strip()
         super().__init__(ask=self.ask, kind=kind, low=self.low, high=self.high, unit=unit)
+        if readers > 1:
+            self.cost = Cost(person_minutes=readers * self.cost.person_minutes)
 
     def question(self, candidate: Candidate) -> str:
         """The question, the candidate, and what may be answered."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from verifier_ladder.cli.results import Results
     from verifier_ladder.ledger import Ledger
     from verifier_ladder.plates import Layout
+    from verifier_ladder.reviews import Reviews
     from verifier_ladder.verdict import Verdict
 
 app = output.Noun(help="Write open questions as a work order, and read results.")
@@ -65,23 +66,39 @@ def case_out(
         str | None,
         typer.Option("--batch", metavar="NAME", help="A batch that has left, written once more."),
     ] = None,
+    by: Annotated[
+        str | None, typer.Option("--by", help="Only what this reader may read, claimed.")
+    ] = None,
+    lease: Annotated[
+        int, typer.Option("--lease", min=1, help="Days for which they are claimed.")
+    ] = 14,
     as_json: options.AsJson = False,
 ) -> None:
     """Write open cases as a work order, with columns for the results.
 
-    Nothing in it tells what other tiers said, or what verifiers hide of a task. Cases stay open
-    until results come in. On plates a row is a well, and no more wells leave than were approved.
-    Exits with 1, and writes nothing, if no case is open.
+    Nothing in it tells what other tiers said, what other readers said, or what verifiers hide of
+    a task. Cases stay open until results come in. On plates a row is a well, and no more wells
+    leave than were approved. Exits with 1, and writes nothing, if no case is open.
     """
     from verifier_ladder.cli.reopening import recorded_ladder
     from verifier_ladder.cli.workorders import work_order, write_order
+    from verifier_ladder.errors import ConfigError
+    from verifier_ladder.reviews import Reviews
 
     import_all(imports)
     layout = _layout(plates, replicates, control or [], seed, again=again, batch=batch)
-    opened = ledger_to_read(ledger) if layout is None else existing_ledger(ledger)
-    with opened as store:
+    if layout is not None and by is not None:
+        raise ConfigError(
+            "--by claims cases for a person, and plates leave under an approval: give one of them"
+        )
+    is_read = layout is None and by is None
+    with ledger_to_read(ledger) if is_read else existing_ledger(ledger) as store:
         row = only_campaign(store, campaign)
-        rows = work_order(store, row.name, recorded_ladder(row, ladder), verifier, unblind=unblind)
+        asked = recorded_ladder(row, ladder)
+        rows = work_order(store, row.name, asked, verifier, unblind=unblind)
+        if by is not None:
+            reviews = Reviews(store, row.name, asked)
+            rows = _claimed(store, reviews, rows, by.strip(), lease)
         are_open = len(rows)
         if layout is not None and rows:
             rows = _leave(store, row.name, layout, rows, out, again=again)
@@ -93,6 +110,18 @@ def case_out(
     _say_left(rows, out, are_open, batch, as_json=as_json)
     if not rows:
         raise typer.Exit(output.Exit.FAILED)
+
+
+def _claimed(
+    store: Ledger, reviews: Reviews, rows: list[dict[str, Any]], reader: str, days: int
+) -> list[dict[str, Any]]:
+    """Those rows whose cases a reader may read, claimed for so many days."""
+    from verifier_ladder.cli.workorders import CASE
+
+    cases = store.checks(keys=[bytes.fromhex(row[CASE]) for row in rows])
+    claimed = reviews.claim_all(cases, reader, lease=86400.0 * days)
+    keys = {case.check_key.hex() for case in claimed}
+    return [row for row in rows if row[CASE] in keys]
 
 
 def _say_left(
@@ -254,14 +283,17 @@ def case_in(
 
     Every bad row is told by its line, with what to do. If one is bad nothing is taken, unless
     --only-good is given. Rows without a value leave their cases open. The same file again changes
-    nothing. Exits with 1 if nothing could be taken because rows are bad.
+    nothing. Where a verifier wants two readers the rows are what this one says, and rewards are
+    revised once the other has said the same. Exits with 1 if nothing could be taken because rows
+    are bad.
     """
     from verifier_ladder.cli.reopening import REVIEWS, recorded_ladder, reopened
     from verifier_ladder.cli.results import Written, read_results
+    from verifier_ladder.reviews import Reviews
     from verifier_ladder.run import Run
 
     import_all(imports)
-    source = by or Run(REVIEWS).user or "unknown"
+    source = (by or Run(REVIEWS).user or "unknown").strip()
     with existing_ledger(ledger) as store:
         row = only_campaign(store, campaign)
         written = Written(encoding, decimal_comma, sheet)
@@ -270,8 +302,11 @@ def case_in(
         is_refused = bool(found.bad_rows) and not only_good
         taken, revised = 0, 0
         if found.answers and not is_refused:
+            reviews = Reviews(store, row.name, asked)
             with reopened(row, store, ladder) as at_work:
-                taken, revised = _hand_in(at_work, found.answers, source, _delivery(file, found))
+                taken, revised = _hand_in(
+                    at_work, reviews, found.answers, source, _delivery(file, found)
+                )
     if as_json:
         output.print_json(_facts(found, taken, revised))
     else:
@@ -294,13 +329,22 @@ def _delivery(file: Path, found: Results) -> str:
 
 
 def _hand_in(
-    campaign: Campaign, answers: dict[bytes, Verdict], source: str, event: str
+    campaign: Campaign, reviews: Reviews, answers: dict[bytes, Verdict], source: str, event: str
 ) -> tuple[int, int]:
     """Hand answers in; how many were taken, and how many rewards they have revised."""
     from verifier_ladder.cli.reopening import revisions_since
 
     cursor = campaign.cursor
-    taken = campaign.answer_all(answers, source=source, event=event)
+    rows = campaign.ledger.checks(keys=list(answers))
+    read = [(row, answers[row.check_key]) for row in rows if reviews.readers(row) > 1]
+    refused = reviews.hand_in(source, read, event=event)
+    for key, why in refused.items():  # Somebody else was quicker since the file was read.
+        output.say(f"case {key.hex()[:16]} is left out: {printable(why)}")
+    readings = {row.check_key for row, _ in read}
+    once = {key: said for key, said in answers.items() if key not in readings}
+    taken = campaign.answer_all(once, source=source, event=event) + len(read) - len(refused)
+    for key, (verdict, by) in reviews.concluded().items():
+        campaign.answer(key, verdict, source=by)
     return taken, len(revisions_since(campaign, cursor))
 
 

@@ -30,6 +30,7 @@ from verifier_ladder.errors import ConfigError, VerifierError
 from verifier_ladder.ledger.records import Answer as HandedIn
 from verifier_ladder.measurement import FAILED, WELLS, Bound, bound_of
 from verifier_ladder.plates import Batches, Well
+from verifier_ladder.reviews import Reviews
 from verifier_ladder.rollouts.records import (
     LONGEST_LINE,
     Record,
@@ -242,8 +243,13 @@ class _Reader:
         self._placed = self._batches.cases
         keys = list({key for record in records if (key := _key(record.values)) is not None})
         self._checks = {check.check_key: check for check in ledger.checks(keys=keys)}
-        self.told = ledger.verdicts(keys)
-        """What was answered before."""
+        self._reviews, self._now = Reviews(ledger, campaign, ladder), ledger.clock()
+        self._read_twice = {k for k, c in self._checks.items() if self._reviews.readers(c) > 1}
+        mine = self._reviews.said_by(source)
+        self.told = {
+            **ledger.verdicts(keys), **{k: mine[k] for k in self._read_twice & mine.keys()},
+        }  # fmt: skip
+        """What was answered before; where several read a case, what this source has read."""
 
     def row(self, record: Record) -> _Row | None:
         """What a row says by itself; None where it has no value.
@@ -283,6 +289,10 @@ class _Reader:
             refuse_contradictions([answer], self.told)
         except ConfigError as error:
             raise RowError(str(error)) from None
+        if key in self._read_twice - self.told.keys() and (
+            why := self._reviews.refusal(check, self._source, self._now)
+        ):
+            raise RowError(f"{why}; leave the value empty")
         return verdict
 
     def _on_plate(self, check: CheckRow, rows: Sequence[_Row]) -> Verdict:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -13,14 +13,22 @@ import typer
 from verifier_ladder.candidate import sample_place
 from verifier_ladder.cli import options, output
 from verifier_ladder.cli.code import Imported, import_all
-from verifier_ladder.cli.opening import existing_ledger, only_campaign
-from verifier_ladder.errors import ConfigError, VerifierError
+from verifier_ladder.cli.opening import existing_ledger, ledger_to_read, only_campaign
+from verifier_ladder.errors import (
+    ConfigError,
+    LadderError,
+    LeaseError,
+    LedgerError,
+    VerifierError,
+)
 from verifier_ladder.text import printable
 
 if TYPE_CHECKING:
     from verifier_ladder.cli.cases import Answer, OpenCase
+    from verifier_ladder.ladder import Ladder
     from verifier_ladder.ledger import Ledger
-    from verifier_ladder.ledger.records import CampaignRow
+    from verifier_ladder.ledger.records import CampaignRow, CheckRow
+    from verifier_ladder.reviews import Claim
     from verifier_ladder.reward import Revision
 
 app = output.Noun(help="Answer open questions of the world tier.")
@@ -52,6 +60,9 @@ def next_case(
     ] = None,
     skip: Annotated[int, typer.Option("--skip", min=0, help="Pass over so many open cases.")] = 0,
     by: options.AnsweredBy = None,
+    lease: Annotated[
+        int, typer.Option("--lease", min=1, help="Minutes for which the case is claimed.")
+    ] = 30,
     unblind: Annotated[
         bool, typer.Option("--unblind", help="Show what other tiers said.")
     ] = False,
@@ -59,18 +70,25 @@ def next_case(
 ) -> None:
     """Show the next open case and take its answer.
 
+    The case is claimed for you for half an hour. Where its verifier wants two readers, neither
+    sees the other's answer, and a third is asked if they disagree.
+
     How the rewards change is printed. What other tiers said is hidden, so that the answer does not
-    lean on it. Exits with 1 if no case is open.
+    lean on it. With --json and no --answer the case is shown and not claimed. Exits with 1 if no
+    case is open to you.
     """
-    from verifier_ladder.cli.cases import open_cases, other_tiers, read_answer
-    from verifier_ladder.cli.reopening import REVIEWS, known_ladder
-    from verifier_ladder.run import Run
+    from verifier_ladder.cli.cases import other_tiers, read_answer
+    from verifier_ladder.cli.reopening import known_ladder
 
     import_all(imports)
+    value = None if answer is None else read_answer(answer)
+    is_claimed = answer is not None or not as_json
     with existing_ledger(ledger) as store:
         row = only_campaign(store, campaign)
-        cases = open_cases(store, row.name, known_ladder(row, ladder))
-        found = _chosen(cases, case, skip)
+        queue = _ReviewQueue(store, row, ladder, known_ladder(row, ladder), _reader(by))
+        if is_claimed:
+            queue.hand_in_earlier()
+        found, claim = queue.first(case, skip, 60.0 * lease if is_claimed else None)
         if found is None:
             _none(case, as_json=as_json)
         facts = found.as_json()
@@ -78,22 +96,260 @@ def next_case(
             facts["other_tiers"] = other_tiers(store, found)
         if not as_json:
             _show(facts)
-        settle = partial(
-            _record, store=store, row=row, ladder=ladder, case=found,
-            by=by or Run(REVIEWS).user or "unknown",
-        )  # fmt: skip
-        if answer is not None:
-            facts["revisions"] = settle(read_answer(answer))
-        elif not as_json:
-            _ask(found, settle)
+        if claim is not None and answer is not None:
+            with _given_back(queue, claim):
+                facts["revisions"] = queue.record(found, claim, value)
+        elif claim is not None:
+            _ask(found, claim, queue)
     if as_json:
         output.print_json({"case": facts})
 
 
-def _chosen(cases: Iterable[OpenCase], prefix: str | None, skip: int) -> OpenCase | None:
-    start = (prefix or "").lower()
-    fitting = (case for case in cases if case.check_key.hex().startswith(start))
-    return next(islice(fitting, skip, None), None)
+@app.command()
+def undo(
+    case: Annotated[str, typer.Argument(help="The start of the case's key.")],
+    *,
+    answer: Annotated[
+        str | None,
+        typer.Option("--answer", help="What is right instead, as for next; or decline."),
+    ] = None,
+    why: Annotated[str, typer.Option("--why", help="Why the other answer was wrong.")] = "",
+    campaign: options.InCampaign = None,
+    ledger: options.LedgerAt = None,
+    imports: Imported = None,
+    ladder: options.RecordedLadder = None,
+    by: options.AnsweredBy = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Take a wrong answer to a case back.
+
+    While other readers are still asked, what you have said is withdrawn. Once the case is
+    answered, by whomever, --answer says what is right instead: it supersedes, and all rewards
+    that rest on the wrong answer are revised. Both stay in the ledger.
+    """
+    from verifier_ladder.cli.cases import read_answer
+    from verifier_ladder.cli.reopening import known_ladder
+    from verifier_ladder.ledger.records import CheckState
+
+    import_all(imports)
+    with existing_ledger(ledger) as store:
+        row = only_campaign(store, campaign)
+        queue = _ReviewQueue(store, row, ladder, known_ladder(row, ladder), _reader(by))
+        check = _check(store, row.name, case)
+        value = None if answer is None else read_answer(answer)
+        if check.state is not CheckState.DONE and answer is not None:
+            raise ConfigError(
+                f"the case {case} is not answered yet: undo without --answer takes back what you "
+                f"said, then `vladder review next --case {case}` asks you again"
+            )
+        if check.state is not CheckState.DONE:
+            queue.reviews.withdraw(check.check_key, queue.reader)
+            done: dict[str, Any] = {"withdrawn": True, "revisions": []}
+            words = f"what {printable(queue.reader)} said is taken back; the case is open again"
+        elif answer is None:
+            raise ConfigError(
+                f"the case {case} is answered; say with --answer what is right instead, or "
+                "`--answer decline` if nobody knows"
+            )
+        else:
+            revisions = queue.supersede(check.check_key, value, why)
+            done = {"withdrawn": False, "revisions": revisions}
+            words = f"superseded; {_count(len(revisions), 'reward')} revised"
+    output.say_done({"case": check.check_key.hex(), **done}, words, as_json=as_json)
+
+
+@app.command()
+def agreement(
+    *,
+    campaign: options.InCampaign = None,
+    ledger: options.LedgerAt = None,
+    imports: Imported = None,
+    ladder: options.RecordedLadder = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Tell how far the readers of cases agree, by verifier.
+
+    Only the first two readers of a case count: a third is asked because they disagree. Alpha is
+    Krippendorff's: 1 is perfect, 0 is what chance gives.
+    """
+    from verifier_ladder.cli.reopening import recorded_ladder
+    from verifier_ladder.reviews import Reviews
+
+    import_all(imports)
+    with ledger_to_read(ledger) as store:
+        row = only_campaign(store, campaign)
+        asked = recorded_ladder(row, ladder)
+        reviews = Reviews(store, row.name, asked)
+        twice = [v.name for v in asked.verifiers if getattr(v, "readers", 1) > 1]
+        told = {name: reviews.agreement(name) for name in twice}
+    if as_json:
+        output.print_json({name: each._asdict() for name, each in told.items()})
+        return
+    if not told:
+        output.say("no verifier of the ladder wants two readers")
+    for name, each in told.items():
+        output.say(
+            f"{printable(name)}: {each.agreed} of {_count(each.cases, 'case')} agreed; alpha "
+            f"{output.amount(each.outcomes)} of outcomes, {output.amount(each.scores)} of scores"
+        )
+
+
+def _reader(by: str | None) -> str:
+    from verifier_ladder.cli.reopening import REVIEWS
+    from verifier_ladder.run import Run
+
+    return (by or Run(REVIEWS).user or "unknown").strip()
+
+
+def _check(store: Ledger, campaign: str, prefix: str) -> CheckRow:
+    """The case whose key begins so.
+
+    Raises:
+        ConfigError: If there is none, or several.
+    """
+    from verifier_ladder.tier import Tier
+
+    rows = store.checks(campaign=campaign, tiers=[int(Tier.WORLD)])
+    found = [row for row in rows if prefix and row.check_key.hex().startswith(prefix.lower())]
+    if len(found) != 1:
+        several = "several cases begin" if found else "no case's key begins"
+        raise ConfigError(f"{several} with {printable(prefix, 80)!r}")
+    return found[0]
+
+
+class _ReviewQueue:
+    """One reader at the open cases of a campaign."""
+
+    def __init__(
+        self, store: Ledger, row: CampaignRow, path: Path | None, ladder: Ladder | None,
+        reader: str,
+    ) -> None:  # fmt: skip
+        from verifier_ladder.reviews import Reviews
+
+        self.reader = reader
+        self.reviews = Reviews(store, row.name, ladder)
+        self._store, self._row, self._path, self._ladder = store, row, path, ladder
+
+    def first(
+        self, prefix: str | None, skip: int, lease: float | None
+    ) -> tuple[OpenCase | None, Claim | None]:
+        """The first case that the reader may read, claimed for so long; None to look only."""
+        is_named = prefix is not None
+        fitting = self._fitting(prefix)
+        free = islice(self.reviews.free(fitting, self.reader, skipped=is_named), skip, None)
+        if lease is None and (found := next(free, None)):
+            return found, None
+        if lease is not None and (
+            claimed := self.reviews.claim(free, self.reader, lease=lease, skipped=is_named)
+        ):
+            return claimed
+        if is_named and (taken := next(self._fitting(prefix), None)):
+            why = self.reviews.refusal(taken, self.reader)
+            raise ConfigError(f"the case {taken.check_key.hex()[:16]} is not open to you: {why}")
+        return None, None
+
+    def _fitting(self, prefix: str | None) -> Iterator[OpenCase]:
+        """The open cases whose keys begin so."""
+        from verifier_ladder.cli.cases import open_cases
+
+        start = (prefix or "").lower()
+        for case in open_cases(self._store, self._row.name, self._ladder):
+            if case.check_key.hex().startswith(start):
+                yield case
+
+    def record(self, case: OpenCase, claim: Claim, value: Answer) -> list[dict[str, Any]]:
+        """Take an answer, and wait for what it changes."""
+        from verifier_ladder.cli.reopening import recorded_ladder
+        from verifier_ladder.scheduler.answering import said
+
+        ladder = recorded_ladder(self._row, self._path)
+        check = next(iter(self._store.checks(keys=[case.check_key])), None)
+        try:
+            verdict = said(ladder, case.check_key, check, value)
+        except VerifierError as error:
+            raise ConfigError(f"{error}; the case stays open") from error
+        try:
+            self.reviews.answer(claim, verdict)
+        except LeaseError as error:
+            raise ConfigError(
+                f"nothing was recorded: {error}. If the case is still open to you, claim it "
+                f"again: vladder review next --case {case.check_key.hex()[:16]}"
+            ) from error
+        if case.check_key not in self.reviews.concluded():
+            output.say(self._open_or_not(case))
+        try:
+            return self.hand_in(case.candidate.content)
+        except LadderError as error:
+            raise LedgerError(f"{error}. What you have said is kept in the ledger") from error
+
+    def _open_or_not(self, case: OpenCase) -> str:
+        from verifier_ladder.ledger.records import CheckState
+
+        if self._store.checks(keys=[case.check_key], states=[CheckState.DONE]):
+            return "this case had been answered before; nothing was changed"
+        return f"recorded as read by {printable(self.reader)}; another reader is asked"
+
+    def hand_in_earlier(self) -> None:
+        """Hand in what somebody was kept from handing in; that must not keep others from work."""
+        try:
+            self.hand_in()
+        except LadderError as error:
+            output.say(f"answers of earlier readers wait to be handed in: {error}")
+
+    def hand_in(self, content: str | bytes = "") -> list[dict[str, Any]]:
+        """Hand in what all readers have said."""
+        from verifier_ladder.cli.reopening import reopened, revisions_since
+
+        concluded = self.reviews.concluded()
+        if not concluded:
+            return []
+        if (elsewhere := self._store.conductor(self._row.name)) is not None:
+            output.say(f"recorded; {printable(elsewhere)} has the campaign open, and hands it in")
+            return []
+        with reopened(self._row, self._store, self._path) as campaign:
+            cursor, taken = campaign.cursor, 0
+            for key, (verdict, source) in concluded.items():
+                taken += campaign.answer(key, verdict, source=source)
+            revisions = revisions_since(campaign, cursor)
+        if not taken:
+            output.say("this case had been answered before; nothing was changed")
+            return []
+        sources = dict.fromkeys(source for _, source in concluded.values())
+        by = ", ".join(map(printable, sources))
+        return _tell(f"recorded as answered by {by}", revisions, content)
+
+    def supersede(self, key: bytes, value: Answer, why: str) -> list[dict[str, Any]]:
+        """Put another answer in the place of a wrong one, and wait for what it changes."""
+        from verifier_ladder.cli.reopening import reopened, revisions_since
+
+        with reopened(self._row, self._store, self._path) as campaign:
+            cursor = campaign.cursor
+            try:
+                campaign.supersede(key, value, source=self.reader, why=why)
+            except VerifierError as error:
+                raise ConfigError(f"{error}; nothing was changed") from error
+            return list(map(_json, revisions_since(campaign, cursor)))
+
+
+@contextmanager
+def _given_back(queue: _ReviewQueue, claim: Claim) -> Iterator[None]:
+    """Give a claim back if what it was made for comes to nothing."""
+    try:
+        yield
+    except BaseException:
+        queue.reviews.release(claim)
+        raise
+
+
+def _tell(what: str, revisions: Sequence[Revision], content: str | bytes) -> list[dict[str, Any]]:
+    output.say(f"{what}; {_count(len(revisions), 'reward')} revised")
+    for revision in revisions[:_MOST_SHOWN]:
+        output.say(f"  {_words(revision, content)}")
+    return list(map(_json, revisions))
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _none(prefix: str | None, *, as_json: bool) -> NoReturn:
@@ -119,51 +375,34 @@ def _show(facts: dict[str, Any]) -> None:
     screen.print(f"  {'case':<10} {facts['key'][:16]}")
 
 
-def _ask(case: OpenCase, settle: Callable[[Answer], Any]) -> None:
+def _ask(case: OpenCase, claim: Claim, queue: _ReviewQueue) -> None:
     """Ask until an answer is taken, or until the person leaves it open."""
     from verifier_ladder.cli.cases import read_answer
 
     unit = f" in {printable(case.unit)}" if case.unit else ""
     words = "yes, no, failed, decline" if case.takes_yes else "failed, decline"
-    prompt = f"Answer (a number or bound{unit}, {words}; nothing leaves it open)"
+    prompt = (
+        f"Answer (a number or bound{unit}, {words}; skip passes it on; nothing leaves it open)"
+    )
     while True:
         try:
-            given: str = typer.prompt(prompt, default="", show_default=False)
-            if not given.strip():
-                output.say("left open; --skip 1 shows the next one")
-                return
-            settle(read_answer(given))
+            given: str = typer.prompt(prompt, default="", show_default=False).strip()
         except (KeyboardInterrupt, typer.Abort):
+            queue.reviews.release(claim)
             output.interrupted("Nothing was recorded; the case stays open.")
+        if given.lower() in {"", "skip"}:
+            queue.reviews.release(claim, skip=bool(given))
+            then = "you are not asked again" if given else "--skip 1 shows the next one"
+            output.say(f"left open; {then}")
+            return
+        try:
+            queue.record(case, claim, read_answer(given))
         except ConfigError as error:
+            if isinstance(error.__cause__, LeaseError):
+                raise
             output.say(str(error))
             continue
         return
-
-
-def _record(
-    value: Answer, *, store: Ledger, row: CampaignRow, ladder: Path | None, case: OpenCase, by: str
-) -> list[dict[str, Any]]:
-    """Hand the answer in, and wait for what it changes."""
-    from verifier_ladder.cli.reopening import reopened, revisions_since
-
-    with reopened(row, store, ladder) as campaign:
-        cursor = campaign.cursor
-        try:
-            is_taken = campaign.answer(case.check_key, value, source=by)
-        except VerifierError as error:
-            raise ConfigError(f"{error}; the case stays open") from error
-        if not is_taken:
-            output.say("this case had been answered before; nothing was changed")
-            return []
-        revisions = revisions_since(campaign, cursor)
-    count = len(revisions)
-    output.say(
-        f"recorded as answered by {by}; {count} {'reward' if count == 1 else 'rewards'} revised"
-    )
-    for revision in revisions[:_MOST_SHOWN]:
-        output.say(f"  {_words(revision, case.candidate.content)}")
-    return [_json(revision) for revision in revisions]
 
 
 def _words(revision: Revision, content: str | bytes) -> str:

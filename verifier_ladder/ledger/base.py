@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from verifier_ladder.arguments import checked
 from verifier_ladder.cost import Cost
-from verifier_ladder.errors import ConfigError
+from verifier_ladder.errors import ConfigError, LedgerError
 from verifier_ladder.ledger.accountbook import AccountBook
 from verifier_ladder.ledger.baton import Baton
 from verifier_ladder.ledger.ratebook import RateBook
@@ -35,6 +35,10 @@ from verifier_ladder.verdict import Verdict
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_PATIENCE = 60.0
+"""Seconds to wait for those who write to the ledger just now."""
+_LOOK = 0.02
 
 
 class Ledger(WorkQueue, RateBook, AccountBook, Replies):
@@ -163,6 +167,21 @@ class Ledger(WorkQueue, RateBook, AccountBook, Replies):
     @abstractmethod
     def newest(self) -> int:
         """Id of the newest entry, 0 in an empty ledger: a cursor for `entries(after=…)`."""
+
+    def await_earlier(self, entry: int) -> None:
+        """Wait until no entry can come any more before one: on PostgreSQL others may be at work.
+
+        Raises:
+            LedgerError: If they are for a minute; the entry stands.
+        """
+        ends = time.monotonic() + _PATIENCE
+        while self.newest() < entry:
+            if time.monotonic() > ends:
+                raise LedgerError(
+                    f"others have been writing to the ledger for {_PATIENCE:g} s, so it can't be "
+                    f"told yet what came before entry {entry}, which stands"
+                )
+            time.sleep(_LOOK)
 
     @abstractmethod
     def latest(self, after: int = 0) -> tuple[int, float]:

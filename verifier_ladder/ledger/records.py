@@ -136,7 +136,7 @@ class DecisionColumns:
 KINDS = (
     "score", "check", "revision", "campaign", "run", "plan", "limits", "belief", "review",
     "import", "merge", "retry", "alarm", "alert", "transcript", "sealing", "source", "restore",
-    "cancel", "cancelled", "shadow", "approval", "batch", "feed",
+    "cancel", "cancelled", "shadow", "approval", "batch", "feed", "reading",
 )  # fmt: skip
 """Kinds of entries; `docs/reference/tables.md` tells what each is."""
 FEEDS = "feed/"

@@ -488,3 +488,24 @@ def test_hostile_files_are_refused_or_read_row_by_row(
             good += len(found.answers) == 3
 
     assert min(refused, bad, good) > 0, (refused, bad, good)
+
+
+def test_what_a_plate_said_is_superseded_and_the_same_file_is_refused_then(
+    run: Run, folder: Path, order: Rows
+) -> None:
+    rows = filled(order, ALL)
+    assert 0 == hand_in(run, folder, rows).exit_code
+    (case,) = {row["case"] for row in rows if row["candidate"] == "CCN"}
+    ladder = vl.Ladder("assays", [Assay()])
+
+    with vl.Campaign.open("assays", ladder=ladder, ledger=folder / "ledger.db") as campaign:
+        assert campaign.supersede(case, 20.0, source="ada", why="the wells were mixed up")
+        *_, revision = campaign.revisions(after=0)
+
+    said = verdict_of(folder, rows, "CCN")
+    assert said is not None
+    assert (vl.Outcome.REJECT, 20.0) == (said.outcome, said.score)
+    assert 2.0 == revision.previous
+    again = hand_in(run, folder, rows)
+    assert 0 != again.exit_code
+    assert "answered before with reject 20" in again.stdout

@@ -202,6 +202,9 @@ class Busy:
         self._settled = min(self._settled + 1, self._ledger.newest())
         return self._settled
 
+    def await_earlier(self, entry: int) -> None:
+        Ledger.await_earlier(cast("Ledger", self), entry)
+
     def entries(self, **filters: Any) -> Any:
         return self._ledger.entries(until=self._settled, **filters)
 

@@ -58,6 +58,7 @@ CALLS: dict[str, list[str]] = {
     "verifier ls": [], "verifier info": ["words.py:words"],
     "verifier diff": ["{verifier}", "1", "1"], "verifier reverify": ["words.py:words"],
     "verifier check": ["words.py:words"], "review next": [], "check ls": [],
+    "review undo": ["00"], "review agreement": [],
     "check retry": ["--all"], "alert ls": ["--rules", "rules.toml"],
     "alert test": ["--rules", "rules.toml"], "token add": ["somebody"], "token ls": [],
     "token revoke": ["somebody"], "token secret": [], "worker start": ["--until-idle"],
@@ -84,7 +85,7 @@ NAMES = {
 FREE = {
     ("score", "campaign"), ("serve", "campaign"), ("serve", "run"), ("campaign import", "name"),
     ("review next", "by"), ("case in", "by"), ("token add", "name"),
-    ("case approve", "by"),
+    ("case approve", "by"), ("review undo", "by"), ("case out", "by"),
 }  # fmt: skip
 """Names that a call gives to something new."""
 READ = {
