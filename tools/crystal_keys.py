@@ -1,0 +1,462 @@
+"""Make the answer keys of the verifiers of crystals.
+
+    python tools/crystal_keys.py            # all of them
+    python tools/crystal_keys.py ase-relax
+
+What is right comes from prototypes that were measured, and from copies of them that are drawn: in
+another cell, turned, shifted, in another order, in another format. What is wrong is one edit away.
+Energies, volumes and moduli are those of effective medium theory, summed over pairs by
+`tools/crystals.py` and brought to their minimum there.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache
+from random import Random
+from typing import Any
+
+import numpy as np
+from crystals import (
+    ALLOYS,
+    FCC,
+    PROTOTYPES,
+    WRITERS,
+    Solid,
+    cell,
+    cif,
+    copied,
+    emt,
+    made,
+    poscar,
+    rattled,
+    repeated,
+    rotated,
+    shuffled,
+    xyz,
+)
+from keywriter import NO, UNKNOWN, YES, Key, write
+from scipy.optimize import minimize
+
+COPY = "generator: a copy of a prototype"
+EDIT = "generator: one edit of a prototype"
+SUM = "generator: sums over pairs in closed form"
+MINIMUM = "generator: the minimum of sums over pairs in closed form"
+HAND, HACK = "convention", "known hack"
+GPA = 160.21766208
+"""Of one eV/Å³."""
+METALS = {**{name: PROTOTYPES[name] for name in FCC}, **ALLOYS}
+OPERATIONS = (
+    "x,y,z", "-x,-y,z", "x,-y,-z", "-x,y,-z", "z,x,y", "y,z,x", "z,-x,-y", "-z,x,-y", "-z,-x,y",
+    "y,-z,-x", "-y,z,-x", "-y,-z,x",
+)  # fmt: skip
+"""The twelve rotations of a tetrahedron, group P23."""
+P3121 = ("x,y,z", "-y,x-y,z+1/3", "-x+y,-x,2/3+z", "y,x,-z", "x-y,-y,2/3-z", "-x,-x+y,1/3-z")
+"""Operations of right-handed quartz, P3₁21."""
+
+
+# ---- Edits, each of which spoils a crystal
+
+
+def overlapping(solid: Solid, away: float = 0.3) -> Solid:
+    """With one more atom that stands 0.3 Å from the first."""
+    step = np.array([away, 0.0, 0.0]) @ np.linalg.inv(solid.lattice)
+    places = np.vstack([solid.places, solid.places[:1] + step])
+    return Solid([*solid.symbols, solid.symbols[0]], solid.lattice, places)
+
+
+def left_handed(solid: Solid) -> Solid:
+    """With two lattice vectors exchanged, so that its volume is negative."""
+    return solid._replace(lattice=solid.lattice[[1, 0, 2]], places=solid.places[:, [1, 0, 2]])
+
+
+def edits(solid: Solid, write_: Callable[[Solid], str]) -> Iterator[tuple[str, str]]:
+    """Files that are one edit away from a crystal, with what the edit is."""
+    yield write_(overlapping(solid)), "two atoms 0.3 Å apart"
+    yield write_(solid.scaled(0.55)), "squeezed"
+    yield write_(solid.scaled(4.0)), "blown up"
+    if write_ is not cif:
+        yield write_(left_handed(solid)), "a negative volume"
+    text = write_(solid)
+    yield _last_number(text, "nan"), "a coordinate that is no number"
+    yield _last_number(text, "inf"), "a coordinate without end"
+    yield _last_number(text, "1e30"), "a coordinate out of bounds"
+    yield write_(Solid(["Xx", *solid.symbols[1:]], solid.lattice, solid.places)), "no element"
+    yield text.rstrip("\n").rpartition(" ")[0] + "\n", "a number less"
+
+
+def _last_number(text: str, word: str) -> str:
+    head, space, _ = text.rstrip("\n").rpartition(" ")
+    return f"{head}{space}{word}\n"
+
+
+# ---- The gate
+
+
+def crystal_gate(key: Key) -> None:
+    """The whole key of `crystal-gate`."""
+    draw = Random(20261126)  # noqa: S311 - cases, not secrets
+    for n, (name, solid) in enumerate(PROTOTYPES.items()):
+        write_ = WRITERS[n % 3]
+        key.add(write_(solid), None, YES, f"{name}", COPY)
+        key.add(WRITERS[(n + 1) % 3](copied(solid, draw)), None, YES, f"{name}, a copy", COPY)
+        for text, why in list(edits(solid, write_))[n % 2 :: 2]:
+            key.add(text, None, NO, f"{name}; {why}", EDIT)
+    _written(key)
+    _symmetric(key)
+    _wrong_files(key)
+    _bounds(key)
+    _hostile(key)
+
+
+def _written(key: Key) -> None:
+    """Where and how a crystal is written."""
+    salt = PROTOTYPES["NaCl"]
+    text = poscar(salt, title="rock salt", digits=4)
+    cartesian = Solid(salt.symbols, salt.lattice, salt.places @ salt.lattice)
+    lines = text.splitlines()
+    flags = (f"{line} T T F" for line in lines[8:])
+    flagged = "\n".join([*lines[:7], "Selective dynamics", lines[7], *flags])
+    count, head, *rows = xyz(salt).splitlines()
+    words = [row.split() for row in rows]
+    head = head.replace("species:S:1:pos:R:3", "mass:R:1:pos:R:3:species:S:1")
+    turned = "\n".join([count, head, *(f"1.0 {x} {y} {z} {symbol}" for symbol, x, y, z in words)])
+    skew = made("Cu", cell(2.5, 2.5, 30.0, 5, 90, 90), (0, 0, 0))
+    for said, why in (
+        (f"Rock salt:\n```poscar\n{text}```\nIt is stable.", "a block"),
+        (f"<answer>\n{cif(salt)}</answer>", "a tag"),
+        (f"<think>{poscar(PROTOTYPES['MgO'])}</think>\n{text}", "after a thought"),
+        (f"```cif\n{cif(salt)}```\n```poscar\n{text}```", "twice the same, in two formats"),
+        (poscar(cartesian).replace("Direct", "Cartesian"), "Cartesian coordinates"),
+        (text.replace("\n1.0\n", "\n-179.406144\n"), "a scale that is the volume"),
+        (poscar(salt.scaled(0.5)).replace("\n1.0\n", "\n2.0\n"), "a scale"),
+        ("\n".join(lines[1:]), "no title"),
+        (flagged, "flags behind the places"),
+        (text.replace("Na Cl", "Na_pv Cl"), "the name of a potential"),
+        (text + "\n0.0 0.0 0.0\n" * 8, "velocities behind an empty line"),
+        (text.replace("\n", "\r\n"), "line ends of other systems"),
+        (turned, "columns in another order"),
+        (xyz(salt).replace(" pbc=", ' energy=-3.1 config_type="a b" pbc='), "more about it"),
+        (cif(salt).replace("5.6400000000", "5.640(2)"), "digits in doubt"),
+        (cif(salt).replace("data_", "# a remark\ndata_").replace(" Na ", " Na1+ "), "charges"),
+        (poscar(skew), "a very skew cell"),
+    ):  # fmt: skip
+        key.add(said, None, YES, why, HAND)
+    for said, why in (
+        (f"```poscar\n{text}```\nor\n```poscar\n{poscar(PROTOTYPES['MgO'])}```", "a hedge"),
+        (f"<think>{text}", "a thought that never ends"),
+        ("NaCl, a = 5.64 Å, Fm-3m", "words"), ("", "nothing"), ("5.64", "a number"),
+        ("C1=CC=CC=C1", "a molecule"), ('{"outcome": "accept"}', "a verdict"),
+    ):  # fmt: skip
+        key.add(said, None, NO, why, HAND)
+
+
+def _symmetric(key: Key) -> None:
+    """Files that hold the distinct atoms and the operations that make the others."""
+    quartz = PROTOTYPES["SiO2"]
+    distinct = Solid(["Si", "O"], quartz.lattice, quartz.places[[0, 3]])
+    cube = made("Cs Cl", cell(4.123, 4.123, 4.123), (0, 0, 0), (0.5, 0.5, 0.5))
+    copper = made("Cu", cell(3.61, 3.61, 3.61), (0, 0, 0))
+    number = "loop_\n_symmetry_equiv_pos_as_xyz\n'x, y, z'\n"
+    for said, why in (
+        (cif(distinct, operations=P3121), "six operations"),
+        (cif(distinct, operations=P3121, digits=4), "six operations, thirds with four digits"),
+        (cif(cube, operations=OPERATIONS), "operations that leave atoms where they are"),
+        (cif(copper).replace(number, "_symmetry_Int_Tables_number 225\n"), "a group's number"),
+        (cif(copper).replace(number, "_symmetry_space_group_name_H-M 'F m -3 m'\n"), "its name"),
+        (cif(cube).replace(number, ""), "no symmetry is told"),
+    ):
+        key.add(said, None, YES, why, "generator: International Tables")
+    broken = [(*P3121[:5], other) for other in ("-x,-x+y,1/0-z", "-x,y,1/3-z", "x,x,z", "2x,y,z")]
+    skew = cif(distinct, operations=("x,y,z", "z,x,y"))
+    for said, why in (
+        *((cif(distinct, operations=each), f"the operation {each[-1]}") for each in broken),
+        (skew, "an operation that the cell does not have"),
+        (cif(quartz, operations=P3121), "atoms that the operations make once more"),
+        (cif(copper).replace(number, "_symmetry_Int_Tables_number 231\n"), "no such group"),
+        (cif(copper).replace(number, "_symmetry_Int_Tables_number 227\n"), "one of two settings"),
+        (cif(copper).replace(number, "_symmetry_space_group_name_H-M 'F m m m m'\n"), "no name"),
+    ):
+        key.add(said, None, NO, why, "generator: International Tables")
+
+
+def _wrong_files(key: Key) -> None:
+    """Files that are no crystal, or not one."""
+    salt, gold = PROTOTYPES["NaCl"], PROTOTYPES["Au"]
+    text, given, table = poscar(salt, digits=4), xyz(salt, digits=4), cif(salt, digits=4)
+    chain = made("Cu", cell(1.2, 5.0, 5.0), (0, 0, 0))
+    thin = made("Cu Cu", cell(5.0, 5.0, 1.6), (0, 0, 0), (0.5, 0.5, 0.5))
+    for said, why in (
+        (poscar(chain), "an atom and its own image"), (xyz(thin), "images, one cell away"),
+        (poscar(made("Cu", cell(5.0, 5.0, 30.0, 1.91, 90, 90), (0, 0, 0))), "a skew cell's image"),
+        (poscar(made("H", cell(4.7, 4.7, 4.7), (0, 0, 0))), "hydrogen as thin as a gas"),
+        (poscar(repeated(gold, np.diag([4, 4, 4]))), "256 atoms"),
+        (text.replace("\n4 4\n", "\n4 1000000000\n"), "a thousand million atoms"),
+        (text.replace("\n4 4\n", "\n4 -4\n"), "a negative count"),
+        (text.replace("\n4 4\n", "\n4 4.0\n"), "a broken count"),
+        (text.replace("\n4 4\n", "\n8\n"), "a count less"),
+        (text.replace("\n4 4\n", "\n4 3\n"), "an atom that is not counted"),
+        (text.replace("\nNa Cl\n", "\n"), "no elements"),
+        (text.replace("\n1.0\n", "\n0.0\n"), "a scale of nothing"),
+        (text.replace("Direct", "Elsewhere"), "no sort of coordinates"),
+        (text.replace("5.6400 0.0000 0.0000", "5.6400 0.0000"), "a lattice vector of two numbers"),
+        (text.replace("0.0000 5.6400 0.0000", "5.6400 0.0000 0.0000"), "a flat cell"),
+        (given.replace("8\n", "1000000000\n", 1), "a thousand million atoms"),
+        (given.replace("8\n", "9\n", 1), "an atom less than is said"),
+        (given.replace("Lattice", "Cell"), "no lattice"),
+        (given.replace("T T T", "T T F"), "a slab"),
+        (given.replace("pos:R:3", "pos:R:2"), "two coordinates"),
+        (given + given, "two frames"),
+        (given.replace("\nNa ", "\n11 "), "numbers for elements"),
+        (table.replace("data_NaCl", "data_1\n_cell_length_a 1\ndata_2"), "two blocks"),
+        (table.replace("_cell_length_b 5.6400\n", ""), "a length less"),
+        (table.replace("_cell_length_b 5.6400", "_cell_length_b ?"), "a length that is not known"),
+        (table.replace("_angle_alpha 90", "_angle_alpha 10").replace("_angle_beta 90",
+         "_angle_beta 150"), "angles that no cell has"),
+        (table.replace("_angle_alpha 90", "_angle_alpha 190"), "an angle beyond 180°"),
+        (table.replace("_fract_z\n", "_fract_z\n_atom_site_occupancy\n")
+         .replace("00\nNa", "00 0.5\nNa").replace("00\nCl", "00 0.5\nCl") .rstrip() + " 0.5\n",
+         "half occupied"),
+        (table.replace("_fract_x", "_Cartn_x"), "a coordinate less"),
+        (table.replace("_atom_site_fract_z\n", ""), "rows that are not whole"),
+        (table + "_cell_length_a 5.64\n", "a tag twice"),
+        (table.replace("loop_\n_atom", "save_a\nloop_\n_atom"), "a frame"),
+    ):  # fmt: skip
+        key.add(said, None, NO, why, HAND)
+
+
+def _bounds(key: Key) -> None:
+    """Settings."""
+    salt, oxide = poscar(PROTOTYPES["NaCl"]), poscar(PROTOTYPES["MgO"])
+    for said, settings, outcome, why in (
+        (salt, {"elements": ["Na", "Cl"]}, YES, "its elements are allowed"),
+        (oxide, {"elements": ["Na", "Cl"]}, NO, "other elements are"),
+        (salt, {"max_atoms": 8}, YES, "as many atoms as are allowed"),
+        (salt, {"max_atoms": 7}, NO, "one atom too many"),
+        (salt, {"volume": [22.4, 22.5]}, YES, "a volume within"),
+        (salt, {"volume": [22.5, 30.0]}, NO, "a volume below"),
+        (salt, {"volume": [10.0, 22.4]}, NO, "a volume above"),
+        (salt, {"density": [2.16, 2.17]}, YES, "a density within"),
+        (salt, {"density": [2.17, 9.0]}, NO, "a density below"),
+        (salt, {"density": [0.1, 2.16]}, NO, "a density above"),
+        (salt, {"distance": 1.05}, YES, "2.82 Å are 1.0522 of both radii"),
+        (salt, {"distance": 1.055}, NO, "and no more"),
+    ):
+        key.add(said, None, outcome, why, "closed form: rock salt", settings=settings)
+    for settings, reason in (
+        ({"max_atoms": 0}, "max_atoms"), ({"volume": [30.0, 4.0]}, "volume"),
+        ({"volume": [-1.0, 4.0]}, "volume"), ({"density": [9.0, 1.0]}, "density"),
+        ({"distance": 0.0}, "distance"), ({"distance": 3.0}, "distance"),
+        ({"elements": ["Xx"]}, "elements"), ({"max_atoms": 10**6}, "max_atoms"),
+    ):  # fmt: skip
+        key.add(salt, None, UNKNOWN, "a bound that makes no sense", HAND, settings=settings,
+                reason=reason)  # fmt: skip
+
+
+def _hostile(key: Key) -> None:
+    """Text that is made to break a reader."""
+    salt = PROTOTYPES["NaCl"]
+    text, given, table = poscar(salt, digits=4), xyz(salt, digits=4), cif(salt, digits=4)
+    loop = "loop_\n_atom_site_label\n_atom_site_fract_x\n"
+    cut = text.partition("Direct")[0] + "Direct\n"
+    place = "data_NaCl\n_include /etc/passwd\n_cell_length_a /etc/passwd"
+    for said, why in (
+        ([["9", 1_000_000], ["\n", 1]], "a count of a million digits"),
+        ([["data_\n", 100_000]], "blocks without end"),
+        ([["loop_\n", 200_000]], "loops"),
+        ([[loop, 5000]], "loops of nothing"),
+        ([["_a_b ", 100_000]], "tags"),
+        ([["data_x\n", 1], ["'", 100_000]], "quotes"),
+        ([["data_x\n", 1], ["'a ", 60_000]], "open quotes"),
+        ([["data_x\n", 1], [";\n", 100_000]], "texts"),
+        ([["data_x\n;", 1], ["a\n", 100_000]], "an open text"),
+        ([[cut, 1], ["0 0 0\n", 100_000]], "atoms without end"),
+        ([["Cu\n1.0\n", 1], ["1 ", 300_000]], "a vector without end"),
+        ([[" ", 5_000_000]], "spaces"),
+        ([["\n", 5_000_000]], "empty lines"),
+        ("\0" * 1000, "zeros"),
+        (text.replace("5.64", "5.6" + "4" * 500), "digits"),
+        (text.replace("0.5", "1e-9999"), "powers"),
+        (text.replace("0.5", "\u0660.\u0665"), "other digits"),
+        (text.replace("Na", "\u039da"), "other letters"),
+        (text.replace("Na", "../../etc/passwd"), "a path"),
+        (given.replace("Na", "$(id)"), "a command"),
+        (given.replace('Lattice="', "Lattice=\"__import__('os').abort() "), "a program"),
+        (given.replace("pos:R:3", "pos:R:1000000000"), "columns"),
+        (given.replace("species:S:1", "species:S:1:" * 30), "properties"),
+        (table.replace("x, y, z", "__import__('os').abort(), y, z"), "a program"),
+        (table.replace("'x, y, z'", "'x, y, z'\n" * 1000), "operations"),
+        (table.replace("x, y, z", "x" * 2000), "a long operation"),
+        (table.replace("data_NaCl", place), "a path"),
+        ("/etc/passwd", "a path"),
+        ("file:///etc/passwd@0:", "an address"),
+        ("POSCAR@:", "an index"),
+        ("%PDF-1.7\n1 0 obj", "another format"),
+        ("\x80\x05cos\nsystem\n", "a pickle"),
+        ([["a", 999_999]], "a word"),
+        ([["<answer>", 100_000]], "tags that never end"),
+    ):
+        key.hostile(said, None, why)
+
+
+# ---- Energies
+
+
+@cache
+def rest(name: str) -> tuple[Solid, float]:
+    """A metal or an alloy with the lattice constants that its energy is lowest at, and that."""
+    solid = METALS[name]
+    lengths = np.linalg.norm(solid.lattice, axis=1)
+    is_cube = lengths[0] == lengths[2]
+
+    def at(factors: Any) -> Solid:
+        a, c = (factors[0], factors[0]) if is_cube else factors
+        return solid._replace(lattice=np.diag([lengths[0] * a, lengths[1] * a, lengths[2] * c]))
+
+    start = [1.0] if is_cube else [1.0, 1.0]
+    found = minimize(
+        lambda x: emt(at(x)), start, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-13}
+    )
+    return at(found.x), float(found.fun)
+
+
+def modulus(name: str) -> float:
+    """Bulk modulus, GPa: the second derivative of the energy, by differences."""
+    solid, energy = rest(name)
+    step = 0.004
+    up, down = (emt(solid.scaled((1 + sign * step) ** (1 / 3))) for sign in (1, -1))
+    volume = solid.volume / len(solid.symbols)
+    return (up + down - 2 * energy) / step**2 / volume * GPA
+
+
+def within(value: float, room: float) -> list[float]:
+    """The range of a score."""
+    return [value - room, value + room]
+
+
+def _no_crystals(key: Key, solid: Solid) -> None:
+    """What the gate stops, for no force field says anything sensible of it."""
+    for write_ in WRITERS:
+        for text, why in edits(solid, write_):
+            key.add(text, None, NO, why, EDIT)
+    for said, why in (("", "nothing"), ("copper", "a word"), ("Cu\n1.0\n", "half a file")):
+        key.add(said, None, NO, why, HAND)
+
+
+def _unknown(key: Key, more: tuple[tuple[dict[str, Any], str], ...] = ()) -> None:
+    """What the calculator can't say, and settings that make no sense."""
+    copper = poscar(PROTOTYPES["Cu"])
+    for name in ("NaCl", "Fe", "Si"):
+        key.add(poscar(PROTOTYPES[name]), None, UNKNOWN, "no parameters", HAND,
+                reason=f"no parameters for {PROTOTYPES[name].symbols[0]}")  # fmt: skip
+    refused: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"calculator": "vasp"}, "no calculator"), ({"calculator": "../emt"}, "no calculator"),
+        ({"calculator": "os.system"}, "no calculator"), ({"calculator": ""}, "no calculator"),
+        ({"calculator": {"name": "emt", "command": "id"}}, "command"),
+        ({"calculator": {"name": "tblite", "method": "/etc/passwd"}}, "method"),
+        ({"calculator": {"method": "GFN1-xTB"}}, "name"), ({"window": [1.0, -1.0]}, "window"),
+        ({"max_force": 0.0}, "max_force"), *more,
+    )  # fmt: skip
+    for settings, reason in refused:
+        key.add(copper, None, UNKNOWN, "settings that are refused", HAND, settings=settings,
+                reason=reason)  # fmt: skip
+
+
+def ase_energy(key: Key) -> None:
+    """The whole key of `ase-energy`."""
+    draw = Random(7)  # noqa: S311
+    for n, (name, solid) in enumerate(METALS.items()):
+        moved = rattled(copied(solid, draw), draw, 0.05)
+        for what, each in (("", solid), (", a copy", copied(solid, draw)), (", rattled", moved)):
+            text = WRITERS[n % 3](each)
+            key.add(text, None, YES, f"{name}{what}", SUM, score=within(emt(each), 2e-6))
+    copper = PROTOTYPES["Cu"]
+    for factor in (0.97, 1.04):
+        each = copper.scaled(factor)
+        key.add(poscar(each), None, YES, "strained", SUM, score=within(emt(each), 2e-6))
+    for factor, outcome in ((0.76, NO), (0.97, YES)):
+        each = copper.scaled(factor)
+        more = {"score": within(emt(each), 2e-6)} if outcome == YES else {}
+        key.add(xyz(each), None, outcome, f"{emt(each):.2f} eV an atom", SUM, **more)
+    below = {"window": [-1.0, emt(copper) - 1e-3]}
+    above = {"window": [emt(copper) + 1e-3, 1.0]}
+    for settings in (below, above):
+        key.add(poscar(copper), None, NO, "outside the window", SUM, settings=settings)
+    close = overlapping(repeated(copper, np.diag([2, 2, 2])), 1.75)
+    key.add(poscar(close), None, NO, "forces that tear it apart", SUM)
+    _no_crystals(key, copper)
+    _unknown(key)
+
+
+def ase_relax(key: Key) -> None:
+    """The whole key of `ase-relax`."""
+    draw = Random(11)  # noqa: S311
+    for n, name in enumerate(METALS):
+        solid, energy = rest(name)
+        strained = solid.scaled(1.0 + 0.02 * (-1) ** n)
+        moved = rattled(solid, draw, 0.06)
+        for what, each in (
+            ("at rest", solid), ("strained", copied(strained, draw)), ("rattled", moved),
+        ):  # fmt: skip
+            told = within(emt(each) - energy, 1e-4)
+            key.add(WRITERS[n % 3](each), None, YES, f"{name}, {what}", MINIMUM, score=told)
+    copper, energy = rest("Cu")
+    sheared = copper._replace(lattice=copper.lattice @ cell(1, 1, 1, 90, 90, 88))
+    double = rattled(repeated(copper, np.diag([1, 1, 2])), draw, 0.05)
+    for what, each in (
+        ("sheared", sheared), ("turned", rotated(copper.scaled(1.01), draw)),
+        ("in another order", shuffled(double, draw)),
+    ):  # fmt: skip
+        key.add(poscar(each), None, YES, what, MINIMUM, score=within(emt(each) - energy, 1e-4))
+    fixed = rattled(copper.scaled(1.02), draw, 0.05)
+    told = within(emt(fixed) - emt(copper.scaled(1.02)), 1e-4)
+    key.add(
+        poscar(fixed), None, YES, "in its own cell", MINIMUM, score=told, settings={"cell": False}
+    )
+    for a, gap in ((2.55, 4.4), (2.6, 4.6)):
+        layers = made("Cu Cu", cell(a, a, 1.8 + gap), (0, 0, 0), (0.5, 0.5, 1.8 / (1.8 + gap)))
+        key.add(poscar(layers), None, NO, "layers that grow together", SUM)
+    key.add(poscar(copper.scaled(0.76)), None, NO, "beyond the window", SUM)
+    _no_crystals(key, PROTOTYPES["Cu"])
+    far = rattled(copper.scaled(1.03), draw, 0.1)
+    key.add(poscar(far), None, UNKNOWN, "one step is too few", MINIMUM, settings={"steps": 1},
+            reason="did not converge in 1 step")  # fmt: skip
+    refused = (
+        ({"steps": 0}, "steps"), ({"fmax": 0.0}, "fmax"), ({"fmax": 1e-9}, "fmax"),
+        ({"optimiser": "os.system"}, "optimiser"), ({"optimiser": "../x"}, "optimiser"),
+    )  # fmt: skip
+    _unknown(key, refused)
+
+
+def ase_equation_of_state(key: Key) -> None:
+    """The whole key of `ase-equation-of-state`."""
+    draw = Random(13)  # noqa: S311
+    for n, name in enumerate(METALS):
+        solid, _ = rest(name)
+        expected = modulus(name)
+        for what, each in (
+            ("at rest", solid), ("a little large", solid.scaled(1.01)),
+            ("a copy", copied(solid.scaled(0.995), draw)),
+        ):  # fmt: skip
+            told = within(expected, 0.03 * expected)
+            key.add(WRITERS[n % 3](each), None, YES, f"{name}, {what}", MINIMUM, score=told)
+        wrong = solid.scaled(1.0 + 0.03 * (-1) ** n)
+        key.add(WRITERS[n % 3](wrong), None, NO, f"{name}, far from its volume", MINIMUM)
+    _no_crystals(key, PROTOTYPES["Cu"])
+    refused = (
+        ({"points": 4}, "points"), ({"points": 1000}, "points"), ({"span": 0.0}, "span"),
+        ({"span": 0.9}, "span"),
+    )  # fmt: skip
+    _unknown(key, refused)
+
+
+MAKERS = {
+    "crystal-gate": crystal_gate,
+    "ase-energy": ase_energy,
+    "ase-relax": ase_relax,
+    "ase-equation-of-state": ase_equation_of_state,
+}
+
+if __name__ == "__main__":
+    write(MAKERS, sys.argv[1:])
