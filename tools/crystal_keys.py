@@ -14,7 +14,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from crystals import (
     WRITERS,
     Solid,
     cell,
+    chance,
     cif,
     copied,
     emt,
@@ -96,7 +96,7 @@ def _last_number(text: str, word: str) -> str:
 
 def crystal_gate(key: Key) -> None:
     """The whole key of `crystal-gate`."""
-    draw = Random(20261126)  # noqa: S311 - cases, not secrets
+    draw = chance(20261126)
     for n, (name, solid) in enumerate(PROTOTYPES.items()):
         write_ = WRITERS[n % 3]
         key.add(write_(solid), None, YES, f"{name}", COPY)
@@ -108,6 +108,7 @@ def crystal_gate(key: Key) -> None:
     _wrong_files(key)
     _bounds(key)
     _hostile(key)
+    _mutants(key)
 
 
 def _written(key: Key) -> None:
@@ -300,6 +301,67 @@ def _hostile(key: Key) -> None:
         key.hostile(said, None, why)
 
 
+def _mutants(key: Key) -> None:
+    """What tells edits of the verifier from it."""
+    salt, odd = PROTOTYPES["NaCl"], PROTOTYPES["KClO4-like"]
+    text, table = poscar(salt, digits=4), cif(salt, digits=4)
+    exact = {"volume": [22.42, 22.43]}
+    each = abs(odd.volume) / len(odd.symbols)
+    half = poscar(salt.scaled(0.5))
+    cartesian = Solid(salt.symbols, salt.lattice * 0.5, salt.places @ salt.lattice * 0.5)
+    near = overlapping(salt)
+    close = Solid(near.symbols, near.lattice * 0.5, near.places @ near.lattice * 0.5)
+    plain = "\n".join(
+        line.replace(" Na ", " ").replace(" Cl ", " ")
+        for line in table.splitlines() if "type_symbol" not in line
+    )  # fmt: skip
+    cell_tags = [line for line in table.splitlines() if line.startswith("_cell")]
+    loops = [line for line in table.splitlines()[1:] if not line.startswith("_cell")]
+    quartz = PROTOTYPES["SiO2"]
+    bent = cell(4.9137, 4.9137, 5.4047, 90, 90, 120.05)
+    heavy = [made(name, cell(3.6, 3.6, 3.6), (0, 0, 0)) for name in ("Cm", "Bk")]
+    wide = {"volume": [0.0, 1e9], "density": [0.0, 25.0]}
+    distinct = Solid(["Si", "O"], bent, quartz.places[[0, 3]])
+    for said, outcome, why, settings in (
+        (half.replace("\n1.0\n", "\n-179.406144\n"), YES, "a scale that is the volume", exact),
+        (
+            poscar(cartesian).replace("Direct", "Cartesian").replace("\n1.0\n", "\n2.0\n"),
+            YES,
+            "Cartesian coordinates and a scale",
+            exact,
+        ),
+        (cif(odd), YES, "a triclinic volume", {"volume": [each - 0.01, each + 0.01]}),
+        (plain, YES, "labels alone", {}),
+        (plain.replace("\nCl5", "\n5Cl"), NO, "no label", {}),
+        ("\n".join(["data_x", *loops, *cell_tags]), YES, "loops before the cell", {}),
+        (f"{table}data_2\n_chemical_name salt\n", NO, "two blocks", {}),
+        (table.replace("length_a 5.64", "length_a -5.64"), NO, "a negative length", {}),
+        (table.replace("gamma 90", "gamma 270"), NO, "an angle beyond 180°", {}),
+        (cif(distinct, operations=P3121), YES, "a cell that is a little off", {}),
+        (cif(salt, operations=("x,y,z",) * 192), YES, "as many operations as are read", {}),
+        (cif(salt, operations=("x,y,z",) * 193), NO, "one operation more", {}),
+        (text + "\n" + "0.0 0.0 0.0\n" * 9000, NO, "a long file", {}),
+        ("x" * 1001 + text, NO, "a long line", {}),
+        ("x" * 900 + text, YES, "a shorter one", {}),
+        (poscar(heavy[0]), YES, "curium", {}),
+        (poscar(heavy[1]), NO, "berkelium", {}),
+        (poscar(made("Na", cell(1200, 5, 5), (0, 0, 0))), NO, "a long cell", wide),
+        (poscar(made("Na", cell(990, 5, 5), (0, 0, 0))), YES, "a shorter one", wide),
+        (xyz(salt._replace(lattice=salt.lattice[[0, 0, 2]])), NO, "a flat lattice", {}),
+        (table.replace("data_NaCl", "data_NaCl\nstray"), NO, "a value without a tag", {}),
+        (table.replace("alpha 90", "alpha -90"), NO, "an angle below zero", {}),
+        ("8", NO, "a count alone", {}),
+        (
+            poscar(close).replace("Direct", "Cartesian").replace("\n1.0\n", "\n2.0\n"),
+            NO,
+            "Cartesian coordinates that are close, and a scale",
+            {},
+        ),
+    ):
+        more = {"settings": settings} if settings else {}
+        key.add(said, None, outcome, why, "mutant of the verifier", **more)
+
+
 # ---- Energies
 
 
@@ -365,7 +427,7 @@ def _unknown(key: Key, more: tuple[tuple[dict[str, Any], str], ...] = ()) -> Non
 
 def ase_energy(key: Key) -> None:
     """The whole key of `ase-energy`."""
-    draw = Random(7)  # noqa: S311
+    draw = chance(7)
     for n, (name, solid) in enumerate(METALS.items()):
         moved = rattled(copied(solid, draw), draw, 0.05)
         for what, each in (("", solid), (", a copy", copied(solid, draw)), (", rattled", moved)):
@@ -391,7 +453,7 @@ def ase_energy(key: Key) -> None:
 
 def ase_relax(key: Key) -> None:
     """The whole key of `ase-relax`."""
-    draw = Random(11)  # noqa: S311
+    draw = chance(11)
     for n, name in enumerate(METALS):
         solid, energy = rest(name)
         strained = solid.scaled(1.0 + 0.02 * (-1) ** n)
@@ -427,11 +489,39 @@ def ase_relax(key: Key) -> None:
         ({"optimiser": "os.system"}, "optimiser"), ({"optimiser": "../x"}, "optimiser"),
     )  # fmt: skip
     _unknown(key, refused)
+    _stability(key)
+
+
+def _stability(key: Key) -> None:
+    """Energies above the hull of competing phases, by the lever rule."""
+    copper, gold, alloy = (rest(name) for name in ("Cu", "Au", "CuAu"))
+    elements = [poscar(copper[0].scaled(1.01)), poscar(gold[0])]
+    rich, mixed = rest("Cu3Au"), (3 * copper[1] + gold[1]) / 4
+    lever = (copper[1] + alloy[1]) / 2
+    for name, told, phases in (
+        ("Cu3Au", rich[1] - mixed, elements),
+        ("Cu3Au", rich[1] - lever, [*elements, poscar(alloy[0])]),
+        ("CuAu", alloy[1] - (copper[1] + gold[1]) / 2, elements),
+        ("CuAu", 0.0, [*elements, poscar(alloy[0])]),
+        ("Cu", 0.0, elements),
+    ):
+        text = xyz(rest(name)[0].scaled(0.99))
+        why = f"{name} beside {len(phases)} phases"
+        key.add(
+            text, None, YES, why, MINIMUM, score=within(told, 1e-4), settings={"phases": phases}
+        )
+    for phases, reason in (
+        (elements[:1], "no mixture"), ([poscar(METALS["Ni"]), elements[1]], "no mixture"),
+        (["Cu, fcc"], "phases"), ([elements[0].replace("0.5", "nan")], "phases"),
+        ([poscar(overlapping(copper[0]))], "phases"), ([elements[0]] * 51, "phases"),
+    ):  # fmt: skip
+        key.add(xyz(rich[0]), None, UNKNOWN, "phases that say nothing of it", HAND,
+                settings={"phases": phases}, reason=reason)  # fmt: skip
 
 
 def ase_equation_of_state(key: Key) -> None:
     """The whole key of `ase-equation-of-state`."""
-    draw = Random(13)  # noqa: S311
+    draw = chance(13)
     for n, name in enumerate(METALS):
         solid, _ = rest(name)
         expected = modulus(name)

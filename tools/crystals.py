@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-Array = np.ndarray[Any, np.dtype[np.float64]]
+Array = np.ndarray[Any, np.dtype[Any]]
 BOHR = 0.5291772105638411
 """Å."""
 _SAME = 1e-9
@@ -127,6 +127,11 @@ PROTOTYPES = {
 
 
 # ---- Copies of one crystal
+
+
+def chance(seed: int | str) -> Random:
+    """Draws that are the same each time."""
+    return Random(seed)  # noqa: S311 - cases, not secrets
 
 
 def rotated(solid: Solid, draw: Random) -> Solid:

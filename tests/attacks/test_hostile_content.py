@@ -31,6 +31,7 @@ LONG = {*SLOW, "code-tests"}
 """Those that take long here. The kit of `code-tests`, which runs a task of one test eight times,
 tries hostile content as well."""
 SAMPLES = {"molecule": "c1ccccc1"}
+OF_KIND = {"molecule": "rdkit", "crystal": "spglib"}
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +50,7 @@ def verifier(request: pytest.FixtureRequest, require: Any) -> Verifier:
     point: EntryPoint = request.param
     made = point.load()()
     assert isinstance(made, Verifier)
-    if package := NEEDS.get(point.name, "rdkit" if made.kind == "molecule" else ""):
+    if package := NEEDS.get(point.name, OF_KIND.get(made.kind, "")):
         require(package, find_spec(package) is not None, f"{point.name} needs it")
     return made
 

@@ -1,0 +1,118 @@
+"""The gate of crystals: what it lets through, and the bound that it names."""
+
+import io
+from collections.abc import Mapping
+from typing import Any
+
+import ase.io
+import numpy as np
+import pytest
+from crystals import PROTOTYPES, Solid, cell, made, poscar
+from numpy.linalg import det, norm
+
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.testing.answerkey import AnswerKey, Judge, Twin
+from verifier_ladder.testing.mutants import mutation_test
+from verifier_ladder.testing.verifier import VerifierTestCase
+from verifier_ladder.tiers.fast.crystalfile import read
+from verifier_ladder.tiers.fast.crystalgate import CrystalGate
+from verifier_ladder.verdict import Verdict
+
+FROZEN = "8f7fb53f45ab925bd25ecfcb3b3b0f02da68762d75546ecbb0b93cd6316b2f05"
+MODULES = [f"verifier_ladder.tiers.fast.crystal{name}" for name in ("file", "", "gate")]
+
+WORDS = (
+    "'larger' if is_dense else 'smaller' -> 'larger' if not is_dense else 'smaller'",
+    "dense > self.density[1] -> dense <= self.density[1]",
+    "volume < self.volume[0] -> volume >= self.volume[0]",
+    "away / (radii[first] + radii[second]) -> away * (radii[first] + radii[second])",
+    "radii[first] + radii[second] -> radii[first] - radii[second]",
+    "volume < -_LEAST_VOLUME -> volume >= -_LEAST_VOLUME",
+)
+"""Edits that change what a reject says, and not whether it is one."""
+
+
+def loaded(text: str) -> Any:
+    """A crystal as ASE reads it by itself."""
+    if "1000000000" in text:
+        raise ValueError("ASE would make a list of as many atoms, which takes minutes")
+    kind = "cif" if "_cell" in text else "extxyz" if "Lattice" in text else "vasp"
+    return ase.io.read(io.StringIO(text), format=kind)
+
+
+def spread(text: str) -> float:
+    """The least distance inside one cell."""
+    atoms = loaded(text)
+    away = atoms.get_all_distances()
+    return float(away[~np.eye(len(atoms), dtype=bool)].min(initial=9.0))
+
+
+class TestCrystalGate(VerifierTestCase):
+    strict = True
+    twins: Mapping[str, Judge] = {
+        "ASE reads it": Twin(lambda text, _: len(loaded(text)) > 0),
+        "atoms far apart in one cell": Twin(lambda text, _: spread(text) > 1.0),
+        "a volume": Twin(lambda text, _: 4 < loaded(text).get_volume() / len(loaded(text)) < 130),
+        "numbers": Twin(lambda text, _: "nan" not in text and "inf" not in text),
+    }
+
+    @pytest.fixture
+    def verifier(self) -> CrystalGate:
+        return CrystalGate()
+
+    @pytest.fixture
+    def candidates(self) -> list[Candidate]:
+        return [Candidate("crystal", poscar(PROTOTYPES[name])) for name in ("NaCl", "Cu", "SiO2")]
+
+
+def test_its_answer_key_is_the_frozen_one() -> None:
+    assert FROZEN == AnswerKey.named("crystal-gate").frozen(309)
+
+
+@pytest.mark.slow  # Each mutant reads three hundred crystals.
+def test_mutants_of_it_are_noticed() -> None:
+    key = AnswerKey.named("crystal-gate")
+    survey = mutation_test(key, CrystalGate, MODULES, equivalent=WORDS)
+
+    assert [] == survey.weaknesses, survey.survived
+
+
+def said(solid: Solid, **settings: Any) -> Verdict:
+    return CrystalGate(**settings).judge([Candidate("crystal", poscar(solid))])[0]
+
+
+@pytest.mark.parametrize(
+    ("solid", "bound"),
+    [
+        (made("Cu", cell(1.2, 5, 5), (0, 0, 0)), "distance"),
+        (made("Cu Cu", cell(4, 4, 4), (0, 0, 0), (0.1, 0, 0)), "distance"),
+        (made("Cu", cell(1.5, 1.5, 1.5), (0, 0, 0)), "volume"),
+        (made("Cu", cell(6, 6, 6), (0, 0, 0)), "volume"),
+        (made("H", cell(4.7, 4.7, 4.7), (0, 0, 0)), "density"),
+        (PROTOTYPES["NaCl"], "elements"),
+        (PROTOTYPES["SrTiO3"], "elements"),
+        (PROTOTYPES["SiO2"], "atoms"),
+    ],
+)
+def test_a_reject_names_its_bound_and_says_what_to_do(solid: Solid, bound: str) -> None:
+    settings = {"elements": ["Cu", "H", "Si", "O"], "max_atoms": 8}
+    verdict = said(solid, **settings)
+
+    if bound == "atoms":  # The reader counts first.
+        assert "no number of atoms from 1 to 8" in verdict.reason
+    else:
+        assert bound == verdict.evidence["bound"]
+    assert verdict.feedback
+
+
+@pytest.mark.parametrize("write", [np.eye(3), np.array([[1, 5, 0], [0, 1, 9], [0, 0, 1]])])
+def test_the_cell_that_is_chosen_changes_nothing(write: Any) -> None:
+    crystal = read(poscar(PROTOTYPES["NaCl"]), 200)
+    skew = Solid(
+        list(crystal.symbols), write @ crystal.lattice, crystal.places @ np.linalg.inv(write)
+    )
+
+    assert det(write) == pytest.approx(1)
+    assert norm(skew.lattice) >= norm(crystal.lattice) - 1e-9
+    assert said(skew).outcome == "accept"
+    assert "distance" == said(skew.scaled(0.6)).evidence["bound"]
