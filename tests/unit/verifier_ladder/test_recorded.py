@@ -174,7 +174,8 @@ def test_every_installed_verifier_is_held_with_the_settings_that_it_declares() -
     assert [] == REGISTRY.load()
     for name in (
         "xtb-hydration", "xtb-properties", "dft-hydration", "molecule-gate",
-        "molecule-properties", "expert-case",
+        "molecule-properties", "expert-case", "crystal-gate", "ase-energy", "ase-relax",
+        "ase-equation-of-state",
     ):  # fmt: skip
         verifier = REGISTRY.get(name)
         model = verifier.data_settings
@@ -196,6 +197,11 @@ def test_every_installed_verifier_is_held_with_the_settings_that_it_declares() -
         ("xtb-properties", {"criteria": {"/etc/passwd": {"most": 1.0}}}),
         ("molecule-properties", {"score": "/etc/passwd"}),
         ("molecule-gate", {"elements": ["C", "../x"]}),
+        ("crystal-gate", {"elements": ["C", "../x"]}),
+        ("ase-energy", {"calculator": {"name": "/etc/passwd"}}),
+        ("ase-energy", {"calculator": {"name": "emt", "command": "id"}}),
+        ("ase-relax", {"optimiser": "/etc/passwd"}),
+        ("ase-equation-of-state", {"points": 10**9}),
     ],
 )
 def test_no_file_can_be_named_in_an_installed_verifiers_settings(

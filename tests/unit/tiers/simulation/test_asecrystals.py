@@ -1,0 +1,368 @@
+"""Energies, relaxations and equations of state of crystals: real calculations with ASE's EMT."""
+
+import os
+from collections.abc import Mapping
+from importlib.metadata import EntryPoint
+from typing import Any
+
+import numpy as np
+import pytest
+from crystals import (
+    FCC,
+    PROTOTYPES,
+    WRITERS,
+    Solid,
+    cell,
+    chance,
+    copied,
+    emt,
+    made,
+    poscar,
+    rattled,
+    repeated,
+)
+
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.recorded import Recorded
+from verifier_ladder.registry import Registry
+from verifier_ladder.testing.answerkey import AnswerKey, Judge, Twin
+from verifier_ladder.testing.mutants import mutation_test
+from verifier_ladder.testing.verifier import VerifierTestCase
+from verifier_ladder.tiers.fast.crystal import CrystalCanonicaliser
+from verifier_ladder.tiers.fast.crystalfile import read
+from verifier_ladder.tiers.simulation import calculators
+from verifier_ladder.tiers.simulation.asecrystal import AseVerifier, rough_size
+from verifier_ladder.tiers.simulation.aseenergy import AseEnergy
+from verifier_ladder.tiers.simulation.aseequation import AseEquationOfState
+from verifier_ladder.tiers.simulation.aserelax import AseRelax
+from verifier_ladder.tiers.simulation.calculators import Emt, NotConvergedError, method
+from verifier_ladder.verdict import Outcome, Verdict
+from verifier_ladder.verifiers import Verifier
+
+COPPER = PROTOTYPES["Cu"]
+CHAIN = made("Cu", cell(1.2, 5, 5), (0, 0, 0))
+KINDS: Mapping[str, Any] = {kind.name: kind for kind in (AseEnergy, AseRelax, AseEquationOfState)}
+FROZEN = {
+    "ase-energy": (81, "85e3888b2c6728d8a7bc4c96570ebf87eade9437e37a91bf94442c0a9ab2884f"),
+    "ase-relax": (87, "ce496726fdf9a5e5de48c3b7baf66cf69c36c2cc791b7ef75a02ab6ebd962e9e"),
+    "ase-equation-of-state": (
+        89, "5059fb25bb5521c6f520fb980e328825fc7b15c0f958d1970c0dbabde1255de4",
+    ),
+}  # fmt: skip
+MODULES = [
+    f"verifier_ladder.tiers.simulation.{name}"
+    for name in ("aseenergy", "aserelax", "aseequation", "asecrystal", "calculators")
+]
+
+
+class Guess:
+    """A naive checker that gives a number of a crystal."""
+
+    def __init__(self, score: Any) -> None:
+        self.score = score
+
+    def judge(self, candidates: Any, /) -> list[Verdict]:
+        return [self._one(str(each.content)) for each in candidates]
+
+    def _one(self, text: str) -> Verdict:
+        try:
+            crystal = read(text, 200)
+            return Verdict.accept(self.score(Solid(list(crystal.symbols), *crystal[1:])))
+        except Exception:  # noqa: BLE001 - what it stands for does the same
+            return Verdict.reject("no")
+
+
+TWINS: Mapping[str, Judge] = {
+    "no gate": Guess(emt),
+    "one cell without images": Guess(lambda solid: emt(solid.scaled(1.5))),
+    "it is a metal": Twin(lambda text, _: any(name in text for name in FCC)),
+}
+
+
+class TestAseEnergy(VerifierTestCase):
+    strict = True
+    cost_factor = 30.0  # Machines differ, and so does the first neighbour list.
+    twins = TWINS
+
+    @pytest.fixture
+    def verifier(self) -> AseEnergy:
+        return AseEnergy()
+
+    @pytest.fixture
+    def candidates(self) -> list[Candidate]:
+        return [Candidate("crystal", poscar(PROTOTYPES[name])) for name in ("Cu", "Cu3Au")]
+
+
+@pytest.mark.parametrize("name", FROZEN)
+def test_an_answer_key_is_the_frozen_one_and_hard_enough(name: str) -> None:
+    lines, digest = FROZEN[name]
+    key = AnswerKey.named(name)
+
+    assert digest == key.frozen(lines)
+    assert [] == key.weaknesses(TWINS)
+
+
+@pytest.mark.parametrize(
+    "name", ["ase-equation-of-state", pytest.param("ase-relax", marks=pytest.mark.slow)]
+)
+def test_a_verifier_agrees_with_its_answer_key(name: str) -> None:
+    report = AnswerKey.named(name).check(KINDS[name]())
+
+    assert [] == report.complaints
+    assert [] == report.flaws
+
+
+@pytest.mark.slow  # Each mutant computes all of the key.
+@pytest.mark.parametrize("name", KINDS)
+def test_mutants_are_noticed(name: str) -> None:
+    survey = mutation_test(AnswerKey.named(name), KINDS[name], MODULES)
+
+    assert [] == survey.weaknesses, survey.survived
+
+
+def said(kind: Any, solid: Solid | str, **settings: Any) -> Verdict:
+    content = solid if isinstance(solid, str) else poscar(solid)
+    verdict: Verdict = kind(**settings).judge([Candidate("crystal", content)])[0]
+    return verdict
+
+
+def number(kind: Any, solid: Solid | str, **settings: Any) -> float:
+    verdict = said(kind, solid, **settings)
+    assert verdict.score is not None, verdict
+    return verdict.score
+
+
+@pytest.mark.parametrize("name", ["Cu", "Cu3Au", "CuAu"])
+def test_an_energy_does_not_depend_on_how_a_crystal_is_described(name: str) -> None:
+    draw = chance(name)
+    solid = rattled(PROTOTYPES[name], draw, 0.05)
+    forms = [CrystalCanonicaliser().canonicalise(write(copied(solid, draw))) for write in WRITERS]
+    energies = [number(AseEnergy, WRITERS[n](copied(solid, draw))) for n in range(3)]
+
+    assert [pytest.approx(emt(solid), abs=1e-6)] * 3 == energies
+    assert 1 == len(set(forms))
+    assert emt(solid) == pytest.approx(number(AseEnergy, forms[0]), abs=2e-6)
+
+
+def test_copper_comes_to_rest_at_the_lattice_constant_of_its_potential() -> None:
+    verdict = said(AseRelax, COPPER)
+    relaxed = read(verdict.files["relaxed.vasp"].data.decode(), 200)  # type: ignore[union-attr]
+
+    assert 3.5898 == pytest.approx(relaxed.volume ** (1 / 3), abs=2e-3)
+    assert 0.00136 == pytest.approx(verdict.score, abs=5e-5)
+    assert -0.007036 == pytest.approx(verdict.scores["energy_at_rest"], abs=5e-5)
+
+
+def test_a_bulk_modulus_has_the_spread_of_its_equations_as_uncertainty() -> None:
+    verdict = said(AseEquationOfState, PROTOTYPES["Ag"])
+
+    assert 100.2 == pytest.approx(verdict.score, rel=0.02)
+    assert 0 < (verdict.uncertainty or 0) < 2
+    assert "GPa" == verdict.unit
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize(
+    ("solid", "reason"),
+    [
+        (CHAIN, "less than 0.65 times"),
+        (COPPER.scaled(4), "the volume is"),
+        (COPPER._replace(lattice=COPPER.lattice[[1, 0, 2]]), "a negative volume"),
+        (COPPER.scaled(0.77), "lies outside"),
+    ],
+)
+def test_what_no_force_field_should_see_is_rejected(kind: Any, solid: Solid, reason: str) -> None:
+    verdict = said(kind, solid)
+
+    assert Outcome.REJECT is verdict.outcome
+    assert reason in verdict.reason
+    assert verdict.feedback
+
+
+def test_a_crystal_whose_bonds_change_is_another_one() -> None:
+    verdict = said(AseRelax, str(AnswerKey.named("ase-relax").cases[37].content))
+
+    assert "it relaxes into another crystal" in verdict.reason
+
+
+def test_too_few_steps_are_a_considered_abstention() -> None:
+    far = rattled(COPPER.scaled(1.02), chance(3), 0.1)
+    verdict = said(AseRelax, far, steps=1)
+
+    assert Outcome.ABSTAIN is verdict.outcome
+    assert verdict.is_answer
+    assert (
+        "did not converge in 1 step; a harmless crystal converges"
+        == verdict.reason.removeprefix("the crystal ")
+    )
+
+
+def test_stability_is_measured_from_the_best_mixture_of_phases() -> None:
+    phases = [poscar(PROTOTYPES[name]) for name in ("Cu", "Au")]
+    alloy = PROTOTYPES["Cu3Au"]
+    verdict = said(AseRelax, alloy, phases=phases)
+
+    assert -0.01019 == pytest.approx(verdict.score, abs=1e-4)
+    assert verdict.score == verdict.scores["energy_above_hull"]
+    assert number(AseRelax, alloy) == verdict.scores["relaxation_energy"]
+    assert 0.0 == pytest.approx(number(AseRelax, COPPER, phases=phases), abs=1e-4)
+    assert "no mixture" in said(AseRelax, PROTOTYPES["Ag"], phases=phases).reason
+
+
+@pytest.mark.parametrize(
+    ("phase", "complaint"),
+    [
+        ("copper", "neither CIF, POSCAR"), (poscar(CHAIN), "less than 0.65"),
+        (poscar(PROTOTYPES["NaCl"]), "no parameters for Na"),
+        ("/etc/passwd", "neither CIF, POSCAR"),
+    ],
+)  # fmt: skip
+def test_a_phase_that_can_not_compete_is_refused(phase: str, complaint: str) -> None:
+    with pytest.raises(ConfigError, match=complaint):
+        AseRelax(phases=[phase])
+
+
+class Broken(Emt):
+    """A method that converges in nothing."""
+
+    def calculator(self) -> Any:
+        raise NotConvergedError("no end")
+
+
+class Recovers(Emt):
+    """A method that only its fallback converges for."""
+
+    def calculator(self) -> Any:
+        raise NotConvergedError("no end")
+
+    def fallbacks(self) -> tuple[Emt]:
+        return (Emt(),)
+
+
+def test_what_converges_for_nobody_is_a_failure_of_the_tool(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(calculators.TABLE, "emt", Broken)
+
+    verdict = said(AseEnergy, COPPER)
+
+    assert "tool" == verdict.failed_at
+    assert not verdict.is_answer
+
+
+def test_a_fallback_answers_for_its_method(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(calculators.TABLE, "emt", Recovers)
+
+    assert emt(COPPER) == pytest.approx(number(AseEnergy, COPPER), abs=1e-6)
+
+
+def test_an_answer_that_is_no_number_is_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ase.calculators.emt import EMT
+
+    monkeypatch.setattr(EMT, "get_potential_energy", lambda *_, **__: float("nan"))
+
+    assert Outcome.ABSTAIN is said(AseEnergy, COPPER).outcome
+
+
+class Flat:
+    """A calculator of one's own, which gives every atom -1 eV."""
+
+    def __new__(cls) -> Any:
+        from ase.calculators.calculator import Calculator, all_changes
+
+        class Made(Calculator):
+            implemented_properties = ["energy", "forces"]  # noqa: RUF012 - as ASE declares it
+
+            def calculate(
+                self, atoms: Any = None, properties: Any = (), changes: Any = all_changes
+            ) -> None:
+                super().calculate(atoms, properties, changes)  # type: ignore[no-untyped-call]
+                forces = np.zeros((len(atoms), 3))
+                self.results = {"energy": -1.0 * len(atoms), "forces": forces}
+
+        return Made()  # type: ignore[no-untyped-call]
+
+
+class Package:
+    """What an entry point belongs to."""
+
+    name, version = "flat-matter", "1.2"
+
+
+def test_a_calculator_of_ones_own_is_found_by_its_entry_point(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    point = EntryPoint("flat", f"{__name__}:Flat", calculators.GROUP)
+    monkeypatch.setattr(EntryPoint, "load", lambda _: Flat)
+    monkeypatch.setattr(EntryPoint, "dist", Package(), raising=False)
+    monkeypatch.setattr(calculators, "_points", lambda: {"flat": point})
+    verifier = AseEnergy(calculator="flat")
+
+    assert -1.0 == verifier.judge([Candidate("crystal", poscar(PROTOTYPES["NaCl"]))])[0].score
+    assert "1.2" == verifier.tools["flat-matter"]
+    with pytest.raises(ConfigError, match="flat"):
+        AseEnergy(calculator={"name": "flat", "path": "/tmp/model"})  # noqa: S108
+
+
+def test_a_row_may_choose_settings_of_the_table_and_nothing_else() -> None:
+    asked = AseEnergy(calculator={"name": "tblite", "method": "GFN2-xTB"})
+
+    def selected(**settings: Any) -> Verifier:
+        registry = Registry()
+        registry.hold([AseEnergy()])
+        digest = asked.digest.hex()
+        row = Recorded(name=asked.name, version="1", digest=digest, settings=settings)
+        return row.among(registry)
+
+    assert asked.settings == selected(**asked.settings).settings
+    for bad in ({"name": "flat"}, {"name": "emt", "command": "id"}, "emt", {"name": "/tmp/x"}):  # noqa: S108
+        with pytest.raises(ConfigError, match="another one here"):
+            selected(**{**asked.settings, "calculator": bad})
+
+
+def test_narrow_cells_are_repeated_for_a_calculator_of_one_point() -> None:
+    pytest.importorskip("tblite")
+    ice = "ice\n1.0\n6 0 0\n0 6 0\n0 0 6\nO H\n1 2\nCartesian\n0 0 0\n.76 .59 0\n-.76 .59 0\n"
+    narrow = {"name": "tblite", "width": 5.0}
+    wide = {"name": "tblite", "width": 11.0}
+    energies = [number(AseEnergy, ice, calculator=each) for each in (narrow, wide)]
+
+    assert energies[0] == pytest.approx(energies[1], abs=0.02)
+    assert -60 < energies[0] < -45  # GFN1-xTB counts from bare cores; water has -157 eV.
+
+
+def test_larger_cells_and_more_points_are_expected_to_cost_more() -> None:
+    small = Candidate("crystal", CrystalCanonicaliser.control)
+    large = Candidate("crystal", poscar(repeated(COPPER, np.diag([3, 3, 3]))))
+
+    def cost(verifier: AseVerifier, candidate: Candidate) -> float:
+        return verifier.expected_cost(candidate).seconds
+
+    assert cost(AseEnergy(), small) < cost(AseEnergy(), large)
+    assert cost(AseEnergy(), small) < cost(AseEquationOfState(), small)
+    assert cost(AseEquationOfState(points=5), small) < cost(AseEquationOfState(points=9), small)
+    assert 108 == rough_size(large.content)
+    assert [8, 8] == [rough_size(text) for text in ("", b"\xff\n" * 20)]
+
+
+def test_the_level_is_part_of_what_a_verdict_is_filed_under() -> None:
+    one, other = ({"name": "tblite", "method": f"GFN{n}-xTB"} for n in (1, 2))
+    digests = {AseEnergy(calculator=each).digest for each in ("emt", "tblite", one, other)}
+
+    assert 3 == len(digests)
+    assert {"ase", "tblite"} == AseEnergy(calculator="tblite").tools.keys()
+
+
+@pytest.mark.parametrize("given", ["", "EMT", "../emt", "ase.calculators.emt", {}, {"name": 4}])
+def test_an_unknown_calculator_is_refused_with_those_that_there_are(given: Any) -> None:
+    with pytest.raises(ConfigError, match="there is no calculator"):
+        method(given)
+
+
+def test_a_worker_computes_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+
+    AseEnergy().setup()
+
+    assert "1" == os.environ["OMP_NUM_THREADS"]

@@ -1,0 +1,235 @@
+"""What the verifiers of crystals share that ask a calculator of ASE."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, TypeVar
+
+import numpy as np
+from pydantic import BaseModel, Field
+
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.cost import Cost
+from verifier_ladder.errors import CandidateError, ConfigError, ToolError
+from verifier_ladder.text import printable
+from verifier_ladder.tier import Tier
+from verifier_ladder.tiers.fast.crystal import crystal_of
+from verifier_ladder.tiers.fast.crystalfile import Crystal
+from verifier_ladder.tiers.fast.crystalgate import Bounds, as_atoms
+from verifier_ladder.tiers.simulation.calculators import Data, NotConvergedError, method
+from verifier_ladder.tiers.single import SingleVerifier
+from verifier_ladder.verdict import Verdict
+
+Result = TypeVar("Result")
+_BOUNDS = Bounds()
+"""What is computed of keeps these, whichever gate stands before."""
+_LARGEST = 1e6
+_COUNT = re.compile("[0-9]{1,6}")
+_READ, _READ_ATOM = 2e-3, 5e-5
+"""Seconds to read a crystal and to check its bounds, and those for each atom."""
+_COUNTS = 6
+"""The line of a POSCAR with the numbers of atoms, which is what canonical forms are."""
+
+
+class AseSettings(BaseModel):
+    """Settings that a campaign's row may choose for a worker, of each of these verifiers."""
+
+    calculator: Data
+    window: Annotated[list[float], Field(min_length=2, max_length=2)]
+    max_force: Annotated[float, Field(gt=0, le=_LARGEST)]
+
+
+class AseVerifier(SingleVerifier):
+    """Base class of verifiers that put a crystal to a calculator.
+
+    A subclass overrides `computed`. Before anything is computed the crystal must keep the gate's
+    bounds. Energies outside the window, and forces that nothing at rest has, are rejects: a force
+    field is wrong there, and no crystal stands there.
+
+    **What does not converge** is tried with the calculator's fallbacks. If they fail too while a
+    harmless crystal converges, the verifier abstains, having considered it; else its tool failed.
+    """
+
+    tier = Tier.SIMULATION
+    kind = "crystal"
+    domain = "materials"
+    capabilities = ("reasoning",)
+    timeout = 300.0
+    batch_size = 4
+
+    def __init__(
+        self, calculator: str | Mapping[str, Any], window: Sequence[float] | None,
+        max_force: float, **own: Any,
+    ) -> None:  # fmt: skip
+        """Choose the calculator.
+
+        Args:
+            calculator: Name of one, or name and settings.
+            window: Least and most energy, eV an atom; the calculator's own by default.
+            max_force: Largest force on an atom of what is proposed, eV/Å.
+            own: Further settings, of the subclass.
+
+        Raises:
+            ConfigError: If a setting makes no sense.
+        """
+        self._method = method(calculator)
+        allowed = list(self._method.window if window is None else window)
+        if len(allowed) != 2 or not -_LARGEST <= allowed[0] < allowed[1] <= _LARGEST:  # noqa: PLR2004
+            raise ConfigError(f"window={allowed}: give the least and the most energy, eV an atom")
+        if not 0 < max_force <= _LARGEST:
+            raise ConfigError(f"max_force={max_force!r}: give a force above 0, eV/Å")
+        if self._method.control:
+            self.control = Candidate("crystal", self._method.control)
+        super().__init__(
+            calculator=self._method.model_dump(), window=allowed, max_force=max_force, **own
+        )
+        self.tools = {**self._method.tools()}
+        self._is_sound: bool | None = None
+
+    def setup(self) -> None:
+        """Load the calculator, on one thread: the other cores belong to other workers."""
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
+        self._method.calculator()
+
+    def expected_cost(self, candidate: Candidate) -> Cost:
+        """What it takes, by the number of atoms."""
+        atoms = rough_size(candidate.content)
+        read = _READ + _READ_ATOM * atoms
+        return Cost(seconds=round(read + self.evaluations() * self._method.seconds(atoms), 4))
+
+    def evaluations(self) -> float:
+        """How many energies it asks for."""
+        return 1.0
+
+    def computed(self, atoms: Any) -> Verdict:
+        """Judge atoms that have a calculator.
+
+        Raises:
+            NotConvergedError: If the calculation comes to no end.
+        """
+        raise TypeError(f"{type(self).__name__} has no computed method for {len(atoms)} atoms")
+
+    def examine(self, candidate: Candidate) -> Verdict:
+        """Check the bounds, and then compute."""
+        crystal = crystal_of(candidate.content)
+        flaw = _BOUNDS.flaw(crystal)
+        if flaw is not None:
+            return flaw.verdict
+        if refusal := self._method.refusal(crystal.symbols):
+            return Verdict.abstain(refusal)
+        try:
+            return self.converged(crystal, self.computed)
+        except NotConvergedError as error:
+            if self._is_sound is None:
+                self._is_sound = self._converges()
+            if self._is_sound:
+                return Verdict.abstain(f"{error}; a harmless crystal converges")
+            raise ToolError(f"{error}; neither does a harmless crystal") from error
+
+    def converged(self, crystal: Crystal, compute: Callable[[Any], Result]) -> Result:
+        """What is computed of a crystal with the calculator, or else with its fallbacks.
+
+        Args:
+            crystal: What is computed of.
+            compute: Takes atoms that have a calculator.
+
+        Raises:
+            NotConvergedError: If none of them converges: the first one's error.
+        """
+        first: NotConvergedError | None = None
+        for each in (self._method, *self._method.fallbacks()):
+            atoms = _wide(as_atoms(crystal), each.least_width)
+            try:
+                atoms.calc = each.calculator()
+                return compute(atoms)
+            except NotConvergedError as error:
+                first = first or error
+        raise first or NotConvergedError(f"{self._method.name} is not there")
+
+    def _converges(self) -> bool:
+        """Whether the calculation of a harmless crystal comes to an end."""
+        if self.control is None:
+            return False
+        try:
+            self.converged(crystal_of(self.control.content), self.computed)
+        except NotConvergedError:
+            return False
+        return True
+
+    def energy(self, atoms: Any) -> float:
+        """Energy of an atom, eV.
+
+        Raises:
+            CandidateError: If it lies outside the window.
+            NotConvergedError: If the calculator fails.
+        """
+        value = float(ask(atoms.get_potential_energy)) / len(atoms)
+        least, most = self.settings["window"]
+        if not least <= value <= most:
+            raise CandidateError(
+                f"{value:.4g} eV an atom lies outside {least:g} to {most:g}, where "
+                f"{self._method.name} means something",
+                feedback="Propose distances that are closer to those of known crystals.",
+            )
+        return value
+
+    def forces(self, atoms: Any) -> float:
+        """The largest force on an atom, eV/Å.
+
+        Raises:
+            CandidateError: If it is larger than allowed.
+            NotConvergedError: If the calculator fails.
+        """
+        value = float(np.linalg.norm(ask(atoms.get_forces), axis=1).max())
+        if not value <= self.settings["max_force"]:
+            raise CandidateError(
+                f"a force of {value:.3g} eV/Å pulls at an atom; at most "
+                f"{self.settings['max_force']:g} is allowed",
+                feedback="Move the atoms towards places where they are at rest.",
+            )
+        return value
+
+    def evidence(self, **found: Any) -> dict[str, Any]:
+        """What stands beside a score."""
+        return {"calculator": self.settings["calculator"], **found}
+
+
+def ask(question: Any) -> Any:
+    """What a calculator answers.
+
+    Raises:
+        NotConvergedError: If it fails, or answers with what is no number.
+    """
+    from ase.calculators.calculator import CalculationFailed, PropertyNotImplementedError
+
+    try:
+        answer = question()
+    except PropertyNotImplementedError as error:
+        raise ToolError(f"the calculator does not give what is asked: {error}") from error
+    except CalculationFailed as error:
+        raise NotConvergedError(f"the energy did not converge: {printable(error)}") from error
+    if not np.all(np.isfinite(answer)):
+        raise NotConvergedError("the energy did not converge: it is no finite number")
+    return answer
+
+
+def _wide(atoms: Any, width: float) -> Any:
+    """The cell repeated until no two of its faces are closer than a width."""
+    heights = 1 / np.linalg.norm(np.linalg.inv(np.array(atoms.cell)), axis=0)
+    return atoms.repeat([max(1, int(np.ceil(width / height))) for height in heights])
+
+
+def rough_size(content: str | bytes) -> int:
+    r"""Atoms of a crystal from its text alone, for estimates of cost; 8 where it tells nothing.
+
+    Example:
+        >>> rough_size("x\n1.0\n5 0 0\n0 5 0\n0 0 5\nNa Cl\n2 4\nDirect\n")
+        6
+    """
+    head = content[:4000]
+    lines = (head if isinstance(head, str) else head.decode("ascii", "replace")).split("\n")
+    words = lines[_COUNTS].split() if len(lines) > _COUNTS else []
+    counts = [int(word) for word in words if _COUNT.fullmatch(word)]
+    return sum(counts) or 8

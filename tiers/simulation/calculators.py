@@ -1,0 +1,241 @@
+"""Calculators: a closed table of what computes energies and forces, with typed settings.
+
+ASE is the common language: whatever is in the table becomes one of its calculators. A name that is
+not in the table is looked for among the entry points of installed packages, so that code is chosen
+by who installs it, and never by a row, a ladder or a candidate. No setting is a command, a path or
+a checkpoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from importlib.metadata import EntryPoint, entry_points
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from verifier_ladder.errors import ConfigError, PluginError, ToolError
+from verifier_ladder.tiers.fast.crystalfile import elements
+from verifier_ladder.tiers.versions import versions
+
+GROUP = "verifier_ladder.calculators"
+"""Entry points of calculators of one's own: classes of ASE that are made without arguments."""
+
+_METALS = ("Al", "Ni", "Cu", "Pd", "Ag", "Pt", "Au")
+_RADON = 86
+
+
+class NotConvergedError(Exception):
+    """A calculation came to no end with these atoms."""
+
+
+class Method(BaseModel):
+    """A calculator and its settings; a subclass for each of the table."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    packages: ClassVar[Sequence[str]] = ("ase",)
+    """What its results depend on."""
+    window: ClassVar[tuple[float, float]] = (-1e4, 1e3)
+    """eV an atom, within which its energies make sense."""
+    control: ClassVar[str] = ""
+    """A crystal in which it converges, as POSCAR; "" if none is known."""
+
+    def calculator(self) -> Any:
+        """Make ASE's calculator.
+
+        Raises:
+            ToolError: If it is not installed.
+        """
+        raise TypeError(f"{type(self).__name__} makes no calculator")
+
+    def fallbacks(self) -> Sequence[Method]:
+        """What is tried where it does not converge: the same theory, by other paths."""
+        return ()
+
+    def seconds(self, atoms: int) -> float:
+        """What one energy with its forces takes."""
+        return 0.01 + 1e-3 * atoms
+
+    def tools(self) -> dict[str, str]:
+        """Versions of its packages."""
+        return versions(*self.packages)
+
+    def knows(self, symbol: str) -> bool:
+        """Whether it has parameters for an element."""
+        del symbol
+        return True
+
+    def refusal(self, symbols: Collection[str]) -> str:
+        """Why it says nothing of these elements; "" if it does."""
+        lacking = [symbol for symbol in dict.fromkeys(symbols) if not self.knows(symbol)]
+        return f"{self.name} has no parameters for {', '.join(lacking)}" if lacking else ""
+
+    @property
+    def least_width(self) -> float:
+        """Å. Narrower cells are repeated, where one point of reciprocal space is sampled."""
+        return 0.0
+
+
+class Emt(Method):
+    """Effective medium theory of seven metals and their alloys: fast, and for trials."""
+
+    name: Literal["emt"] = "emt"
+    window: ClassVar[tuple[float, float]] = (-1.0, 4.0)
+    # At rest, so that it converges in any number of steps.
+    control: ClassVar[str] = (
+        "copper\n1.0\n0.0 1.794913 1.794913\n1.794913 0.0 1.794913\n1.794913 1.794913 0.0\n"
+        "Cu\n1\nDirect\n0.0 0.0 0.0\n"
+    )
+
+    def knows(self, symbol: str) -> bool:
+        """Whether it is a metal that the theory was made for."""
+        return symbol in _METALS
+
+    def calculator(self) -> Any:
+        """Make ASE's own."""
+        try:
+            from ase.calculators.emt import EMT
+        except ImportError as error:
+            raise _missing("ASE", "materials", error) from error
+        return EMT()
+
+    def seconds(self, atoms: int) -> float:
+        """A little for each atom, whose neighbours are visited in Python."""
+        return 1e-3 + 4e-4 * atoms
+
+
+class Tblite(Method):
+    """GFN-xTB with the library tblite. It samples one point, so narrow cells are repeated."""
+
+    name: Literal["tblite"] = "tblite"
+    method: Literal["GFN1-xTB", "GFN2-xTB"] = "GFN1-xTB"
+    accuracy: Annotated[float, Field(ge=1e-4, le=100)] = 1.0
+    electronic_temperature: Annotated[float, Field(ge=1, le=10_000)] = 300.0
+    max_iterations: Annotated[int, Field(ge=1, le=10_000)] = 250
+    width: Annotated[float, Field(ge=3, le=50)] = 8.0
+    """Å. Narrower cells are repeated: a wider one is a finer sample of reciprocal space."""
+    packages: ClassVar[Sequence[str]] = ("ase", "tblite")
+    window: ClassVar[tuple[float, float]] = (-500.0, 0.0)
+    control: ClassVar[str] = (
+        "lithium hydride\n1.0\n4.08 0.0 0.0\n0.0 4.08 0.0\n0.0 0.0 4.08\nLi H\n4 4\nDirect\n"
+        "0.0 0.0 0.0\n0.0 0.5 0.5\n0.5 0.0 0.5\n0.5 0.5 0.0\n"
+        "0.5 0.5 0.5\n0.5 0.0 0.0\n0.0 0.5 0.0\n0.0 0.0 0.5\n"
+    )
+
+    @property
+    def least_width(self) -> float:
+        """As it is set."""
+        return self.width
+
+    def knows(self, symbol: str) -> bool:
+        """Whether it is radon, or lighter."""
+        return elements()[symbol] <= _RADON
+
+    def calculator(self) -> Any:
+        """Make tblite's."""
+        return self._made()
+
+    def _made(self, **more: Any) -> Any:
+        try:
+            from tblite.ase import TBLite
+        except ImportError as error:
+            raise _missing("tblite", "xtb", error) from error
+        return TBLite(
+            method=self.method, accuracy=self.accuracy, max_iterations=self.max_iterations,
+            electronic_temperature=self.electronic_temperature, verbosity=0, **more,
+        )  # fmt: skip
+
+    def fallbacks(self) -> Sequence[Method]:
+        """The same with smaller steps of the field, and four times as many of them."""
+        return (_Damped(**{**self.model_dump(), "max_iterations": 4 * self.max_iterations}),)
+
+    def seconds(self, atoms: int) -> float:
+        """The third power, for matrices are diagonalised."""
+        return 0.02 + 2e-5 * atoms**2 + 1e-6 * atoms**3
+
+
+class _Damped(Tblite):
+    """tblite in small steps."""
+
+    max_iterations: int = 1000
+
+    def calculator(self) -> Any:
+        """Make tblite's, with a quarter of its damping."""
+        return self._made(mixer_damping=0.1)
+
+    def fallbacks(self) -> Sequence[Method]:
+        """None: it is one."""
+        return ()
+
+
+TABLE: Mapping[str, type[Method]] = {"emt": Emt, "tblite": Tblite}
+"""The calculators that come along, by name."""
+Data = Annotated[Emt | Tblite, Field(discriminator="name")]
+"""Those that a campaign's row may choose: all of the table, for their settings are data."""
+
+
+class Own(Method):
+    """A calculator of an installed package, by the name of its entry point."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9._-]{0,60}$")]
+
+    def calculator(self) -> Any:
+        """Make it."""
+        point = _points()[self.name]
+        try:
+            return point.load()()
+        except Exception as error:
+            raise ToolError(f"the calculator {self.name} can't be made: {error}") from error
+
+    def tools(self) -> dict[str, str]:
+        """ASE's version, and that of the package that offers it."""
+        package = _points()[self.name].dist
+        if package is None:
+            raise PluginError(f"the calculator {self.name} belongs to no package")
+        return {**versions(*self.packages), package.name: package.version}
+
+
+def method(given: str | Mapping[str, Any]) -> Method:
+    """A calculator of the table, or of an installed package, with its settings.
+
+    Args:
+        given: Its name, or its name and settings.
+
+    Raises:
+        ConfigError: If there is none of this name, or it has no such settings.
+
+    Example:
+        >>> method({"name": "tblite", "method": "GFN2-xTB"}).model_dump()["max_iterations"]
+        250
+    """
+    settings = {"name": given} if isinstance(given, str) else dict(given)
+    name = settings.get("name", "")
+    if not isinstance(name, str) or not name:
+        raise ConfigError(
+            f"there is no calculator {given!r:.80}: give a name, or a table with one"
+        )
+    kind = TABLE.get(name) or (Own if name in _points() else None)
+    if kind is None:
+        known = ", ".join([*TABLE, *_points()])
+        raise ConfigError(
+            f"there is no calculator {name!r:.80}; there is {known}; an installed package offers "
+            f"its own by an entry point of the group {GROUP}"
+        )
+    try:
+        return kind.model_validate(settings, strict=True)
+    except ValidationError as error:
+        told = "; ".join(
+            f"{'.'.join(map(str, each['loc']))}: {each['msg']}"
+            for each in error.errors(include_input=False)[:3]
+        )
+        raise ConfigError(f"calculator {name}: {told}") from None
+
+
+def _points() -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def _missing(what: str, extra: str, error: ImportError) -> ToolError:
+    return ToolError(f"{what} can't be imported ({error}); pip install '.[{extra}]' in a clone")
