@@ -62,6 +62,17 @@ def test_molecules_earn_by_their_electrons_or_are_stopped_by_the_tier_made_for_i
         assert bool(told) is bool(reward.feedback)
 
 
+def test_an_alloy_of_the_crystals_is_more_stable_than_its_metals(tmp_path: Path) -> None:
+    rows, ladder = (EXAMPLES / "crystals" / name for name in ("crystals.jsonl", "ladder.toml"))
+    result = vl.score_file(rows, ladder=ladder, ledger=tmp_path / "ledger.db")
+    copper, again, alloy, *refused = [reward.value for reward in result.rewards]
+
+    assert 0.5 == pytest.approx(copper, abs=1e-3)
+    assert copper == again
+    assert 0.55 == pytest.approx(alloy, abs=5e-3)
+    assert [-0.2, -0.2] == refused
+
+
 def test_an_example_runs_with_one_command(tmp_path: Path) -> None:
     command = ["score", f"{FOLDER}/choice.jsonl", "--ladder", f"{FOLDER}/choice.toml"]
 
