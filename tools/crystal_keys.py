@@ -109,6 +109,7 @@ def crystal_gate(key: Key) -> None:
     _bounds(key)
     _hostile(key)
     _mutants(key)
+    _groups(key)
 
 
 def _written(key: Key) -> None:
@@ -362,6 +363,58 @@ def _mutants(key: Key) -> None:
         key.add(said, None, outcome, why, "mutant of the verifier", **more)
 
 
+def _groups(key: Key) -> None:
+    """Space groups by number, name and Hall symbol, in the axes and the origin of the cell."""
+    perovskite = made(
+        "Ca Ti O O", cell(5.38, 5.44, 7.64), (0.9935, 0.036, 0.25), (0, 0.5, 0),
+        (0.0714, 0.484, 0.25), (0.7108, 0.2888, 0.0371),
+    )  # fmt: skip
+    zirconia = made(
+        "Zr O O", cell(5.1505, 5.2116, 5.3173, 90, 99.23, 90), (0.2754, 0.0395, 0.2083),
+        (0.07, 0.3317, 0.3447), (0.4496, 0.7569, 0.4792),
+    )  # fmt: skip
+    corundum = made(
+        "Al O", cell(4.7602, 4.7602, 12.9933, 90, 90, 120), (0, 0, 0.3522), (0.3062, 0, 0.25)
+    )
+    diamond = made("C", cell(3.567, 3.567, 3.567), (0.125, 0.125, 0.125))
+    quartz = PROTOTYPES["SiO2"]._replace(symbols=["Si", "O"])
+    quartz = quartz._replace(places=quartz.places[[0, 3]])
+    # The volume of an atom tells how many the operations have made.
+    for solid, atoms, told in (
+        (perovskite, 20, "_symmetry_space_group_name_H-M 'P b n m'"),
+        (perovskite, 20, "_space_group_IT_number 62\n_space_group_name_H-M_alt 'P b n m'"),
+        (perovskite, 20, "_symmetry_space_group_name_Hall '-P 2c 2ab'"),
+        (zirconia, 12, "_symmetry_space_group_name_H-M 'P 1 21/c 1'"),
+        (zirconia, 12, "_symmetry_Int_Tables_number 14"),
+        (zirconia, 12, "_space_group_name_H-M_alt P2_1/c\n_space_group_IT_number 14"),
+        (corundum, 30, "_symmetry_space_group_name_H-M 'R -3 c'"),
+        (corundum, 30, "_symmetry_space_group_name_H-M 'R -3 c :H'"),
+        (corundum, 30, "_space_group_IT_number 167"),
+        (diamond, 8, "_space_group_name_H-M_alt 'F d -3 m :2'"),
+        (quartz, 9, '_space_group_name_Hall "P 31 2\\""'),
+        (quartz, 9, "_symmetry_Int_Tables_number 152"),
+    ):  # fmt: skip
+        each = solid.volume / atoms
+        room = {"volume": [round(each - 0.01, 4), round(each + 0.01, 4)]}
+        key.add(_of_group(solid, told), None, YES, told, "generator: International Tables",
+                settings=room)  # fmt: skip
+    bent = perovskite._replace(lattice=cell(5.38, 5.44, 7.64, 90, 95, 90))
+    for solid, told, why in (
+        (perovskite, "_space_group_IT_number 61\n_space_group_name_H-M_alt 'P b n m'",
+         "a number and a name of two groups"),
+        (bent, "_symmetry_space_group_name_H-M 'P b n m'", "a cell that the group does not have"),
+        (diamond, "_symmetry_space_group_name_H-M 'F d -3 m'", "a name of two origins"),
+        (quartz, "_symmetry_space_group_name_Hall 'P 99'", "no Hall symbol"),
+        (quartz, "_symmetry_space_group_name_H-M ?", "a group that is not known"),
+    ):  # fmt: skip
+        key.add(_of_group(solid, told), None, NO, why, "generator: International Tables")
+
+
+def _of_group(solid: Solid, told: str) -> str:
+    """A CIF of its distinct atoms that names a group and lists no operation."""
+    return cif(solid).replace("loop_\n_symmetry_equiv_pos_as_xyz\n'x, y, z'\n", f"{told}\n")
+
+
 # ---- Energies
 
 
@@ -412,6 +465,9 @@ def _unknown(key: Key, more: tuple[tuple[dict[str, Any], str], ...] = ()) -> Non
     for name in ("NaCl", "Fe", "Si"):
         key.add(poscar(PROTOTYPES[name]), None, UNKNOWN, "no parameters", HAND,
                 reason=f"no parameters for {PROTOTYPES[name].symbols[0]}")  # fmt: skip
+    uranium = made("U U", cell(3.5, 3.5, 3.5), (0, 0, 0), (0.5, 0.5, 0.5))
+    key.add(poscar(uranium), None, UNKNOWN, "no parameters", HAND, reason="no parameters for U",
+            settings={"calculator": "tblite"})  # fmt: skip
     refused: tuple[tuple[dict[str, Any], str], ...] = (
         ({"calculator": "vasp"}, "no calculator"), ({"calculator": "../emt"}, "no calculator"),
         ({"calculator": "os.system"}, "no calculator"), ({"calculator": ""}, "no calculator"),
@@ -514,6 +570,7 @@ def _stability(key: Key) -> None:
         (elements[:1], "no mixture"), ([poscar(METALS["Ni"]), elements[1]], "no mixture"),
         (["Cu, fcc"], "phases"), ([elements[0].replace("0.5", "nan")], "phases"),
         ([poscar(overlapping(copper[0]))], "phases"), ([elements[0]] * 51, "phases"),
+        ([poscar(PROTOTYPES["NaCl"])], "phases: emt has no parameters for Na"),
     ):  # fmt: skip
         key.add(xyz(rich[0]), None, UNKNOWN, "phases that say nothing of it", HAND,
                 settings={"phases": phases}, reason=reason)  # fmt: skip

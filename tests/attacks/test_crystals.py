@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from crystals import PROTOTYPES, cif, poscar, xyz
+from threadpoolctl import threadpool_limits
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import ConfigError
@@ -78,9 +79,7 @@ _watching = [False]
 
 def _hook(event: str, arguments: tuple[Any, ...]) -> None:
     if _watching[0] and event in WATCHED:
-        told = str(arguments[0]) if arguments else ""
-        if not told.endswith("spacegroup.dat"):  # Its own table, the only file that it reads.
-            _seen.append(f"{event} {told[:100]}")
+        _seen.append(f"{event} {str(arguments[0])[:100] if arguments else ''}")
 
 
 sys.addaudithook(_hook)  # It stays, and says nothing while nobody watches.
@@ -102,6 +101,8 @@ def judges() -> list[Callable[[str], object]]:
     """All that reads a crystal, warm, so that no module is loaded any more."""
     by = CrystalCanonicaliser()
     verifiers = [kind() for kind in KINDS]
+    for verifier in verifiers:
+        verifier.setup()
 
     def canonical(text: str) -> object:
         try:
@@ -119,6 +120,13 @@ def judges() -> list[Callable[[str], object]]:
             judge(text)
         judge(TABLE.replace("loop_\n_symmetry_equiv_pos_as_xyz\n'x, y, z'", "", 1))
     return judges
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    """As in a worker: on matrices this small, more threads only wait for each other."""
+    with threadpool_limits(1):
+        yield
 
 
 @pytest.fixture(autouse=True)

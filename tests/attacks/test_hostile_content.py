@@ -27,9 +27,9 @@ NEEDS = {
     "table-schema": "pyarrow",
     "tool-calls": "jsonschema_rs",
 }
-LONG = {*SLOW, "code-tests"}
+LONG = {*SLOW, "code-tests", "ase-relax", "ase-equation-of-state"}
 """Those that take long here. The kit of `code-tests`, which runs a task of one test eight times,
-tries hostile content as well."""
+tries hostile content as well. Before it computes, `ase-energy` does what the others of ASE do."""
 SAMPLES = {"molecule": "c1ccccc1"}
 OF_KIND = {"molecule": "rdkit", "crystal": "spglib"}
 

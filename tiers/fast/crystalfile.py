@@ -8,6 +8,7 @@ bounds, and operations of symmetry that were matched sign by sign.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -83,12 +84,30 @@ def elements() -> Mapping[str, int]:
     try:
         from ase.data import chemical_symbols
     except ImportError as error:
-        raise ToolError(
-            f"ASE can't be imported ({error}); pip install '.[materials]' in a clone"
-        ) from error
+        raise missing("ASE", "materials", error) from error
     return {
         symbol: number for number, symbol in enumerate(chemical_symbols[: _LAST + 1]) if number
     }
+
+
+def ask_spglib(function: str, *arguments: Any, **settings: Any) -> Any:
+    """What the library of symmetry answers.
+
+    Raises:
+        ToolError: If it is not installed.
+    """
+    try:
+        import spglib
+    except ImportError as error:
+        raise missing("spglib", "materials", error) from error
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # It warns of how it will tell failures one day.
+        return getattr(spglib, function)(*arguments, **settings)
+
+
+def missing(what: str, extra: str, error: ImportError) -> ToolError:
+    """The error for a library that is not installed."""
+    return ToolError(f"{what} can't be imported ({error}); pip install '.[{extra}]' in a clone")
 
 
 def read(text: str, max_atoms: int) -> Crystal:
@@ -293,10 +312,18 @@ _SYMMETRY = (
     "_space_group_symop_operation_xyz", "_space_group_symop.operation_xyz",
     "_symmetry_equiv_pos_as_xyz",
 )  # fmt: skip
-_GROUP = (
-    "_space_group_it_number", "_space_group.it_number", "_symmetry_int_tables_number",
-    "_space_group_name_h-m_alt", "_symmetry_space_group_name_h-m",
-)  # fmt: skip
+_GROUP = {
+    "_space_group_it_number": "number", "_space_group.it_number": "number",
+    "_symmetry_int_tables_number": "number",
+    "_space_group_name_h-m_alt": "name", "_space_group.name_h-m_alt": "name",
+    "_symmetry_space_group_name_h-m": "name",
+    "_space_group_name_hall": "hall", "_space_group.name_hall": "hall",
+    "_symmetry_space_group_name_hall": "hall",
+}  # fmt: skip
+"""Tags that name a space group, and how."""
+_SETTINGS = 530
+"""Space groups in all axes and origins that International Tables have."""
+Operations = list[tuple["Array", "Array"]]
 Items = Mapping[str, Sequence[str]]
 
 
@@ -418,19 +445,28 @@ def _lattice(lengths: Sequence[float], angles: Array) -> Array:
     return np.array(lengths)[:, None] * np.array(shape)
 
 
-def _operations(items: Items, lattice: Array) -> list[tuple[Array, Array]]:
+def _operations(items: Items, lattice: Array) -> Operations:
     """What makes the other atoms of the cell: rotations and shifts, as parts of its vectors."""
     listed = next((items[tag] for tag in _SYMMETRY if tag in items), None)
-    found = _listed(listed) if listed else _of_group(items)
+    named = [_listed(listed)] if listed else _of_group(items)
+    if not (found := [each for each in named if _has(lattice, each)]):
+        raise bad("the cell does not have the symmetry that the CIF names")
+    if len(found) > 1:
+        raise bad(
+            "the space group has more than one origin in such a cell",
+            "List the operations of symmetry.",
+        )
+    return found[0]
+
+
+def _has(lattice: Array, operations: Operations) -> bool:
+    """Whether a lattice has the symmetry, all but a hundredth."""
     metric = lattice @ lattice.T
     room = _UNLIKE * float(np.abs(metric).max())
-    for rotation, _ in found:
-        if np.abs(rotation.T @ metric @ rotation - metric).max() > room:
-            raise bad("the cell does not have the symmetry that the CIF names")
-    return found
+    return all(np.abs(turn.T @ metric @ turn - metric).max() <= room for turn, _ in operations)
 
 
-def _listed(words: Sequence[str]) -> list[tuple[Array, Array]]:
+def _listed(words: Sequence[str]) -> Operations:
     from ase.spacegroup.spacegroup import parse_sitesym
 
     if len(words) > _MOST_OPERATIONS:
@@ -442,31 +478,59 @@ def _listed(words: Sequence[str]) -> list[tuple[Array, Array]]:
     return list(zip(*parse_sitesym(plain), strict=True))
 
 
-def _of_group(items: Items) -> list[tuple[Array, Array]]:
-    """The operations of a space group that is named, if there is only one way to place them."""
-    named = next((items[tag][0] for tag in _GROUP if tag in items), "1")
-    if not re.fullmatch(r"[A-Za-z0-9 /_:-]{1,20}", named, re.ASCII):
-        raise bad(f"{_shown(named)} is no space group")
-    group = int(named) if _COUNT.fullmatch(named) else named.replace("_", "")
-    found = _space_group(group, 1)
-    if found is None or _space_group(found.no, 2) is not None:
-        raise bad(
-            f"{_shown(named)} is no space group with one setting",
-            "List the operations of symmetry.",
-        )
-    return [(np.array(rotation), np.array(shift)) for rotation, shift in found.get_symop()]
+def _of_group(items: Items) -> list[Operations]:
+    """The operations of the space group that is named, in each setting that it may be meant in.
+
+    A name of several settings means the standard one, except where those differ in the origin, or
+    in whether a rhombohedron has hexagonal axes: files have all of these.
+    """
+    told = {(kind, _plain(items[tag][0])) for tag, kind in _GROUP.items() if tag in items}
+    named = [each for each in _settings() if (told or {("number", "1")}) <= each.names]
+    if not named:
+        word = next(items[tag][0] for tag in _GROUP if tag in items)
+        raise bad(f"{_shown(word)} is no space group, or not the one that stands beside it")
+    meant = named if named[0].choice[:1] in {"1", "2", "H", "R"} else named[:1]
+    return [_database(each.place) for each in meant]
 
 
-def _space_group(group: int | str, setting: int) -> Any:
-    from ase.spacegroup.spacegroup import Spacegroup, SpacegroupNotFoundError
+class _Setting(NamedTuple):
+    """A space group in one of its settings."""
 
-    try:
-        return Spacegroup(group, setting=setting)
-    except SpacegroupNotFoundError:
-        return None
+    place: int
+    """In the table of all settings."""
+    choice: str
+    """The axes, or the origin."""
+    names: frozenset[tuple[str, str]]
+    """What it is called, and by which kind of tag."""
 
 
-def _orbit(place: Array, operations: Sequence[tuple[Array, Array]], lattice: Array) -> list[Array]:
+@cache
+def _settings() -> Sequence[_Setting]:
+    return [_setting(place) for place in range(1, _SETTINGS + 1)]
+
+
+def _setting(place: int) -> _Setting:
+    found = ask_spglib("get_spacegroup_type", place)
+    full = found.international_full
+    names = {found.international_short, full, *found.international.split(" = ")}
+    names |= {" ".join(word for word in full.split() if word != "1")}  # P 1 21/n 1 is P 21/n.
+    names |= {f"{name}:{found.choice}" for name in names}
+    return _Setting(place, found.choice, frozenset({
+        ("number", str(found.number)), ("hall", _plain(found.hall_symbol)),
+        *(("name", _plain(name)) for name in names),
+    }))  # fmt: skip
+
+
+def _plain(name: str) -> str:
+    return re.sub("[ _]", "", name).lower()
+
+
+def _database(place: int) -> Operations:
+    found = ask_spglib("get_symmetry_from_database", place)
+    return list(zip(found["rotations"], found["translations"], strict=True))
+
+
+def _orbit(place: Array, operations: Operations, lattice: Array) -> list[Array]:
     """The images of a site, each once; images that all but coincide are their mean."""
     groups: list[list[Array]] = []
     for rotation, shift in operations:

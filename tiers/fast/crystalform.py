@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from verifier_ladder.errors import ToolError
-from verifier_ladder.tiers.fast.crystalfile import Array, Crystal, elements
+from verifier_ladder.tiers.fast.crystalfile import Array, Crystal, ask_spglib, elements
 
 TOLERANCE = 1e-3
 """Å. Atoms that a translation brings so close to each other are images of one."""
@@ -78,20 +77,14 @@ def _primitive(crystal: Crystal, tolerance: float) -> tuple[Array, Array, Array]
     """The smallest cell, its atoms the means of those that are alike; as it is where none is."""
     given: Any = (crystal.lattice, crystal.places, np.array(crystal.numbers))
     try:
-        import spglib
-    except ImportError as error:
-        raise ToolError(
-            f"spglib can't be imported ({error}); pip install '.[materials]' in a clone"
-        ) from error
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # It warns of how it will tell failures one day.
-        try:
-            # Its idealised cells depend on which of two like atoms comes first.
-            found: Any = spglib.standardize_cell(
-                given, to_primitive=True, no_idealize=True, symprec=tolerance
-            )
-        except Exception:  # noqa: BLE001 - which one it raises, if any, depends on its version
-            found = None
+        # Its idealised cells depend on which of two like atoms comes first.
+        found: Any = ask_spglib(
+            "standardize_cell", given, to_primitive=True, no_idealize=True, symprec=tolerance
+        )
+    except ToolError:
+        raise
+    except Exception:  # noqa: BLE001 - which one it raises, if any, depends on its version
+        found = None
     return given if found is None else found  # type: ignore[no-any-return]
 
 

@@ -209,7 +209,7 @@ class CrystalGate(SingleVerifier):
         Raises:
             ConfigError: If a bound makes no sense.
         """
-        if not 1 <= max_atoms <= MOST_ATOMS:
+        if max_atoms not in range(1, MOST_ATOMS + 1):
             raise ConfigError(f"max_atoms={max_atoms!r}: give 1 to {MOST_ATOMS}")
         if not 0 < distance <= _LARGEST_RATIO:
             raise ConfigError(f"distance={distance!r}: give a part above 0, at most 1.5")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, TypeVar
 
 import numpy as np
@@ -48,8 +49,9 @@ class AseVerifier(SingleVerifier):
     bounds. Energies outside the window, and forces that nothing at rest has, are rejects: a force
     field is wrong there, and no crystal stands there.
 
-    **What does not converge** is tried with the calculator's fallbacks. If they fail too while a
-    harmless crystal converges, the verifier abstains, having considered it; else its tool failed.
+    **What does not converge** is tried with the calculator's fallbacks, which the evidence names.
+    If they fail too while a harmless crystal converges, the verifier abstains, having considered
+    it; else its tool failed.
     """
 
     tier = Tier.SIMULATION
@@ -85,8 +87,7 @@ class AseVerifier(SingleVerifier):
         super().__init__(
             calculator=self._method.model_dump(), window=allowed, max_force=max_force, **own
         )
-        self.tools = {**self._method.tools()}
-        self._is_sound: bool | None = None
+        self.tools = self._method.tools()
 
     def setup(self) -> None:
         """Load the calculator, on one thread: the other cores belong to other workers."""
@@ -120,16 +121,15 @@ class AseVerifier(SingleVerifier):
         if refusal := self._method.refusal(crystal.symbols):
             return Verdict.abstain(refusal)
         try:
-            return self.converged(crystal, self.computed)
+            verdict, attempt = self.converged(crystal, self.computed)
         except NotConvergedError as error:
-            if self._is_sound is None:
-                self._is_sound = self._converges()
-            if self._is_sound:
+            if self._converges():
                 return Verdict.abstain(f"{error}; a harmless crystal converges")
             raise ToolError(f"{error}; neither does a harmless crystal") from error
+        return _told(verdict, attempt)
 
-    def converged(self, crystal: Crystal, compute: Callable[[Any], Result]) -> Result:
-        """What is computed of a crystal with the calculator, or else with its fallbacks.
+    def converged(self, crystal: Crystal, compute: Callable[[Any], Result]) -> tuple[Result, str]:
+        """What is computed of a crystal, and by which of the calculator's attempts.
 
         Args:
             crystal: What is computed of.
@@ -138,15 +138,22 @@ class AseVerifier(SingleVerifier):
         Raises:
             NotConvergedError: If none of them converges: the first one's error.
         """
-        first: NotConvergedError | None = None
-        for each in (self._method, *self._method.fallbacks()):
-            atoms = _wide(as_atoms(crystal), each.least_width)
+        from ase.calculators.calculator import CalculationFailed, PropertyNotImplementedError
+
+        failures: list[NotConvergedError] = []
+        for attempt in self._method.attempts:
+            atoms = _wide(as_atoms(crystal), self._method.least_width)
             try:
-                atoms.calc = each.calculator()
-                return compute(atoms)
+                atoms.calc = self._method.calculator(attempt)
+                return compute(atoms), attempt
             except NotConvergedError as error:
-                first = first or error
-        raise first or NotConvergedError(f"{self._method.name} is not there")
+                failures.append(error)
+            except CalculationFailed as error:  # Also of what an optimiser asks.
+                told = f"the energy did not converge: {printable(error)}"
+                failures.append(NotConvergedError(told))
+            except PropertyNotImplementedError as error:
+                raise ToolError(f"the calculator does not give what is asked: {error}") from error
+        raise failures[0]
 
     def _converges(self) -> bool:
         """Whether the calculation of a harmless crystal comes to an end."""
@@ -163,9 +170,9 @@ class AseVerifier(SingleVerifier):
 
         Raises:
             CandidateError: If it lies outside the window.
-            NotConvergedError: If the calculator fails.
+            NotConvergedError: If it is no finite number.
         """
-        value = float(ask(atoms.get_potential_energy)) / len(atoms)
+        value = float(finite(atoms.get_potential_energy())) / len(atoms)
         least, most = self.settings["window"]
         if not least <= value <= most:
             raise CandidateError(
@@ -180,9 +187,9 @@ class AseVerifier(SingleVerifier):
 
         Raises:
             CandidateError: If it is larger than allowed.
-            NotConvergedError: If the calculator fails.
+            NotConvergedError: If it is no finite number.
         """
-        value = float(np.linalg.norm(ask(atoms.get_forces), axis=1).max())
+        value = float(np.linalg.norm(finite(atoms.get_forces()), axis=1).max())
         if not value <= self.settings["max_force"]:
             raise CandidateError(
                 f"a force of {value:.3g} eV/Å pulls at an atom; at most "
@@ -196,23 +203,22 @@ class AseVerifier(SingleVerifier):
         return {"calculator": self.settings["calculator"], **found}
 
 
-def ask(question: Any) -> Any:
+def finite(answer: Any) -> Any:
     """What a calculator answers.
 
     Raises:
-        NotConvergedError: If it fails, or answers with what is no number.
+        NotConvergedError: If it is no finite number.
     """
-    from ase.calculators.calculator import CalculationFailed, PropertyNotImplementedError
-
-    try:
-        answer = question()
-    except PropertyNotImplementedError as error:
-        raise ToolError(f"the calculator does not give what is asked: {error}") from error
-    except CalculationFailed as error:
-        raise NotConvergedError(f"the energy did not converge: {printable(error)}") from error
     if not np.all(np.isfinite(answer)):
         raise NotConvergedError("the energy did not converge: it is no finite number")
     return answer
+
+
+def _told(verdict: Verdict, attempt: str) -> Verdict:
+    """The verdict, and in its evidence the fallback that it is owed to."""
+    if not attempt:
+        return verdict
+    return replace(verdict, evidence={**verdict.evidence, "fallbacks": [attempt]})
 
 
 def _wide(atoms: Any, width: float) -> Any:

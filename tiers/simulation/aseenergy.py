@@ -52,7 +52,7 @@ class AseEnergy(AseVerifier):
         """One energy, with its forces."""
         energy = self.energy(atoms)
         force = self.forces(atoms)
-        volume = atoms.get_volume() / len(atoms)
+        volume = float(atoms.get_volume()) / len(atoms)
         return Verdict.accept(
             round(energy, 6),
             unit=self.unit,

@@ -75,7 +75,7 @@ class AseEquationOfState(AseVerifier):
         """
         if not _LEAST_SPAN <= span <= _MOST_SPAN:
             raise ConfigError(f"span={span!r}: give {_LEAST_SPAN} to {_MOST_SPAN}")
-        if not _LEAST_POINTS <= points <= _MOST_POINTS:
+        if points not in range(_LEAST_POINTS, _MOST_POINTS + 1):
             raise ConfigError(f"points={points!r}: give {_LEAST_POINTS} to {_MOST_POINTS}")
         super().__init__(calculator, window, max_force, span=span, points=points)
 

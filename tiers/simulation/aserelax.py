@@ -14,7 +14,7 @@ from verifier_ladder.tiers.fast.crystal import crystal_of
 from verifier_ladder.tiers.fast.crystalfile import LONGEST, Array, Crystal
 from verifier_ladder.tiers.fast.crystalform import written
 from verifier_ladder.tiers.fast.crystalgate import Bounds
-from verifier_ladder.tiers.simulation.asecrystal import AseSettings, AseVerifier
+from verifier_ladder.tiers.simulation.asecrystal import AseSettings, AseVerifier, finite
 from verifier_ladder.tiers.simulation.calculators import NotConvergedError
 from verifier_ladder.tiers.simulation.hull import Phase, hull_energy
 from verifier_ladder.verdict import Verdict
@@ -98,10 +98,12 @@ class AseRelax(AseVerifier):
         """
         if not _LEAST_FORCE <= fmax <= _MOST_FORCE:
             raise ConfigError(f"fmax={fmax!r}: give {_LEAST_FORCE:g} to {_MOST_FORCE:g} eV/Å")
-        if not 1 <= steps <= _MOST_STEPS:
+        if steps not in range(1, _MOST_STEPS + 1):
             raise ConfigError(f"steps={steps!r}: give 1 to {_MOST_STEPS}")
         if optimiser not in get_args(Optimiser):
             raise ConfigError(f"optimiser={optimiser!r:.40}: write BFGS or FIRE")
+        if not isinstance(cell, bool):
+            raise ConfigError(f"cell={cell!r:.40}: write true or false")
         if len(phases) > _MOST_PHASES:
             raise ConfigError(f"phases: give at most {_MOST_PHASES}")
         self._crystals = [_phase(text) for text in phases]
@@ -114,12 +116,23 @@ class AseRelax(AseVerifier):
             if refusal := self._method.refusal(each.symbols):
                 raise ConfigError(f"phases: {refusal}")
 
+    def setup(self) -> None:
+        """Load the calculator, and relax what competes: no candidate pays for that."""
+        super().setup()
+        self._competing()
+
     def evaluations(self) -> float:
         """Most crystals are at rest after some dozens of steps."""
         return float(min(30, self.settings["steps"]) + 1)
 
     def computed(self, atoms: Any) -> Verdict:
         """Relax, and compare with what was proposed."""
+        hull = 0.0
+        if self._crystals:
+            found = hull_energy(atoms.get_chemical_symbols(), self._competing())
+            if found is None:
+                return Verdict.abstain("no mixture of the phases has its composition")
+            hull = found
         before, bonds = self.energy(atoms), _pairs(atoms)
         self.forces(atoms)
         taken = self._relax(atoms)
@@ -136,17 +149,14 @@ class AseRelax(AseVerifier):
         lost = max(0.0, before - after)
         scores = {"energy_at_rest": round(after, 6), "relaxation_energy": round(lost, 6)}
         if self._crystals:
-            least = hull_energy(crystal.symbols, self._competing())
-            if least is None:
-                return Verdict.abstain("no mixture of the phases has its composition")
-            scores["energy_above_hull"] = round(after - least, 6)
+            scores["energy_above_hull"] = round(after - hull, 6)
         return Verdict.accept(
             scores["energy_above_hull" if self._crystals else "relaxation_energy"],
             unit=self.unit,
             scores=scores,
             evidence=self.evidence(**{
                 "energy at rest, eV an atom": round(after, 6), "steps": taken,
-                "volume at rest, Å³ an atom": round(atoms.get_volume() / len(atoms), 4),
+                "volume at rest, Å³ an atom": round(float(atoms.get_volume()) / len(atoms), 4),
             }),
             artifacts={"relaxed.vasp": written(crystal).encode()},
         )  # fmt: skip
@@ -167,7 +177,7 @@ class AseRelax(AseVerifier):
             return self.energy(atoms)
 
         try:
-            return self.converged(phase, energy)
+            return self.converged(phase, energy)[0]
         except (CandidateError, NotConvergedError) as error:
             raise ConfigError(f"phases: {''.join(phase.symbols):.40}: {error}") from error
 
@@ -185,23 +195,26 @@ class AseRelax(AseVerifier):
         kind = getattr(optimize, self.settings["optimiser"])
         target = FrechetCellFilter(atoms) if self.settings["cell"] else atoms
         optimiser = kind(target, logfile=None, trajectory=None, restart=None)
-        is_done = False
+        is_at_rest = False
         for stage in optimiser.irun(fmax=fmax, steps=steps):
-            is_done = bool(stage)
+            is_at_rest = bool(stage)
             self.energy(atoms)
-        if not is_done:
+            finite(target.get_forces())
+        if not is_at_rest:
             raise NotConvergedError(
                 f"the crystal did not converge in {steps} step{'s' * (steps > 1)}"
             )
         return int(optimiser.nsteps)
 
 
-def _phase(text: str) -> Crystal:
+def _phase(text: object) -> Crystal:
     """A competing crystal.
 
     Raises:
         ConfigError: If it is none, or breaks the gate's bounds.
     """
+    if not isinstance(text, str):
+        raise ConfigError(f"phases: {text!r:.40} is no text of a file")
     try:
         crystal = crystal_of(text)
     except CandidateError as error:

@@ -15,7 +15,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from verifier_ladder.errors import ConfigError, PluginError, ToolError
-from verifier_ladder.tiers.fast.crystalfile import elements
+from verifier_ladder.tiers.fast.crystalfile import elements, missing
+from verifier_ladder.tiers.simulation.xtb import ATTEMPTS
 from verifier_ladder.tiers.versions import versions
 
 GROUP = "verifier_ladder.calculators"
@@ -23,6 +24,8 @@ GROUP = "verifier_ladder.calculators"
 
 _METALS = ("Al", "Ni", "Cu", "Pd", "Ag", "Pt", "Au")
 _RADON = 86
+_GUESSES = ("sad", "eeq")
+"""Starting charges by number, as tblite's calculator for ASE calls them."""
 
 
 class NotConvergedError(Exception):
@@ -41,18 +44,16 @@ class Method(BaseModel):
     """eV an atom, within which its energies make sense."""
     control: ClassVar[str] = ""
     """A crystal in which it converges, as POSCAR; "" if none is known."""
+    attempts: ClassVar[Collection[str]] = ("",)
+    """As it is set, and what is tried where that does not converge: by other paths to the same."""
 
-    def calculator(self) -> Any:
-        """Make ASE's calculator.
+    def calculator(self, attempt: str = "") -> Any:
+        """Make ASE's calculator, for one of its attempts.
 
         Raises:
             ToolError: If it is not installed.
         """
-        raise TypeError(f"{type(self).__name__} makes no calculator")
-
-    def fallbacks(self) -> Sequence[Method]:
-        """What is tried where it does not converge: the same theory, by other paths."""
-        return ()
+        raise TypeError(f"{type(self).__name__} makes no calculator for {attempt!r}")
 
     def seconds(self, atoms: int) -> float:
         """What one energy with its forces takes."""
@@ -93,12 +94,13 @@ class Emt(Method):
         """Whether it is a metal that the theory was made for."""
         return symbol in _METALS
 
-    def calculator(self) -> Any:
+    def calculator(self, attempt: str = "") -> Any:
         """Make ASE's own."""
+        del attempt
         try:
             from ase.calculators.emt import EMT
         except ImportError as error:
-            raise _missing("ASE", "materials", error) from error
+            raise missing("ASE", "materials", error) from error
         return EMT()
 
     def seconds(self, atoms: int) -> float:
@@ -117,6 +119,7 @@ class Tblite(Method):
     width: Annotated[float, Field(ge=3, le=50)] = 8.0
     """Å. Narrower cells are repeated: a wider one is a finer sample of reciprocal space."""
     packages: ClassVar[Sequence[str]] = ("ase", "tblite")
+    attempts: ClassVar[Collection[str]] = tuple(ATTEMPTS)
     window: ClassVar[tuple[float, float]] = (-500.0, 0.0)
     control: ClassVar[str] = (
         "lithium hydride\n1.0\n4.08 0.0 0.0\n0.0 4.08 0.0\n0.0 0.0 4.08\nLi H\n4 4\nDirect\n"
@@ -133,41 +136,25 @@ class Tblite(Method):
         """Whether it is radon, or lighter."""
         return elements()[symbol] <= _RADON
 
-    def calculator(self) -> Any:
+    def calculator(self, attempt: str = "") -> Any:
         """Make tblite's."""
-        return self._made()
-
-    def _made(self, **more: Any) -> Any:
         try:
             from tblite.ase import TBLite
         except ImportError as error:
-            raise _missing("tblite", "xtb", error) from error
+            raise missing("tblite", "xtb", error) from error
+        settings: dict[str, Any] = {
+            key.replace("-", "_"): value for key, value in ATTEMPTS[attempt].items()
+        }
+        if "guess" in settings:
+            settings["guess"] = _GUESSES[int(settings["guess"])]
         return TBLite(
             method=self.method, accuracy=self.accuracy, max_iterations=self.max_iterations,
-            electronic_temperature=self.electronic_temperature, verbosity=0, **more,
+            electronic_temperature=self.electronic_temperature, verbosity=0, **settings,
         )  # fmt: skip
-
-    def fallbacks(self) -> Sequence[Method]:
-        """The same with smaller steps of the field, and four times as many of them."""
-        return (_Damped(**{**self.model_dump(), "max_iterations": 4 * self.max_iterations}),)
 
     def seconds(self, atoms: int) -> float:
         """The third power, for matrices are diagonalised."""
         return 0.02 + 2e-5 * atoms**2 + 1e-6 * atoms**3
-
-
-class _Damped(Tblite):
-    """tblite in small steps."""
-
-    max_iterations: int = 1000
-
-    def calculator(self) -> Any:
-        """Make tblite's, with a quarter of its damping."""
-        return self._made(mixer_damping=0.1)
-
-    def fallbacks(self) -> Sequence[Method]:
-        """None: it is one."""
-        return ()
 
 
 TABLE: Mapping[str, type[Method]] = {"emt": Emt, "tblite": Tblite}
@@ -181,8 +168,9 @@ class Own(Method):
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9._-]{0,60}$")]
 
-    def calculator(self) -> Any:
+    def calculator(self, attempt: str = "") -> Any:
         """Make it."""
+        del attempt
         point = _points()[self.name]
         try:
             return point.load()()
@@ -235,7 +223,3 @@ def method(given: str | Mapping[str, Any]) -> Method:
 
 def _points() -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=GROUP)}
-
-
-def _missing(what: str, extra: str, error: ImportError) -> ToolError:
-    return ToolError(f"{what} can't be imported ({error}); pip install '.[{extra}]' in a clone")

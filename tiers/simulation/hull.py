@@ -8,6 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from verifier_ladder.errors import ToolError
+
+_SOLVED, _INFEASIBLE = 0, 2
+"""What SciPy says of a linear programme."""
+
 
 class Phase(NamedTuple):
     """A crystal that competes."""
@@ -31,6 +36,9 @@ def hull_energy(symbols: Sequence[str], phases: Sequence[Phase]) -> float | None
     Returns:
         None if no mixture has the composition.
 
+    Raises:
+        ToolError: If the programme is not solved.
+
     Example:
         >>> hull_energy(["Cu", "Au"], [Phase(["Cu"], -3.0), Phase(["Au"], -4.0)])
         -3.5
@@ -43,7 +51,9 @@ def hull_energy(symbols: Sequence[str], phases: Sequence[Phase]) -> float | None
         A_eq=np.array([_shares(phase.symbols, elements) for phase in phases]).T,
         b_eq=_shares(symbols, elements),
     )
-    return round(float(found.fun), 12) if found.success else None
+    if found.status not in {_SOLVED, _INFEASIBLE}:
+        raise ToolError(f"the hull of the phases is not known: {found.message}")
+    return round(float(found.fun), 12) if found.status == _SOLVED else None
 
 
 def _shares(symbols: Sequence[str], elements: Sequence[str]) -> list[float]:

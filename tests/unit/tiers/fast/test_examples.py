@@ -62,6 +62,7 @@ def test_molecules_earn_by_their_electrons_or_are_stopped_by_the_tier_made_for_i
         assert bool(told) is bool(reward.feedback)
 
 
+@pytest.mark.slow  # The how-to page scores such crystals too.
 def test_an_alloy_of_the_crystals_is_more_stable_than_its_metals(tmp_path: Path) -> None:
     rows, ladder = (EXAMPLES / "crystals" / name for name in ("crystals.jsonl", "ladder.toml"))
     result = vl.score_file(rows, ladder=ladder, ledger=tmp_path / "ledger.db")

@@ -1,9 +1,12 @@
 """The hull of competing phases: the best mixture with a composition."""
 
+from types import SimpleNamespace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from verifier_ladder.errors import ToolError
 from verifier_ladder.tiers.simulation.hull import Phase, hull_energy
 
 energy = st.floats(-10, 10)
@@ -45,3 +48,13 @@ def test_a_ternary_is_mixed_of_what_is_lowest() -> None:
 @pytest.mark.parametrize("symbols", [["Cu"], ["Cu", "Ni"], ["Cu", "Au", "Au"]])
 def test_a_composition_that_no_mixture_has_is_not_known(symbols: list[str]) -> None:
     assert hull_energy(symbols, [Phase(["Ni"], 0.0), Phase(["Cu", "Au"], -1.0)]) is None
+
+
+def test_a_programme_that_is_not_solved_says_nothing_of_the_composition(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    failed = SimpleNamespace(status=4, message="numerical difficulties", fun=None, success=False)
+    monkeypatch.setattr("scipy.optimize.linprog", lambda *_, **__: failed)
+
+    with pytest.raises(ToolError, match="numerical difficulties"):
+        hull_energy(["Cu"], [Phase(["Cu"], 0.0)])
