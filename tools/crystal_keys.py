@@ -596,6 +596,18 @@ def ase_equation_of_state(key: Key) -> None:
         ({"span": 0.9}, "span"),
     )  # fmt: skip
     _unknown(key, refused)
+    copper, energy = rest("Cu")
+    told = within(modulus("Cu"), 0.03 * modulus("Cu"))
+    key.add(poscar(copper), None, YES, "as many volumes as are allowed", MINIMUM,
+            settings={"points": 25}, score=told)  # fmt: skip
+    key.add(poscar(rattled(copper, draw, 0.1)), None, NO, "forces beyond what is allowed", SUM,
+            settings={"max_force": 0.05})  # fmt: skip
+    key.add(poscar(copper), None, NO, "outside the window", SUM,
+            settings={"window": [energy + 1e-3, 1.0]})  # fmt: skip
+    for name in ("Al", "Pt"):
+        key.add(poscar(rest(name)[0]), None, UNKNOWN, f"{name}, over volumes that are too wide",
+                "mutant of the verifier", settings={"span": 0.2, "points": 25},
+                reason="no equation of state fits")  # fmt: skip
 
 
 MAKERS = {
