@@ -67,7 +67,7 @@ class CrystalCanonicaliser(Canonicaliser):
         Raises:
             ConfigError: If a bound makes no sense.
         """
-        if not 1 <= max_atoms <= MOST_ATOMS or not 1e-5 <= tolerance <= 0.1:  # noqa: PLR2004
+        if max_atoms not in range(1, MOST_ATOMS + 1) or not 1e-5 <= tolerance <= 0.1:  # noqa: PLR2004
             raise ConfigError(
                 f"max_atoms must be 1 to {MOST_ATOMS}, and tolerance 0.00001 to 0.1 Å"
             )

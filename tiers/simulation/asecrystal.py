@@ -163,6 +163,8 @@ class AseVerifier(SingleVerifier):
             self.converged(crystal_of(self.control.content), self.computed)
         except NotConvergedError:
             return False
+        except CandidateError:  # It came to an end, and the setting refuses what it gave.
+            return True
         return True
 
     def energy(self, atoms: Any) -> float:

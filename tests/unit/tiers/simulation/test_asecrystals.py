@@ -296,6 +296,15 @@ def test_too_few_steps_are_a_considered_abstention() -> None:
     )
 
 
+def test_a_control_that_the_settings_refuse_is_held_against_no_candidate() -> None:
+    far = rattled(COPPER.scaled(1.02), chance(3), 0.1)  # 0.1 eV an atom; the control has less.
+
+    verdict = said(AseRelax, far, steps=1, window=[0.0, 4.0])
+
+    assert Outcome.ABSTAIN is verdict.outcome
+    assert "a harmless crystal converges" in verdict.reason
+
+
 def test_stability_is_measured_from_the_best_mixture_of_phases() -> None:
     phases = [poscar(PROTOTYPES[name]) for name in ("Cu", "Au")]
     alloy = PROTOTYPES["Cu3Au"]
