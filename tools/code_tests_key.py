@@ -1,7 +1,8 @@
 r"""The first cases of the answer key of `code-tests`: `tiers/answer_keys/code-tests.jsonl`.
 
 Run: `python tools/code_tests_key.py`. It writes the same bytes each time. The key is frozen: later
-cases are added at the end of a maker, none is removed or edited.
+cases are added at the end of a maker, none is removed or edited. `code_tests_forms.py` adds those
+of a generator.
 
 A task holds `tests`: code that runs beside the program, in the ways that people write it. Each
 harmless program is run with its tests here, plainly, before it is written: the key says what plain

@@ -12,8 +12,6 @@ from verifier_ladder.testing.answerkey import AnswerKey
 BY_HAND = {
     "by hand", "convention", "hostile", "hostile input", "known hack", "mutant of the verifier",
 }  # fmt: skip
-NOT_YET = {"code-tests": 0.33}
-"""Keys of which less than half comes from suites and generators, and how much at least."""
 
 
 def test_a_maker_adds_what_a_key_lacks_and_keeps_what_it_holds(
@@ -44,5 +42,4 @@ def test_half_of_a_key_comes_from_suites_and_generators(name: str) -> None:
 
     share = sum(case.source not in BY_HAND for case in cases) / len(cases)
 
-    assert share >= NOT_YET.get(name, 0.5)
-    assert name not in NOT_YET or share < 0.5, "take it out of NOT_YET"
+    assert share >= 0.5
