@@ -3,18 +3,18 @@
 A task brings test code (`testcode`): asserts, functions as pytest finds them, or a
 `check(candidate)`. What such tests say comes out of a process that the program can take over. So
 each of them has a canary, a copy in which another value is compared, and it passes only if its
-canary fails, by an assertion. A comparison that has held with both values convicts the program;
-where no comparison is surely reached, the task is at fault. Fewer than four tests are run several
-times, each time with another canary, so that no throw of a coin does instead. Each run has a fresh
-process; in which order, under which names and with which values is drawn anew in each check, from
-its key and a salt that nothing inside could know.
+canary fails, by an assertion. Each comparison is asked about another value as well, and one that
+holds with both convicts the program; where none is surely reached, the task is at fault. Fewer
+than four tests are run several times, each time with another canary, so that no throw of a coin
+does instead. Each run has a fresh process; in which order, under which names and with which values
+is drawn anew in each check, from its key and a salt that nothing inside could know.
 """
 
 from __future__ import annotations
 
 import builtins
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import ceil
 from random import Random
 from typing import Annotated, NamedTuple
@@ -45,9 +45,11 @@ _FAILED = "AssertionError"
 _LEAST_RUNS = 4
 """Of tests, and as many of canaries: a program that passes and fails by the throw of a coin gets
 through once in 2 ** 8 times."""
+_EQUAL_TO_TWO = "3"
+"""What a site says where something was equal to two values that differ."""
 _FORGED = (
-    "A copy of {name} that must fail has passed beside the program. Return plain values, and "
-    "leave the tests alone."
+    "Beside the program {name} passes with other values, too, where it must fail. Return plain "
+    "values, and leave the tests alone."
 )
 _UNREACHED = (
     "the task's {name} compares nothing that is surely reached, and its copy with other values "
@@ -83,11 +85,16 @@ class _Ended(NamedTuple):
     result: Result | None
 
     @property
-    def seen(self) -> Mapping[int, bool] | None:
-        """Whether each site that was reached has always held; None if it has not passed."""
+    def told(self) -> str | None:
+        """What its sites say; None if it has not passed."""
         if self.result is None or self.result.ended is not Ending.FINISHED:
             return None
-        return self.run.made.seen(self.result.value)
+        return self.run.made.told(self.result.value)
+
+    @property
+    def seen(self) -> Mapping[int, bool]:
+        """Whether each site that was reached has always held."""
+        return {site: said == "1" for site, said in enumerate(self.told or "") if said != "0"}
 
     @property
     def failed(self) -> bool:
@@ -116,7 +123,7 @@ class CodeTests(ProgramVerifier):
     """
 
     name = "code-tests"
-    version = "4"
+    version = "5"
     cost = Cost(seconds=0.1)
     batch_size = 8
     task_fields = ("tests", "function", "limits")
@@ -195,15 +202,14 @@ def _verdict(
 ) -> Verdict:
     """What the runs say together."""
     of = [[each for each in ended if each.run.place == n] for n in range(len(tests))]
-    forged = [n for n, each in enumerate(of) if _is_forged(each)]
+    forged = [tests[n].name for n, each in enumerate(of) if _is_forged(each)]
     canaries = sum(each.run.kind is not Kind.TEST for each in ended)
     evidence = {"tests": len(tests), "canaries": canaries, "salt": salt.hex()}
     if forged:
-        name = tests[forged[0]].name
         return Verdict.reject(
-            f"{len(forged)} canaries have passed, that of {name} first",
-            score=0.0, feedback=_FORGED.format(name=name),
-            evidence={**evidence, "canaries_passed": len(forged)},
+            f"{len(forged)} tests pass with other values, too, {forged[0]} first",
+            score=0.0, feedback=_FORGED.format(name=forged[0]),
+            evidence={**evidence, "forged": len(forged)},
         )  # fmt: skip
     whys = [_why(each, limits) for each in of]
     scores = {test.name: float(not why) for test, why in zip(tests, whys, strict=True)}
@@ -222,22 +228,28 @@ def _verdict(
 
 
 def _is_forged(ended: Sequence[_Ended]) -> bool:
-    """Whether a test has passed, and what contradicts it has passed too.
-
-    Beside a program that is right the first false site that is reached does not hold: up to there
-    nothing is different. So a canary convicts if all that were reached have held in it.
-    """
-    told = [each.seen for each in ended if each.run.kind is Kind.TEST and each.seen is not None]
-    if not told:
+    """Whether a test has passed, and something contradicts it."""
+    passed = [each for each in ended if each.told is not None]
+    tests = [each.seen for each in passed if each.run.kind is Kind.TEST]
+    if not tests:
         return False
-    always = {site for site in told[0] if all(seen.get(site) for seen in told)}
-    for run, seen in ((each.run, each.seen) for each in ended):
-        if run.kind is Kind.TEST or seen is None:
-            continue
-        reached = run.made.false & seen.keys()
-        if run.kind.must_fail or (reached and all(seen[n] and n in always for n in reached)):
-            return True
-    return False
+    always = {site for site in tests[0] if all(seen.get(site) for seen in tests)}
+    return any(_contradicts(each, always) for each in passed)
+
+
+def _contradicts(ended: _Ended, always: Collection[int]) -> bool:
+    """Whether a run that has passed can't have done so beside a program that is right.
+
+    Beside such a program nothing is equal to two values, and the first false site that is reached
+    does not hold: up to there nothing is different. So a canary convicts if all that were reached
+    have held in it, and always in the test.
+    """
+    reached = ended.run.made.false & ended.seen.keys()
+    return (
+        ended.run.kind.must_fail
+        or _EQUAL_TO_TWO in (ended.told or "")
+        or (bool(reached) and all(ended.seen[site] and site in always for site in reached))
+    )
 
 
 def _is_unreached(ended: Sequence[_Ended]) -> bool:
@@ -255,7 +267,7 @@ def _why(ended: Sequence[_Ended], limits: Limits) -> str:
         assert each.result is not None  # noqa: S101 - for the type checker
         if each.run.kind.must_fail and not each.failed:
             return f"its copy that must fail by an assertion did not: {_said(each.result, limits)}"
-        if each.run.kind is Kind.TEST and each.seen is None:
+        if each.run.kind is Kind.TEST and each.told is None:
             return _said(each.result, limits)
     return ""
 

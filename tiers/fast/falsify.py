@@ -1,10 +1,9 @@
 """Canaries: copies of a test in which what a program answers is compared with another value.
 
 That one value is equal to two that differ is a contradiction, whatever becomes of it. So each
-comparison that can be made false is a **site**: a call around it records whether it has held, in
-the test and in its canaries, which look alike. A site that has always held, in the test and with
-another value in a canary, convicts the program. Beside a program that is right there is none,
-whichever way it takes through the test.
+comparison is a **site**: it is asked about another value, too (`asking`), in the test and in its
+canaries, which look alike. Beside a program that is right no site is contradicted, whichever
+way it takes through the test.
 """
 
 from __future__ import annotations
@@ -17,7 +16,8 @@ from enum import Enum, auto
 from random import Random
 from typing import Any, NamedTuple, TypeGuard
 
-from verifier_ladder.tiers.fast.literals import another, is_plain, read, written
+from verifier_ladder.tiers.fast.asking import AMONG, NEAR, SAME, Names, distant, tools
+from verifier_ladder.tiers.fast.literals import NONE, another, is_plain, read, written
 from verifier_ladder.tiers.fast.programs import FILE
 
 MODULE = FILE.removesuffix(".py")
@@ -25,87 +25,34 @@ MODULE = FILE.removesuffix(".py")
 
 _Functions = (ast.FunctionDef, ast.AsyncFunctionDef)
 _Definitions = (*_Functions, ast.ClassDef)
+_Is = (ast.Is, ast.IsNot)
+_HOW: Mapping[type[ast.cmpop], int] = {
+    **dict.fromkeys((ast.Eq, ast.NotEq, *_Is), SAME), **dict.fromkeys((ast.In, ast.NotIn), AMONG)
+}  # fmt: skip
+_DISTANCES = frozenset({"abs", "fabs"})
 _CLOSENESS = frozenset({"isclose"})
-_KINDS = ("", "List", "Tuple", "Set", "Dict", "Sequence", "MultiLine", "Almost")
-_EQUALITIES = frozenset(f"assert{kind}Equal" for kind in _KINDS)
-"""Methods that raise unless their two arguments are equal."""
+_KINDS = ("", "List", "Tuple", "Set", "Dict", "Sequence", "MultiLine", "Count")
+_MEMBERS = frozenset({"assertIn"})
+_ALMOST = frozenset({"assertAlmostEqual"})
+_EQUALITIES = frozenset(f"assert{kind}Equal" for kind in _KINDS) | _MEMBERS | _ALMOST
+"""Methods that raise unless their first two arguments are equal, or one is among the other."""
 _ARRAYS = frozenset({"assert_equal", "assert_array_equal"})
 """The same of arrays, where a number is equal to all elements of an empty one."""
-_ROUGH = frozenset({"assertAlmostEqual", *_ARRAYS})
-"""Those that take a tolerance; without one they compare closely enough."""
 _WORDS = frozenset({"msg", "err_msg"})
-_LENIENT = frozenset({"ANY", "approx", "__eq__", "__ne__"})
-"""What tests name where values may be equal to several: those of `mock`, pytest, or their own."""
+_TOLERANCES = frozenset({"places", "delta"})
+_LENIENT = frozenset({"ANY", "approx"})
+"""What tests name where values may be equal to several: those of `mock` and pytest."""
+_OWN = frozenset({"__eq__", "__ne__"})
+"""What classes of the tests define whose objects may be equal to several."""
 _TRUTHS = {"assertTrue": True, "assertFalse": False}
 _SWALLOWED = frozenset({"AssertionError", "Exception", "BaseException"})
-_LEAST_FACTOR, _MOST_FACTOR = 3, 9
 _COARSEST = 0.1
-"""Largest tolerance beside which a value that is several times as large is another one."""
+"""Largest tolerance of `isclose` beside which a value far away is another one."""
+_BOTH = 3
+"""Both operands are asked: a bit for each."""
+_MOST_WORDS = 3
+"""Arguments behind the first two of which one is a tolerance in absolute terms."""
 _TRIES = 50
-_TOOLS = """
-def tools(sites):
-    seen = [[0, 0] for _ in range(sites)]
-
-    def record(site=None, said=None, wanted=True):
-        if site is None:
-            return "".join("2" if failed else "1" if held else "0" for held, failed in seen)
-        if wanted is None:
-            seen[site][0] += 1
-            seen[site][1] -= 1
-            return said
-        try:
-            seen[site][bool(said) is not wanted] += 1
-        except Exception:
-            seen[site][1] += 1
-        return said
-
-    return record
-
-def other(value):
-    kind = type(value)
-    if kind is bool or value is None:
-        return not value
-    if kind is complex:
-        return complex(other(value.real), value.imag)
-    if kind in (int, float):
-        more = value + abs(value) + 1
-        return more if more != value else 0
-    if kind in (str, bytes):
-        return value + (b"a" if kind is bytes else "a")
-    if kind in (list, tuple):
-        return kind([*value[:-1], other(value[-1])] if value else [0])
-    if kind in (set, frozenset):
-        return value ^ {0}
-    if kind is dict:
-        return {**value, **{key: other(value[key]) for key in [*value][-1:]}} if value else {0: 0}
-    return (value, {0})
-
-def is_plain(value):
-    kind = type(value)
-    if kind is dict:
-        return all(map(is_plain, value)) and all(map(is_plain, value.values()))
-    if kind in (list, tuple, set, frozenset):
-        return all(map(is_plain, value))
-    return value is None or kind in (bool, int, float, complex, str, bytes)
-
-def differ(one, two, own=None):
-    if own is None:
-        own = 0 if is_plain(one) and not is_plain(two) else 1
-    return (one, other(two)) if own else (other(one), two)
-
-def differing(one, two, own, wanted):
-    one, two = differ(one, two, own)
-    try:
-        return bool(one == two if wanted else one != two)
-    except Exception:
-        return not wanted
-
-def distant(value, factor):
-    return -value - (abs(value) + 1) * factor
-"""
-"""What a made test has beside it. It counts at each site how often it has held and how often not,
-and makes another value of one that is not written down: of the test's own, or of the one that is
-plain where it is not known which that is. Values that can't be compared are not equal."""
 
 
 class Kind(Enum):
@@ -117,8 +64,6 @@ class Kind(Enum):
     """One site that is surely reached."""
     ALL = auto()
     """All that are not surely reached, or those in asserts: it is not known which are reached."""
-    ONE = auto()
-    """One of those: the canary may convict, and need not fail."""
     NEGATED = auto()
     """An assert that is no site."""
 
@@ -135,6 +80,8 @@ class _Place(Enum):
     """In another assert: the test fails if it is reached."""
     OTHER = auto()
     """Elsewhere: it may steer what is done, or be kept in a variable."""
+    ASKED = auto()
+    """Where it is never made false: a loop might never end, or nothing be false then."""
 
 
 class _Site(NamedTuple):
@@ -142,27 +89,28 @@ class _Site(NamedTuple):
     place: _Place
 
 
-class Names(NamedTuple):
-    """What a made test calls its tools: nobody could know the names before."""
+class _Pair(NamedTuple):
+    """What a site compares."""
 
-    record: str
-    differ: str
-    differing: str
-    distant: str
+    how: int
+    one: ast.expr
+    two: ast.expr
+    own: int | None = None
+    """Which of the two is the test's own; None if that is not known."""
+    asked: int = _BOTH
+    """Which of the two may be asked about another value: those that are equal to one alone."""
+    bound: ast.expr | None = None
+    """How far from each other the two may be."""
 
-    @classmethod
-    def drawn(cls, rng: Random) -> Names:
-        """Draw them."""
-        return cls(*(f"t{rng.getrandbits(64):016x}" for _ in cls._fields))
+    @property
+    def is_clear(self) -> bool:
+        """Whether the comparison is false if the test's own is another value."""
+        needed = {None: _BOTH, 0: 2, 1: 1}[self.own]
+        return self.asked & needed == needed
 
-    def source(self, sites: int) -> str:
-        """The tools, with builtins that nobody can replace: those in the dict `_own`."""
-        _, *others = self._fields
-        named = "".join(f"{getattr(self, each)} = _space[{each!r}]\n" for each in others)
-        return (
-            f"_space = dict(_own)\nexec({_TOOLS!r}, _space)\n"
-            f"{self.record} = _space['tools']({sites})\n{named}"
-        )
+    def with_own(self, value: ast.expr) -> _Pair:
+        """The same with another value of the test's own."""
+        return self._replace(**{"two" if self.own else "one": value})
 
 
 class Written(NamedTuple):
@@ -172,6 +120,8 @@ class Written(NamedTuple):
     body: list[ast.stmt]
     false: frozenset[int]
     """Sites that are false."""
+    tools: str
+    """What it has beside it, as source."""
 
 
 class Falsifiable:
@@ -189,12 +139,8 @@ class Falsifiable:
         self._calls = _equalities([*self._used, *self._body])
         self._taken = list(_taken([*self._used, *self._body]))
         nodes = list(_nodes([*self._used, *self._body]))
-        self._answers = _answers(nodes)
-        self._is_lenient = any(map(_is_lenient, nodes))
-        sites = list(self._found())
-        self._sites = [site for site in sites if _named(site.node) & self._answers] or [
-            site for site in sites if site.place is _Place.SURE
-        ]
+        self._answers, self._lenient = _answers(nodes), _lenient(nodes)
+        self._sites = list(self._found())
 
     @property
     def count(self) -> int:
@@ -204,128 +150,168 @@ class Falsifiable:
     @property
     def kinds(self) -> list[Kind]:
         """The test and the canaries that it needs."""
-        sure, nested, other = (len(self._of(place)) for place in _Place)
+        sure, nested, other = map(self._of, (_Place.SURE, _Place.NESTED, _Place.OTHER))
         certain = [Kind.SURE] if sure else [] if nested else [Kind.NEGATED]
-        rest = [Kind.ALL, Kind.ONE][: nested + other]
-        return [Kind.TEST, *certain, *rest]
+        return [Kind.TEST, *certain, *([Kind.ALL] if nested or other else [])]
 
     @property
     def is_empty(self) -> bool:
         """Whether it asserts nothing, and hands what was answered to code that is not here."""
         nodes = list(_nodes([*self._used, *self._body]))
-        return not self._sites and not any(map(_asserts, nodes)) and _hands_on(nodes)
+        compares = any(site.place is not _Place.ASKED for site in self._sites)
+        return not compares and not any(map(_asserts, nodes)) and _hands_on(nodes)
 
     def written(self, kind: Kind, names: Names, rng: Random) -> Written:
-        """A copy of the statements, with sites that are recorded and, in a canary, false."""
-        false = self._chosen(kind, rng)
+        """A copy of the statements, with sites that are asked and, in a canary, false."""
+        false, hidden = self._chosen(kind, rng), list[int]()
         used, body, sites = copy.deepcopy((self._used, self._body, self._sites))
         if kind is Kind.NEGATED:
             _negate(body, rng)
-        changes = dict.fromkeys(false, lambda node: self._changed(node, names, rng))
-        places = {id(site.node): n for n, site in enumerate(sites)}
-        writer = _Writer(places, names.record, self._calls, changes)
+
+        def asked(site: int, node: ast.expr) -> ast.expr:
+            pair = self._pair(node)
+            assert pair is not None  # noqa: S101 - it was one before
+            told = pair
+            if site in false:
+                own = self._another_own(node, pair, rng)
+                told = pair.with_own(own) if own else pair
+                hidden.extend([] if own else [site])
+            return _ask(node, pair, told, site, names, wanted=self._says(node))
+
+        writer = _Writer({id(site.node): n for n, site in enumerate(sites)}, asked)
         for each in (*used, *body):
             writer.visit(each)
         copies = dict(zip(map(id, self._used), used, strict=True))
-        return Written([copies.get(id(each), each) for each in self._above], body, false)
+        above = [copies.get(id(each), each) for each in self._above]
+        return Written(above, body, false, tools(names, self.count, hidden, rng))
 
-    def _of(self, *places: _Place) -> list[int]:
-        return [n for n, site in enumerate(self._sites) if site.place in places]
+    def _of(self, place: _Place) -> list[int]:
+        return [n for n, site in enumerate(self._sites) if site.place is place]
 
     def _chosen(self, kind: Kind, rng: Random) -> frozenset[int]:
-        sure, nested, other = (self._of(place) for place in _Place)
+        sure, nested, other = map(self._of, (_Place.SURE, _Place.NESTED, _Place.OTHER))
         if kind is Kind.ALL:
             return frozenset(nested or other)
-        among = {Kind.SURE: sure, Kind.ONE: nested + other}.get(kind)
-        return frozenset([rng.choice(among)] if among else [])
+        return frozenset([rng.choice(sure)] if kind is Kind.SURE else [])
 
     def _found(self) -> Iterator[_Site]:
         everything = [*self._used, *self._body]
         sure = dict(_required(self._body, self._calls, certain=True))
         required = dict(_required(_statements(everything), self._calls))
-        for node in (part for each in everything for part in _comparisons(each)):
-            holds = required.get(id(node))
-            if holds is (not _wanted(node)) or not self._can_change(node):
-                continue
-            if id(node) in sure and self._is_written_down(node):
-                yield _Site(node, _Place.SURE)
-            elif holds is not None and not self._is_helper(node):
-                yield _Site(node, _Place.NESTED)
-            elif holds is not None or isinstance(node, ast.Compare):
-                yield _Site(node, _Place.OTHER)
+        found = [
+            (node, pair.is_clear and not is_fixed)
+            for each in everything for node, is_fixed in _comparisons(each)
+            if (pair := self._pair(node))
+        ]  # fmt: skip
+        told = any(is_clear and self._is_told(node) for node, is_clear in found)
+        for node, is_clear in found:
+            place = self._place(node, sure, required, told=told) if is_clear else _Place.ASKED
+            yield _Site(node, place)
+
+    def _place(
+        self, node: ast.expr, sure: Mapping[int, bool], required: Mapping[int, bool], *, told: bool
+    ) -> _Place:
+        """Where a comparison stands; `told` is whether some comparison names an answer."""
+        holds, is_sure = required.get(id(node)), id(node) in sure
+        if (told and not self._is_told(node)) or not (told or is_sure):
+            return _Place.ASKED
+        if holds is (self._says(node) is False):
+            return _Place.ASKED
+        if is_sure and self._is_written_down(node):
+            return _Place.SURE
+        if holds is not None and not self._is_helper(node):
+            return _Place.NESTED
+        is_other = holds is not None or isinstance(node, ast.Compare)
+        return _Place.OTHER if is_other else _Place.ASKED
+
+    def _is_told(self, node: ast.expr) -> bool:
+        """Whether it names what a program answers."""
+        return bool(_named(node) & self._answers)
 
     def _is_helper(self, node: ast.expr) -> bool:
         """Whether it calls a function in which there is a site: both false might be true."""
         return _raises(node, self._calls) and _name(node) not in _EQUALITIES | _ARRAYS
 
-    def _can_change(self, node: ast.expr) -> bool:
-        return self._changed(node, Names("", "", "", ""), Random(0)) is not None  # noqa: S311
-
     def _is_written_down(self, node: ast.expr) -> bool:
         """Whether its falsehood rests on no object that such a call might treat in its own way."""
         return not _raises(node, self._calls) or any(map(is_plain, node.args[:2]))
 
-    # ---- Changing
+    def _says(self, node: ast.expr) -> bool | None:
+        """What it says if the two are equal; None if it raises unless they are."""
+        return None if _raises(node, self._calls) else _wanted(node)
 
-    def _changed(self, node: ast.expr, names: Names, rng: Random) -> ast.expr | None:
-        """A comparison that can't be true if this one is; None if there is none."""
-        found: ast.expr | None = None
+    # ---- What is compared
+
+    def _pair(self, node: ast.expr) -> _Pair | None:
+        """What is compared there, with something that could be another value."""
+        found = self._operands(node)
+        if found is None or (is_plain(found.one) and is_plain(found.two)):
+            return None
+        own = self._own(found.one, found.two)
+        lenient = [bool(_named(side) & self._lenient) for side in (found.one, found.two)]
+        return found._replace(own=own, asked=_BOTH - lenient[0] - 2 * lenient[1])
+
+    def _operands(self, node: ast.expr) -> _Pair | None:
         match node:
-            case ast.Compare(left, [ast.Eq() | ast.NotEq()], [right]):
-                pair = self._other_pair(left, right, names, rng)
-                found = _compared(pair, node, names) if pair else None
+            case ast.Compare(left, [op], [right]) if type(op) in _HOW:
+                return _Pair(_HOW[type(op)], left, right)
             case ast.Compare(
-                ast.Call(ast.Name("abs"), [part], []), [ast.Lt() | ast.LtE()], [most]
-            ):
-                found = _distant(node, part, most, names, rng)
-            case ast.Compare(left, [op], [right]) if not is_plain(left):
-                other = self._other_side(op, right, rng)
-                found = other and ast.Compare(left, [op], [other])
-            case ast.Call(args=[first, second]) if _is_closeness(node):
-                found = ast.Call(node.func, [first, _further(second, names, rng)], node.keywords)
+                ast.Call(args=[ast.BinOp(left, ast.Sub(), right)]) as far,
+                [ast.Lt() | ast.LtE()],
+                [bound],
+            ) if _name(far) in _DISTANCES:
+                return _Pair(NEAR, left, right, bound=bound)
+            case ast.Compare(
+                bound,
+                [ast.Gt() | ast.GtE()],
+                [ast.Call(args=[ast.BinOp(left, ast.Sub(), right)]) as far],
+            ) if _name(far) in _DISTANCES:
+                return _Pair(NEAR, left, right, bound=bound)
+            case ast.Call(args=[left, right]) if _is_closeness(node):
+                return _Pair(NEAR, left, right, bound=ast.Constant(0))
             case ast.Call() if _raises(node, self._calls):
-                found = self._other_call(node, names, rng)
-        return found
-
-    def _other_side(self, op: ast.cmpop, right: ast.expr, rng: Random) -> ast.expr | None:
-        """What nothing is, or is in, that is this or is in this."""
-        match op, right:
-            case ast.Is() | ast.IsNot(), ast.Constant(value):
-                return ast.Constant(not value)
-            case ast.In() | ast.NotIn(), _:
-                return self._others(read(right), rng)
+                return self._arguments(node)
         return None
 
-    def _other_pair(
-        self, left: ast.expr, right: ast.expr, names: Names, rng: Random
-    ) -> list[ast.expr] | None:
-        """Two arguments that are not equal where these are; None if there are no such."""
-        if is_plain(left) and is_plain(right):
+    def _arguments(self, node: ast.Call) -> _Pair | None:
+        """What a call compares that raises unless its arguments are equal."""
+        name, (left, right, *more) = _name(node), node.args
+        tolerance = [each.value for each in node.keywords if each.arg in _TOLERANCES]
+        others = {each.arg for each in node.keywords} - _WORDS - _TOLERANCES
+        if name in _ALMOST:
+            bound = [*tolerance, ast.Constant(1)][0]
+            return _Pair(NEAR, left, right, bound=bound) if len(more) < _MOST_WORDS else None
+        is_listed = any(isinstance(read(each), (list, tuple)) for each in (left, right))
+        if name in _ARRAYS and (more or others or not is_listed):
             return None
-        if is_plain(left):
-            return [written(self._another(read(left), rng)), right]
-        if is_plain(right):
-            return [left, written(self._another(read(right), rng))]
-        own = self._own(left, right)
-        if own is None and self._is_lenient:
-            return None
-        return [ast.Starred(_call(names.differ, left, right, ast.Constant(own)), ast.Load())]
+        return _Pair(AMONG if name in _MEMBERS else SAME, left, right)
 
     def _own(self, *sides: ast.expr) -> int | None:
         """Which of two is the test's own; None if that is not known."""
-        answered = [bool(_named(side) & self._answers) for side in sides]
-        return answered.index(False) if len(set(answered)) > 1 else None
-
-    def _other_call(self, node: ast.Call, names: Names, rng: Random) -> ast.expr | None:
-        first, second, *more = node.args
-        name, words = _name(node), {each.arg for each in node.keywords} <= _WORDS
-        is_clear = not (name in _ROUGH and (more or not words))
-        if name in _ARRAYS and not any(
-            isinstance(read(each), (list, tuple)) for each in node.args
+        for told in (
+            [not is_plain(side) for side in sides],
+            [bool(_named(side) & self._answers) for side in sides],
         ):
-            is_clear = False
-        pair = self._other_pair(first, second, names, rng) if is_clear else None
-        return ast.Call(node.func, [*pair, *more], node.keywords) if pair else None
+            if len(set(told)) > 1:
+                return told.index(False)
+        return None
+
+    # ---- Another value
+
+    def _another_own(self, node: ast.expr, pair: _Pair, rng: Random) -> ast.expr | None:
+        """Another value for the one that a test writes down; None if it writes none down."""
+        value = NONE if pair.own is None else read(pair.two if pair.own else pair.one)
+        if value is NONE:
+            return None
+        if pair.how == SAME and isinstance(node, ast.Compare) and isinstance(node.ops[0], _Is):
+            return ast.Constant(not value)
+        if pair.how == SAME:
+            return written(self._another(value, rng))
+        if pair.how == AMONG:
+            return self._others(value, rng) if pair.own else None
+        bound = read(pair.bound) if pair.bound else 0
+        is_number = all(isinstance(each, (int, float)) for each in (value, bound))
+        return written(distant(value, bound, rng)) if is_number else None
 
     def _others(self, values: Any, rng: Random) -> ast.expr | None:
         """A container of other values; None if it is no container, or there are no such."""
@@ -345,16 +331,12 @@ class Falsifiable:
 
 
 class _Writer(ast.NodeTransformer):
-    """Records what sites say, and makes some of them false."""
+    """Writes at each site that it is asked."""
 
     def __init__(
-        self,
-        sites: Mapping[int, int],
-        record: str,
-        calls: frozenset[str],
-        false: Mapping[int, Callable[[ast.expr], ast.expr | None]],
+        self, sites: Mapping[int, int], asked: Callable[[int, ast.expr], ast.expr]
     ) -> None:
-        self._sites, self._record, self._calls, self._false = sites, record, calls, false
+        self._sites, self._asked = sites, asked
 
     def visit(self, node: ast.AST) -> Any:
         if isinstance(node, ast.Assert):
@@ -363,16 +345,19 @@ class _Writer(ast.NodeTransformer):
             )
         site = self._sites.get(id(node))
         changed: ast.AST = super().generic_visit(node)
-        if site is None or not isinstance(changed, ast.expr):
-            return changed
-        change = self._false.get(site)
-        said = change(changed) if change else changed
-        assert said is not None  # noqa: S101 - it was tried before
-        number, false, none = (ast.Constant(each) for each in (site, False, None))
-        if _raises(changed, self._calls):
-            begun = _call(self._record, number, false)
-            return ast.Tuple([begun, said, _call(self._record, number, none, none)], ast.Load())
-        return _call(self._record, number, said, ast.Constant(_wanted(changed)))
+        is_asked = site is not None and isinstance(changed, ast.expr)
+        return self._asked(site, changed) if is_asked else changed
+
+
+class _Operands(ast.NodeTransformer):
+    """Puts names in the place of operands."""
+
+    def __init__(self, names: Mapping[int, str]) -> None:
+        self._names = names
+
+    def visit(self, node: ast.AST) -> Any:
+        name = self._names.get(id(node))
+        return ast.Name(name, ast.Load()) if name else super().generic_visit(node)
 
 
 # ---- Reading statements
@@ -395,15 +380,23 @@ def _asserts(node: ast.AST) -> bool:
     return False
 
 
-def _is_lenient(node: ast.AST) -> bool:
-    """Whether it names something that may be equal to several values."""
-    match node:
-        case (
-            ast.Name(name) | ast.Attribute(attr=name) | ast.alias(name)
-            | ast.FunctionDef(name)
-        ):  # fmt: skip
-            return name in _LENIENT
-    return False
+def _lenient(nodes: Sequence[ast.AST]) -> set[str]:
+    """Names of what may be equal to several values, or hold such; parameters if there is any."""
+    found = set[str]()
+    for node in nodes:
+        match node:
+            case ast.alias(name, other) if name in _LENIENT:
+                found.add(other or name)
+            case ast.Name(name) if name in _LENIENT:
+                found.add(name)
+            case ast.Attribute(_, name) if name in _LENIENT:
+                found |= _names(node)
+            case ast.ClassDef(name, body=body):
+                own = {each.name for each in body if isinstance(each, _Functions)}
+                found |= {name} if own & _OWN else set()
+    if found:
+        found |= {each.arg for each in nodes if isinstance(each, ast.arg)}
+    return _reached(found, nodes)
 
 
 def _hands_on(nodes: Sequence[ast.AST]) -> bool:
@@ -477,6 +470,12 @@ def _answers(nodes: Sequence[ast.AST]) -> set[str]:
                 found |= _bound(names)
             case ast.arg(name):
                 found.add(name)
+    return _reached(found, nodes)
+
+
+def _reached(names: set[str], nodes: Sequence[ast.AST]) -> set[str]:
+    """Names that hold something of these, and these."""
+    found = set(names)
     flows = [(_names(to), _named(by)) for node in nodes for to, by in _flows(node)]
     while more := {name for to, by in flows if by & found for name in to} - found:
         found |= more
@@ -600,15 +599,19 @@ def _parts(test: ast.expr, *, holds: bool, certain: bool) -> Iterator[tuple[int,
             yield id(test), holds
 
 
-def _comparisons(node: ast.AST) -> Iterator[Any]:
-    """Comparisons and calls in it, in order; without words, and without what a loop waits for."""
+def _comparisons(node: ast.AST, *, is_fixed: bool = False) -> Iterator[tuple[Any, bool]]:
+    """Comparisons and calls in it, in order, and whether a canary leaves them as they are.
+
+    So it does with what a loop waits for, and with words, which are told where something is wrong.
+    """
     if isinstance(node, (ast.Compare, ast.Call)):
-        yield node
-    skipped = {ast.Assert: "msg", ast.While: "test", ast.JoinedStr: "values"}.get(type(node))
+        yield node, is_fixed
+    skipped = "msg" if isinstance(node, ast.Assert) else ""
+    fixed = {ast.While: "test", ast.JoinedStr: "values"}.get(type(node))
     for name, value in ast.iter_fields(node):
         for each in value if isinstance(value, list) else [value]:
             if name != skipped and isinstance(each, ast.AST):
-                yield from _comparisons(each)
+                yield from _comparisons(each, is_fixed=is_fixed or name == fixed)
 
 
 def _wanted(node: ast.expr) -> bool:
@@ -657,30 +660,32 @@ def _negate(body: list[ast.stmt], rng: Random) -> None:
         body += ast.parse(f"assert {one} == {two}").body
 
 
-def _call(name: str, *args: ast.expr) -> ast.Call:
-    return ast.Call(ast.Name(name, ast.Load()), list(args), [])
+def _ask(
+    node: ast.expr, pair: _Pair, told: _Pair, site: int, names: Names, *, wanted: bool | None
+) -> ast.Call:
+    """The call that asks a site.
 
-
-def _compared(pair: list[ast.expr], node: ast.Compare, names: Names) -> ast.expr:
-    """Two values as operands, or as arguments where a call gives both."""
-    match pair:
-        case [ast.Starred(ast.Call(args=args))]:
-            return _call(names.differing, *args, ast.Constant(_wanted(node)))
-    return ast.Compare(pair[0], node.ops, [pair[1]])
-
-
-def _distant(
-    test: ast.Compare, difference: ast.expr, most: ast.expr, names: Names, rng: Random
-) -> ast.expr | None:
-    """Of `abs(a - b) < 1e-9` the same with a distant b; None if the bound is not small."""
-    bound = read(most)
-    if not isinstance(bound, (int, float)) or bound > _COARSEST:
-        return None
-    match difference:
-        case ast.BinOp(left, ast.Sub(), right):
-            changed = ast.BinOp(left, ast.Sub(), _further(right, names, rng))
-            return ast.Compare(ast.Call(ast.Name("abs"), [changed], []), test.ops, [most])
-    return None
+    Args:
+        node: The comparison.
+        pair: What it compares.
+        told: What it is to compare instead.
+        site: Its number.
+        names: What tools and operands are called.
+        wanted: What it says if the two are equal.
+    """
+    bound = pair.bound or ast.Constant(None)
+    operands = {id(pair.one): names.one, id(pair.two): names.two, id(bound): names.bound}
+    parameters = [ast.arg(name) for name in operands.values()]
+    check = ast.Lambda(
+        ast.arguments([], parameters, kwonlyargs=[], kw_defaults=[], defaults=[]),
+        _Operands(operands).visit(node),
+    )
+    flags = [ast.Constant(each) for each in (pair.own, pair.asked, wanted)]
+    return ast.Call(
+        ast.Name(names.ask, ast.Load()),
+        [ast.Constant(site), check, ast.Constant(pair.how), told.one, told.two, bound, *flags],
+        [],
+    )
 
 
 def _is_closeness(test: ast.Call) -> bool:
@@ -693,8 +698,3 @@ def _is_closeness(test: ast.Call) -> bool:
                 for each in tolerances
             )
     return False
-
-
-def _further(value: ast.expr, names: Names, rng: Random) -> ast.expr:
-    """A value on the other side of zero, and further from it."""
-    return _call(names.distant, value, ast.Constant(rng.randint(_LEAST_FACTOR, _MOST_FACTOR)))

@@ -14,20 +14,22 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from random import Random
 from typing import Any, NamedTuple, TypeGuard
 
 from verifier_ladder.text import printable
-from verifier_ladder.tiers.fast.falsify import MODULE, Falsifiable, Kind, Names, asserts
+from verifier_ladder.tiers.fast.asking import Names
+from verifier_ladder.tiers.fast.falsify import MODULE, Falsifiable, Kind, asserts
+from verifier_ladder.tiers.fast.rewriting import rewritten
 from verifier_ladder.tiers.tasks import TaskError
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 MOST_TESTS = 128
 _CHECK = "check"
-_CHECKS = (ast.Assert, ast.Expr, ast.For, ast.While, ast.If, ast.With, ast.Try)
+_CHECKS = (ast.Assert, ast.Expr, ast.For, ast.While, ast.If, ast.With, ast.Try, ast.Match)
 """Statements at the top level that are tests if they assert something."""
 _PARAMETER = "candidate"
 """Of a test that is given the function under test."""
@@ -55,12 +57,15 @@ class Made(NamedTuple):
     false: frozenset[int]
     """Sites that are false."""
 
-    def seen(self, value: Any) -> Mapping[int, bool] | None:
-        """Whether each site that was reached has always held; None if the test did not pass."""
+    def told(self, value: Any) -> str | None:
+        """What its sites say, in their order; None if the test did not pass.
+
+        Of each there is `0` if it was not reached, `1` if it has always held, `2` if it has not,
+        and `3` if something was equal to two values that differ.
+        """
         if not isinstance(value, str) or not value.startswith(self.token):
             return None
-        told = value.removeprefix(self.token)
-        return {site: held == "1" for site, held in enumerate(told) if held != "0"}
+        return value.removeprefix(self.token)
 
 
 @dataclass(frozen=True)
@@ -85,15 +90,13 @@ class Test:
         """Make it, or a canary of it, under a name and with a token of its own."""
         name, token = (f"t{rng.getrandbits(64):016x}" for _ in range(2))
         names = Names.drawn(rng)
-        above, body, false = self.code.written(kind, names, rng)
+        above, body, false, tools = self.code.written(kind, names, rng)
         given = [ast.parse(f"{_PARAMETER} = {self.function}").body[0]] if self.takes else []
-        made = ast.parse(f"def {name}():\n    return {token!r} + {names.record}()").body[0]
+        made = ast.parse(f"def {name}():\n    return {token!r} + {names.told}()").body[0]
         assert isinstance(made, ast.FunctionDef)  # noqa: S101 - for the type checker
         made.body[:0] = [*given, *body]
         module = ast.fix_missing_locations(ast.Module([*above, made], []))
-        prelude = _PRELUDE.format(
-            module=MODULE, function=self.function, tools=names.source(self.code.count)
-        )
+        prelude = _PRELUDE.format(module=MODULE, function=self.function, tools=tools)
         return Made(kind, prelude + ast.unparse(module), name, token, false)
 
 
@@ -116,7 +119,7 @@ def read_tests(code: str, function: str = "", modules: Sequence[str] = ()) -> li
         ['line_2', 'test_odd']
     """
     try:
-        body = ast.parse(code).body
+        body = rewritten(ast.parse(code).body)
         code.encode()
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise TaskError(f"the task's tests are no Python: {printable(str(error), 80)}") from None

@@ -29,7 +29,7 @@ GOOD = "def solve(n): return n * n"
 TESTS = "assert solve(3) == 9\nassert solve(-2) == 4"
 MUTATED = [
     f"verifier_ladder.tiers.fast.{name}"
-    for name in ("codetests", "testcode", "falsify", "literals")
+    for name in ("codetests", "testcode", "falsify", "asking", "rewriting", "literals")
 ]
 
 EQUIVALENT = [  # Values that are others all the same, by another amount or form.
@@ -131,7 +131,7 @@ def compiles(text: str, task: Mapping[str, Any]) -> bool:
 
 class TestCodeTests(CodeTestCase):
     whole = CodeTests()
-    every = 4
+    every = 8
     mutated = MUTATED
     mutants: Mapping[str, Any] = {"count": 24, "equivalent": EQUIVALENT}
     twins: Mapping[str, Judge] = {
@@ -157,9 +157,33 @@ def test_a_value_that_is_equal_to_everything_makes_a_canary_pass(kind: str) -> N
     wrong, right = CodeTests().in_sandbox(Backend(kind)).judge(asked)
 
     assert (Outcome.REJECT, 0.0) == (wrong.outcome, wrong.score)
-    assert "canaries have passed" in wrong.reason
+    assert "pass with other values" in wrong.reason
     assert "must fail" in wrong.feedback
     assert Outcome.ACCEPT is right.outcome
+
+
+@pytest.mark.usefixtures("sandboxes")
+@pytest.mark.parametrize(
+    ("tests", "answer"),
+    [
+        (
+            function("for n in range(5):", "    assert solve(n) == n * n"),
+            "n * n if n < 4 else Same()",
+        ),
+        ("assert solve(3) == [1, 2, 3]", "[1, 2, Same()]"),
+        ("assert sum(solve(n) == n * n for n in (1, 2)) == 2", "1 if n == 1 else Same()"),
+    ],
+)
+def test_an_answer_is_asked_about_another_value_each_time_it_is_compared(
+    tests: str, answer: str
+) -> None:
+    same = "class Same:\n    def __eq__(self, other): return True\n"
+
+    verdict = said(f"{same}def solve(n):\n    return {answer}", tests)
+
+    assert (Outcome.REJECT, 0.0, 1) == (
+        verdict.outcome, verdict.score, verdict.evidence["forged"]
+    )  # fmt: skip
 
 
 @pytest.mark.usefixtures("sandboxes")
@@ -309,8 +333,8 @@ def test_names_and_tokens_are_new_each_time(seed: int) -> None:
 
     assert 4 == len({made.function, canary.function, made.token, canary.token})
     assert "test_one" not in made.source + canary.source
-    assert "f(1) == 2," in made.source
-    assert "f(1) == 2," not in canary.source
+    assert "f(1), 2," in made.source
+    assert "f(1), 2," not in canary.source
 
 
 def test_what_stands_above_an_assert_comes_before_it() -> None:

@@ -1,0 +1,221 @@
+"""What a made test has beside it: it asks each comparison again, about another value.
+
+That one value is equal to two that differ is a contradiction, whatever the test makes of it. So
+beside each comparison of a test it is asked whether something in one of the two values is equal to
+another value, too: each part of lists, tuples and dicts, and each attribute of objects of one
+class, by itself. What is of Python's own plain types can't be, and is not asked.
+
+A comparison that must be false, in a canary, is asked about another value instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from random import Random
+from typing import Any, NamedTuple
+
+SAME, AMONG, NEAR = range(3)
+"""How two values are compared: by `==`, by `in`, or by their distance."""
+_LEAST_FACTOR, _MOST_FACTOR = 4, 9
+_TOOLS = """
+SCALARS = {bool, int, float, complex, str, bytes, type(None)}
+EXACT = {*SCALARS, list, tuple, set, frozenset, dict}
+LISTED = {range, type({}.keys()), type({}.values()), type({}.items())}
+SAME, AMONG, NEAR = range(3)
+
+def tools(sites, false, late, factor):
+    seen = [[0, 0, 0] for _ in range(sites)]
+
+    def told():
+        return "".join(
+            "3" if lied else "2" if failed else "1" if held else "0" for held, failed, lied in seen
+        )
+
+    def ask(site, check, how, one, two, bound, own, asked, wanted):
+        counts, pair = seen[site], (one, two)
+        if site not in late:
+            counts[2] += doubtful(how, check, pair, bound, own, asked, wanted, factor)
+        try:
+            if site in false:
+                pair = altered(how, *pair, bound, own, factor)
+            said = check(*pair, bound)
+        except Exception:
+            counts[1] += 1
+            if site not in false:
+                raise
+            if wanted is None:
+                raise AssertionError from None
+            return not wanted
+        counts[0 if held(said, wanted) else 1] += 1
+        if site in late:
+            counts[2] += doubtful(how, check, pair, bound, own, asked, wanted, factor)
+        return said
+
+    return ask, told
+
+def held(said, wanted):
+    try:
+        return wanted is None or bool(said) is wanted
+    except Exception:
+        return False
+
+def doubtful(how, check, pair, bound, own, asked, wanted, factor):
+    try:
+        if how == NEAR:
+            both = pair, altered(how, *pair, bound, own, factor)
+            return not all(map(is_plain, pair)) and all(
+                held(check(*each, bound), wanted) for each in both
+            )
+        if how == AMONG:
+            return any(unlike(pair[0], each, asked, set()) for each in members(pair[1]))
+        return unlike(*pair, asked, set())
+    except Exception:
+        return False
+
+def unlike(one, two, asked, met):
+    key = id(one), id(two)
+    if one is two or key in met:
+        return False
+    met.add(key)
+    if asked & 1 and type(one) not in EXACT and equal(one, other(two)) and equal(one, two):
+        return True
+    if asked & 2 and type(two) not in EXACT and equal(other(one), two) and equal(one, two):
+        return True
+    return any(unlike(*pair, asked, met) for pair in pairs(one, two))
+
+def equal(one, two):
+    try:
+        return bool(one == two)
+    except Exception:
+        return False
+
+def pairs(one, two):
+    for kind in (list, tuple):
+        if issubclass(type(one), kind) and issubclass(type(two), kind):
+            found = zip(kind.__iter__(one), kind.__iter__(two))
+            return [pair for pair in found if not SCALARS.issuperset(map(type, pair))]
+    if issubclass(type(one), dict) and issubclass(type(two), dict):
+        return [
+            (dict.__getitem__(one, key), value)
+            for key, value in dict.items(two) if dict.__contains__(one, key)
+        ]
+    if type(one) is type(two) and type(one) not in EXACT:
+        return pairs(attributes(one), attributes(two))
+    return []
+
+def attributes(value):
+    try:
+        return object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return None
+
+def members(values):
+    for kind in (list, tuple, set, frozenset, dict):
+        if issubclass(type(values), kind):
+            return first(kind.__iter__(values))
+    return first(iter(values)) if type(values) in LISTED else []
+
+def first(values):
+    return (each for _, each in zip(range(10_000), values))
+
+def altered(how, one, two, bound, own, factor):
+    if own is None:
+        own = 0 if is_plain(one) and not is_plain(two) else 1
+    if how == AMONG:
+        return one, others(two)
+    value = two if own else one
+    new = distant(value, bound, factor) if how == NEAR else other(value)
+    return (one, new) if own else (new, two)
+
+def others(values):
+    try:
+        len(values)
+        return [new for new in map(other, first(iter(values))) if new not in values]
+    except TypeError:
+        return []
+
+def other(value):
+    kind = type(value)
+    if kind is bool or value is None:
+        return not value
+    if kind is complex:
+        return complex(other(value.real), value.imag)
+    if kind in (int, float):
+        more = value + abs(value) + 1
+        return more if more != value else 0
+    if kind in (str, bytes):
+        return value + (b"a" if kind is bytes else "a")
+    if kind in (list, tuple):
+        return kind([*value[:-1], other(value[-1])] if value else [0])
+    if kind in (set, frozenset):
+        return value ^ {0}
+    if kind is dict:
+        return {**value, **{key: other(value[key]) for key in [*value][-1:]}} if value else {0: 0}
+    return (value, {0})
+
+def is_plain(value):
+    kind = type(value)
+    if kind is dict:
+        return all(map(is_plain, value)) and all(map(is_plain, value.values()))
+    if kind in (list, tuple, set, frozenset):
+        return all(map(is_plain, value))
+    return kind in SCALARS
+
+def distant(value, bound, factor):
+    return -value - (max(abs(value), abs(bound)) + 1) * factor
+"""
+"""It counts at each site how often it has held, how often not, and how often something was equal
+to two values.
+
+Another value is made of the test's own, or of the one that is plain where it is not known which
+that is. Values that can't be compared are not equal. What is asked of a member of a container is
+whether it is equal to two as well.
+"""
+
+
+class Names(NamedTuple):
+    """What a made test calls its tools, and operands: nobody could know the names before."""
+
+    ask: str
+    told: str
+    one: str
+    two: str
+    bound: str
+
+    @classmethod
+    def drawn(cls, rng: Random) -> Names:
+        """Draw them."""
+        return cls(*(f"t{rng.getrandbits(64):016x}" for _ in cls._fields))
+
+
+def tools(names: Names, sites: int, false: Iterable[int], rng: Random) -> str:
+    """The tools as source, with builtins that nobody can replace: those in the dict `_own`.
+
+    Args:
+        names: What they are called.
+        sites: How many comparisons are asked.
+        false: Those that are asked about another value instead.
+        rng: Draws which ones are asked again only after they have been answered, so that no
+            program knows which of two values that it is compared with is the right one.
+    """
+    late = [site for site in range(sites) if rng.choice([False, True])]
+    factor = rng.randint(_LEAST_FACTOR, _MOST_FACTOR)
+    return (
+        f"_space = dict(_own)\nexec({_TOOLS!r}, _space)\n{names.ask}, {names.told} = "
+        f"_space['tools']({sites}, {sorted(false)}, {late}, {factor})\n"
+    )
+
+
+_SPACE: dict[str, Any] = {}
+exec(_TOOLS, _SPACE)  # noqa: S102 - the text above
+
+
+def distant(value: float, bound: float, rng: Random) -> float:
+    """A number on the other side of zero, and too far away to be near to the same ones.
+
+    Example:
+        >>> distant(9, 1e-6, Random(0))
+        -79
+    """
+    made: float = _SPACE["distant"](value, bound, rng.randint(_LEAST_FACTOR, _MOST_FACTOR))
+    return made
