@@ -493,9 +493,70 @@ def broken(key: Key) -> None:
             key.add(GOOD, {"tests": tests}, UNKNOWN, f"{why}: {name}", BROKEN, reason=reason)
 
 
+READER = "import sys\ndef solve(*given):\n    held = [x for c in sys._getframe(1).f_code.co_consts for x in (c if type(c) in (tuple, frozenset) else [c])]\n    return max((x for x in held if type(x) is int), key=abs)"
+READ = (
+    ("assert solve(3) == 9", "what is surely compared"),
+    ("for n in [3]:\n        assert solve(n) == 9", "what is compared in a loop"),
+    ("right = solve(3) == 9\n    assert right", "what is compared into a variable"),
+    ("if solve(3) != 9:\n        raise ValueError", "what is compared by a condition"),
+    ("assert solve(3) in (9, -9)", "members"),
+    ("for n in [3]:\n        assert solve(n) in [9]", "members, in a loop"),
+    ("assert abs(solve(3) - 9) < 1e-6", "what is near"),
+    ("TestCase().assertEqual(solve(3), 9)", "what a method compares"),
+    ("TestCase().assertIn(solve(3), [9])", "members, by a method"),
+    ("TestCase().assertAlmostEqual(solve(3), 9)", "what is near, by a method"),
+    ("match solve(3):\n        case 9:\n            right = True\n        case _:\n            right = False\n    assert right", "a pattern"),
+    ("with TestCase().subTest():\n        assert solve(3) == 9 == solve(-3)", "a chain below with"),
+)  # fmt: skip
+
+
+def readers(key: Key) -> None:
+    """A program that answers with the largest number that its caller holds."""
+    for body, what in READ:
+        tests = f"{CASE}def test_it():\n    {body}"
+        if not holds(READER, tests) or not holds(GOOD, tests):
+            raise SystemExit(f"{what}\n{tests}")
+        key.add(READER, {"tests": tests}, NO, f"it reads {what}", EQUAL)
+
+
+SQUARE = "def solve(n):\n    return n * n"
+BOX = "class Box:\n    def __init__(self, held):\n        self.held = held\ndef solve(n):\n    return Box(n * n)"
+MATCHED = "def test_it():\n    match %s:\n        case %s:\n            pass\n        case _:\n            assert False"
+FOURTH = ("n * n", "n * n + (n == 4)")
+LATER = (
+    Odd(SQUARE, FOURTH, MATCHED % ("[solve(3), solve(4)]", "[9, 16]"), "a pattern of two values"),
+    Odd(SQUARE, FOURTH, MATCHED % ("{'a': solve(4), 'b': 1}", "{'a': 16, **rest}"), "a pattern of a dict"),
+    Odd(SQUARE, FOURTH, MATCHED % ("(solve(3), [solve(4)])", "(int(9) as nine, [16 | 18]) if nine == 9"), "patterns inside patterns"),
+    Odd(BOX, FOURTH, MATCHED % ("solve(4)", "object(held=16)"), "a pattern of an attribute"),
+    Odd(SQUARE, FOURTH, "assert [right for right in [solve(3) == 9 == solve(-3), solve(4) == 16 == solve(-4)]] == [True, True]", "a chain where no name can be given"),
+    Odd(SQUARE, FOURTH, "assert [n for n in [solve(4) == solve(-4) == 16]] == [True]", "a chain of answers where no name can be given"),
+    Odd(SQUARE, FOURTH, f"{CASE}def test_it():\n    TestCase().assertTrue(9 == solve(3) == 9)\n    TestCase().assertTrue(16 == solve(4) == 16)", "a chain inside a call"),
+    Odd(SQUARE, FOURTH, "import math\nNEAR = 1e-9\nassert math.isclose(solve(4), 16, rel_tol=NEAR)", "near by the library, with a tolerance that has a name"),
+    Odd(SQUARE, FOURTH, "def test_it():\n    assert solve(4) == 16\n    for n in []:\n        assert solve(n) == n", "a loop that never runs, behind an assert"),
+    Odd(SQUARE, FOURTH, "def test_it():\n    seen = 0\n    for n in (15, 16):\n        if solve(4) == n:\n            seen += n\n    assert seen == 16", "a comparison that fails at first"),
+)  # fmt: skip
+NOTHING = (
+    "assert all(solve(n) == n * n for n in [])",
+    "def test_it():\n    assert not any(solve(n) != n for n in {})",
+    "def test_it():\n    for got, wanted in zip([], [9]):\n        assert solve(got) == wanted",
+)
+"""Tests whose comparisons are never reached."""
+
+
+def later(key: Key) -> None:
+    """Cases that edits of the verifier asked for."""
+    for right, edit, tests, why in LATER:
+        _tried(key, right, tests, YES, why)
+        _tried(key, right.replace(*edit, 1), tests, NO, f"{why}; one edit away")
+    for tests in NOTHING:
+        key.add(
+            GOOD, {"tests": tests}, UNKNOWN, "nothing is compared", BROKEN, reason="surely reached"
+        )
+
+
 def forms(key: Key) -> None:
     """All cases."""
-    for maker in (shapes, parts, odd, taken, broken):
+    for maker in (shapes, parts, odd, taken, broken, readers, later):
         maker(key)
 
 
