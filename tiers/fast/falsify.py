@@ -110,7 +110,7 @@ class _Pair(NamedTuple):
 
     def with_own(self, value: ast.expr) -> _Pair:
         """The same with another value of the test's own."""
-        return self._replace(**{"two" if self.own else "one": value})
+        return self._replace(two=value) if self.own else self._replace(one=value)
 
 
 class Written(NamedTuple):
@@ -340,13 +340,13 @@ class _Writer(ast.NodeTransformer):
 
     def visit(self, node: ast.AST) -> Any:
         if isinstance(node, ast.Assert):
-            node.msg = (
-                None  # Nobody is told it, and it may ask of a value what only a wrong one has.
-            )
+            # Nobody is told it, and it may ask of a value what only a wrong one has.
+            node.msg = None
         site = self._sites.get(id(node))
         changed: ast.AST = super().generic_visit(node)
-        is_asked = site is not None and isinstance(changed, ast.expr)
-        return self._asked(site, changed) if is_asked else changed
+        if site is None or not isinstance(changed, ast.expr):
+            return changed
+        return self._asked(site, changed)
 
 
 class _Operands(ast.NodeTransformer):
