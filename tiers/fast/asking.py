@@ -181,6 +181,7 @@ class Names(NamedTuple):
     one: str
     two: str
     bound: str
+    call: str
 
     @classmethod
     def drawn(cls, rng: Random) -> Names:

@@ -675,9 +675,13 @@ def _ask(
     """
     bound = pair.bound or ast.Constant(None)
     operands = {id(pair.one): names.one, id(pair.two): names.two, id(bound): names.bound}
-    parameters = [ast.arg(name) for name in operands.values()]
+    parameters, called = list(operands.values()), list[ast.expr]()
+    if isinstance(node, ast.Call):  # What is called is found out here, as it was.
+        parameters, called = [*parameters, names.call], [node.func]
+        node.func = ast.Name(names.call, ast.Load())
+    arguments = [ast.arg(name) for name in parameters]
     check = ast.Lambda(
-        ast.arguments([], parameters, kwonlyargs=[], kw_defaults=[], defaults=[]),
+        ast.arguments([], arguments, kwonlyargs=[], kw_defaults=[], defaults=called),
         _Operands(operands).visit(node),
     )
     flags = [ast.Constant(each) for each in (pair.own, pair.asked, wanted)]

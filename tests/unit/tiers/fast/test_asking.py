@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from verifier_ladder.tiers.fast import asking
 from verifier_ladder.tiers.fast.asking import AMONG, NEAR, SAME, Names
 
-NAMES = Names("ask", "told", "one", "two", "bound")
+NAMES = Names("ask", "told", "one", "two", "bound", "call")
 BOTH, LEFT = 3, 1
 
 

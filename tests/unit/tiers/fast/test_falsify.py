@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from verifier_ladder.tiers.fast.asking import AMONG, NEAR, SAME, Names
 from verifier_ladder.tiers.fast.falsify import Falsifiable, Kind, Written
 
-NAMES = Names("ask", "told", "one", "two", "bound")
+NAMES = Names("ask", "told", "one", "two", "bound", "call")
 
 
 def made(code: str, kind: Kind) -> Written:
@@ -27,11 +27,12 @@ def canary(code: str, kind: Kind) -> str:
 
 def ask(
     check: str, one: str, two: str, *, site: int = 0, how: int = SAME, bound: str = "None",
-    own: int | None = 1, asked: int = 3, wanted: bool | None = True,
+    own: int | None = 1, asked: int = 3, wanted: bool | None = True, call: str = "",
 ) -> str:  # fmt: skip
     """How a site is asked."""
+    parameters = f"one, two, bound, call={call}" if call else "one, two, bound"
     return (
-        f"ask({site}, lambda one, two, bound: {check}, {how}, {one}, {two}, {bound}, {own}, "
+        f"ask({site}, lambda {parameters}: {check}, {how}, {one}, {two}, {bound}, {own}, "
         f"{asked}, {wanted})"
     )
 
@@ -63,9 +64,9 @@ FAR = "abs(one - two) < bound"
         ("if f(3) != 9:\n    raise AssertionError",
          f"if {ask(OTHER, 'f(3)', '8', wanted=False)}:\n    raise AssertionError"),
         ("t.assertEqual(f(3), 9, x)",
-         ask("t.assertEqual(one, two, x)", "f(3)", "8", wanted=None)),
+         ask("call(one, two, x)", "f(3)", "8", wanted=None, call="t.assertEqual")),
         ("t.assertIn(f(3), [9])",
-         ask("t.assertIn(one, two)", "f(3)", "[8]", how=AMONG, wanted=None)),
+         ask("call(one, two)", "f(3)", "[8]", how=AMONG, wanted=None, call="t.assertIn")),
     ],
 )  # fmt: skip
 def test_what_a_test_writes_down_and_surely_compares_is_another_value(
@@ -82,12 +83,12 @@ def test_what_a_test_writes_down_and_surely_compares_is_another_value(
         ("assert f(3) in {9: 1}", ask("one in two", "f(3)", "{9: 1}", how=AMONG)),
         ("assert 9 in f(3)", ask("one in two", "9", "f(3)", how=AMONG, own=0)),
         ("assert isclose(f(3), x)",
-         ask("isclose(one, two)", "f(3)", "x", how=NEAR, own=None, bound="0")),
+         ask("call(one, two)", "f(3)", "x", how=NEAR, own=None, bound="0", call="isclose")),
         ("assert most >= abs(f(3) - 9)",
          ask("bound >= abs(one - two)", "f(3)", "9", how=NEAR, bound="most")),
         ("t.assertAlmostEqual(f(3), 9, delta=x)",
-         ask("t.assertAlmostEqual(one, two, delta=bound)", "f(3)", "9", how=NEAR, bound="x",
-             wanted=None)),
+         ask("call(one, two, delta=bound)", "f(3)", "9", how=NEAR, bound="x", wanted=None,
+             call="t.assertAlmostEqual")),
     ],
 )  # fmt: skip
 def test_what_it_does_not_write_down_looks_the_same_in_a_canary(body: str, told: str) -> None:
