@@ -300,7 +300,7 @@ class Falsifiable:
 
     def _another_own(self, node: ast.expr, pair: _Pair, rng: Random) -> ast.expr | None:
         """Another value for the one that a test writes down; None if it writes none down."""
-        value = NONE if pair.own is None else read(pair.two if pair.own else pair.one)
+        value: Any = NONE if pair.own is None else read(pair.two if pair.own else pair.one)
         if value is NONE:
             return None
         if pair.how == SAME and isinstance(node, ast.Compare) and isinstance(node.ops[0], _Is):
