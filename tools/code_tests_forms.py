@@ -554,9 +554,41 @@ def later(key: Key) -> None:
         )
 
 
+ALIKE = "class Same:\n    def __eq__(self, other): return %s\n    def __sub__(self, other): return 0.0 if self == other else 1.0\n    __rsub__ = __sub__\n    __hash__ = None\ndef solve(*given):\n    return Same()"
+EVEN, TEXTS = (
+    "type(other) is int and other % 2 == 0",
+    "type(other) is set and all(type(each) is str for each in other)",
+)
+OF_TYPE = "type(other).__name__ == '%s'"
+SQUARES = "def test_all():\n    for n in range(0, 16, 2):\n        assert "
+SOME = (
+    (EVEN, SQUARES + "solve(n) == n * n", "all even numbers, in a loop"),
+    (EVEN, SQUARES + "solve(n) in (n * n, -2)", "all even numbers, among members"),
+    (EVEN, "\n".join(f"assert solve({n}) == {n * n}" for n in range(0, 24, 2)), "all even numbers"),
+    ("other > 0", SQUARES.replace("(0", "(2") + "abs(solve(n) - n * n) < 1e-6", "all numbers above zero, and near to them"),
+    (TEXTS, "assert solve('ab') == {'a', 'b'}\nassert solve('c') == {'c'}", "all sets of texts"),
+    (OF_TYPE % "Fraction", "from fractions import Fraction\nassert solve(4) == Fraction(4, 5)", "all fractions"),
+    (OF_TYPE % "Decimal", "from decimal import Decimal\nassert solve(3) == Decimal('0.75')", "all decimal numbers"),
+    (OF_TYPE % "date", "from datetime import date\nassert [solve(60)] == [date(2024, 2, 29)]", "all dates"),
+    (OF_TYPE % "deque", "from collections import deque\ndef test_it():\n    for n in (1, 2):\n        assert solve(n) == deque([n])", "all queues"),
+    (OF_TYPE % "Counter", "from collections import Counter\nassert solve('aab') == Counter('aab')", "all counts"),
+    (OF_TYPE % "Pair", "from collections import namedtuple\nPair = namedtuple('Pair', 'low high')\nassert solve([3, 1]) == Pair(1, 3)", "all pairs with names"),
+)  # fmt: skip
+"""What a program's answers are equal to, in tests that ask for nothing else."""
+
+
+def some(key: Key) -> None:
+    """Answers that are equal to all values of one sort, and to no others."""
+    for condition, tests, what in SOME:
+        source = ALIKE % condition
+        if not holds(source, tests):
+            raise SystemExit(f"{what}\n{tests}")
+        key.add(source, {"tests": tests}, NO, f"it is equal to {what}", EQUAL)
+
+
 def forms(key: Key) -> None:
     """All cases."""
-    for maker in (shapes, parts, odd, taken, broken, readers, later):
+    for maker in (shapes, parts, odd, taken, broken, readers, later, some):
         maker(key)
 
 

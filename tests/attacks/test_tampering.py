@@ -389,7 +389,7 @@ def test_no_wrong_program_is_accepted_or_unknown(backend: Backend, tmp_path: Pat
 BESIDE_TESTS: dict[str, tuple[str, str]] = {
     "equal to everything": (
         "class Same:\n    def __eq__(self, other): return True\ndef solve(n): return Same()",
-        "canaries have passed",
+        "pass with other values",
     ),
     "an end that looks well": ("import os\nos._exit(0)", "line_1: it ended before"),
     "a test that is skipped": ("import unittest\ndef solve(n): raise unittest.SkipTest", "line_1"),
@@ -399,7 +399,7 @@ BESIDE_TESTS: dict[str, tuple[str, str]] = {
         " text = open(sys._getframe(1).f_code.co_filename).read()\n"
         " token = re.findall(r\"'(t[0-9a-f]{16})'\", text)[-1]\n"
         " os.write(3, ('v\"' + token + '\"').encode()); os._exit(0)",
-        "canaries have passed",
+        "pass with other values",
     ),
     "a test that is changed while it runs": (
         "import sys\ndef solve(n):\n frame = sys._getframe(1)\n"
@@ -411,7 +411,7 @@ BESIDE_TESTS: dict[str, tuple[str, str]] = {
         "import sys\ndef away(frame, event, arg):\n"
         " try: frame.f_lineno += 1\n except ValueError: pass\n return away\n"
         "def solve(n):\n sys.settrace(away); sys._getframe(1).f_trace = away\n",
-        "0 of 3 tests passed|canaries have passed",
+        "0 of 3 tests passed|pass with other values",
     ),
     "the answers of public tests": ("def solve(n): return {3: 9, 0: 0}[n]", "it raised KeyError"),
 }
@@ -470,7 +470,9 @@ def test_what_is_equal_to_everything_is_convicted_wherever_it_is_compared(
     backend: Backend, tmp_path: Path
 ) -> None:
     attacks = {
-        name: attack(EQUAL, "def solve(n): return n * n", {"tests": tests}, "canaries have passed")
+        name: attack(
+            EQUAL, "def solve(n): return n * n", {"tests": tests}, "pass with other values"
+        )
         for name, tests in COMPARED.items()
     }
 

@@ -16,15 +16,34 @@ from typing import Any, NamedTuple
 
 SAME, AMONG, NEAR = range(3)
 """How two values are compared: by `==`, by `in`, or by their distance."""
-_LEAST_FACTOR, _MOST_FACTOR = 4, 9
 _TOOLS = """
+from sys import getrecursionlimit, setrecursionlimit
+
 SCALARS = {bool, int, float, complex, str, bytes, type(None)}
 EXACT = {*SCALARS, list, tuple, set, frozenset, dict}
 LISTED = {range, type({}.keys()), type({}.values()), type({}.items())}
 SAME, AMONG, NEAR = range(3)
+FACTORS = -9, -8, -7, -6, -5, -4, 4, 5, 6, 7, 8, 9
+CHANGES = (
+    lambda value: value + 1,
+    lambda value: value + value,
+    lambda value: value | {0: 1},
+    lambda value: value[1:],
+    lambda value: value / "a",
+    lambda value: type(value).max,
+    lambda value: next(each for each in type(value) if each is not value),
+    lambda value: tuple.__new__(type(value), replaced(tuple.__iter__(value))),
+)
+FOREIGN = {"main", "unittest.mock"}
+DEEPEST = 1000
+drawn = [0]
 
-def tools(sites, false, late, factor):
-    seen = [[0, 0, 0] for _ in range(sites)]
+def draw(most):
+    drawn[0] = (drawn[0] * 6364136223846793005 + 1442695040888963407) % 2**64
+    return (drawn[0] >> 32) * most >> 32
+
+def tools(sites, false, seed):
+    seen, drawn[0] = [[0, 0, 0] for _ in range(sites)], seed
 
     def told():
         return "".join(
@@ -32,12 +51,14 @@ def tools(sites, false, late, factor):
         )
 
     def ask(site, check, how, one, two, bound, own, asked, wanted):
-        counts, pair = seen[site], (one, two)
-        if site not in late:
-            counts[2] += doubtful(how, check, pair, bound, own, asked, wanted, factor)
+        counts, pair, late = seen[site], (one, two), draw(2)
+        if getrecursionlimit() < DEEPEST:
+            setrecursionlimit(DEEPEST)
+        if not late:
+            counts[2] += doubtful(how, check, pair, bound, own, asked, wanted)
         try:
             if site in false:
-                pair = altered(how, *pair, bound, own, factor)
+                pair = altered(how, *pair, bound, own)
             said = check(*pair, bound)
         except Exception:
             counts[1] += 1
@@ -47,8 +68,8 @@ def tools(sites, false, late, factor):
                 raise AssertionError from None
             return not wanted
         counts[0 if held(said, wanted) else 1] += 1
-        if site in late:
-            counts[2] += doubtful(how, check, pair, bound, own, asked, wanted, factor)
+        if late:
+            counts[2] += doubtful(how, check, pair, bound, own, asked, wanted)
         return said
 
     return ask, told
@@ -59,10 +80,10 @@ def held(said, wanted):
     except Exception:
         return False
 
-def doubtful(how, check, pair, bound, own, asked, wanted, factor):
+def doubtful(how, check, pair, bound, own, asked, wanted):
     try:
         if how == NEAR:
-            both = pair, altered(how, *pair, bound, own, factor)
+            both = pair, altered(how, *pair, bound, own)
             return not all(map(is_plain, pair)) and all(
                 held(check(*each, bound), wanted) for each in both
             )
@@ -118,13 +139,13 @@ def members(values):
 def first(values):
     return (each for _, each in zip(range(10_000), values))
 
-def altered(how, one, two, bound, own, factor):
+def altered(how, one, two, bound, own):
     if own is None:
         own = 0 if is_plain(one) and not is_plain(two) else 1
     if how == AMONG:
         return one, others(two)
     value = two if own else one
-    new = distant(value, bound, factor) if how == NEAR else other(value)
+    new = distant(value, bound, FACTORS[draw(len(FACTORS))]) if how == NEAR else other(value)
     return (one, new) if own else (new, two)
 
 def others(values):
@@ -135,23 +156,50 @@ def others(values):
         return []
 
 def other(value):
+    try:
+        return changed(value)
+    except Exception:
+        return value, {0}
+
+def changed(value):
     kind = type(value)
     if kind is bool or value is None:
         return not value
+    if kind is int:
+        new = draw(2 * abs(value) + 9)
+        new += new >= abs(value)
+        return new if value >= 0 else -new
+    if kind is float:
+        above, below = value.as_integer_ratio()
+        return other(above) / below
     if kind is complex:
         return complex(other(value.real), value.imag)
-    if kind in (int, float):
-        more = value + abs(value) + 1
-        return more if more != value else 0
     if kind in (str, bytes):
-        return value + (b"a" if kind is bytes else "a")
-    if kind in (list, tuple):
-        return kind([*value[:-1], other(value[-1])] if value else [0])
-    if kind in (set, frozenset):
-        return value ^ {0}
+        letter, place = bytes([97 + draw(26)]), draw(len(value) + 1)
+        letter = letter if kind is bytes else letter.decode()
+        new = value[:place] + letter + value[place + 1 :]
+        return new if new.lower() != value.lower() else value + letter
     if kind is dict:
-        return {**value, **{key: other(value[key]) for key in [*value][-1:]}} if value else {0: 0}
-    return (value, {0})
+        return dict(zip(value, replaced(value.values()))) or {0: 0}
+    if kind in (list, tuple, set, frozenset):
+        return kind(replaced(value))
+    return alike(value)
+
+def replaced(values):
+    values = [*values] or [0]
+    place = draw(len(values))
+    values[place] = other(values[place])
+    return values
+
+def alike(value):
+    for change in CHANGES if type(value).__module__ not in FOREIGN else ():
+        try:
+            new = change(value)
+        except Exception:
+            continue
+        if type(new) is type(value) and not equal(new, value):
+            return new
+    return value, {0}
 
 def is_plain(value):
     kind = type(value)
@@ -162,7 +210,8 @@ def is_plain(value):
     return kind in SCALARS
 
 def distant(value, bound, factor):
-    return -value - (max(abs(value), abs(bound)) + 1) * factor
+    new = value + (max(abs(value), abs(bound)) + 1) * factor
+    return new if new - new == 0 else 0
 """
 """It counts at each site how often it has held, how often not, and how often something was equal
 to two values.
@@ -196,14 +245,12 @@ def tools(names: Names, sites: int, false: Iterable[int], rng: Random) -> str:
         names: What they are called.
         sites: How many comparisons are asked.
         false: Those that are asked about another value instead.
-        rng: Draws which ones are asked again only after they have been answered, so that no
-            program knows which of two values that it is compared with is the right one.
+        rng: Draws which other values, and whether before a comparison is answered or after it, so
+            that no program knows which of two values that it is compared with is the right one.
     """
-    late = [site for site in range(sites) if rng.choice([False, True])]
-    factor = rng.randint(_LEAST_FACTOR, _MOST_FACTOR)
     return (
         f"_space = dict(_own)\nexec({_TOOLS!r}, _space)\n{names.ask}, {names.told} = "
-        f"_space['tools']({sites}, {sorted(false)}, {late}, {factor})\n"
+        f"_space['tools']({sites}, {sorted(false)}, {rng.getrandbits(64)})\n"
     )
 
 
@@ -212,11 +259,11 @@ exec(_TOOLS, _SPACE)  # noqa: S102 - the text above
 
 
 def distant(value: float, bound: float, rng: Random) -> float:
-    """A number on the other side of zero, and too far away to be near to the same ones.
+    """A number that is too far away to be near to the same ones.
 
     Example:
         >>> distant(9, 1e-6, Random(0))
-        -79
+        49
     """
-    made: float = _SPACE["distant"](value, bound, rng.randint(_LEAST_FACTOR, _MOST_FACTOR))
+    made: float = _SPACE["distant"](value, bound, rng.choice(_SPACE["FACTORS"]))
     return made

@@ -207,7 +207,7 @@ def _verdict(
     evidence = {"tests": len(tests), "canaries": canaries, "salt": salt.hex()}
     if forged:
         return Verdict.reject(
-            f"{len(forged)} tests pass with other values, too, {forged[0]} first",
+            f"{len(forged)} of {len(tests)} tests pass with other values, too, {forged[0]} first",
             score=0.0, feedback=_FORGED.format(name=forged[0]),
             evidence={**evidence, "forged": len(forged)},
         )  # fmt: skip

@@ -108,6 +108,11 @@ class _Pair(NamedTuple):
         needed = {None: _BOTH, 0: 2, 1: 1}[self.own]
         return self.asked & needed == needed
 
+    @property
+    def value(self) -> Any:
+        """The test's own, if it is written down; else `NONE`."""
+        return NONE if self.own is None else read(self.two if self.own else self.one)
+
     def with_own(self, value: ast.expr) -> _Pair:
         """The same with another value of the test's own."""
         return self._replace(two=value) if self.own else self._replace(one=value)
@@ -163,7 +168,7 @@ class Falsifiable:
 
     def written(self, kind: Kind, names: Names, rng: Random) -> Written:
         """A copy of the statements, with sites that are asked and, in a canary, false."""
-        false, hidden = self._chosen(kind, rng), list[int]()
+        false, hidden, others = self._chosen(kind, rng), list[int](), _Others(self._taken, rng)
         used, body, sites = copy.deepcopy((self._used, self._body, self._sites))
         if kind is Kind.NEGATED:
             _negate(body, rng)
@@ -173,7 +178,7 @@ class Falsifiable:
             assert pair is not None  # noqa: S101 - it was one before
             told = pair
             if site in false:
-                own = self._another_own(node, pair, rng)
+                own = others.than(node, pair)
                 told = pair.with_own(own) if own else pair
                 hidden.extend([] if own else [site])
             return _ask(node, pair, told, site, names, wanted=self._says(node))
@@ -192,7 +197,16 @@ class Falsifiable:
         sure, nested, other = map(self._of, (_Place.SURE, _Place.NESTED, _Place.OTHER))
         if kind is Kind.ALL:
             return frozenset(nested or other)
-        return frozenset([rng.choice(sure)] if kind is Kind.SURE else [])
+        if kind is not Kind.SURE:
+            return frozenset()
+        one = rng.choice(sure)
+        return frozenset(n for n in sure if n == one or self._is_the_same(n, one))
+
+    def _is_the_same(self, *sites: int) -> bool:
+        """Whether two sites compare with one value: a test says one thing of what it asks."""
+        pairs = (self._pair(self._sites[n].node) for n in sites)
+        one, two = (repr(pair.value) if pair else "" for pair in pairs)
+        return one == two != repr(NONE)
 
     def _found(self) -> Iterator[_Site]:
         everything = [*self._used, *self._body]
@@ -296,37 +310,55 @@ class Falsifiable:
                 return told.index(False)
         return None
 
-    # ---- Another value
 
-    def _another_own(self, node: ast.expr, pair: _Pair, rng: Random) -> ast.expr | None:
+class _Others:
+    """Other values for a canary: for one value it is the same one wherever it stands.
+
+    So a program that answers with what it reads there is right in the canary, too.
+    """
+
+    def __init__(self, taken: Sequence[Any], rng: Random) -> None:
+        self._taken, self._rng, self._drawn = list(taken), rng, dict[str, Any]()
+
+    def than(self, node: ast.expr, pair: _Pair) -> ast.expr | None:
         """Another value for the one that a test writes down; None if it writes none down."""
-        value: Any = NONE if pair.own is None else read(pair.two if pair.own else pair.one)
+        value = pair.value
         if value is NONE:
             return None
         if pair.how == SAME and isinstance(node, ast.Compare) and isinstance(node.ops[0], _Is):
             return ast.Constant(not value)
         if pair.how == SAME:
-            return written(self._another(value, rng))
+            return written(self._another(value))
         if pair.how == AMONG:
-            return self._others(value, rng) if pair.own else None
+            return self._others(value) if pair.own else None
         bound = read(pair.bound) if pair.bound else 0
         is_number = all(isinstance(each, (int, float)) for each in (value, bound))
-        return written(distant(value, bound, rng)) if is_number else None
+        if not is_number:
+            return None
+        return written(self._kept((value, bound), lambda: distant(value, bound, self._rng)))
 
-    def _others(self, values: Any, rng: Random) -> ast.expr | None:
+    def _others(self, values: Any) -> ast.expr | None:
         """A container of other values; None if it is no container, or there are no such."""
         if not isinstance(values, (list, tuple, set)):
             return None
-        others = [self._another(each, rng) for each in values]
+        others = [self._another(each) for each in values]
         if not others or any(each in values for each in others):
             return None
         return written(type(values)(others))
 
-    def _another(self, value: Any, rng: Random) -> Any:
+    def _another(self, value: Any) -> Any:
+        return self._kept(value, lambda: self._new(value))
+
+    def _kept(self, value: Any, make: Callable[[], Any]) -> Any:
+        if repr(value) not in self._drawn:
+            self._drawn[repr(value)] = make()
+        return self._drawn[repr(value)]
+
+    def _new(self, value: Any) -> Any:
         """Another value, one that nothing here is compared with if there is one."""
-        taken, found = [*self._taken, value], [another(value, rng)]
+        taken, found = [*self._taken, value], [another(value, self._rng)]
         while found[-1] in taken and len(found) < _TRIES:
-            found.append(another(found[-1], rng))
+            found.append(another(found[-1], self._rng))
         return found[-1] if found[-1] not in taken else found[0]
 
 

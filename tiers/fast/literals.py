@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from decimal import Decimal
 from random import Random
 from typing import Any
 
@@ -57,7 +58,7 @@ def another(value: Any, rng: Random) -> Any:
 
     Example:
         >>> [another(value, Random(1)) for value in (True, 9, "abc", [1, 2], None)]
-        [False, 8, 'ebc', [3, 2], 0]
+        [False, 4, 'ebc', [10, 2], 0]
     """
     for kind, change in _CHANGES:
         if isinstance(value, kind):
@@ -66,13 +67,18 @@ def another(value: Any, rng: Random) -> Any:
 
 
 def _another_int(value: int, rng: Random) -> int:
-    return value + rng.choice([-1, 1, 2] if value > 0 else [1, 2, 3])
+    made = rng.randrange(2 * abs(value) + 9)
+    made += made >= abs(value)
+    return made if value >= 0 else -made
 
 
 def _another_float(value: float, rng: Random) -> float:
     if value - value != 0:  # Infinite, or no number.
         return float(rng.randint(0, 9))
-    return value + (abs(value) + 1) * rng.choice([0.25, 0.5, 1.5])
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    number = _another_int(int("".join(map(str, digits))), rng)
+    made = float(f"{'-' * sign}{number}e{exponent}")
+    return made if made != value else value + 1
 
 
 def _another_text(value: Any, rng: Random) -> Any:
@@ -82,7 +88,7 @@ def _another_text(value: Any, rng: Random) -> Any:
         letter = letter.encode()
     place = rng.randrange(len(value) + 1)
     made = value[:place] + letter + value[place + 1 :]
-    return made if made != value else value + letter
+    return made if made.lower() != value.lower() else value + letter
 
 
 def _another_list(value: Any, rng: Random) -> Any:
@@ -93,7 +99,7 @@ def _another_list(value: Any, rng: Random) -> Any:
 
 
 def _another_set(value: set[Any], rng: Random) -> set[Any]:
-    return value | {next(n for n in range(rng.randrange(100), 10_000) if n not in value)}
+    return set(_another_list(sorted(value, key=repr), rng))
 
 
 def _another_dict(value: dict[Any, Any], rng: Random) -> dict[Any, Any]:

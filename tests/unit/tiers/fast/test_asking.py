@@ -1,13 +1,18 @@
 """Comparisons that are asked again: nothing is equal to two values that differ."""
 
 import builtins
+import inspect
 import math
 import operator
-from collections import Counter, OrderedDict
+import sys
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import date, timedelta
 from decimal import Decimal
+from enum import Enum
 from fractions import Fraction
+from pathlib import PurePosixPath
 from random import Random
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -85,6 +90,43 @@ class Pair(NamedTuple):
     high: Any
 
 
+class OfOneType:
+    """It is equal to all values of one type."""
+
+    def __init__(self, kind: type) -> None:
+        self._kind = kind
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is self._kind
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class OfTheFirst:
+    """It is equal to the first value that it is compared with."""
+
+    def __eq__(self, other: object) -> bool:
+        self.first = vars(self).get("first", other)
+        return bool(self.first == other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class OfAnyCase(str):
+    """It is equal to texts that differ by their case."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, str) and self.lower() == other.lower()
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Side(Enum):
+    LEFT, RIGHT = "left", "right"
+
+
 @dataclass
 class Held:
     value: Any
@@ -151,6 +193,53 @@ def test_what_is_equal_to_one_value_is_not(one: Any, two: Any) -> None:
         is_equal = False
 
     assert ("1" if is_equal else "2") == asked.told()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        9, 0.75, "abc", b"abc", [1, 2], (1,), {1, 2}, frozenset("ab"), {1: 2}, Fraction(1, 2),
+        Decimal("0.5"), date(2024, 2, 29), timedelta(1), deque([1]), Counter("aab"),
+        OrderedDict(a=1), range(6), PurePosixPath("a"), Pair(1, 2), Side.LEFT,
+    ],
+    ids=lambda value: type(value).__name__,
+)  # fmt: skip
+def test_what_is_equal_to_all_values_of_one_type_is_told(value: Any) -> None:
+    asked = Asked()
+
+    assert asked(equal, OfOneType(type(value)), value)
+    assert "3" == asked.told()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_equal_to_the_first_value_that_it_meets_fails_before_long(seed: int) -> None:
+    asked = Asked(seed=seed)
+
+    assert not all(asked(equal, OfTheFirst(), 9) for _ in range(64))
+
+
+@given(st.text(alphabet="abAB", max_size=3), st.integers(0, 99))
+def test_texts_whose_case_does_not_matter_are_equal_to_one(value: str, seed: int) -> None:
+    asked = Asked(seed=seed)
+
+    assert asked(equal, OfAnyCase(value), value)
+    assert "1" == asked.told()
+
+
+def test_no_program_keeps_comparisons_from_being_asked_by_a_shallow_stack() -> None:
+    asked, most = Asked(), sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack(0)) + 20)
+    try:
+        assert asked(equal, nested(Same()), nested(9))
+        assert "3" == asked.told()
+    finally:
+        sys.setrecursionlimit(most)
+
+
+def nested(value: Any) -> Any:
+    for _ in range(9):
+        value = [value]
+    return value
 
 
 @given(plainvalues.VALUES)
@@ -254,10 +343,10 @@ def test_a_call_that_cannot_compare_another_value_fails_by_an_assertion() -> Non
 
 
 def test_of_two_values_the_plain_one_is_changed_or_the_tests_own() -> None:
-    met: list[Any] = []
     odd = object()
 
-    for one, two, own in ((9, odd, None), (odd, 9, None), (9, odd, 1), (odd, 9, 0)):
-        Asked(false=[0])(lambda *pair: met.append(pair[:2]), one, two, own=own, asked=0)
-
-    assert [(19, odd), (odd, 19), (9, (odd, {0})), ((odd, {0}), 9)] == met
+    for pair, own, kept in (((9, odd), None, 1), ((odd, 9), None, 0), ((9, odd), 1, 0)):
+        met: list[Any] = []
+        Asked(false=[0])(lambda *given, met=met: met.extend(given), *pair, own=own, asked=0)
+        assert met[kept] is pair[kept]
+        assert met[1 - kept] != pair[1 - kept]

@@ -33,16 +33,9 @@ MUTATED = [
 ]
 
 EQUIVALENT = [  # Values that are others all the same, by another amount or form.
-    (
-        "value + rng.choice([-1, 1, 2] if value > 0 else [1, 2, 3]) -> "
-        "value - rng.choice([-1, 1, 2] if value > 0 else [1, 2, 3])"
-    ),
-    "made != value -> made == value",
+    "made.lower() != value.lower() -> made.lower() == value.lower()",
     "place + 1 -> place - 1",
-    (
-        "value + (abs(value) + 1) * rng.choice([0.25, 0.5, 1.5]) -> "
-        "value - (abs(value) + 1) * rng.choice([0.25, 0.5, 1.5])"
-    ),
+    "value + 1 -> value - 1",
     # How often few tests run; tests of coins and of evidence notice it.
     "_LEAST_RUNS / len(tests) -> _LEAST_RUNS * len(tests)",
 ]
@@ -131,7 +124,7 @@ def compiles(text: str, task: Mapping[str, Any]) -> bool:
 
 class TestCodeTests(CodeTestCase):
     whole = CodeTests()
-    every = 8
+    every = 4
     mutated = MUTATED
     mutants: Mapping[str, Any] = {"count": 24, "equivalent": EQUIVALENT}
     twins: Mapping[str, Judge] = {
