@@ -1,6 +1,5 @@
 """Plates: where cases lie, and how many may leave."""
 
-import itertools
 from collections import Counter
 from typing import Any, cast
 
@@ -8,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verifier_ladder import plates
 from verifier_ladder.errors import ConfigError, LedgerError
-from verifier_ladder.ledger import Ledger, open_ledger
+from verifier_ladder.ledger import Ledger, base, open_ledger
 from verifier_ladder.ledger.records import Block
 from verifier_ladder.plates import Batches, Layout, Well, approve, send
 
@@ -262,7 +260,7 @@ class Stuck(Busy):
 def test_who_waits_in_vain_is_told_what_stands_and_which_batch_to_write_again(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plates, "monotonic", itertools.count(step=100.0).__next__)
+    monkeypatch.setattr(base, "_PATIENCE", 0.0)
     approve(ledger, "a", 4, by="ada")
     layout = Layout(96, 7)
     wells = layout.draw(keys(3))
