@@ -120,7 +120,7 @@ class Citations(SingleVerifier):
     """
 
     name = "citations"
-    version = "5"
+    version = "6"
     tier = Tier.FAST
     kind = "text"
     domain = "research"

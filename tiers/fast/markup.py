@@ -2,7 +2,8 @@ r"""Markup: what a reader sees of a text in Markdown, and what nobody does.
 
 Not seen are comments and hidden elements of HTML, link reference definitions, images with their
 texts, titles of links, labels of references and attributes of elements. Where a definition stands,
-CommonMark alone says, so its parser is asked: `[a]: b "title"` inside a paragraph is shown.
+CommonMark alone says, so its parser is asked: `[a]: b "title"` inside a paragraph is shown. What
+is written as an entity, such as `&quot;`, is seen as the character that it stands for.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from html import unescape
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -46,6 +48,7 @@ _ELEMENT = re.compile(r"<[a-z][\w-]*+(?:\"[^\"]*+\"|'[^']*+'|[^'\"<>])*+>", _FLA
 _ATTRIBUTE = re.compile(
     r"\s(?!href\b|src\b)[\w:.-]{1,100}\s{0,9}=\s{0,9}(?:\"[^\"]*\"|'[^']*')", _FLAGS
 )
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,31});", re.IGNORECASE)
 
 
 class Markup(NamedTuple):
@@ -87,10 +90,13 @@ def shown(markup: Markup) -> str:
         >>> text = '![a picture](b) [of it](c "a title") <i title="d">here</i>'
         >>> shown(without_hidden(text, is_source=False))
         ' [of it](c) <i>here</i>'
+        >>> shown(without_hidden("&ldquo;so&rdquo; &#91;1]", is_source=False))
+        '“so” [1]'
     """
     text = _ELEMENT.sub(lambda found: _ATTRIBUTE.sub("", found[0]), markup.text)
     text = _TITLED.sub(r"\1)", _IMAGE.sub("", text))
-    return _without_references(text, markup.labels) if markup.labels else text
+    text = _without_references(text, markup.labels) if markup.labels else text
+    return _ENTITY.sub(lambda found: unescape(found[0]), text)
 
 
 def _without_references(text: str, labels: frozenset[str]) -> str:

@@ -292,6 +292,24 @@ def test_what_commonmark_shows_is_seen(shown: str) -> None:
     assert Outcome.ACCEPT is said.outcome, said.feedback
 
 
+@pytest.mark.parametrize(
+    ("outcome", "cited"),
+    [
+        (Outcome.ACCEPT, "&ldquo;Rain fell on 12&#46;5 days&rdquo; &#91;1]"),
+        (Outcome.ACCEPT, '"All of it fell at Oban" [1]'),
+        (Outcome.REJECT, "&ldquo;Rain fell on 99 days&rdquo; &#91;1]"),
+        (Outcome.REJECT, '"Rain fell on 99 days" [1&#X5d;'),
+        (Outcome.ACCEPT, '"Rain fell on 99 days" &amp;#91;1]'),
+    ],
+)
+def test_an_entity_is_the_character_that_it_stands_for(outcome: Outcome, cited: str) -> None:
+    source = "Rain fell on 12.5 days. All of&nbsp;it fell at Oban."
+
+    said = judged(f'"Rain fell on 12.5 days." [1] {cited}.\n\n[1] a', sources={"a": source})
+
+    assert outcome is said.outcome, said.feedback
+
+
 def test_a_link_with_a_title_is_a_citation() -> None:
     quote = "31 boats lay dry"
 
