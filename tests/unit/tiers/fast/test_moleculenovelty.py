@@ -133,8 +133,13 @@ def test_a_file_of_no_or_too_many_molecules_is_refused(text: str, tmp_path: Path
     path = tmp_path / "known.smi"
     path.write_text(text, "utf-8")
 
-    with pytest.raises(ConfigError, match="give 1 to 200000"):
+    with pytest.raises(ConfigError, match=r"known\.smi holds \d+ molecules; give 1 to 200000"):
         MoleculeNovelty(reference=path)
+
+
+def test_a_list_of_no_molecules_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"^reference holds 0 molecules; give 1 to 10000"):
+        MoleculeNovelty(reference=[])
 
 
 @pytest.mark.parametrize(
