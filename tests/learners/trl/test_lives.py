@@ -11,9 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
 import torch
-from accelerate import PartialState
 from datasets import Dataset
 from PIL import Image
 from trl import GRPOTrainer
@@ -39,8 +37,9 @@ def accuracy(completions: list[Any], answer: list[str], **_: Any) -> list[float]
     return [c.split().count(a) / 4 for c, a in zip(texts, answer, strict=True)]
 
 
-def checked(**options: Any) -> vl.Verifier:
-    return vl.wrap(accuracy, version="1", columns=["answer"], **options)
+def checked() -> vl.Verifier:
+    """Judges in the trainer's process: nothing here is about how it is killed."""
+    return vl.wrap(accuracy, version="1", columns=["answer"], isolation="inline")
 
 
 def contents(ledger: vl.Ledger, **options: Any) -> set[str]:
@@ -185,7 +184,7 @@ def test_images_are_told_apart_as_the_trainer_hands_them_over() -> None:
     text = [{"role": "user", "content": "Which colour?"}]
     colours = ["red"] * 4 + ["blue"] * 4
     images = [Image.new("RGB", (4, 4), colour) for colour in colours]
-    function = reward_function(checked(isolation="inline"), deadline=60)
+    function = reward_function(checked(), deadline=60)
     for training in (True, False):
         trainer.model.train(training)
         function(
@@ -241,8 +240,9 @@ def test_weighted_functions_each_keep_their_own_rewards(train: Train, tmp_path: 
 
     first = reward_function(checked(), ledger=tmp_path / "l.db", run="r", deadline=60)
     second = reward_function(
-        vl.wrap(short, version="1"), ledger=tmp_path / "l.db", run="r", deadline=60
-    )
+        vl.wrap(short, version="1", isolation="inline"), ledger=tmp_path / "l.db", run="r",
+        deadline=60,
+    )  # fmt: skip
     trainer = train(first, second, steps=2, reward_weights=[1.0, 0.25])
 
     for seen in trainer.seen:
@@ -252,35 +252,3 @@ def test_weighted_functions_each_keep_their_own_rewards(train: Train, tmp_path: 
     with vl.open_ledger(tmp_path / "l.db") as ledger:
         for name in ("accuracy-v1", "short-v1"):
             assert 16 == len(read_run(ledger, "r", campaign=name).samples)
-
-
-# ---- The asynchronous trainer
-
-
-def test_the_asynchronous_trainer_scores_groups_as_it_hands_them_over(tmp_path: Path) -> None:
-    """It needs a vLLM server for everything else, so its own scoring is called alone."""
-    worker = pytest.importorskip("trl.experimental.async_grpo.async_rollout_worker")
-    import asyncio
-    import pickle
-
-    function = reward_function(checked(), ledger=tmp_path / "l.db", run="r", deadline=60)
-    travelled = pickle.loads(pickle.dumps(function))  # noqa: S301  # As its worker process gets it.
-    PartialState()  # What its process has; its log asks for it.
-    loop = object.__new__(worker._AsyncRolloutLoop)
-    loop.reward_funcs, loop.reward_func_names = [travelled], ["accuracy"]
-    loop._env_reward_types, loop._provides_rollout_reward = [], False
-    tokens = worker.TrainingSequence([1, 2], [0, 1], [0.0, -1.0], None)
-    group = worker.RolloutGroup(
-        prompts=[[{"role": "user", "content": "w1 w2"}]] * 2, reward_kwargs={"answer": ["w1"] * 2},
-        completions=[[{"role": "assistant", "content": text}] for text in ("w1", "w2")],
-        completions_ids=[[1], [2]], completions_sequences=[[tokens], [tokens]],
-        tool_call_counts=[0, 0], tool_failure_counts=[0, 0], model_version=0, group_id=0,
-        env_rewards=[None, None], rollout_rewards=[None, None],
-    )  # fmt: skip
-    samples = asyncio.run(loop._score_group(group))
-
-    assert [0.25, 0.0] == [sample.metrics["rewards/accuracy"] for sample in samples]
-    assert [1.0, -1.0] == [round(sample.advantage, 3) for sample in samples]
-    travelled.close()
-    with vl.open_ledger(tmp_path / "l.db") as ledger:
-        assert 1 == len({sample.group for sample in read_run(ledger, "r").samples})
