@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Self
@@ -10,6 +10,7 @@ from typing import Any, Self
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.records import CandidateRow, Charged, VerdictRow
 from verifier_ladder.ledger.table import Table
+from verifier_ladder.memory import PIECE, share
 from verifier_ladder.scheduler.flights import Flight
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
@@ -32,6 +33,12 @@ class Arrivals:
 
     uncompared: list[tuple[Any, Flight, list[bytes]]] = field(default_factory=list)
     """Checks that failed before another candidate had passed, to be asked again (`Asking`)."""
+    write: Callable[[Sequence[CandidateRow]], object] | None = None
+    """Writes long candidates before the rest of the call: all at once would be too much."""
+    bytes_: int = 0
+    """Bytes of all candidates of the call."""
+    written: int = 0
+    """How many of them were looked at when candidates were written last."""
 
     def __enter__(self) -> Self:
         """Begin a call."""
@@ -62,6 +69,15 @@ class Arrivals:
                 for name, count, begun, ended in self.took
             ]
         }
+
+    def came(self, bytes_: int) -> None:
+        """Hear that candidates of so many bytes were taken in."""
+        self.bytes_ += bytes_
+        is_much = self.bytes_ - self.written > share(PIECE)
+        if is_much and self.candidates and self.write is not None:
+            candidates, self.candidates = self.candidates, Table(CandidateRow)
+            self.written = self.bytes_
+            self.write(candidates)
 
     def spend(self, charged: Charged, cost: Cost, checks: int) -> None:
         """Add what some checks took."""

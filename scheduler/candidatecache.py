@@ -7,11 +7,10 @@ from itertools import chain, islice
 from operator import attrgetter, is_not, methodcaller
 from sys import getsizeof
 from threading import RLock
-from typing import Any
 from weakref import WeakSet
 
+from verifier_ladder.memory import CANDIDATES, share, weigh
 from verifier_ladder.scheduler.standing import Standing
-from verifier_ladder.settings import load_settings
 
 _ENTRY, _CHECK = 600, 600
 """Bytes of one candidate beside its texts, and for each of its checks: digests, verdicts, rewards
@@ -20,10 +19,6 @@ _PLACE = 200
 """Bytes of a spelling of one beside its text."""
 _LEFT = 0.75
 """Share of the limit that is kept when the oldest are dropped."""
-_SHARE = 5 / 8
-"""Share of the setting that is for candidates; the rest is for pages of the ledger's file."""
-_LONGEST_CHARACTER = 8
-"""Bytes of a character beyond ASCII: Python keeps a second form, UTF-8, once it was written."""
 _SHORT = 256
 """Characters of a text that are within `_ENTRY`."""
 _SUBJECT, _GIVEN = attrgetter("subject"), attrgetter("given")
@@ -51,11 +46,13 @@ class CandidateCache:
                 `VLADDER_CACHE_MEMORY`.
         """
         self._lock = lock
-        self._limit = int(_SHARE * load_settings().cache_memory) if limit is None else limit
+        self._limit = share(CANDIDATES) if limit is None else limit
         self._given: dict[Hashable, Standing] = {}
         self._subjects: dict[Hashable, Standing] = {}
         self._bytes = 0
         _caches.add(self)
+        for cache in list(_caches):
+            cache.make_room()
 
     @property
     def size(self) -> int:
@@ -122,6 +119,14 @@ class CandidateCache:
         with self._lock:
             held = self._subjects.values()
             self.drop([one for one in held if one.content_key == content_key])
+
+    def make_room(self) -> None:
+        """Keep to a smaller part of the limit; where others are at work, they do so next."""
+        if self._lock.acquire(blocking=False):
+            try:
+                self._trim()
+            finally:
+                self._lock.release()
 
     def _trim(self) -> None:
         """Drop the oldest, many at once, when all caches together hold too much."""
@@ -190,27 +195,11 @@ def _spellings(given: Mapping[Hashable, Standing]) -> dict[int, int]:
 def _weight_of_verdicts(standings: Iterable[Standing]) -> int:
     """Bytes of what verdicts say beside numbers."""
     told = chain.from_iterable(map(_VALUES, map(_VERDICTS, standings)))
-    weighty = [v for v in told if v.evidence or v.feedback or v.turns or len(v.reason) > _SHORT]
+    weighty = [
+        v for v in told
+        if v.evidence or v.feedback or v.turns or v.artifacts or len(v.reason) > _SHORT
+    ]  # fmt: skip
     return sum(
-        len(v.reason) + len(v.feedback) + weigh(v.evidence) + weigh(v.turns) for v in weighty
+        len(v.reason) + len(v.feedback) + sum(map(weigh, (v.evidence, v.turns, v.artifacts)))
+        for v in weighty
     )
-
-
-def weigh(value: Any) -> int:
-    """About how many bytes plain data, a candidate or a turn takes.
-
-    Example:
-        >>> weigh({"tests": ["x" * 1000]}) > 1000
-        True
-    """
-    if isinstance(value, str):
-        return getsizeof(value) if value.isascii() else _LONGEST_CHARACTER * len(value)
-    if isinstance(value, Mapping):
-        return getsizeof(value) + sum(weigh(k) + weigh(v) for k, v in value.items())
-    if isinstance(value, (list, tuple)):
-        return getsizeof(value) + sum(map(weigh, value))
-    if hasattr(value, "__dict__") and not isinstance(value, (int, float)):  # No enumeration.
-        return weigh(vars(value))
-    if names := getattr(value, "__slots__", ()):
-        return sum(weigh(getattr(value, name, None)) for name in names)
-    return getsizeof(value)

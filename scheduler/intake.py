@@ -7,9 +7,10 @@ verified, in batches that stay with the worker that parsed them.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from itertools import chain, repeat
+from sys import getsizeof
 from threading import RLock
 from typing import Any
 
@@ -18,6 +19,7 @@ from verifier_ladder.case import is_late, late, settlement_field
 from verifier_ladder.keys import NO_TASK, check_keys, content_key, task_digest
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
+from verifier_ladder.memory import BATCHES, PIECE, cuts, share
 from verifier_ladder.scheduler.arrivals import Arrivals
 from verifier_ladder.scheduler.asking import Asking
 from verifier_ladder.scheduler.candidatecache import CandidateCache
@@ -31,6 +33,7 @@ from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
 
 _CHUNK = 512
+_LONGEST_CHARACTER = 4
 Given = Candidate | Content
 Job = Generator[Future[Any], Any, None]
 
@@ -63,6 +66,7 @@ class Intake:
         self._canonicals = Canonicals(ladder, ledger, engine)
         self.asking = Asking(ladder, engine, lock)
         self.cache = CandidateCache(lock)
+        self._piece = share(PIECE)
         self._settling = [each for each in ladder.askings if settlement_field(each[0])]
 
     def standings(
@@ -101,8 +105,10 @@ class Intake:
     ) -> dict[Hashable, Standing]:
         keys, givens = list(new), list(new.values())
         found: dict[Hashable, Standing] = {}
+        sizes = self._sizes(givens)
         jobs = (
-            self._job(keys[part], givens[part], arrivals, found) for part in self._parts(len(new))
+            self._job(keys[part], givens[part], sum(sizes[part]), arrivals, found)
+            for part in self._parts(sizes)
         )
         if not drive(jobs, until, window=self._window):
             for key, given in new.items():
@@ -124,7 +130,7 @@ class Intake:
             standings, _ = yield from self._enter(givens[part], arrivals)
             found.update(zip(names[part], standings, strict=True))
 
-        drive(map(job, self._parts(len(new))), None, window=self._window)
+        drive(map(job, self._parts(self._sizes(givens))), None, window=self._window)
         return [found[key] for key in keys], arrivals
 
     def recall(self, candidate: Candidate, key: bytes, given: str | bytes | None) -> Standing:
@@ -158,17 +164,27 @@ class Intake:
         """Parts under way: each worker is at one and has one waiting while two are taken in."""
         return 2 * self._engine.workers + 2
 
-    def _parts(self, size: int) -> Iterable[slice]:
-        """Cut into what one worker is given at once; in this process all of it is one part."""
-        step = max(size, 1)
-        if not (self._ladder.canonicaliser.inline and self.asking.is_inline):
-            step = max(1, min(_CHUNK, -(-step // self._engine.workers)))
-        return (slice(start, start + step) for start in range(0, size, step))
+    def _sizes(self, givens: Sequence[Given]) -> list[int]:
+        """Bytes of contents; where they are short, it does not matter what a character takes."""
+        contents = [g.content if isinstance(g, Candidate) else g for g in givens]
+        lengths = list(map(len, contents))
+        if sum(lengths) * _LONGEST_CHARACTER <= self._piece // self._engine.workers:
+            return lengths
+        return list(map(getsizeof, contents))
+
+    def _parts(self, sizes: Sequence[int]) -> Iterator[slice]:
+        """Cut into what one worker is given at once; in this process only long text is cut."""
+        if self._ladder.canonicaliser.inline and self.asking.is_inline:
+            return cuts(sizes, self._piece)
+        workers = self._engine.workers
+        count = max(1, min(_CHUNK, -(-len(sizes) // workers)))
+        return cuts(sizes, min(self._piece, share(BATCHES) // workers), count)
 
     def _job(
         self,
         keys: list[Hashable],
         givens: list[Given],
+        size: int,
         arrivals: Arrivals,
         found: dict[Hashable, Standing],
     ) -> Job:
@@ -180,6 +196,7 @@ class Intake:
         if forms.problems:
             mine = {key: standing for key, standing in mine.items() if not _is_unusable(standing)}
         self.cache.name(mine)
+        arrivals.came(size)
 
     def _enter(
         self, givens: list[Given], arrivals: Arrivals

@@ -14,12 +14,14 @@ from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.records import (
     Block,
+    CandidateRow,
     CheckRow,
     LateError,
     Request,
     SampleColumns,
     SampleReward,
 )
+from verifier_ladder.memory import Litter
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.arrivals import Arrivals
 from verifier_ladder.scheduler.candidates import candidate_json
@@ -66,6 +68,7 @@ class Scorer:
         self._groups = groups
         self._desk, self._holding, self._reviser = desk, holding, reviser
         self._expecting, self._headroom = expecting, headroom
+        self._litter = Litter()
         fields = map(sealing_field, desk.ladder.verifiers)
         self._seals = Seals(desk.ledger, dict.fromkeys(field for field in fields if field))
 
@@ -73,7 +76,8 @@ class Scorer:
         """Score one batch; higher tiers are asked for, and answer later.
 
         All of it is one update, however large: its samples are decided together and recorded in
-        one entry, and those of one candidate share one decision, one draw and one factor.
+        one entry, and those of one candidate share one decision, one draw and one factor. Long
+        candidates are written before, piece by piece.
 
         Args:
             batch: Samples of one run and step. Those recorded before are answered from the ledger.
@@ -93,7 +97,8 @@ class Scorer:
                     raise ConfigError(str(error)) from None
 
     def _score(self, batch: Batch, until: float | None) -> list[Reward]:
-        with Arrivals() as arrivals, self._headroom.during(len(batch.positions)):
+        arrivals = Arrivals(write=self._write_candidates)
+        with arrivals, self._headroom.during(len(batch.positions)):
             standings = self._desk.intake.standings(batch.candidates, until, arrivals)
             try:
                 self._expecting.ask(standings, until)
@@ -104,6 +109,8 @@ class Scorer:
                     self._keep(arrivals)
                 self._desk.intake.forget(standings)
                 raise
+            finally:
+                self._litter.add(arrivals.bytes_)
 
     def _marked(self, batch: Batch) -> Batch:
         """The batch with the tasks of those samples marked that did not come in time."""
@@ -193,6 +200,10 @@ class Scorer:
         if enqueue:
             self._reviser.take_up([check.check_key for check, _ in enqueue])
         return rewards
+
+    def _write_candidates(self, candidates: Sequence[CandidateRow]) -> None:
+        """Write down candidates before the rest of their call."""
+        self._desk.ledger.append(Block("score", self._desk.campaign, candidates))
 
     def _keep(self, arrivals: Arrivals, kept: Cost | None = None) -> None:
         """Write down what was said and paid where no samples are recorded with it."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from verifier_ladder.containment import ContainedLog, ends_program, text_of
 from verifier_ladder.ledger.records import Block
-from verifier_ladder.scheduler.candidatecache import weigh
+from verifier_ladder.memory import BACKLOG, share, weigh
 
 if TYPE_CHECKING:
     from verifier_ladder.ledger import Ledger
@@ -20,7 +20,7 @@ _LOG = ContainedLog("verifier_ladder")
 FAILURE = "shadow"
 """Kind of the entries that tell why a batch was not scored."""
 _SUFFIX = "~shadow"
-_MOST, _MOST_BYTES = 100_000, 64 * 2**20
+_MOST = 100_000
 """Samples that may wait for the shadow; it is no reason to run out of memory."""
 
 
@@ -89,7 +89,7 @@ class Shadow:
         with self._changed:
             size = sum(map(weigh, batch.candidates))
             fits = self._waiting + len(batch.positions) <= _MOST
-            fits = fits and self._bytes + size <= _MOST_BYTES
+            fits = fits and self._bytes + size <= share(BACKLOG)
             if fits:
                 self._waiting += len(batch.positions)
                 self._bytes += size

@@ -9,13 +9,24 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Literal, get_args
 
-from pydantic import ByteSize, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, ByteSize, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from verifier_ladder.errors import ConfigError
 
 PREFIX = "VLADDER_"
 _SMALLEST_WORKER = 64 * 2**20
+_SMALLEST_CACHE = 32 * 2**20
+"""Connections, statements, threads and one sample at work take 8 to 10 MiB of it."""
+
+
+def _enough(memory: ByteSize) -> ByteSize:
+    if memory < _SMALLEST_CACHE:
+        raise ValueError(
+            f"connections, threads and work in progress don't fit into {memory.human_readable()}; "
+            f"give at least {_SMALLEST_CACHE // 2**20}MiB"
+        )
+    return memory
 
 
 class Settings(BaseSettings):
@@ -86,11 +97,13 @@ class Settings(BaseSettings):
         default=None,
         description="Memory that one worker may use, such as 2GiB; the engine's if unset.",
     )
-    cache_memory: Annotated[ByteSize, Field(ge=2**20)] = Field(
+    cache_memory: Annotated[ByteSize, AfterValidator(_enough)] = Field(
         default=ByteSize(256 * 2**20),
-        description="Memory for what this process remembers, such as 1GiB. Five eighths are for "
-        "candidates of all its campaigns together: the oldest are dropped, and read from the "
-        "ledger when they come again. The rest is for pages of a ledger file.",
+        description="Memory that campaigns add to the process that scores, beside the completions "
+        "that it holds itself, such as 1GiB; at least 32MiB. Three eighths are for candidates of "
+        "all its campaigns together: the oldest are dropped, and read from the ledger when they "
+        "come again. The rest is for pages of a ledger file and for what is at work; long calls "
+        "are written, and long batches run, in pieces.",
     )
     largest_artifact: Annotated[ByteSize, Field(ge=0)] = Field(
         default=ByteSize(4 * 2**20),

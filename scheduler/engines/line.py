@@ -19,7 +19,6 @@ from verifier_ladder.scheduler.engines.wire import LARGEST
 _SIZE = Struct("!Q")
 _TIME = Struct("@ll")
 _PIECE = 1 << 18
-_NOTHING = memoryview(b"")
 
 
 class Line:
@@ -31,13 +30,13 @@ class Line:
         self.far = FarEnd(far.detach())
         """The other end, for the worker; closed here once the worker has it."""
         self._piece = bytearray(_PIECE)
-        self._unsent = _NOTHING
+        self._unsent: list[memoryview] = []
         self._heard = bytearray()
         self._most = LARGEST
 
     def ask(self, request: bytes) -> None:
         """Begin with a request; `hear` sends it."""
-        self._unsent = memoryview(_SIZE.pack(len(request)) + request)
+        self._unsent = [memoryview(_SIZE.pack(len(request))), memoryview(request)]
         self._heard.clear()
         self._most = LARGEST + len(request)  # A canonical form is about as long as what it is of.
 
@@ -54,10 +53,9 @@ class Line:
         try:
             if self._unsent:
                 self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, pause)
-                self._unsent = self._unsent[self._socket.send(self._unsent) :]
+                self._note_sent(self._socket.sendmsg(self._unsent))
             if self._unsent:
                 return None
-            self._unsent = _NOTHING  # An empty part of a request would keep all of it.
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, pause)
             count = self._socket.recv_into(self._piece)
         except BlockingIOError:
@@ -66,6 +64,13 @@ class Line:
             raise EOFError("the line is closed")
         self._heard += memoryview(self._piece)[:count]
         return self._message()
+
+    def _note_sent(self, count: int) -> None:
+        """Forget what was sent: an empty part of a request would keep all of it."""
+        while self._unsent and count >= len(self._unsent[0]):
+            count -= len(self._unsent.pop(0))
+        if count:
+            self._unsent[0] = self._unsent[0][count:]
 
     def _message(self) -> bytes | None:
         heard = self._heard

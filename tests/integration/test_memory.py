@@ -6,78 +6,118 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = """
+MIB = 2**20
+
+PRELUDE = """
 import sys
 import verifier_ladder as vl
+from verifier_ladder.scheduler.policies.alltiers import AllTiers
 
-@vl.verifier(tier="fast", kind="text", version="1", isolation="inline", batch=True)
-def length(candidates):
-    return [float(len(candidate.content)) for candidate in candidates]
+path, isolation, *numbers = sys.argv[1:]
 
-def peak():  # `ru_maxrss` is at least what the process had that started this one.
+def verifier(tier):
+    @vl.verifier(name=tier, tier=tier, kind="text", version="1", isolation=isolation, batch=True)
+    def length(candidates):
+        return [float(len(candidate.content)) for candidate in candidates]
+    return length
+
+def opened(*tiers):
+    ladder = vl.Ladder("long", [verifier(tier) for tier in tiers], policy=AllTiers())
+    return vl.Campaign.open("long", ladder=ladder, ledger=path, workers=2)
+
+def told(name):
     with open("/proc/self/status") as file:
-        return next(1024 * int(line.split()[1]) for line in file if line.startswith("VmHWM"))
+        return next(1024 * int(line.split()[1]) for line in file if line.startswith(name))
 
-def texts(first):
-    return [f"{first + number:09d}" + "x" * 16_384 for number in range(64)]
+def begin():  # The most that it had is what it has now.
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")
+    return told("VmHWM")
 
-with vl.Campaign.open("long", ladder=vl.Ladder("long", [length]), ledger=sys.argv[1]) as campaign:
-    campaign.score(texts(0))
-    before = peak()
-    for first in range(64, 8192, 64):
-        campaign.score(texts(first))
-    grown = peak() - before
-    assert all(reward.value == 16_393.0 for reward in campaign.score(texts(0)))
-print(grown)
+def text(number, length):
+    return f"{number:09d}".ljust(length, "x")
 """
 
+MANY = """
+length, total = map(int, numbers)
+count = max(1, min(64, 2**20 // length))
+with opened("fast") as campaign:
+    campaign.score(["short", "shorter"])
+    before = begin()
+    for first in range(0, total // length, count):
+        campaign.score([text(first + number, length) for number in range(count)])
+    print(told("VmHWM") - before - count * length)
+    assert campaign.score([text(0, length)])[0].value == length
+"""
+
+AT_ONCE = """
+length, total = map(int, numbers)
+texts = [text(number, length) for number in range(total // length)]
+with opened("fast", "simulation") as campaign:
+    campaign.score(["short", "shorter"])
+    assert campaign.drain("300 s")
+    before = begin()
+    campaign.score(texts)
+    assert campaign.drain("300 s")
+    print(told("VmHWM") - before)
+    assert all(reward.value == length for reward in campaign.score(texts))
+"""
 
 FEW = """
-import resource, sys
-import verifier_ladder as vl
-
-SIZE = 34_000_000
-
-@vl.verifier(tier="fast", kind="text", version="1", isolation=sys.argv[2], batch=True)
-def length(candidates):
-    return [float(len(candidate.content)) for candidate in candidates]
-
-def now():
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * resource.getpagesize()
-
-with vl.Campaign.open("long", ladder=vl.Ladder("long", [length]), ledger=sys.argv[1]) as campaign:
+(length,) = map(int, numbers)
+with opened("fast") as campaign:
     campaign.score(["short", "shorter"])
-    before = now()
+    before = begin()
     for number in range(4):
-        campaign.score([f"{number}" + "x" * SIZE])
-    held = now() - before
-    with open("/proc/self/status") as file:
-        peak = next(1024 * int(line.split()[1]) for line in file if line.startswith("VmHWM"))
-    at_most = peak - before
-print(held, at_most / SIZE)
+        campaign.score([text(number, length)])
+    print(told("VmRSS") - before, (told("VmHWM") - before) / length)
 """
 
 
-def ran(script: str, *arguments: str) -> list[float]:
+def ran(script: str, setting: str, *arguments: object) -> list[float]:
     done = subprocess.run(
-        [sys.executable, "-c", script, *arguments],
-        env={"PATH": "/usr/bin:/bin", "VLADDER_CACHE_MEMORY": "16MiB"},
-        capture_output=True, text=True, timeout=300, check=False,
+        [sys.executable, "-c", PRELUDE + script, *map(str, arguments)],
+        env={"PATH": "/usr/bin:/bin", "VLADDER_CACHE_MEMORY": setting},
+        capture_output=True, text=True, timeout=1200, check=False,
     )  # fmt: skip
     assert 0 == done.returncode, done.stderr
     return list(map(float, done.stdout.split()))
 
 
 def test_long_completions_do_not_stay_in_memory(tmp_path: Path) -> None:
-    (grown,) = ran(SCRIPT, str(tmp_path / "ledger.db"))
+    (grown,) = ran(MANY, "32MiB", tmp_path / "ledger.db", "inline", 16_384, 64 * MIB)
 
-    assert grown < 64 * 2**20  # All of them together are twice that.
+    assert grown < 32 * MIB
+
+
+@pytest.mark.parametrize("isolation", ["inline", "process"])
+def test_a_call_of_many_long_completions_adds_no_more_than_the_setting(
+    tmp_path: Path, isolation: str
+) -> None:
+    (grown,) = ran(AT_ONCE, "32MiB", tmp_path / "ledger.db", isolation, 400_000, 14_000_000)
+
+    assert grown < 32 * MIB
 
 
 @pytest.mark.parametrize("isolation", ["inline", "process"])
 def test_a_call_leaves_nothing_of_very_long_completions(tmp_path: Path, isolation: str) -> None:
-    held, at_most = ran(FEW, str(tmp_path / "ledger.db"), isolation)
+    held, at_most = ran(FEW, "32MiB", tmp_path / "ledger.db", isolation, 34_000_000)
 
-    assert held < 64 * 2**20  # The setting, and one that a thread is perhaps just letting go of.
+    assert held < 64 * MIB  # The setting, and one that a thread is perhaps just letting go of.
     assert at_most < 5.5  # The completion itself, and what is made of it to be written.
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("isolation", ["inline", "process"])
+@pytest.mark.parametrize("length", [1_000, 16_384, 262_144, 1_000_000])
+@pytest.mark.parametrize("setting", [32, 64, 256])
+def test_no_length_of_completions_takes_more_than_the_setting(
+    tmp_path: Path, setting: int, length: int, isolation: str
+) -> None:
+    arguments = f"{setting}MiB", tmp_path / "ledger.db", isolation, length
+
+    (many,) = ran(MANY, *arguments, min(2 * setting * MIB, length * 100_000))
+    (at_once,) = ran(AT_ONCE, *arguments, min(setting * MIB, length * 20_000))
+
+    assert many < setting * MIB
+    assert at_once < setting * MIB

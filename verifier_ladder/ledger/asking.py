@@ -15,6 +15,7 @@ from verifier_ladder.ledger.records import CheckRow, CheckState, Request
 from verifier_ladder.ledger.schema import RESERVE
 from verifier_ladder.ledger.store import marks
 from verifier_ladder.ledger.values import dumps, read_object
+from verifier_ladder.memory import PIECE, cuts, share, weigh
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -61,9 +62,11 @@ def add_requests(
     connection: Connection, enqueue: Sequence[tuple[CheckRow, Sequence[Request]]]
 ) -> None:
     """Ask for checks, each with the samples that wait for it."""
-    dialect = dialect_of(connection)
-    for checks in _apart([asked_by(*each) for each in enqueue]):
-        dialect.insert(connection, "check_queue", _check_columns(connection, checks), _JOIN)
+    dialect, most = dialect_of(connection), share(PIECE)
+    for apart in _apart([asked_by(*each) for each in enqueue]):
+        for part in cuts([weigh(check.payload) for check in apart], most):
+            columns = _check_columns(connection, apart[part])
+            dialect.insert(connection, "check_queue", columns, _JOIN)
     requests = {request[:5]: request for _, waiting in enqueue for request in waiting}
     asked = {(check.check_key, check.campaign) for check, _ in enqueue}
     asked |= {(request.check_key, request.campaign) for request in requests.values()}
@@ -76,14 +79,16 @@ def add_requests(
 
 def write_requests(connection: Connection, requests: Sequence[Request]) -> None:
     """Write requests for checks that are asked for, or others over them."""
-    dialect, columns = dialect_of(connection), _request_columns(requests)
-    dialect.bound(connection, columns["state"])
-    dialect.insert(
-        connection, "request", columns,
-        "ON CONFLICT (check_key, campaign, run, step, position) "
-        "DO UPDATE SET content_key = excluded.content_key, state = excluded.state",
-        keep_order=True,
-    )  # fmt: skip
+    dialect = dialect_of(connection)
+    for part in cuts([weigh(request.state) for request in requests], share(PIECE)):
+        columns = _request_columns(requests[part])
+        dialect.bound(connection, columns["state"])
+        dialect.insert(
+            connection, "request", columns,
+            "ON CONFLICT (check_key, campaign, run, step, position) "
+            "DO UPDATE SET content_key = excluded.content_key, state = excluded.state",
+            keep_order=True,
+        )  # fmt: skip
 
 
 def _apart(checks: Sequence[CheckRow]) -> Iterator[list[CheckRow]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from math import inf
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,6 +20,7 @@ from verifier_ladder.ledger.records import CheckRow, CheckState, Claim
 from verifier_ladder.ledger.schema import RESERVE, RESERVED
 from verifier_ladder.ledger.store import chunks, marks
 from verifier_ladder.ledger.workqueue import any_check
+from verifier_ladder.memory import cuts
 from verifier_ladder.rate import Rate
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ class Wish(NamedTuple):
     of_it: Callable[[CheckRow], bool]
     in_turn: bool
     gpu: bool | None
+    room: float
+    """Bytes of candidates."""
 
     def takes(self, row: CheckRow) -> bool:
         """Whether a check is of the wished verifier, and one that can be run."""
@@ -77,6 +81,7 @@ class SqlClaiming(SqlRates):
         in_turn: bool = False,
         rate: Rate | None = None,
         gpu: bool | None = None,
+        room: float = inf,
     ) -> list[Claim]:
         """See `Ledger.claim`."""
         if limit < 1 or not self._anything_ready(now):
@@ -84,7 +89,7 @@ class SqlClaiming(SqlRates):
         if rate is not None and rate.tokens(self._full_at(rate), now) < 1:
             return []
         with self._writing() as connection:
-            wish = Wish(verifier, tiers, campaigns, takes, in_turn=in_turn, gpu=gpu)
+            wish = Wish(verifier, tiers, campaigns, takes, in_turn=in_turn, gpu=gpu, room=room)
             full_at = 0.0
             if rate is not None:
                 full_at = held(connection, rate)
@@ -120,11 +125,15 @@ def _choose(
     chosen: list[tuple[CheckRow, Payer, Amounts]] = []
     seen: set[bytes] = set()
     size = limit + _SPARE
-    while len(chosen) < limit:
-        rows = [row for row in _ready(connection, wish, now, size) if row.check_key not in seen]
-        if not rows:
+    is_full = False
+    while len(chosen) < limit and not is_full:
+        found = _ready(connection, wish, now, size)
+        ready = {key: bytes_ for key, bytes_ in found.items() if key not in seen}
+        if not ready:
             break
-        seen.update(row.check_key for row in rows)
+        some = list(ready)[next(cuts(list(ready.values()), wish.room))]
+        rows = _rows(connection, some)
+        seen.update(some)
         payers = _payers(connection, rows, paused)
         balances.hold({payer.campaign for each in payers.values() for payer in each})
         parked = []
@@ -146,6 +155,7 @@ def _choose(
                 parked.append(row.check_key)
         if parked:
             change(connection, parked, f"note = '{PARKED}'")
+        is_full = bool(chosen) and len(some) < len(ready)
         size *= 2  # Many that can't be paid must not take many rounds.
     balances.write()
     return chosen
@@ -201,24 +211,37 @@ _URGENT = "AND c.wanted_until > 0 AND c.wanted_until > ? "
 """SQL: a learner waits for it. The first half is that of the index."""
 
 
-def _ready(connection: Connection, wish: Wish, now: float, limit: int) -> list[CheckRow]:
-    """Queued checks in the order of their priority; those parked only if they are affordable."""
+def _ready(connection: Connection, wish: Wish, now: float, limit: int) -> dict[bytes, int]:
+    """Queued checks in the order of their priority; those parked only if they are affordable.
+
+    They are not read yet, for their candidates may be long: only how many bytes each has.
+    """
     clause, values = where(
         ("c.tier", wish.tiers),
         ("c.digest", None if wish.verifier is None else [wish.verifier]),
         asked=wish.campaigns,
     )  # fmt: skip
     ready = (
-        f"{clause or 'WHERE true'} AND c.state = 0 AND c.not_before <= ? "
+        f"SELECT c.check_key, length(c.payload) FROM check_queue c {clause or 'WHERE true'} "
+        "AND c.state = 0 AND c.not_before <= ? "
         f"AND {_WANTED}{_LANES[wish.gpu]} "
     )
     order = "ORDER BY c.priority DESC, c.not_before, c.id LIMIT ?" + dialect_of(connection).skipped
-    urgent = check_rows(connection, f"{ready}{_URGENT}{order}", (*values, now, now, limit))
-    if len(urgent) == limit:
-        return urgent
-    rest = check_rows(connection, ready + order, (*values, now, limit))
-    known = {row.check_key for row in urgent}
-    return [*urgent, *(row for row in rest if row.check_key not in known)]
+    urgent = connection.exec_driver_sql(f"{ready}{_URGENT}{order}", (*values, now, now, limit))
+    found = {key: int(bytes_) for key, bytes_ in urgent}
+    if len(found) < limit:
+        rest = connection.exec_driver_sql(ready + order, (*values, now, limit))
+        found |= {key: int(bytes_) for key, bytes_ in rest if key not in found}
+    return found
+
+
+def _rows(connection: Connection, keys: Sequence[bytes]) -> list[CheckRow]:
+    """Checks in the order of their keys."""
+    rows: dict[bytes, CheckRow] = {}
+    for part in chunks(list(keys)):
+        clause = f"WHERE c.check_key IN ({marks(len(part))})"
+        rows |= {row.check_key: row for row in check_rows(connection, clause, tuple(part))}
+    return [rows[key] for key in keys]
 
 
 def _lease(

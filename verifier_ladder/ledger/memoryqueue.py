@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import inf
 from operator import attrgetter
 from time import time
 from typing import TYPE_CHECKING
@@ -46,6 +47,7 @@ from verifier_ladder.ledger.records import (
 )
 from verifier_ladder.ledger.values import dumps, loads
 from verifier_ladder.ledger.workqueue import NOTHING_BEGUN, any_check
+from verifier_ladder.memory import weigh
 from verifier_ladder.rate import Rate
 from verifier_ladder.verdict import Verdict
 
@@ -123,6 +125,7 @@ class MemoryQueue(MemoryLooking):
         in_turn: bool = False,
         rate: Rate | None = None,
         gpu: bool | None = None,
+        room: float = inf,
     ) -> list[Claim]:
         """See `Ledger.claim`."""
         claims: list[Claim] = []
@@ -132,7 +135,8 @@ class MemoryQueue(MemoryLooking):
             wanted = self._wanted()
             for work in self._ready(now):
                 row = work.row
-                if len(claims) >= limit:
+                bytes_ = weigh(row.payload)
+                if len(claims) >= limit or (claims and bytes_ > room):
                     break
                 is_alone = in_turn and row.attempt > 0
                 if claims and is_alone:
@@ -162,6 +166,7 @@ class MemoryQueue(MemoryLooking):
                     run=payers[payer],
                 )  # fmt: skip
                 claims.append(Claim(work.row, work.row.fence))
+                room -= bytes_
             if rate is not None and claims:
                 self._rates[rate.name] = rate.taken(self._full_at(rate), now, len(claims))
         return claims

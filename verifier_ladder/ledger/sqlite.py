@@ -21,7 +21,7 @@ from verifier_ladder.ledger.dialect import Columns, Dialect, Insert
 from verifier_ladder.ledger.faults import explained
 from verifier_ladder.ledger.schema import guards
 from verifier_ladder.ledger.store import keys_json, marks
-from verifier_ladder.settings import load_settings
+from verifier_ladder.memory import PIECE, READER, WRITER, share
 
 BUSY = 30.0
 """Seconds to wait for another process that is writing."""
@@ -36,12 +36,8 @@ PRAGMAS = (
     "recursive_triggers = ON",  # Without it REPLACE deletes rows behind the guards' back.
     "wal_autocheckpoint = 8000",
 )
-_OF_WRITER, _OF_READER = 4, 32
-"""Parts of `VLADDER_CACHE_MEMORY` that are pages of the connection that writes, and of each of
-four that read: those forget their pages anyway, whenever something is written."""
-_LONG = 8 * 2**20
-"""Bytes of values that one transaction may leave with its connection."""
-_IS_LEFT = "verifier_ladder.long"
+_LEFT = "verifier_ladder.left"
+"""What a transaction notes with its connection: bytes of values that its statements keep."""
 _PAUSE = 0.01
 _AT_ONCE = (64, 8, 1)
 """Rows that one statement inserts: as many as there are left."""
@@ -63,7 +59,7 @@ def make_engine(path: Path) -> Engine:
         pool_size=4, max_overflow=32,
     )  # fmt: skip
 
-    pages = _pages(_OF_READER)
+    pages = _pages(READER)
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: Any) -> None:
@@ -74,9 +70,9 @@ def make_engine(path: Path) -> Engine:
     return engine
 
 
-def _pages(part: int) -> str:
+def _pages(part: float) -> str:
     """What lets a connection remember pages: in KiB, not in their number."""
-    return f"cache_size = -{max(256, load_settings().cache_memory // part // 1024)}"
+    return f"cache_size = -{share(part) // 1024}"
 
 
 def _use_wal(connection: Any) -> None:
@@ -114,7 +110,7 @@ class SqliteDatabase(Database):
         """The thread that writes, or did last."""
         self._turn: object = None
         """What stands for the transaction under way."""
-        self._pages = _pages(_OF_WRITER)
+        self._pages, self._long = _pages(WRITER), share(PIECE)
         with explained(self.name):
             self._writer = self._make_writer()
         self._found = self.path.stat()
@@ -145,7 +141,7 @@ class SqliteDatabase(Database):
                 self._writer.exec_driver_sql("BEGIN IMMEDIATE")
                 yield self._writer
                 self._check_file()
-            if self._writer.info.pop(_IS_LEFT, False):
+            if self._writer.info.pop(_LEFT, 0) > self._long:
                 self._renew_writer()
         except Exception:
             raise
@@ -269,8 +265,7 @@ class SqliteDialect(Dialect):
 
     def bound(self, connection: Connection, values: Sequence[bytes]) -> None:
         """See `Dialect.bound`."""
-        if sum(map(len, values)) > _LONG:
-            connection.info[_IS_LEFT] = True
+        connection.info[_LEFT] = connection.info.get(_LEFT, 0) + sum(map(len, values))
 
     def together(self, connection: Connection, insert: Insert, *, rows: int, asks: bool) -> int:
         """See `Dialect.together`."""

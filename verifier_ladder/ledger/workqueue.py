@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from operator import attrgetter
 from types import MappingProxyType
 
@@ -52,6 +53,7 @@ class WorkQueue(ABC):
         in_turn: bool = False,
         rate: Rate | None = None,
         gpu: bool | None = None,
+        room: float = inf,
     ) -> list[Claim]:
         """Lease up to `limit` queued checks of ONE verifier for `lease` seconds.
 
@@ -75,6 +77,9 @@ class WorkQueue(ABC):
 
         With `gpu`, only checks are claimed that are expected to take some of a GPU, or, if it is
         False, none. What is expected is the row's `reserve`.
+
+        Where payloads have more than `room` bytes together, fewer checks are claimed: one that
+        has more by itself is claimed alone.
         """
 
     @abstractmethod

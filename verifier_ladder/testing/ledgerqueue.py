@@ -214,6 +214,16 @@ class QueueTests:
         claimed = claim(ledger, 2)
         assert [c.check.payload["content"] for c in claimed] == ["b", "c"]
 
+    def test_long_candidates_are_claimed_as_far_as_there_is_room(self, ledger: Ledger) -> None:
+        """A check that has more bytes by itself is claimed alone."""
+        for word, length in (("a", 4_000), ("b", 4_000), ("c", 50_000), ("d", 1), ("e", 1)):
+            payload = {"kind": "text", "content": word * length}
+            enqueue(ledger, check_row(word, payload=payload))
+        batches = [
+            [c.check.payload["content"][0] for c in claim(ledger, room=15_000)] for _ in "123"
+        ]
+        assert batches == [["a", "b"], ["c"], ["d", "e"]]
+
     def test_what_a_learner_waits_for_goes_before_all_others(self, ledger: Ledger) -> None:
         for word, priority, until in (("a", 1.0, NOW + 9), ("b", 3.0, 0.0), ("c", 2.0, NOW + 9)):
             enqueue(ledger, check_row(word, priority=priority, wanted_until=until))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from verifier_ladder.artifact import Artifact
 from verifier_ladder.candidate import Candidate, Turn
 from verifier_ladder.scheduler import candidatecache
 from verifier_ladder.scheduler.candidatecache import CandidateCache, weight
@@ -68,6 +69,25 @@ def test_all_caches_of_a_process_share_the_limit() -> None:
         put(other, standing(number))
 
     assert one.size + other.size <= LIMIT
+
+
+def test_one_that_is_opened_gets_its_part_at_once() -> None:
+    one = CandidateCache(RLock(), LIMIT)
+    for number in range(100):
+        put(one, standing(number, 5_000))
+    CandidateCache(RLock(), LIMIT)
+
+    assert one.size <= LIMIT // 2
+
+
+def test_artifacts_of_verdicts_count() -> None:
+    said, bare = standing(1), standing(2)
+    said.verdicts["dft"] = Verdict.accept(
+        1.0, artifacts={"log": Artifact.of(b"y" * 50_000, "log")}
+    )
+    bare.verdicts["dft"] = Verdict.accept(1.0)
+
+    assert weight(said) > weight(bare) + 50_000
 
 
 def test_every_spelling_counts() -> None:

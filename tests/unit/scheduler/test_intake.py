@@ -116,14 +116,14 @@ def test_another_task_is_another_standing(ledger: Ledger) -> None:
 def test_a_standing_is_complete_though_the_memory_is_emptied_meanwhile(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("VLADDER_CACHE_MEMORY", "1MiB")
+    monkeypatch.setenv("VLADDER_CACHE_MEMORY", "32MiB")
     intake = new_intake(ledger)
     (before,) = taken(intake, ["a"])
     look_up = ledger.verdicts
 
     def emptying(keys: Sequence[bytes]) -> dict[bytes, Verdict]:
         monkeypatch.undo()
-        taken(intake, ["another caller's" * 2**17])
+        taken(intake, ["another caller's" * 2**20])
         assert intake.cache.given(["a"]) == [None]
         return look_up(keys)
 

@@ -130,7 +130,7 @@ def test_a_batch_too_many_is_noted_and_passed_over(
 def test_long_candidates_too_many_bytes_of_them_are_passed_over(
     follower: Follower, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_MOST_BYTES", 10_000)
+    monkeypatch.setattr(module, "share", lambda _: 10_000)
     with follower.shadow.aside():
         for step in range(3):
             follower.shadow.follow(Batch("run", step, [0], ["x" * 4_000]))

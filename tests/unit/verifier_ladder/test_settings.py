@@ -34,6 +34,7 @@ def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> N
         ("VLADDER_WORKERS", "many"),
         ("VLADDER_WORKERS", "0"),
         ("VLADDER_WORKER_MEMORY", "1KiB"),
+        ("VLADDER_CACHE_MEMORY", "31MiB"),
         ("VLADDER_LOG_LEVEL", "loud"),
     ],
 )
@@ -43,6 +44,13 @@ def test_a_value_that_makes_no_sense_names_its_variable(
     monkeypatch.setenv(variable, value)
 
     with pytest.raises(ConfigError, match=f"{variable}='{value}'"):
+        load_settings()
+
+
+def test_too_little_memory_says_how_much_there_must_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VLADDER_CACHE_MEMORY", "16MiB")
+
+    with pytest.raises(ConfigError, match=r"don't fit into 16\.0MiB; give at least 32MiB"):
         load_settings()
 
 

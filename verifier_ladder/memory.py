@@ -1,0 +1,102 @@
+"""Memory: how this process shares out `VLADDER_CACHE_MEMORY`, and gives back what it has used."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from sys import getsizeof
+from typing import Any
+
+from verifier_ladder.settings import load_settings
+
+CANDIDATES = 3 / 8
+"""Share for the candidates that all campaigns remember."""
+WRITER, READER = 1 / 8, 1 / 128
+"""Shares for pages of the connection that writes, and of each of four that read: those forget
+their pages anyway, whenever something is written."""
+PIECE = 1 / 64
+"""Share for the candidates that are written at once: while that is done there are four copies."""
+BATCHES = 1 / 32
+"""Share for the candidates that all workers are given at one time; there are four copies too."""
+BACKLOG = 1 / 8
+"""Share for the candidates that wait for a shadow."""
+_LITTER = 1 / 16
+"""Share that may be used before the C library is asked for what it keeps."""
+_LONGEST_CHARACTER = 8
+"""Bytes of a character beyond ASCII: Python keeps a second form, UTF-8, once it was written."""
+
+
+def share(part: float) -> int:
+    """Bytes of a part of the setting."""
+    return int(part * _whole(os.environ.get("VLADDER_CACHE_MEMORY")))
+
+
+@lru_cache(1)
+def _whole(told: str | None) -> int:
+    """The setting, read anew only when it changes: that takes as long as a call."""
+    del told
+    return load_settings().cache_memory
+
+
+def cuts(sizes: Sequence[int], most: float, count: int | None = None) -> Iterator[slice]:
+    """Cut rows into neighbours that have up to so many bytes together; what has more is alone.
+
+    Args:
+        sizes: Bytes of each row.
+        most: Bytes of a piece.
+        count: Rows of a piece, if that is limited too.
+
+    Example:
+        >>> list(cuts([2, 1, 4, 1], 3))
+        [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
+    """
+    count = count or max(1, len(sizes))
+    if sum(sizes) <= most:
+        yield from (slice(at, at + count) for at in range(0, len(sizes), count))
+        return
+    start = total = 0
+    for place, size in enumerate(sizes):
+        if place > start and (total + size > most or place - start == count):
+            yield slice(start, place)
+            start, total = place, 0
+        total += size
+    yield slice(start, len(sizes))
+
+
+class Litter:
+    """What was used and let go: the C library keeps it, in pieces that fit nothing else."""
+
+    def __init__(self) -> None:
+        """Count from nothing."""
+        self._most, self._bytes = share(_LITTER), 0
+
+    def add(self, bytes_: int) -> None:
+        """Count what was used just now; once it is much, the system gets back what is free."""
+        self._bytes += bytes_
+        if self._bytes >= self._most:
+            self._bytes = 0
+            with suppress(AttributeError, OSError):  # Other C libraries keep less.
+                ctypes.CDLL(None).malloc_trim(0)
+
+
+def weigh(value: Any) -> int:
+    """About how many bytes plain data, a candidate or a turn takes.
+
+    Example:
+        >>> weigh({"tests": ["x" * 1000]}) > 1000
+        True
+    """
+    if isinstance(value, str):
+        return getsizeof(value) if value.isascii() else _LONGEST_CHARACTER * len(value)
+    if isinstance(value, Mapping):
+        return getsizeof(value) + sum(weigh(k) + weigh(v) for k, v in value.items())
+    if isinstance(value, (list, tuple)):
+        return getsizeof(value) + sum(map(weigh, value))
+    if hasattr(value, "__dict__") and not isinstance(value, (int, float)):  # No enumeration.
+        return weigh(vars(value))
+    if names := getattr(value, "__slots__", ()):
+        return sum(weigh(getattr(value, name, None)) for name in names)
+    return getsizeof(value)
