@@ -328,10 +328,13 @@ class Climb:
         if scene.begun is not None:
             _complete(decisions, scene.begun, open_)
         lots = {row: lot for row, twins in enumerate(open_) if (lot := scene.lot(twins[0]))}
-        self._leave_to(lots, decisions, is_passed_over=scene.is_passed_over)
         draws = self._drawn_before(lots, decisions, open_, scene, result)
         is_top = (decisions.action == Action.ESCALATE) & (decisions.to == self._top)
-        self._ask(np.flatnonzero(~is_top), decisions, open_, result)
+        is_top[list(lots)] = False  # These were asked.
+        self._ask(
+            (row for row in np.flatnonzero(~is_top).tolist() if row not in draws),
+            decisions, open_, result,
+        )  # fmt: skip
         ahead = self._ahead(decisions, situation, open_, scene)
         self._spare(np.flatnonzero(is_top), decisions, open_, scene, result, ahead=ahead)
         draws |= self._ask(np.flatnonzero(is_top), decisions, open_, result)
@@ -363,16 +366,6 @@ class Climb:
             ]
         return draws
 
-    def _leave_to(
-        self, lots: Mapping[int, Lot], decisions: Decisions, *, is_passed_over: bool
-    ) -> None:
-        """Have the draws that were made ahead decide who goes to the top tier."""
-        rows = np.array(list(lots), dtype=np.int64)
-        rows = rows[is_passed_over | (decisions.to[rows] == self._top)]
-        decisions.action[rows] = Action.STOP
-        decisions.reason[rows] = len(decisions.reasons)
-        decisions.reasons = (*decisions.reasons, _PASSED if is_passed_over else _UNPAID)
-
     def _drawn_before(
         self,
         lots: Mapping[int, Lot],
@@ -381,11 +374,65 @@ class Climb:
         scene: Scene,
         result: Step,
     ) -> dict[int, Draw | Lot]:
-        """The draws that were made ahead for rows whose climb stops; now they count."""
-        rows = [row for row in lots if decisions.action[row] == Action.STOP]
+        """Who goes to the top tier of the rows with a draw that was made ahead; gives the draws.
+
+        Where the middle tier has answered, the draw counts as far as the policy would draw by now;
+        and what is worth its cost by now is asked for certain, if the budget pays for that beside
+        all other draws. If not, and where the middle tier was not paid, the draw counts.
+        """
+        rows = np.array(list(lots), dtype=np.int64)
+        if scene.is_passed_over:
+            self._stop(rows, decisions, _PASSED)
+        is_over = decisions.action[rows] == Action.STOP
+        draws = self._count(rows[is_over], decisions, open_, scene, result)
+        wanted = rows[~is_over & (decisions.to[rows] == self._top)]
+        paid = self._payable(wanted, decisions, open_, scene, result)
+        draws |= self._ask(paid, decisions, open_, result)
+        others = np.setdiff1d(wanted, paid)
+        self._stop(others, decisions, _UNPAID)
+        return draws | self._count(others, decisions, open_, scene, result)
+
+    def _stop(self, rows: NDArray[np.int64], decisions: Decisions, reason: str) -> None:
+        """End the climb of rows, and have the draws that were made ahead count."""
+        decisions.action[rows], decisions.verify[rows] = Action.STOP, 1.0
+        decisions.reason[rows] = len(decisions.reasons)
+        decisions.reasons = (*decisions.reasons, reason)
+
+    def _payable(
+        self,
+        rows: NDArray[np.int64],
+        decisions: Decisions,
+        open_: Sequence[list[int]],
+        scene: Scene,
+        result: Step,
+    ) -> list[int]:
+        """Rows that the budget pays at the top tier beside all draws, the best ones first.
+
+        Beside their own too: else those on which a draw fell would rather be asked for certain.
+        """
+        if not len(rows):
+            return []
+        best = rows[np.argsort(-decisions.benefit[rows], kind="stable")]
+        places = [open_[row][0] for row in best]
+        drawn = [scene.standings[p] for p in places if (lot := scene.lot(p)) and lot.is_hit]
+        spoken = self._spoken(scene, result) + self.knowledge.spoken({self._top: drawn})
+        share = self.knowledge.shares([scene.standings[p] for p in places], spoken)
+        found: list[int] = best[np.cumsum(share) <= 1.0].tolist()
+        return found
+
+    def _count(
+        self,
+        rows: NDArray[np.int64],
+        decisions: Decisions,
+        open_: Sequence[list[int]],
+        scene: Scene,
+        result: Step,
+    ) -> dict[int, Draw | Lot]:
+        """The draws that were made ahead of rows whose climb stops; now they count."""
         kept = [open_[row] for row in rows]
-        drawn = self._draw_kept(kept, np.ones(len(rows)), scene, result)
-        return {row: drawn[open_[row][0]] for row in rows}
+        most = np.maximum(decisions.verify[rows], self._floors(kept, scene))
+        drawn = self._draw_kept(kept, most, scene, result)
+        return {row: drawn[open_[row][0]] for row in rows.tolist()}
 
     def _draw_kept(
         self,

@@ -1,6 +1,6 @@
 """Samples that a middle tier can't pay for have their chance at the top all the same."""
 
-from math import isnan
+from math import isnan, nan
 from pathlib import Path
 
 import verifier_ladder as vl
@@ -49,7 +49,7 @@ def ladder() -> vl.Ladder:
 
 
 def chances(ledger: Ledger) -> tuple[dict[int, float], set[int]]:
-    """The chance that is recorded of each sample, and where the draw fell."""
+    """The chance that is recorded of each sample, and who was asked about."""
     known: dict[int, float] = {}
     hits = set()
     for entry in ledger.entries(campaign="c"):
@@ -62,7 +62,8 @@ def chances(ledger: Ledger) -> tuple[dict[int, float], set[int]]:
                 chance = columns.propensity[row]
                 if not isnan(chance):
                     known[positions[place]] = chance
-                if columns.draw is not None and columns.draw[row] < chance:
+                drawn = nan if columns.draw is None else columns.draw[row]
+                if chance == 1.0 if isnan(drawn) else drawn < chance:
                     hits.add(positions[place])
     return known, hits
 

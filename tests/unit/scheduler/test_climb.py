@@ -18,7 +18,7 @@ from verifier_ladder.resource import Resource
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.beliefs import create_model
 from verifier_ladder.scheduler.climb import Climb, Scene, Step, revised
-from verifier_ladder.scheduler.draws import Draw, uniform
+from verifier_ladder.scheduler.draws import Draw, Lot, uniform
 from verifier_ladder.scheduler.knowledge import Knowledge
 from verifier_ladder.scheduler.policies import AllTiers, Thresholds
 from verifier_ladder.scheduler.samples import StepSamples
@@ -55,12 +55,14 @@ def standing(problem: Verdict | None = None, **verdicts: Verdict | float) -> Sta
 
 def stepped(
     *standings: Standing, ladder: Ladder = LADDER, paid: Sequence[bool] = (True,) * 3,
-    draws: Sequence[Draw | None] | None = None,
+    draws: Sequence[Draw | None] | None = None, lots: Sequence[Lot | None] | None = None,
 ) -> Step:  # fmt: skip
     climb = Climb(Knowledge(ladder, create_model(ladder)), b"secret")
     samples = StepSamples("run", 7, range(len(standings)))
     return climb.step(
-        Scene(samples, standings, accounts(ladder, paid), len(samples), 128, draws=draws)
+        Scene(
+            samples, standings, accounts(ladder, paid), len(samples), 128, draws=draws, lots=lots
+        )
     )
 
 
@@ -257,6 +259,29 @@ def test_a_drawn_sample_goes_on_until_the_top_has_answered() -> None:
     (told,) = step.decisions
     assert [int(Action.ESCALATE)] * 2 == list(told.action)
     assert told.draw is None  # It is not drawn again.
+
+
+@pytest.mark.parametrize(
+    ("relax", "paid", "lot", "chance", "is_asked"),
+    [
+        (6.0, True, Lot(0.5, 0.9), 1.0, True),
+        (6.0, False, Lot(0.5, 0.9), 0.5, False),
+        (6.0, False, Lot(0.5, 0.3), 0.5, True),
+        (1.0, True, Lot(0.5, 0.3), 0.25, False),
+        (1.0, True, Lot(0.5, 0.2), 0.25, True),
+        (1.0, True, Lot(0.125, 0.2), 0.125, False),
+    ],
+    ids=["worth it", "unpaid", "unpaid and drawn", "settled", "audited", "no more than planned"],
+)
+def test_a_draw_made_ahead_counts_as_far_as_the_middle_tier_leaves_it(
+    *, relax: float, paid: bool, lot: Lot, chance: float, is_asked: bool
+) -> None:
+    middle = standing(gate=Verdict.accept(), cheap=1.0, relax=relax)
+    step = stepped(middle, paid=(True, True, paid), lots=[lot])
+
+    (columns,) = step.decisions
+    assert [chance] == list(columns.propensity)
+    assert is_asked == bool(step.escalate)
 
 
 def test_numbers_of_a_decision_are_those_of_its_belief() -> None:
